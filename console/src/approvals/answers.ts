@@ -9,32 +9,27 @@ export interface SentAnswer {
   readonly error: unknown
 }
 
-/** The body of the run that brings the answers. A thread that somebody else has answered is busy, and refuses it. */
-export const bodyOf = ({ assistantId, resume }: AnsweringRun) => ({
-  assistant_id: assistantId,
-  command: { resume },
-  multitask_strategy: "reject" as const,
-  stream_resumable: true,
-  stream_mode: ["updates", "tasks", "messages-tuple"] as const,
-})
-
 /** Sends all answers. One that is refused does not keep the others from being sent. */
 export async function sendAnswers(client: Client, answered: readonly Answered[]): Promise<SentAnswer[]> {
   return Promise.all(
     answeringRuns(answered).map(async (run) => {
-      const { threadId, assistantId, resume } = run
-      const { multitask_strategy: multitaskStrategy, stream_resumable: streamResumable, stream_mode } = bodyOf(run)
       try {
-        const created = await client.runs.create(threadId, assistantId, {
-          command: { resume },
-          multitaskStrategy,
-          streamResumable,
-          streamMode: [...stream_mode],
-        })
-        return { threadId, runId: created.run_id, error: undefined }
+        return { threadId: run.threadId, runId: await send(client, run), error: undefined }
       } catch (error) {
-        return { threadId, runId: undefined, error }
+        return { threadId: run.threadId, runId: undefined, error }
       }
     }),
   )
+}
+
+async function send(client: Client, { threadId, assistantId, resume }: AnsweringRun): Promise<string> {
+  if (assistantId === undefined) throw new Error(`The thread ${threadId} does not say which assistant waits.`)
+  const { run_id } = await client.runs.create(threadId, assistantId, {
+    command: { resume },
+    // A thread that somebody else has answered is busy, and refuses the run.
+    multitaskStrategy: "reject",
+    streamResumable: true,
+    streamMode: ["updates", "tasks", "messages-tuple"],
+  })
+  return run_id
 }

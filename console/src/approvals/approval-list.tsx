@@ -7,8 +7,8 @@ import type { WaitingInterrupt } from "./waiting.js"
 
 interface ApprovalListProps {
   readonly waiting: readonly WaitingInterrupt[]
-  readonly chosen: string
-  readonly selected: Selection
+  readonly chosen: string | undefined
+  readonly selected: ReadonlySet<string>
   readonly onSelect: (selected: Selection) => void
   readonly onChoose: (key: string) => void
 }

@@ -1,17 +1,18 @@
 /** The list of one agent's waiting interrupts, with the form of the chosen one beside it. */
 import { Check, X } from "lucide-react"
 import { useState } from "react"
-import type { Selection } from "react-aria-components/GridList"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Empty } from "../frame/empty.js"
+import { Problem } from "../frame/problem.js"
 import { useSearchState } from "../frame/search.js"
 import { ApprovalList } from "./approval-list.js"
 import { ApprovalPanel } from "./approval-panel.js"
 import { answerOf, canApprove, canReject, type Decision } from "./interrupt.js"
 import { Outcome } from "./outcome.js"
+import { marksOf, shownOf } from "./shown.js"
 import { useAnswers, useApprovals } from "./use-approvals.js"
-import type { WaitingInterrupt } from "./waiting.js"
+import type { Answered, WaitingInterrupt } from "./waiting.js"
 
 const searchOf = (raw: Readonly<Record<string, unknown>>) => ({
   interrupt: typeof raw.interrupt === "string" ? raw.interrupt : undefined,
@@ -23,47 +24,74 @@ export function Approvals({ isOneOfMany = false }: { isOneOfMany?: boolean }) {
   const answers = useAnswers()
   const { mayRun } = useAgent()
   const [{ interrupt }, change] = useSearchState(searchOf)
-  const [selected, setSelected] = useState<Selection>(new Set())
-  const chosen = waiting.find(({ key }) => key === interrupt) ?? waiting[0]
-  const marked = waiting.filter(({ key }) => selected === "all" || selected.has(key))
+  const [marks, setMarks] = useState<ReadonlySet<string>>(new Set())
+  const [before, setBefore] = useState<string>()
+  const shown = shownOf(waiting, interrupt, before)
+  if (shown !== undefined && shown !== before) setBefore(shown)
+  const chosen = waiting.find(({ key }) => key === shown)
+  const marked = waiting.filter(({ key }) => marks.has(key))
+  const send = (answered: readonly Answered[]) => {
+    answers.mutate(answered, {
+      onSuccess: (sent) => {
+        const isAnswered = sent.some(({ threadId, runId }) => runId !== undefined && threadId === chosen?.threadId)
+        if (!isAnswered) return
+        // Its graph may ask the same again: that is another question.
+        setBefore(nothing)
+        if (interrupt === shown) change({ interrupt: undefined })
+      },
+    })
+  }
   const answerAll = (type: "approve" | "reject", from: readonly WaitingInterrupt[]) => {
-    answers.mutate(from.flatMap((one) => decided(one, type)))
-    setSelected(new Set())
+    send(from.flatMap((one) => decided(one, type)))
+    setMarks(new Set())
   }
   const blocked = mayRun ? undefined : onlyReads
   return (
     <>
       <Outcome sent={answers.data} />
+      {answers.error && <Problem error={answers.error} />}
       {waiting.length === 0 && isOneOfMany && <p className="approvals-none">Nothing waits for an answer.</p>}
       {waiting.length === 0 && !isOneOfMany && (
         <Empty title="Nothing waits for an answer">
           When a graph calls <code>interrupt()</code>, its question appears here, from every thread of this agent.
         </Empty>
       )}
-      {chosen && (
+      {waiting.length > 0 && (
         <div className="approvals">
           <div className="approvals-side">
             <ManyBar marked={marked} blocked={blocked} isPending={answers.isPending} onAnswer={answerAll} />
             <ApprovalList
               waiting={waiting}
-              chosen={chosen.key}
-              selected={selected}
-              onSelect={setSelected}
+              chosen={shown}
+              selected={marks}
+              onSelect={(selection) => setMarks(marksOf(selection, waiting))}
               onChoose={(key) => change({ interrupt: key })}
             />
           </div>
-          <ApprovalPanel
-            key={chosen.key}
-            waiting={chosen}
-            disabledBecause={blocked}
-            isPending={answers.isPending}
-            onAnswer={(answer) => answers.mutate([{ waiting: chosen, answer }])}
-          />
+          {chosen ? (
+            <ApprovalPanel
+              key={chosen.key}
+              waiting={chosen}
+              disabledBecause={blocked}
+              isPending={answers.isPending}
+              onAnswer={(answer) => send([{ waiting: chosen, answer }])}
+            />
+          ) : (
+            <Empty
+              title="No question is open"
+              action={<Button onPress={() => change({ interrupt: waiting[0]?.key })}>Show the first one</Button>}
+            >
+              Choose one in the list. Those that were answered have left it.
+            </Empty>
+          )}
         </div>
       )}
     </>
   )
 }
+
+/** The key of no question. */
+const nothing = ""
 
 interface ManyBarProps {
   readonly marked: readonly WaitingInterrupt[]

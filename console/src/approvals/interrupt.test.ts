@@ -118,6 +118,25 @@ test("an interrupt without an id is answered by its value alone, and a falsy ans
   ])
 })
 
+test("the next question of the same task is another one", () => {
+  const keyOf = (value: unknown) => waitingOf([thread("t1", { task: [{ id: "i1", value }] })])[0]?.key
+
+  assert.equal(keyOf({ call: "a" }), keyOf({ call: "a" }))
+  assert.notEqual(keyOf({ call: "a" }), keyOf({ call: "b" }))
+})
+
+test("a thread that does not name its assistant is left to be refused, beside those that do", () => {
+  const nameless = { ...thread("t1", { task: [{ id: "i1", value: "a" }] }), metadata: {} }
+  const waiting = waitingOf([nameless, thread("t2", { task: [{ id: "i2", value: "b" }] })])
+
+  const runs = answeringRuns(waiting.map((one) => ({ waiting: one, answer: "yes" })))
+
+  assert.deepEqual(
+    runs.map(({ assistantId }) => assistantId),
+    [undefined, "a1"],
+  )
+})
+
 test("threads without interrupts give no rows", () => {
   assert.deepEqual(waitingOf([thread("t1", {}), thread("t2", null)]), [])
 })

@@ -10,7 +10,8 @@ export const interruptedSearch = {
   status: "interrupted",
   limit: 200,
   sort_by: "updated_at",
-  sort_order: "desc",
+  // A new question comes last, so the list does not move under a pointer.
+  sort_order: "asc",
   select: ["thread_id", "updated_at", "metadata", "interrupts"],
 } as const
 

@@ -10,7 +10,7 @@ export interface InterruptedThread {
 }
 
 export interface WaitingInterrupt {
-  /** Unique in a list. */
+  /** Unique in a list. Another question has another key, also if the same task asks it: all its interrupts have one id. */
   readonly key: string
   readonly threadId: string
   readonly assistantId: string | undefined
@@ -28,7 +28,7 @@ export const waitingOf = (threads: readonly InterruptedThread[]): WaitingInterru
       interrupts.map((interrupt, n) => {
         const question = questionOf(interrupt)
         return {
-          key: `${thread.thread_id}/${interrupt.id ?? `${task}/${n}`}`,
+          key: `${thread.thread_id}/${interrupt.id ?? `${task}/${n}`}/${digestOf(interrupt.value)}`,
           threadId: thread.thread_id,
           assistantId: textOf(thread.metadata?.assistant_id),
           graphId: textOf(thread.metadata?.graph_id),
@@ -41,6 +41,13 @@ export const waitingOf = (threads: readonly InterruptedThread[]): WaitingInterru
     ),
   )
 
+/** Tells values apart, in a few characters (FNV-1a). */
+function digestOf(value: unknown): string {
+  let hash = 0x811c9dc5
+  for (const character of JSON.stringify(value) ?? "") hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193)
+  return (hash >>> 0).toString(36)
+}
+
 const textOf = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)
 
 export interface Answered {
@@ -51,7 +58,8 @@ export interface Answered {
 /** One run of a thread, and the answers that it brings by the ids of their interrupts. */
 export interface AnsweringRun {
   readonly threadId: string
-  readonly assistantId: string
+  /** Undefined if the thread does not say which assistant waits. */
+  readonly assistantId: string | undefined
   readonly resume: unknown
 }
 
@@ -62,12 +70,10 @@ export function answeringRuns(answered: readonly Answered[]): AnsweringRun[] {
     const answers = answered.filter(({ waiting }) => waiting.threadId === threadId)
     const [first] = answers
     const assistantId = first?.waiting.assistantId ?? first?.waiting.graphId
-    if (first === undefined || assistantId === undefined)
-      throw new Error(`the thread ${threadId} does not say which assistant waits`)
     const ids = answers.map(({ waiting }) => waiting.interrupt.id)
     // Interrupts of old libraries have no id: then the thread has one question, and the answer goes to it.
     const resume = ids.includes(undefined)
-      ? first.answer
+      ? first?.answer
       : Object.fromEntries(answers.map(({ waiting, answer }) => [waiting.interrupt.id, answer]))
     return { threadId, assistantId, resume }
   })

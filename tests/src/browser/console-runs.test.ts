@@ -74,6 +74,35 @@ test("the console's pages of runs", { skip }, async (t) => {
     assert.deepEqual(await Promise.all(threads.map((id) => refundOf(client, id))), [1, 2, 3])
   })
 
+  await t.test("a question that arrives takes neither the place of the open one nor a mark", async () => {
+    const first = await askForRefund(client, 25)
+    const page = await browser.open("approvals")
+    const panel = page.getByRole("region", { name: "refund", exact: true })
+    await panel.getByText("The customer asks for 25 euros back.").waitFor()
+    await page.getByRole("row").first().focus()
+    await page.keyboard.press("Control+A")
+    await page.getByText("1 marked").waitFor()
+    await panel.getByRole("button", { name: "Reject" }).click()
+    const reason = panel.getByRole("textbox", { name: "Reason, for the model" })
+    await reason.fill("too mu")
+
+    const second = await askForRefund(client, 80)
+    await page.getByRole("row").nth(1).waitFor()
+    await reason.pressSequentially("ch")
+
+    assert.equal(await reason.inputValue(), "too much")
+    await page.getByText("1 marked").waitFor()
+    await panel.getByRole("button", { name: "Reject" }).click()
+    await page.getByText("No question is open").waitFor()
+    assert.equal(await panel.count(), 0)
+    assert.equal(await refundOf(client, first), 0)
+    assert.equal((await client.threads.get(second)).status, "interrupted")
+    await page.getByRole("button", { name: "Show the first one" }).click()
+    await panel.getByText("The customer asks for 80 euros back.").waitFor()
+    await panel.getByRole("button", { name: "Approve" }).click()
+    assert.equal(await refundOf(client, second), 80)
+  })
+
   await t.test("a question of no known shape is answered with a text, yes or no, or JSON", async () => {
     const thread = await client.threads.create()
     await client.runs.wait(thread.thread_id, "hitl", { input: { x: 1 } })
