@@ -125,10 +125,10 @@ export interface Page {
   readonly isLast: boolean
 }
 
-// Large enough to be fast, small enough to hold little memory. An event may be as large as a graph's state, so a page is
-// bounded in bytes too, and contains at least one event.
+// Large enough to be fast, small enough to hold little memory.
 const maxPageEvents = 1000
-const maxPageBytes = 1024 * 1024
+/** An event may be as large as a graph's state, so a page is bounded in bytes too, and contains at least one event. */
+export const maxPageBytes = 1024 * 1024
 
 /** How to select a topic's events: the condition, and the column that orders them. */
 interface TopicEvents {

@@ -1,6 +1,7 @@
 /** Statements on the past of one run: its attempts, and its events with their times. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { maxPageBytes } from "../events/queries.js"
 
 export interface AttemptsRow {
   readonly status: string
@@ -29,13 +30,22 @@ export interface TimedEvent {
   readonly created_at: Date
 }
 
-/** Logged events of a run after `after`, without those of the newer streaming protocol and the server's own. */
-export const findTimedEvents = (
+/**
+ * A page of a run's logged events after `after`, without those of the newer streaming protocol and the server's own. It is bounded in
+ * bytes too, as in `readPage`, and contains at least one event.
+ */
+export async function findTimedEvents(
   db: Db,
   runId: string,
   { after, limit }: { after: number; limit: number },
-): Promise<TimedEvent[]> =>
-  db.rows<TimedEvent>(sql`
-    select seq, event, data, created_at from run_events
-    where run_id = ${runId} and seq > ${after} and event not like 'protocol:%' and event not in ('result', 'state_update')
-    order by seq limit ${limit}`)
+): Promise<{ events: TimedEvent[]; isLast: boolean }> {
+  const events = await db.rows<TimedEvent & { isLast: boolean }>(sql`
+    select seq, event, data, created_at, is_last as "isLast" from (
+      select seq, event, data, created_at, lead(seq) over (order by seq) is null as is_last,
+        sum(octet_length(data)) over (order by seq) - octet_length(data) as bytes_before
+      from run_events
+      where run_id = ${runId} and seq > ${after} and event not like 'protocol:%' and event not in ('result', 'state_update')
+      order by seq limit ${limit}) page
+    where bytes_before < ${maxPageBytes} order by seq`)
+  return { events, isLast: events.at(-1)?.isLast ?? true }
+}

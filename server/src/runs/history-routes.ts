@@ -78,19 +78,25 @@ export function addRunHistoryRoutes(api: Api, runs: Pick<Runs, "db">): void {
       tags,
       params: runParams,
       query: eventsQuery,
-      responses: { 200: { description: "The events, oldest first", schema: z.array(timedEvent) }, ...noRun },
+      responses: {
+        200: {
+          description:
+            "The events, oldest first. A page may have fewer than `limit`, since it ends after 1 MB; while more follow, X-Pagination-Next is the `after` of the next page",
+          schema: z.array(timedEvent),
+        },
+        ...noRun,
+      },
     },
     async ({ c, params: { thread_id: threadId, run_id: runId }, query }) => {
       await getRun(runs, { caller: callerOf(c), threadId, runId })
-      const events = await findTimedEvents(db, runId, query)
-      return jsonResponse(
-        events.map(({ seq, event, data, created_at }) => ({
-          id: String(seq),
-          event,
-          data: new RawJson(data),
-          created_at,
-        })),
-      )
+      const { events, isLast } = await findTimedEvents(db, runId, query)
+      const page = events.map(({ seq, event, data, created_at }) => ({
+        id: String(seq),
+        event,
+        data: new RawJson(data),
+        created_at,
+      }))
+      return jsonResponse(page, 200, isLast ? {} : { "x-pagination-next": String(events.at(-1)?.seq) })
     },
   )
 }

@@ -193,6 +193,40 @@ test("the log of a resumable run is read page by page, with the time of each eve
   assert.ok(all.every(({ created_at }) => !Number.isNaN(Date.parse(created_at))))
 })
 
+test("a page of the log ends after 1 MB, and names the next one while more follow", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const run = await addRun(http, await newThread(http), { stream_resumable: true, stream_mode: ["values"] })
+  const executed = await executing(http, run)
+  for (const n of [1, 2, 3, 4, 5]) executed.emit("values", { n, text: "x".repeat(400_000) })
+  executed.done()
+  await http.send("GET", `/threads/${run.thread_id}/runs/${run.run_id}/join`)
+  const pages = async (limit: number) => {
+    const all: string[][] = []
+    for (let after: string | null = "-1"; after !== null; ) {
+      const path = `/threads/${run.thread_id}/runs/${run.run_id}/events?after=${after}&limit=${limit}`
+      const { json, headers } = await http.send("GET", path)
+      const events = json as { event: string; data: { n?: number } }[]
+      all.push(events.map(({ event, data }) => `${event}${data.n ?? ""}`))
+      after = headers.get("x-pagination-next")
+    }
+    return all
+  }
+
+  assert.deepEqual(await pages(1000), [
+    ["metadata", "values1", "values2", "values3"],
+    ["values4", "values5", "end"],
+  ])
+  assert.deepEqual(await pages(2), [
+    ["metadata", "values1"],
+    ["values2", "values3"],
+    ["values4", "values5"],
+    ["end"],
+  ])
+  // The page ends where the log does, so none follows.
+  assert.equal((await pages(7)).length, 2)
+})
+
 test("requests about runs that do not exist, or with invalid pages, get 404 or 422", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
