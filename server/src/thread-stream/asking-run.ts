@@ -21,6 +21,5 @@ export async function untilAsked(
     leaveRun(runs, { threadId, runId, subscriber, cancel: false })
     subscriber.end()
   }, maxWaitMs)
-  await subscriber.over
-  clearTimeout(timer)
+  await subscriber.over.finally(() => clearTimeout(timer))
 }

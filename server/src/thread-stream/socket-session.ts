@@ -10,10 +10,11 @@ import type { Context } from "hono"
 import type { RawData, WebSocket } from "ws"
 import { callerOf } from "../http/caller-of.js"
 import type { RunRoutes } from "../runs/creating-routes.js"
+import { getThread } from "../threads/operations.js"
 import { channelFilter, isChannel } from "./channel-filter.js"
 import { CommandFailed, type Executed, errorReply, parseParams, successReply } from "./command.js"
 import { executeCommand, failureOf } from "./commands.js"
-import { replayThread, untilThreadExists } from "./follow.js"
+import { replayThread, untilThreadExists, watchThread } from "./follow.js"
 import { currentPlace, eventsAfter } from "./log.js"
 import { reconnected } from "./reconnect.js"
 import { type Command, command, subscription, unsubscribe } from "./schema.js"
@@ -135,8 +136,10 @@ export class SocketSession {
   async #execute({ method, params }: Command): Promise<Executed> {
     const { c, threadId } = this.#client
     if (method === "subscription.unsubscribe") return this.#unsubscribe(params)
-    if (method === "subscription.reconnect")
+    if (method === "subscription.reconnect") {
+      await getThread(this.#runs.db, callerOf(c), threadId)
       return reconnected(this.#runs.db, threadId, { params, hasSubscription: (id) => this.#hasSubscription(id) })
+    }
     return executeCommand(this.#runs, method, { c, threadId, params, bodyText: "" })
   }
 
@@ -151,7 +154,8 @@ export class SocketSession {
     this.#coming.delete(id)
     this.#live?.remove(id)
     if (this.#live?.isEmpty) this.#stopLive()
-    return { result: {}, appliedThroughSeq: await currentPlace(this.#runs.db, this.#client.threadId) }
+    const isThere = await this.#isThere()
+    return { result: {}, appliedThroughSeq: isThere ? await currentPlace(this.#runs.db, this.#client.threadId) : 0 }
   }
 
   async #subscribe({ id, params }: Command): Promise<void> {
@@ -163,14 +167,21 @@ export class SocketSession {
       throw new CommandFailed("invalid_argument", "subscription.subscribe received an unsupported channel.")
     const accepts = channelFilter(filter)
     const since = filter.since ?? -1
+    const isThere = await this.#isThere()
     const result = {
       subscription_id: randomUUID(),
-      replayed_events: await eventsAfter(this.#runs.db, threadId, { after: since, accepts }),
+      replayed_events: isThere ? await eventsAfter(this.#runs.db, threadId, { after: since, accepts }) : 0,
     }
-    const place = await currentPlace(this.#runs.db, threadId)
+    const place = isThere ? await currentPlace(this.#runs.db, threadId) : 0
     this.#send(successReply(id, threadId, { result, appliedThroughSeq: place }))
     if (this.#closed.signal.aborted) return
     this.#coming.set(result.subscription_id, { accepts, since })
+  }
+
+  /** A socket may be older than its thread, so nothing of the log is read without this. @throws  the errors of `watchThread` */
+  #isThere(): Promise<boolean> {
+    const { c, threadId } = this.#client
+    return watchThread(this.#runs, { caller: callerOf(c), threadId })
   }
 
   #beginSubscriptions(): void {

@@ -4,8 +4,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { WebSocket } from "ws"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import {
   type CommandReply,
@@ -14,58 +13,11 @@ import {
   executing,
   framesOf,
   openEvents,
-  type ProtocolEventFrame,
   startRun,
   summaryOf,
   untilTerminals,
 } from "./testing/protocol-client.js"
-
-type Message = ProtocolEventFrame | CommandReply
-
-/** A client that records what it gets. */
-class Client {
-  readonly ws: WebSocket
-  readonly messages: Message[] = []
-  code: number | undefined
-  /** The status of a refused handshake. */
-  status: number | undefined
-  #lastId = 0
-
-  constructor(http: TestHttp, threadId: string, protocols: string[] = [], headers: Record<string, string> = {}) {
-    const url = `${http.url.replace("http", "ws")}/threads/${threadId}/stream/events`
-    this.ws = new WebSocket(url, protocols, { headers })
-    this.ws.on("message", (data) => this.messages.push(JSON.parse(String(data))))
-    this.ws.on("close", (code) => {
-      this.code = code
-    })
-    this.ws.on("unexpected-response", (_, response) => {
-      this.status = response.statusCode
-      this.ws.terminate()
-    })
-    this.ws.on("error", () => undefined)
-  }
-
-  untilOpen = () => until(() => this.ws.readyState === WebSocket.OPEN, { what: "the socket is open" })
-
-  get events(): ProtocolEventFrame[] {
-    return this.messages.filter((message): message is ProtocolEventFrame => message.type === "event")
-  }
-
-  async command(method: string, params: object = {}): Promise<CommandReply> {
-    const id = ++this.#lastId
-    this.ws.send(JSON.stringify({ id, method, params }))
-    return until(
-      () => this.messages.find((message): message is CommandReply => message.type !== "event" && message.id === id),
-      { what: `the reply to ${method}` },
-    )
-  }
-}
-
-async function connect(http: TestHttp, threadId: string, ...more: [string[]?, Record<string, string>?]) {
-  const client = new Client(http, threadId, ...more)
-  await client.untilOpen()
-  return client
-}
+import { Client, connect } from "./testing/socket-client.js"
 
 const root = { channels: ["values", "lifecycle", "input"], namespaces: [[]], depth: 0 }
 
