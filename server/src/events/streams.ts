@@ -9,7 +9,7 @@ import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import { Arrivals } from "./arrivals.js"
 import { endOf, failureOf, lifecycleOf } from "./end-events.js"
-import { type EventId, lastSeq } from "./event.js"
+import { lastSeq } from "./event.js"
 import { EventLog } from "./event-log.js"
 import { type LastWords, type StartedRun as PublishedRun, Publisher } from "./publisher.js"
 import {
@@ -21,7 +21,6 @@ import {
   lastSeqOfRun,
   pageOfRun,
   pageOfThread,
-  placeInThread,
   type Stretch,
 } from "./queries.js"
 import { ReaderBudget } from "./reader-budget.js"
@@ -275,11 +274,6 @@ export class Streams {
     const last = await lastLogged(this.#options.db, runId)
     if (last === undefined) this.endSubscriber(runId, subscriber, status, after < 0 ? undefined : after)
     else if (last.event !== "end") await this.announceEnd(runId, status, { error })
-  }
-
-  /** The place after which a client of a thread that has this event continues; undefined when no event of that run is left. */
-  placeInThread(threadId: string, event: EventId): Promise<number | undefined> {
-    return placeInThread(this.#options.db, threadId, event)
   }
 
   /** Stops the event log: events that cannot be written any more are given up (the server stops, the database may be unavailable). */

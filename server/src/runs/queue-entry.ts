@@ -71,5 +71,8 @@ export function waitOf(facts: WaitFacts, room: ServerRoom): Wait {
     return because("needs_own_worker", message)
   }
   if (room.freeSlots > 0) return because("starting", "A worker is free. It starts in a moment.")
-  return because("no_free_slot", "All workers are busy: it starts when one of the running runs ends.")
+  return because(
+    "no_free_slot",
+    "All workers of this server are busy: it starts when one of their runs ends, or when another server claims it.",
+  )
 }

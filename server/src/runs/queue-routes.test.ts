@@ -217,12 +217,7 @@ test("a page of the log ends after 1 MB, and names the next one while more follo
     ["metadata", "values1", "values2", "values3"],
     ["values4", "values5", "end"],
   ])
-  assert.deepEqual(await pages(2), [
-    ["metadata", "values1"],
-    ["values2", "values3"],
-    ["values4", "values5"],
-    ["end"],
-  ])
+  assert.deepEqual(await pages(2), [["metadata", "values1"], ["values2", "values3"], ["values4", "values5"], ["end"]])
   // The page ends where the log does, so none follows.
   assert.equal((await pages(7)).length, 2)
 })

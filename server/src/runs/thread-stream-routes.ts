@@ -61,7 +61,7 @@ async function streamThread(runs: Runs, c: Context, { threadId, modes, after }: 
   const follow = async () => {
     // The thread may have been deleted at this moment.
     if (!(await streams.watched.watch(threadId))) notFound(threadId)
-    await followThread(streams, subscriber, { threadId, after })
+    await followThread(runs, subscriber, { threadId, after })
   }
   const following = orAbandon(subscriber, follow)
   // Past events may be more than the client reads at once: send the headers, and the rest afterwards.

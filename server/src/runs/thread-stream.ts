@@ -4,8 +4,9 @@
  */
 import { LastEvents, resultEvent, stateEvent } from "../events/event.js"
 import { isPublic } from "../events/event-filter.js"
-import type { Streams } from "../events/streams.js"
+import { placeInThread } from "../events/queries.js"
 import type { Subscriber } from "../events/topic.js"
+import type { Runs } from "./parts.js"
 
 export const threadStreamModes = ["run_modes", "lifecycle", "state_update"] as const
 export type ThreadStreamMode = (typeof threadStreamModes)[number]
@@ -36,7 +37,7 @@ export function threadFilter(modes: readonly ThreadStreamMode[]): (event: string
  * @param after  undefined: only future events; then it resolves once none of these can be missed
  */
 export async function followThread(
-  streams: Streams,
+  { db, streams }: Pick<Runs, "db" | "streams">,
   subscriber: Subscriber,
   { threadId, after }: { readonly threadId: string; readonly after: ThreadPlace | undefined },
 ): Promise<void> {
@@ -46,7 +47,7 @@ export async function followThread(
       threads.subscribe(threadId, subscriber)
       return await threads.follow(threadId)
     }
-    const place = after === "beginning" ? undefined : await streams.placeInThread(threadId, after)
+    const place = after === "beginning" ? undefined : await placeInThread(db, threadId, after)
     const isKnown = after !== "beginning" && place !== undefined
     const from = isKnown ? { place, last: LastEvents.upTo(after) } : { place: -1, last: LastEvents.none() }
     await threads.replay(threadId, subscriber, from)

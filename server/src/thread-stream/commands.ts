@@ -1,14 +1,13 @@
 /** Executes one command on a thread. */
 import { Forbidden, KnownError, NotFound } from "@superstep/toolkit/errors/errors"
 import { RawJson } from "@superstep/toolkit/http/json"
-import { lastPlaceOfThread } from "../events/queries.js"
 import { callerOf } from "../http/caller-of.js"
 import type { RunRoutes } from "../runs/creating-routes.js"
 import { getThread } from "../threads/operations.js"
 import { getThreadHistory, getThreadState, newestState } from "../threads/state-operations.js"
 import { CommandFailed, type ErrorCode, type Executed, parseParams } from "./command.js"
 import { inject } from "./inject.js"
-import { lifecycleOf } from "./log.js"
+import { currentPlace, lifecycleOf } from "./log.js"
 import { type CommandRequest, fork, respond, startRun } from "./run-commands.js"
 import { runTree } from "./run-tree.js"
 import { getTree, listCheckpoints, stateGet } from "./schema.js"
@@ -56,7 +55,7 @@ function codeOf(error: KnownError): ErrorCode {
 }
 
 async function read({ db }: RunRoutes, { threadId }: CommandRequest, result: object): Promise<Executed> {
-  return { result, appliedThroughSeq: Math.max(0, await lastPlaceOfThread(db, threadId)) }
+  return { result, appliedThroughSeq: await currentPlace(db, threadId) }
 }
 
 const parsed = <T>(value: unknown): T => (value instanceof RawJson ? JSON.parse(value.text) : value) as T

@@ -67,8 +67,8 @@ class MessageReader:
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
         self._kind = _continuation
-        self._pieces: list[bytes] = []
-        self._size = 0
+        # Not a list of frames: a client may send any number of frames without content.
+        self._data = bytearray()
         self._unread = 0
 
     async def next(self) -> str | bytes | Ping | Close:
@@ -87,14 +87,13 @@ class MessageReader:
             if (kind == _continuation) != (self._kind != _continuation):
                 raise SocketFailed(1002, "a frame is out of order")
             self._kind = kind or self._kind
-            self._pieces.append(payload)
-            self._size += len(payload)
+            self._data += payload
             if is_last:
                 return self._take_message()
 
     def _take_message(self) -> str | bytes:
-        data, kind = b"".join(self._pieces), self._kind
-        self._kind, self._pieces, self._size = _continuation, [], 0
+        data, kind = bytes(self._data), self._kind
+        self._kind, self._data = _continuation, bytearray()
         return data if kind == binary_frame else _decode(data)
 
     async def skip_to_close(self) -> None:
@@ -109,7 +108,7 @@ class MessageReader:
 
     async def _frame(self) -> tuple[bool, int, bytes]:
         is_last, kind, length = await self._head()
-        if length + self._size > _longest_message:
+        if length + len(self._data) > _longest_message:
             self._unread = _mask_length + length
             raise SocketFailed(too_long, f"a message is longer than {_longest_message} bytes")
         mask = await self._reader.readexactly(_mask_length)
