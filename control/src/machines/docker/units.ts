@@ -2,7 +2,7 @@
  * Units as containers. The engine keeps them, also while we do not run; a unit's folder has its files, its output, and who it runs as. A
  * container belongs to one life of a unit: each start makes a new one.
  */
-import { chmod, lchown, lstat, mkdir, readdir } from "node:fs/promises"
+import { lchown, mkdir, readdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { unixAddress } from "@superstep/protocol/http/address"
@@ -14,6 +14,7 @@ import { readJson, writeJson } from "../../files/json-file.js"
 import { removeTree } from "../../files/remove-tree.js"
 import type { UnitSpec, UnitStatus, Units } from "../port.js"
 import { readProjectConfig } from "../process/builds/project-facts.js"
+import { makeSchemasFolder } from "../process/builds/publish.js"
 import { type MachineFolders, unitSocket } from "../process/folders.js"
 import { edgeUserOf, type Isolation } from "../process/isolation.js"
 import { unitEnvironment, unitSecrets } from "../process/units/unit-environment.js"
@@ -114,7 +115,7 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
       environment: { ...unitEnvironment(spec, place, base), SUPERSTEP_LISTEN: `unix:${inside.socket}` },
       unitFolder: folder,
       socketFolder: socket.folder,
-      schemas: await schemasOf(artifactFolder, spec.configPath, user),
+      schemas: await schemasOf(artifactFolder, spec),
       databaseFolder: database.folder,
       certificates,
     })
@@ -132,6 +133,13 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
       if (round % 25 === 0 && (await containers.inspect(id))?.State.Running !== true) return
       await sleep(pollMs)
     }
+  }
+
+  /** Schemas are added to an artefact after its image was made (port.ts, R7): a container sees their folder. */
+  const schemasOf = async (artifactFolder: string, { configPath, deploymentNumber }: UnitSpec) => {
+    const reader = isolation.user(deploymentNumber) ?? null
+    const from = await makeSchemasFolder({ artifactFolder, configPath, reader })
+    return { from, to: dirname(keptSchemasFile(join(inside.app, dirname(configPath)))) }
   }
 
   const makeFolders = async ({ unitId }: UnitSpec, user: OsUser): Promise<string> => {
@@ -210,13 +218,3 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
 const isRoot = (): boolean => process.getuid?.() === 0
 
 const ownUser = (): OsUser => ({ uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 })
-
-/** Schemas are added to an artefact after its image was made (port.ts, R7): a container sees their folder. */
-async function schemasOf(artifactFolder: string, configPath: string, user: OsUser) {
-  const from = dirname(keptSchemasFile(join(artifactFolder, dirname(configPath))))
-  // Where we are not root, the tree is read-only for us too.
-  await chmod(dirname(from), (await lstat(dirname(from))).mode | 0o200)
-  const isNew = (await mkdir(from, { recursive: true, mode: 0o750 })) !== undefined
-  if (isNew && isRoot()) await lchown(from, 0, user.gid)
-  return { from, to: dirname(keptSchemasFile(join(inside.app, dirname(configPath)))) }
-}

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { UnusableFile } from "../../../files/read-plain-file.js"
 import { closeTree } from "../files/own-tree.js"
-import { addSchemas, prune } from "./publish.js"
+import { addSchemas, makeSchemasFolder, prune } from "./publish.js"
 
 test("files that an artefact must not contain are removed, at its root and beside its configuration", async () => {
   const tree = temporaryFolder()
@@ -52,4 +52,21 @@ test("schemas are added to a published artefact, again and again, and never thro
 
   assert.equal(readFileSync(join(artifactFolder, "agent", ".superstep", "schemas.json"), "utf8"), "2")
   assert.deepEqual(readdirSync(outside), [])
+})
+
+test("the folder of stored schemas is in the artefact, whatever links the project has", async () => {
+  const artifactFolder = temporaryFolder()
+  const outside = temporaryFolder()
+  mkdirSync(join(artifactFolder, "agent"))
+  mkdirSync(join(artifactFolder, "taken"))
+  symlinkSync("agent", join(artifactFolder, "same"))
+  symlinkSync(outside, join(artifactFolder, ".superstep"))
+  writeFileSync(join(artifactFolder, "taken", ".superstep"), "")
+  const make = (configPath: string) => makeSchemasFolder({ artifactFolder, configPath, reader: null })
+
+  const folder = await make("same/langgraph.json")
+
+  assert.equal(folder, join(realpathSync(artifactFolder), "agent", ".superstep"))
+  await assert.rejects(make("langgraph.json"), UnusableFile)
+  await assert.rejects(make("taken/langgraph.json"), UnusableFile)
 })

@@ -49,29 +49,39 @@ export async function publish(tree: string, artifactFolder: string): Promise<voi
   await rename(tree, artifactFolder)
 }
 
-/**
- * Adds the file with stored schemas to a published artefact. Nobody else can change the tree, but it may contain links.
- * @throws  the system's error; `UnusableFile` when the project has a link or a file in its place
- */
-export async function addSchemas(input: {
+/** A project in an artefact, and who reads it besides its owner; null where units are not isolated. */
+interface PublishedProject {
   readonly artifactFolder: string
   readonly configPath: string
-  readonly text: string
   readonly reader: OsUser | null
-}): Promise<void> {
-  const { artifactFolder, configPath, text, reader } = input
+}
+
+/**
+ * Adds the file with stored schemas to a published artefact.
+ * @throws  the system's error; `UnusableFile` when the project has a link or a file in its place
+ */
+export async function addSchemas({ text, ...project }: PublishedProject & { readonly text: string }): Promise<void> {
+  const folder = await makeSchemasFolder(project)
+  await writeShared(keptSchemasFile(dirname(folder)), text, project.reader ?? undefined)
+}
+
+/**
+ * The folder of stored schemas, created where it is missing. Nobody else can change the artefact, but it may contain links.
+ * @returns  its path without links, which is in the artefact
+ * @throws   the system's error; `UnusableFile` when the project has a link or a file in its place
+ */
+export async function makeSchemasFolder({ artifactFolder, configPath, reader }: PublishedProject): Promise<string> {
   const project = join(artifactFolder, dirname(configPath))
   if (!(await isInside(artifactFolder, project))) throw new UnusableFile(`${project} is outside of the artefact`)
-  const file = keptSchemasFile(await realpath(project))
-  const folder = dirname(file)
+  const folder = dirname(keptSchemasFile(await realpath(project)))
   // Where we are not root, the tree is read-only for us too.
   await chmod(dirname(folder), (await lstat(dirname(folder))).mode | 0o200)
   await mkdir(folder, { mode: 0o700 }).catch(ifCode(["EEXIST"]))
   const found = await lstat(folder)
-  if (!found.isDirectory()) throw new UnusableFile(`${folder} is no folder`)
+  if (!found.isDirectory()) throw new UnusableFile(`${folder} is no folder: remove it from the project`)
   await chmod(folder, 0o750)
   if (reader) await lchown(folder, 0, reader.gid)
-  await writeShared(file, text, reader ?? undefined)
+  return folder
 }
 
 /**
