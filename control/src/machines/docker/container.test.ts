@@ -6,7 +6,6 @@ import { unfitReason, withTag } from "./base-image.js"
 import { containerOf, databaseOf, labels, withCertificates } from "./container.js"
 import { measuredOf } from "./containers.js"
 import { commonFolder, outermost } from "./runtime-files.js"
-import { piecesOf, sinceOf } from "./unit-output.js"
 
 const spec: UnitSpec = {
   unitId: "u1",
@@ -116,26 +115,6 @@ test("memory is counted without what the kernel would give up, in both versions 
   assert.deepEqual(measuredOf({ cpu_stats, memory_stats: first }), { cpuSeconds: 2.5, memoryBytes: 200 })
   assert.equal(measuredOf({ memory_stats: { usage: 300, stats: { inactive_file: 50 } } })?.memoryBytes, 250)
   assert.equal(measuredOf({ memory_stats: {} }), undefined)
-})
-
-test("an engine's output is read piece by piece, and its times keep their nanoseconds", () => {
-  const piece = (text: string) => {
-    const header = Buffer.alloc(8)
-    header.writeUInt32BE(Buffer.byteLength(text), 4)
-    return Buffer.concat([header, Buffer.from(text)])
-  }
-  const time = "2026-11-25T09:00:00.000000001Z"
-
-  const pieces = piecesOf(Buffer.concat([piece(`${time} a b\n`), piece(`${time} half`)]))
-
-  assert.deepEqual(
-    pieces.map(({ time: at, content }) => [at, content.toString()]),
-    [
-      [time, "a b\n"],
-      [time, "half"],
-    ],
-  )
-  assert.equal(sinceOf(time), `${Date.parse("2026-11-25T09:00:00Z") / 1000}.000000001`)
 })
 
 test("the files of a runtime are named from their common folder, and none is named twice", () => {

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict"
-import { appendFileSync, writeFileSync } from "node:fs"
+import { appendFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { text } from "node:stream/consumers"
 import { after, test } from "node:test"
 import { connectOptions } from "@superstep/protocol/http/address"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
+import { UnusableFile } from "../../files/read-plain-file.js"
 import type { UnitSpec, Units } from "../port.js"
 import { unitsConformance } from "../testing/conformance.js"
 import { baseReference, dockerPlace, noEngine, removeTestImages, testEngine } from "./testing/place.js"
@@ -82,6 +84,22 @@ test("an engine shows no secret of a unit, and its container has no rights and a
   await end()
 })
 
+test("a project cannot mount a folder of this computer by a link in the place of its stored schemas", {
+  skip,
+}, async () => {
+  const place = dockerPlace()
+  const units = place.units()
+  const unit = unitIn(place)
+  const outside = temporaryFolder()
+  symlinkSync(outside, `${place.folders.artifacts}/${place.artifactId}/.superstep`)
+
+  await assert.rejects(units.start(unit), UnusableFile)
+
+  assert.equal(await place.containers.find(unit.unitId), undefined)
+  assert.deepEqual(readdirSync(outside), [])
+  await units.remove(unit.unitId)
+})
+
 test("a unit that uses more than its memory is reported with its limit (R3)", { skip }, async () => {
   const { units, unit, end } = await started(dockerPlace(), { FAKE_SWELLS_MB: "600" }, 160)
 
@@ -102,21 +120,40 @@ test("the output of a unit is kept once and in order, with long lines, after a c
   skip,
 }, async () => {
   const place = dockerPlace()
-  const long = "x".repeat(40_000)
-  writeFileSync(`${place.folders.artifacts}/${place.artifactId}/long.txt`, `${long}\nshort\n`)
-  // The engine stores a line in parts of 16 KB.
-  const { units, unit, end } = await started(place, { FAKE_SAYS: "/superstep/app/long.txt" })
+  const { units, unit, end } = await started(place, { FAKE_SAYS: "/superstep/unit/data/says.txt" })
+  const folder = `${place.folders.units}/${unit.unitId}`
+  const say = async (text: string) => {
+    writeFileSync(`${folder}/data/says.txt`, text)
+    await ask(units, unit, "/say")
+  }
   let changes = 0
   const stopWatching = await units.watchLogs(unit.unitId, () => changes++)
   const first = await units.logs(unit.unitId, 0)
-  await ask(units, unit, "/say")
+  const { size } = statSync(`${folder}/out.log`)
+
+  // The engine stores a line in parts of 16 KB, and the rest of it when it is complete.
+  await say("x".repeat(40_000))
   await until(() => changes > 0, { what: "the watch reports output" })
-
+  const half = await until(
+    async () => {
+      const found = await units.logs(unit.unitId, first.next)
+      return statSync(`${folder}/out.log`).size >= size + 32 * 1024 && found
+    },
+    { what: "two parts of the line are in the file" },
+  )
+  await say("yyy\nshort\n")
   // As if a process had died after it appended, and before it noted so.
-  appendFileSync(`${place.folders.units}/${unit.unitId}/out.log`, "half a line")
-  const next = await place.units().logs(unit.unitId, first.next)
+  appendFileSync(`${folder}/out.log`, "half a line")
+  const lines = await until(
+    async () => {
+      const next = await place.units().logs(unit.unitId, first.next)
+      return next.lines.includes("short") && next.lines
+    },
+    { what: "the lines are complete" },
+  )
 
-  assert.deepEqual(next.lines, [long, "short"])
+  assert.deepEqual(half.lines, [])
+  assert.deepEqual(lines, [`${"x".repeat(40_000)}yyy`, "short"])
   stopWatching?.()
   await end()
 })

@@ -1,6 +1,6 @@
 /**
- * The output of a unit as a file that grows. The engine has the output and gives it by time; a cursor file says up to which time it is in
- * ours, and how long ours was then. After a crash between the two writes, the file is cut to that length and read on.
+ * The output of a unit as a file that grows. The engine has the output and gives it by time; a cursor file says which pieces are in our
+ * file, and how long our file was then. After a crash between the two writes, the file is cut to that length and read on.
  */
 import { appendFile, stat, truncate } from "node:fs/promises"
 import { join } from "node:path"
@@ -14,8 +14,7 @@ import type { Containers } from "./containers.js"
 import { type Engine, EngineFailed } from "./engine.js"
 
 interface Cursor {
-  /** As the engine writes it, with nanoseconds, so that texts compare as times do. */
-  readonly time: string
+  readonly taken: Taken
   readonly size: number
 }
 
@@ -58,24 +57,22 @@ export function unitOutput(
     if (!container) return
     if (followed.has(unitId)) silent.add(unitId)
     const size = (await stat(fileOf(unitId)).catch(ifCode(missing)))?.size ?? 0
-    const cursor = (await readJson<Cursor>(cursorFile(unitId))) ?? { time: "", size: 0 }
+    const cursor = (await readJson<Cursor>(cursorFile(unitId))) ?? { taken: nothingTaken, size: 0 }
     if (size > cursor.size) await truncate(fileOf(unitId), cursor.size)
     const query = {
       stdout: "1",
       stderr: "1",
       timestamps: "1",
-      ...(cursor.time !== "" && { since: sinceOf(cursor.time) }),
+      ...(cursor.taken.since !== "" && { since: sinceOf(cursor.taken.since) }),
     }
     const response = await engine.stream(`/containers/${container.id}/logs`, { query, also: [404, 409] })
     const all = response.statusCode === 200 ? piecesOf(await buffer(response)) : []
-    // The engine compares with `since` inclusively.
-    const fresh = all.filter(({ time }) => time > cursor.time)
-    const last = fresh.at(-1)
-    if (!last) return
+    const { fresh, taken } = takeFresh(all, cursor.taken)
+    if (fresh.length === 0) return
     const text = Buffer.concat(fresh.map(({ content }) => content))
     await appendFile(fileOf(unitId), text, { mode: 0o600 })
     await writeJson(cursorFile(unitId), {
-      time: last.time,
+      taken,
       size: Math.min(size, cursor.size) + text.length,
     } satisfies Cursor)
   }
@@ -89,7 +86,7 @@ export function unitOutput(
     const { hasMore, ...found } = await readLines(fileOf(unitId), from)
     const runs = async () => (await containers.find(unitId))?.state === "running"
     if (found.lines.length > 0 || !hasMore || (await runs())) return found
-    // A line without an end: whoever would end it has ended.
+    // The container has exited, so nothing will complete its last line.
     await appendFile(fileOf(unitId), "\n")
     await setSize(unitId)
     const { lines, next } = await readLines(fileOf(unitId), from)
@@ -144,28 +141,69 @@ export function unitOutput(
   }
 }
 
-interface Piece {
+export interface Piece {
+  /** As the engine writes it, with nanoseconds, so that texts compare as times do. */
   readonly time: string
+  /** 1 is stdout, 2 is stderr. */
+  readonly stream: number
   readonly content: Buffer
 }
 
 const headerBytes = 8
 
 /**
- * The pieces of an engine's answer: a header of eight bytes with the length, then time, a space and what was printed. Of a long line each part
- * is a piece. Pure.
+ * The pieces of an engine's answer: a header of eight bytes with the stream and the length, then time, a space and what was printed. Of a
+ * long line each part is a piece. Pure.
  */
 export function piecesOf(bytes: Buffer): Piece[] {
   const pieces: Piece[] = []
   for (let at = 0; at + headerBytes <= bytes.length; ) {
+    const stream = bytes.readUInt8(at)
     const length = bytes.readUInt32BE(at + 4)
     const piece = bytes.subarray(at + headerBytes, at + headerBytes + length)
     at += headerBytes + length
     const space = piece.indexOf(0x20)
-    pieces.push({ time: piece.subarray(0, space).toString(), content: piece.subarray(space + 1) })
+    pieces.push({ time: piece.subarray(0, space).toString(), stream, content: piece.subarray(space + 1) })
   }
   return pieces
 }
+
+/** Which pieces of the engine are in our file: all before a time, and from that time on as many as are counted for each time. */
+export interface Taken {
+  readonly since: string
+  readonly counts: Readonly<Record<string, number>>
+}
+
+export const nothingTaken: Taken = { since: "", counts: {} }
+
+// While a line of one stream is incomplete, a chatty program prints on the other one: beyond this, the rest of that line is given up.
+const mostCountedTimes = 1000
+
+/**
+ * The pieces that our file lacks. The engine gives all parts of a long line the time of the first one: what comes later may have the time of
+ * a piece that is in our file, or a time before it. Pure.
+ * @param pieces  of the engine, from `taken.since` on and with those of that time
+ */
+export function takeFresh(
+  pieces: readonly Piece[],
+  taken: Taken,
+): { readonly fresh: readonly Piece[]; readonly taken: Taken } {
+  const counts = new Map<string, number>()
+  const fresh = pieces.filter(({ time }) => {
+    const count = (counts.get(time) ?? 0) + 1
+    counts.set(time, count)
+    return count > (taken.counts[time] ?? 0)
+  })
+  // Parts of the same line, or the next line, of each stream follow its last piece.
+  const ends = new Map(pieces.map((piece) => [piece.stream, piece]))
+  const open = [...ends.values()].filter(({ content }) => content.at(-1) !== newline).map(({ time }) => time)
+  const newest = [...counts.keys()].toSorted().slice(-mostCountedTimes)
+  const [since = newest.at(-1) ?? taken.since] = open.filter((time) => newest.includes(time)).toSorted()
+  const kept = newest.filter((time) => time >= since)
+  return { fresh, taken: { since, counts: Object.fromEntries(kept.map((time) => [time, counts.get(time) ?? 0])) } }
+}
+
+const newline = 0x0a
 
 /** As seconds with nanoseconds. Pure. */
 export function sinceOf(time: string): string {
