@@ -1,0 +1,58 @@
+/** Locks of a client that opens a thread's stream, and of a run that is created at the same time. */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { insertRun, type NewRun } from "../runs/queries.js"
+import { migrations } from "../testing/test-server.js"
+import { watchThreads } from "./thread-queries.js"
+
+const forMs = 60_000
+
+const followedRun = (threadId: string): NewRun => ({
+  runId: randomUUID(),
+  threadId,
+  threadRule: "must_exist",
+  threadMetadata: "{}",
+  assistantId: randomUUID(),
+  graphId: "agent",
+  metadata: "{}",
+  kwargs: "{}",
+  multitaskStrategy: "enqueue",
+  isResumable: false,
+  deleteThreadOnCompletion: false,
+  afterSeconds: 0,
+  serverId: randomUUID(),
+  revisionId: null,
+  canExecute: false,
+  isStreamed: false,
+  leaseMs: 60_000,
+  caller: null,
+  webhook: null,
+  following: { forMs, firstEvents: [] },
+})
+
+test("a client that opens a thread's stream waits for a run that is being created, and the run not for the client", async () => {
+  await using db = await freshDatabase({ migrations })
+  const threadId = randomUUID()
+  await db.run(sql`insert into threads (thread_id) values (${threadId})`)
+  let watching: Promise<string[]> = Promise.resolve([])
+
+  const created = await db.transaction(async (tx) => {
+    // Every creation of a run begins with this lock.
+    await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
+    watching = watchThreads(db, [threadId], { forMs, forProtocol: true })
+    // If the run aborts, this ends too, and the test fails with the run's error.
+    watching.catch(() => undefined)
+    const waiting = sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into watched_threads%'`
+    await until(() => db.row(waiting), { what: "the client to wait for the thread" })
+    // It holds no lock that the run needs; otherwise each would wait for the other.
+    return insertRun(tx, followedRun(threadId))
+  })
+
+  assert.equal(created.outcome, "created")
+  assert.deepEqual(await watching, [threadId])
+})
