@@ -52,7 +52,7 @@ export interface AgentServerOptions {
   readonly config: Config
   readonly version: string
   readonly log: Log
-  /** The environment of the process. Workers receive only PATH, HOME and the like. */
+  /** The environment of the process, with the content of its settings file. Workers receive only PATH, HOME and the like. */
   readonly env: NodeJS.ProcessEnv
 }
 

@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto"
 import { databaseAddress } from "@superstep/toolkit/config/database-address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { InvalidSettings, readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
-import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import type { ListenAddress } from "@superstep/toolkit/http/listen"
 import { signingSecretPattern } from "@superstep/toolkit/webhooks/signature"
 import { z } from "zod"
@@ -272,11 +271,12 @@ export const settings = {
 export type Config = Values<typeof settings>
 
 /**
- * Reads all settings, including those from a settings file, which it deletes.
+ * Reads all settings.
+ * @param env  with the content of a settings file, if there is one
  * @throws InvalidSettings  naming every variable that is missing or invalid
  */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const config = readSettings(settings, takeSettingsFile(env))
+  const config = readSettings(settings, env)
   // Without its credential a unit would accept requests of every process that can reach its socket.
   if (config.revisionId !== undefined && config.unitToken === undefined) {
     throw new InvalidSettings(

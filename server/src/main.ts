@@ -1,6 +1,7 @@
 /** The agent server's process: reads its settings, starts the server, and stops it on a signal. */
 import { readFile } from "node:fs/promises"
 import { basename, dirname, resolve } from "node:path"
+import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { createLog } from "@superstep/toolkit/log/log"
 import { startAgentServer } from "./agent-server.js"
@@ -10,13 +11,14 @@ import { processTitle } from "./workers/process-title.js"
 const log = createLog({ process: "server", level: "info" })
 
 async function main(): Promise<void> {
-  const config = readConfig(process.env)
+  const env = takeSettingsFile(process.env)
+  const config = readConfig(env)
   log.level = config.logLevel
   // The platform finds a unit by the title that it gave it, so a unit keeps its title.
   if (config.revisionId === undefined)
     process.title = processTitle(config.name ?? basename(dirname(resolve(config.configPath))), "server")
   const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"))
-  const server = await startAgentServer({ config, version, log, env: process.env })
+  const server = await startAgentServer({ config, version, log, env })
   let isStopping = false
   const stop = async (signal: NodeJS.Signals) => {
     // A second signal stops the process without waiting for runs.

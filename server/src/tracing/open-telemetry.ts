@@ -10,12 +10,19 @@ import type { Claim } from "../runs/run.js"
 import { contextOf, traceparentOf } from "./traceparent.js"
 import type { Tracing } from "./tracing.js"
 
-export function createTracing({ version, serviceName }: { version: string; serviceName: string }): Tracing {
+export interface TracingOptions {
+  /** Where the collector takes traces. */
+  readonly url: string
+  readonly version: string
+  readonly serviceName: string
+}
+
+export function createTracing({ url, version, serviceName }: TracingOptions): Tracing {
   const provider = new BasicTracerProvider({
     resource: defaultResource().merge(
       resourceFromAttributes({ "service.name": serviceName, "service.version": version }),
     ),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ url }))],
   })
   const tracer = provider.getTracer("superstep")
   const requests = new AsyncLocalStorage<Span>()

@@ -1,15 +1,21 @@
 /** Starts tracing if the environment names a collector; see `tracing.ts`. */
 import type { Tracing } from "./tracing.js"
 
-/** OpenTelemetry's variables for the URL of a collector. */
-const endpoints = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const
-
 /**
- * @param env  the server's environment; the SDK reads the rest of OTEL_* itself
- * @returns undefined when no collector is named
+ * @param env  the server's environment. The SDK reads the rest of OTEL_* itself, from the environment of the process; the address of a
+ *             collector may be in the settings file only, since it may contain credentials
+ * @returns    undefined when no collector is named
  */
 export async function startTracing(env: NodeJS.ProcessEnv, version: string): Promise<Tracing | undefined> {
-  if (!endpoints.some((name) => env[name]) || env.OTEL_SDK_DISABLED === "true") return undefined
+  const url = tracesUrl(env)
+  if (url === undefined || env.OTEL_SDK_DISABLED === "true") return undefined
   const { createTracing } = await import("./open-telemetry.js")
-  return createTracing({ version, serviceName: env.OTEL_SERVICE_NAME ?? "superstep-agent-server" })
+  return createTracing({ url, version, serviceName: env.OTEL_SERVICE_NAME ?? "superstep-agent-server" })
+}
+
+/** OpenTelemetry's two variables for a collector: the address for traces, and one for all signals, below which traces have a path. Pure. */
+export function tracesUrl(env: NodeJS.ProcessEnv): string | undefined {
+  const [own, base] = [env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, env.OTEL_EXPORTER_OTLP_ENDPOINT]
+  if (own) return own
+  return base ? `${base.replace(/\/$/, "")}/v1/traces` : undefined
 }

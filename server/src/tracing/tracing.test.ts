@@ -7,7 +7,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
-import { startTracing } from "./start-tracing.js"
+import { startTracing, tracesUrl } from "./start-tracing.js"
 
 interface ReceivedSpan {
   readonly name: string
@@ -47,10 +47,21 @@ test("without a collector nothing is traced", async () => {
   )
 })
 
+test("a collector is named by its address for traces, or by one for all signals", () => {
+  assert.equal(
+    tracesUrl({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://user:key@c:4318/" }),
+    "http://user:key@c:4318/v1/traces",
+  )
+  assert.equal(
+    tracesUrl({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://t" }),
+    "http://t",
+  )
+  assert.equal(tracesUrl({ OTEL_EXPORTER_OTLP_ENDPOINT: "" }), undefined)
+})
+
 test("a request and its runs belong to the trace that the caller started", async () => {
   await using collector = await startCollector()
-  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url
-  const tracing = await startTracing(process.env, "0.0.0")
+  const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, "0.0.0")
   assert.ok(tracing)
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db, { slots: 1, tracing })

@@ -66,14 +66,19 @@ test("an engine shows no secret of a unit, and its container has no rights and a
 }, async () => {
   const place = dockerPlace({ user: () => ({ uid: 200_077, gid: 200_077 }) })
   const looks = "id -u; cat /proc/1/status; touch /x; touch /superstep/app/x; touch $HOME/x && echo home-is-writable"
-  const { units, unit, end } = await started(place, { MODEL_KEY: "sk-hidden", FAKE_COMMAND: looks }, 256)
+  const { units, unit, end } = await started(
+    place,
+    { MODEL_KEY: "sk-hidden", OTEL_EXPORTER_OTLP_ENDPOINT: "https://user:of-traces@collector", FAKE_COMMAND: looks },
+    256,
+  )
 
   const found = await place.containers.find(unit.unitId)
   const { body } = await place.engine.json<{ HostConfig: object }>(`/containers/${found?.id}/json`)
   const shown = JSON.stringify(body)
   const inside = JSON.parse((await ask(units, unit, "/sh")) ?? "{}") as { output: string }
 
-  for (const secret of ["sk-hidden", "unit-token", "of-the-database"]) assert.ok(!shown.includes(secret), secret)
+  for (const secret of ["sk-hidden", "unit-token", "of-the-database", "of-the-proxy", "of-traces"])
+    assert.ok(!shown.includes(secret), secret)
   assert.match(inside.output, /^200077$/m)
   assert.match(inside.output, /^CapEff:\s+0+$/m)
   assert.match(inside.output, /^NoNewPrivs:\s+1$/m)

@@ -60,7 +60,11 @@ export function dockerPlace({ user = () => undefined }: Partial<Pick<Isolation, 
   const imagesNow = () => artifactImages({ engine, homeId, layout, baseReference, runtime, folderOf, log: silent })
   const units = () => {
     const images = imagesNow()
-    const environment = { SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" }
+    const environment = {
+      SUPERSTEP_MASTER_KEY: "key",
+      DATABASE_URI: "postgres://platform",
+      HTTP_PROXY: "http://user:of-the-proxy@proxy:3128",
+    }
     return dockerUnits({
       folders,
       isolation: { user },

@@ -1,6 +1,6 @@
 /** The environment of a unit, and its secret settings, which it gets in a file (protocol/unit, "Environment"). Pure. */
 import { join } from "node:path"
-import { revealAll, Secret } from "@superstep/toolkit/config/settings"
+import { revealAll, Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { settingsFileVariable } from "@superstep/toolkit/config/settings-file"
 import { isPlatformSetting } from "../../../secrets/secret.js"
 import type { UnitSpec } from "../../port.js"
@@ -20,6 +20,9 @@ export interface UnitPlace {
 
 const fromMachine = ["PATH", "LANG", "TZ"]
 
+// An address may contain a password or a key.
+const addressSettings = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
+
 /** Settings of the agent server: an operator sets them for all units, a deployment's secrets for its own. */
 const shutdownGrace = "BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS"
 const serverSettings = [
@@ -36,8 +39,7 @@ const serverSettings = [
   "SUPERSTEP_MAX_REQUESTS_PER_MINUTE",
   "SUPERSTEP_MAX_WAITING_RUNS",
   "SUPERSTEP_STATEMENT_TIMEOUT_SECONDS",
-  "OTEL_EXPORTER_OTLP_ENDPOINT",
-  "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+  ...addressSettings,
   "OTEL_RESOURCE_ATTRIBUTES",
   "OTEL_SERVICE_NAME",
   shutdownGrace,
@@ -49,18 +51,18 @@ const serverSettings = [
 const operatorSettings = ["SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS"]
 
 // Trusted certificates and proxies belong to the machine, and user code needs them.
-const networkNames = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]
+const certificateNames = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"]
+const networkNames = [...certificateNames, "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]
 
 // The rest of the process's memory is outside JavaScript's heap: buffers, code, stacks (control-plane §6.8).
 const heapShare = 0.75
 
-/** Every process of the unit's user can read it in the process table, so it contains no secret. */
+/** Every process of the unit's user can read it in the process table, and an engine shows it, so it contains no secret. */
 export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.ProcessEnv): Record<string, string> {
-  const settings = pick({ ...base, ...agentEnvironment(spec, place, base) }, serverSettings)
+  const settings = Object.entries(serverSettingsOf(spec, place, base)).filter(([name]) => !isHidden(name, spec))
   return {
-    ...pick(base, [...fromMachine, ...networkNames, ...operatorSettings]),
-    ...settings,
-    [shutdownGrace]: shutdownGraceOf(settings[shutdownGrace], base),
+    ...pick(base, [...fromMachine, ...certificateNames, ...operatorSettings]),
+    ...Object.fromEntries(settings),
     ...heapOption(spec),
     NODE_ENV: "production",
     HOME: join(place.folder, "data"),
@@ -74,6 +76,15 @@ export function unitEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.P
     [settingsFileVariable]: place.settingsFile,
   }
 }
+
+function serverSettingsOf(spec: UnitSpec, place: UnitPlace, base: NodeJS.ProcessEnv): Record<string, string> {
+  const settings = pick({ ...base, ...agentEnvironment(spec, place, base) }, serverSettings)
+  return { ...settings, [shutdownGrace]: shutdownGraceOf(settings[shutdownGrace], base) }
+}
+
+/** Whether the unit gets a setting in its file only: the value of a secret of the deployment, or an address. */
+const isHidden = (name: string, { secrets }: UnitSpec): boolean =>
+  addressSettings.includes(name) || (Object.hasOwn(secrets, name) && !isPlatformSetting(name))
 
 // A server that waits for its runs until it is killed cannot hand them back. After its grace time it needs up to 10 s for that,
 // until the current super-steps have finished (server/src/workers, P9), and 5 s to write it.
@@ -94,6 +105,9 @@ const signingSecret = "SUPERSTEP_WEBHOOK_SIGNING_SECRET"
 
 /** Settings that must be hidden from user code. */
 export const unitSecrets = (spec: UnitSpec, place: UnitPlace, base: NodeJS.ProcessEnv): Record<string, Secret> => ({
+  ...secretsOf(
+    Object.fromEntries(Object.entries(serverSettingsOf(spec, place, base)).filter(([name]) => isHidden(name, spec))),
+  ),
   ...secretSetting(signingSecret, ownVariables(spec, place)[signingSecret] ?? base[signingSecret]),
   SUPERSTEP_UNIT_TOKEN: spec.token,
   SUPERSTEP_AGENT_ENV: new Secret(JSON.stringify(agentEnvironment(spec, place, base))),

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { json } from "node:stream/consumers"
 import test from "node:test"
 import { type Address, connectOptions, unixPathOf } from "@superstep/protocol/http/address"
-import { Secret } from "@superstep/toolkit/config/settings"
+import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { TooManyDeployments } from "../../errors.js"
@@ -86,20 +86,48 @@ test("a project cannot change the operator's settings, whatever its own environm
   const unit = { ...spec(), secrets: hostile }
 
   const env = unitEnvironment(unit, { ...where, configEnv: {} }, base)
-  const agentEnv = JSON.parse(unitSecrets(unit, { ...where, configEnv: {} }, base).SUPERSTEP_AGENT_ENV?.reveal() ?? "")
+  const secrets = unitSecrets(unit, { ...where, configEnv: {} }, base)
+  const agentEnv = JSON.parse(secrets.SUPERSTEP_AGENT_ENV?.reveal() ?? "")
 
   assert.deepEqual(
     [env.SUPERSTEP_MAX_OPEN_REQUESTS, env.SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS, env.SUPERSTEP_WORKERS],
     ["100", "0", undefined],
   )
-  assert.equal(env.N_JOBS_PER_WORKER, "7")
+  assert.equal(secrets.N_JOBS_PER_WORKER?.reveal(), "7")
   assert.deepEqual(Object.keys(agentEnv), ["NODE_OPTIONS", "N_JOBS_PER_WORKER"])
+})
+
+test("secrets of a deployment and addresses with a password are in no environment, also as settings of the server (R4)", () => {
+  const base = {
+    HTTP_PROXY: "http://user:of-the-proxy@proxy:3128",
+    HTTPS_PROXY: "user:of-the-proxy@proxy:3128",
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://user:of-the-operator@collector/v1/traces",
+    NODE_EXTRA_CA_CERTS: "/etc/ca.pem",
+  }
+  const own = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: "https://user:of-the-deployment@collector",
+    OTEL_SERVICE_NAME: "a-secret-name",
+    BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "no-number-but-secret",
+  }
+  const unit = { ...spec(), secrets: { ...spec().secrets, ...secretsOf(own) } }
+
+  const env = unitEnvironment(unit, where, base)
+  const secrets = unitSecrets(unit, where, base)
+
+  const shown = JSON.stringify(env)
+  for (const text of ["of-the-proxy", "of-the-operator", "of-the-deployment", "secret"])
+    assert.ok(!shown.includes(text))
+  assert.equal(env.NODE_EXTRA_CA_CERTS, "/etc/ca.pem")
+  const traces = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+  assert.equal(secrets[traces]?.reveal(), base[traces])
+  for (const [name, value] of Object.entries(own)) assert.equal(secrets[name]?.reveal(), value, name)
+  assert.match(secrets.SUPERSTEP_AGENT_ENV?.reveal() ?? "", /http:\/\/user:of-the-proxy@proxy:3128/)
 })
 
 test("a stopped unit has time to return its runs before it is killed", () => {
   const graceOf = (base: NodeJS.ProcessEnv, asked?: string) => {
-    const secrets = asked === undefined ? {} : { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: new Secret(asked) }
-    return unitEnvironment({ ...spec(), secrets }, where, base).BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS
+    const configEnv: Record<string, string> = asked === undefined ? {} : { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: asked }
+    return unitEnvironment(spec(), { ...where, configEnv }, base).BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS
   }
 
   assert.equal(graceOf({}), "15")
@@ -168,6 +196,8 @@ test("code of a unit gets no more rights by programs such as sudo", {
   const units = place.units()
   const unit = spec()
   await units.start(unit)
+  // Before that, its process may still be the program that drops the rights.
+  await until(() => environmentOf(units.address(unit.unitId)), { what: "the unit answers" })
 
   const status = readFileSync(`/proc/${place.pidOf(unit.unitId)}/status`, "utf8")
 
