@@ -25,6 +25,7 @@ const floodOf = (count: number) => ({
   stream_mode: "custom",
 })
 const flood = floodOf(events)
+const longEvents = 2 * events
 
 /** Counts what it reads, since a flood is too large to keep. */
 function counter() {
@@ -111,34 +112,32 @@ describe("slow readers", { concurrency: true, skip }, () => {
   })
 
   test("sixteen clients that do not read hold no more than their buffers", {
-    skip: unlessWide("floods with 100 MB"),
+    skip: unlessWide("floods with 200 MB"),
   }, async (t) => {
     await using db = await freshDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri })
     const before = await warmUp(server)
     const { thread_id } = await server.client.threads.create()
-    const first = await EventReader.open(server, {
-      path: `/threads/${thread_id}/runs/stream`,
-      body: flood,
-      paused: true,
-    })
-    const path = `${first.location}/stream`
-    const others = await Promise.all(Array.from({ length: 15 }, () => EventReader.open(server, { path, paused: true })))
+    const all = Array.from({ length: 16 }, counter)
+    const open = (path: string, { onEvent }: Pick<ReturnType<typeof counter>, "onEvent">, body?: object) =>
+      EventReader.open(server, { path, onEvent, paused: true, ...(body && { body }) })
+    const [first, ...rest] = all as [ReturnType<typeof counter>, ...ReturnType<typeof counter>[]]
+    const opener = await open(`/threads/${thread_id}/runs/stream`, first, floodOf(longEvents))
+    const others = await Promise.all(rest.map((one) => open(`${opener.location}/stream`, one)))
 
     const isOver = async () => (await server.status()).running_runs === 0
-    await until(isOver, { what: "the run is over", timeoutMs: 60_000 })
+    await until(isOver, { what: "the run is over", timeoutMs: 120_000 })
     const peak = peakBytes(server.pid)
-    for (const reader of [first, ...others]) reader.resume()
-    const fates = await Promise.all([first, ...others].map(({ over }) => over))
+    for (const reader of [opener, ...others]) reader.resume()
+    const fates = await Promise.all([opener, ...others].map(({ over }) => over))
 
     t.diagnostic(`16 sleepers: memory ${mb(before)} before, ${mb(peak)} at the peak`)
     assert.ok(fates.every((fate) => fate === "ended"))
-    assert.deepEqual(
-      first.events.map(({ id }) => id),
-      idsOf(events),
-    )
-    // Each has read its own pages of the log.
-    assert.ok(peak - before < maxGrowth + 16 * 2 * megabyte, `the server grew by ${mb(peak - before)}`)
+    assert.deepEqual(first.counts.seen, idsOf(longEvents))
+    // For each, 2 MB wait. While the system takes more for its connection, pages are read, each of which is copied some times: as text,
+    // as bytes, as events. On a busy machine these copies wait longer to be collected: up to 123 MB at a load of 20 on two cores,
+    // 35 MB on a quiet one. The flood is 200 MB, so a server that keeps it cannot pass.
+    assert.ok(peak - before < maxGrowth + 16 * 6 * megabyte, `the server grew by ${mb(peak - before)}`)
   })
 
   test("a client that does not read loses nothing at a server where the run does not execute, too", {
@@ -175,7 +174,6 @@ describe("slow readers", { concurrency: true, skip }, () => {
     const before = await warmUp(server)
     const { thread_id } = await server.client.threads.create()
     const { counts, onEvent } = counter()
-    const longEvents = 2 * events
 
     const body = { ...floodOf(longEvents), stream_resumable: true }
     const path = `/threads/${thread_id}/runs/stream`
