@@ -68,7 +68,7 @@ export async function appendEvents(db: Db, events: readonly NewEvent[]): Promise
       from given g left join locked l on l.run_id = g.run_id left join gone on gone.run_id = g.run_id
         left join over o on o.run_id = g.run_id),
     turn as materialized (
-      select lock_thread_logs_at_end(array(select thread_id from judged where is_kept)) as last_places),
+      select lock_thread_logs_at_end(array(select distinct thread_id from judged where is_kept)) as last_places),
     added as (
       insert into run_events (run_id, seq, event, data, thread_id)
       select run_id, seq, event, data, thread_id from judged, turn where is_kept order by n

@@ -178,7 +178,7 @@ begin
   if _created.outcome = 'created' then
     insert into watched_threads (thread_id, until, protocol_until) values (_thread_id, _until, _until)
       on conflict (thread_id) do update set until = excluded.until, protocol_until = excluded.protocol_until;
-    _place_before := lock_thread_logs_at_end(array[_thread_id]) ->> _thread_id::text;
+    _place_before := lock_thread_log_at_end(_thread_id);
   end if;
   if _created.claim_id is not null then
     with first as (
