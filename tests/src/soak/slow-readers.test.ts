@@ -26,6 +26,7 @@ const floodOf = (count: number) => ({
 })
 const flood = floodOf(events)
 const longEvents = 2 * events
+const hugeEvents = 4 * events
 
 /** Counts what it reads, since a flood is too large to keep. */
 function counter() {
@@ -112,7 +113,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
   })
 
   test("sixteen clients that do not read hold no more than their buffers", {
-    skip: unlessWide("floods with 200 MB"),
+    skip: unlessWide("floods with 400 MB"),
   }, async (t) => {
     await using db = await freshDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri })
@@ -122,22 +123,21 @@ describe("slow readers", { concurrency: true, skip }, () => {
     const open = (path: string, { onEvent }: Pick<ReturnType<typeof counter>, "onEvent">, body?: object) =>
       EventReader.open(server, { path, onEvent, paused: true, ...(body && { body }) })
     const [first, ...rest] = all as [ReturnType<typeof counter>, ...ReturnType<typeof counter>[]]
-    const opener = await open(`/threads/${thread_id}/runs/stream`, first, floodOf(longEvents))
+    const opener = await open(`/threads/${thread_id}/runs/stream`, first, floodOf(hugeEvents))
     const others = await Promise.all(rest.map((one) => open(`${opener.location}/stream`, one)))
 
     const isOver = async () => (await server.status()).running_runs === 0
-    await until(isOver, { what: "the run is over", timeoutMs: 120_000 })
+    await until(isOver, { what: "the run is over", timeoutMs: 240_000 })
     const peak = peakBytes(server.pid)
     for (const reader of [opener, ...others]) reader.resume()
     const fates = await Promise.all([opener, ...others].map(({ over }) => over))
 
     t.diagnostic(`16 sleepers: memory ${mb(before)} before, ${mb(peak)} at the peak`)
     assert.ok(fates.every((fate) => fate === "ended"))
-    assert.deepEqual(first.counts.seen, idsOf(longEvents))
-    // For each, 2 MB wait. While the system takes more for its connection, pages are read, each of which is copied some times: as text,
-    // as bytes, as events. On a busy machine these copies wait longer to be collected: up to 123 MB at a load of 20 on two cores,
-    // 35 MB on a quiet one. The flood is 200 MB, so a server that keeps it cannot pass.
-    assert.ok(peak - before < maxGrowth + 16 * 6 * megabyte, `the server grew by ${mb(peak - before)}`)
+    assert.deepEqual(first.counts.seen, idsOf(hugeEvents))
+    // Measured: 35 MB on a quiet machine for floods of 100, 200 and 400 MB and for 4, 16 and 32 readers. On a busy one copies of pages wait
+    // longer to be collected: up to 173 MB. A server that keeps the flood once cannot pass.
+    assert.ok(peak - before < 300 * megabyte, `the server grew by ${mb(peak - before)}`)
   })
 
   test("a client that does not read loses nothing at a server where the run does not execute, too", {
