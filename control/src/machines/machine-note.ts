@@ -1,4 +1,4 @@
-/** Which kind of machine has the units of a data folder, for whoever finds them there later. */
+/** Which kind of machine has the units of a data folder, for programs that look for them later. */
 import { join } from "node:path"
 import { readJson, writeJson } from "../files/json-file.js"
 import type { machineKinds } from "./settings.js"
@@ -8,11 +8,11 @@ export interface MachineNote {
   readonly engineSocket: string
 }
 
-const noteOf = (home: string): string => join(home, "machine.json")
+export const machineNoteFile = (home: string): string => join(home, "machine.json")
 
 /** A folder without a note has processes. */
 export const readMachineNote = async (home: string): Promise<MachineNote> =>
-  (await readJson<MachineNote>(noteOf(home))) ?? { machine: "process", engineSocket: "" }
+  (await readJson<MachineNote>(machineNoteFile(home))) ?? { machine: "process", engineSocket: "" }
 
 export const writeMachineNote = (home: string, { machine, engineSocket }: MachineNote): Promise<void> =>
-  writeJson(noteOf(home), { machine, engineSocket } satisfies MachineNote)
+  writeJson(machineNoteFile(home), { machine, engineSocket } satisfies MachineNote)

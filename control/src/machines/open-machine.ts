@@ -1,13 +1,14 @@
 /** Chooses the kind of machine. */
-import { readdir } from "node:fs/promises"
+import { readdir, realpath } from "node:fs/promises"
 import { join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { readJson } from "../files/json-file.js"
+import { EngineFailed } from "./docker/engine.js"
 import { foundDockerUnits } from "./docker/found-units.js"
 import { openDockerMachine } from "./docker/machine.js"
-import { type MachineNote, readMachineNote, writeMachineNote } from "./machine-note.js"
+import { type MachineNote, machineNoteFile, readMachineNote, writeMachineNote } from "./machine-note.js"
 import { type MachineFolders, machineFolders } from "./process/folders.js"
 import { openProcessMachine, type ProcessMachine, type ProcessMachineOptions } from "./process/machine.js"
 
@@ -16,7 +17,7 @@ export interface MachineChoice extends MachineNote {
   readonly engineNetwork: string | undefined
 }
 
-/** Units of another kind of machine run; this one would start them again beside them. */
+/** Units run, or may run, on another machine than the chosen one, which would start them again beside them. */
 export class OtherMachine extends KnownError {
   readonly code = "other_machine"
 }
@@ -24,22 +25,55 @@ export class OtherMachine extends KnownError {
 /** @throws OtherMachine */
 export async function openMachine(choice: MachineChoice, options: ProcessMachineOptions): Promise<ProcessMachine> {
   const { machine, engineSocket, baseImage, engineNetwork } = choice
-  const former = await readMachineNote(options.home)
-  if (former.machine !== machine && (await anyRuns(former, options)))
-    throw new OtherMachine(
-      `agents of this folder run with SUPERSTEP_MACHINE=${former.machine}: stop them first, by Ctrl-C of a superstep up with that setting`,
-    )
+  await requireSameMachine(choice, options)
+  const opened =
+    machine === "process"
+      ? await openProcessMachine(options)
+      : await openDockerMachine({ ...options, docker: { socketPath: engineSocket, baseImage, network: engineNetwork } })
+  // Only now: a machine that does not open has started no unit.
   await writeMachineNote(options.home, choice)
-  if (machine === "process") return openProcessMachine(options)
-  return openDockerMachine({ ...options, docker: { socketPath: engineSocket, baseImage, network: engineNetwork } })
+  return opened
 }
 
-async function anyRuns(former: MachineNote, { home, homeId }: ProcessMachineOptions): Promise<boolean> {
+type Installation = Pick<ProcessMachineOptions, "home" | "homeId">
+
+/** @throws OtherMachine  units run on the machine that the data folder was used with, and that is another one */
+export async function requireSameMachine(choice: MachineNote, { home, homeId }: Installation): Promise<void> {
+  const former = await readMachineNote(home)
+  if (await isSame(former, choice)) return
   const folders = machineFolders(home)
-  if (former.machine === "process") return anyProcessRuns(folders)
-  const units = foundDockerUnits(folders, homeId, former.engineSocket)
-  const found = await Promise.all((await units.list()).map(units.status))
-  return found.some(({ state }) => state === "running")
+  const runs = former.machine === "process" ? await anyProcessRuns(folders) : await anyContainerRuns()
+  if (!runs) return
+  throw new OtherMachine(
+    `agents of this folder run with ${settingsOf(former)}: stop them first, by Ctrl-C of a superstep up with ${former.machine === "process" ? "that setting" : "these settings"}`,
+  )
+
+  async function anyContainerRuns(): Promise<boolean> {
+    const units = foundDockerUnits(folders, homeId, former.engineSocket)
+    try {
+      const found = await Promise.all((await units.list()).map(units.status))
+      return found.some(({ state }) => state === "running")
+    } catch (cause) {
+      if (!(cause instanceof EngineFailed)) throw cause
+      throw new OtherMachine(
+        `agents of this folder ran with ${settingsOf(former)}, and that engine does not answer, so they may still run: start it. If it was removed for good, delete ${machineNoteFile(home)} and start again`,
+        { cause },
+      )
+    }
+  }
+}
+
+const settingsOf = ({ machine, engineSocket }: MachineNote): string =>
+  `SUPERSTEP_MACHINE=${machine}${machine === "docker" ? ` SUPERSTEP_DOCKER_SOCKET=${engineSocket}` : ""}`
+
+/** One engine may have several names, such as /run/docker.sock and /var/run/docker.sock. */
+async function isSame(one: MachineNote, other: MachineNote): Promise<boolean> {
+  if (one.machine !== other.machine) return false
+  if (one.machine === "process" || one.engineSocket === other.engineSocket) return true
+  const [first, second] = await Promise.all(
+    [one, other].map(({ engineSocket }) => realpath(engineSocket).catch(ifCode(missing, engineSocket))),
+  )
+  return first === second
 }
 
 async function anyProcessRuns({ units }: MachineFolders): Promise<boolean> {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { appendFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { appendFileSync, existsSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { text } from "node:stream/consumers"
 import { after, test } from "node:test"
@@ -10,7 +10,9 @@ import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import { UnusableFile } from "../../files/read-plain-file.js"
 import type { UnitSpec, Units } from "../port.js"
+import { unitSocket } from "../process/folders.js"
 import { unitsConformance } from "../testing/conformance.js"
+import { foundDockerUnits } from "./found-units.js"
 import { baseReference, dockerPlace, noEngine, removeTestImages, testEngine } from "./testing/place.js"
 import { ForeignContainer } from "./units.js"
 
@@ -194,6 +196,23 @@ test("an image that the engine has lost is made again at the next start", { skip
   await units.start(unit)
 
   assert.ok(await until(() => ask(units, unit, "/ok"), { what: "it answers again" }))
+  await end()
+})
+
+test("a program that only finds units publishes no socket, since it does not know the edge's group", {
+  skip,
+}, async () => {
+  const place = dockerPlace()
+  const { units, unit, end } = await started(place, {})
+  const path = unitSocket(place.folders, unit.unitId)
+  rmSync(path)
+
+  const found = foundDockerUnits(place.folders, place.homeId, place.engine.socketPath)
+
+  assert.deepEqual(await found.status(unit.unitId), { state: "running" })
+  assert.equal(existsSync(path), false)
+  assert.deepEqual(await units.status(unit.unitId), { state: "running" })
+  assert.equal(existsSync(path), true)
   await end()
 })
 

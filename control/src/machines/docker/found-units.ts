@@ -1,4 +1,4 @@
-/** The containers of an installation for who only finds and stops them. */
+/** The containers of an installation, for programs that only find and stop them. */
 import type { Units } from "../port.js"
 import type { MachineFolders } from "../process/folders.js"
 import { containersOf } from "./containers.js"
@@ -18,5 +18,6 @@ export function foundDockerUnits(folders: MachineFolders, homeId: string, engine
     homeId,
     network: "none",
     environment: {},
+    publishes: false,
   })
 }

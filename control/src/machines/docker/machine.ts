@@ -58,7 +58,7 @@ export function openDockerMachine(options: DockerMachineOptions): Promise<Proces
     log.info({ base_image: baseReference, network, socket: docker.socketPath }, "units are containers")
     const shared = { engine, containers: containersOf(engine, homeId), images, homeId, network }
     return {
-      units: dockerUnits({ ...shared, folders, isolation, environment }),
+      units: dockerUnits({ ...shared, folders, isolation, environment, publishes: true }),
       nodes: { own: ownNode, others: async () => [] },
       pythons: { found: async () => [...found] },
       runsAt: inside.app,

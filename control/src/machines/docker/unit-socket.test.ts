@@ -1,6 +1,17 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
-import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  lchownSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs"
 import { connect, createServer } from "node:net"
 import { join } from "node:path"
 import test from "node:test"
@@ -15,6 +26,7 @@ const place = () => {
   const unitSockets = join(temporaryFolder(), "s")
   mkdirSync(unitSockets)
   return {
+    unitSockets,
     socket: socketOf({ unitSockets }, unitId, { owner, group: undefined }),
     path: unitSocket({ unitSockets }, unitId),
   }
@@ -73,4 +85,33 @@ test("a socket of a former life is removed before a start, and all of it at the 
 
   assert.equal(existsSync(path), false)
   assert.equal(existsSync(socket.folder), false)
+})
+
+test("a socket gets our name after a process was killed that had begun to publish it, and nothing of that is left", {
+  skip: process.getuid?.() !== 0 && "only root gives a socket to another user",
+}, async () => {
+  const { path, unitSockets } = place()
+  const socket = socketOf({ unitSockets }, unitId, { owner: { uid: 200_077, gid: 200_077 }, group: 200_078 })
+  await socket.prepare()
+  const own = join(socket.folder, "unit.sock")
+  using _unit = await listening(own, "unit")
+  // As publish leaves it before it gives the socket its name.
+  linkSync(own, `${path}.killed`)
+  lchownSync(`${path}.killed`, 0, 200_078)
+
+  assert.equal(await socket.publish(), true)
+  assert.deepEqual([statSync(path).uid, statSync(path).gid, statSync(path).mode & 0o777], [0, 200_078, 0o660])
+  await socket.remove()
+
+  assert.deepEqual(readdirSync(unitSockets), [])
+})
+
+test("a folder whose permissions were changed is the unit's own again before a start", async () => {
+  const { socket } = place()
+  await socket.prepare()
+  chmodSync(socket.folder, 0o660)
+
+  await socket.prepare()
+
+  assert.equal(statSync(socket.folder).mode & 0o777, 0o700)
 })

@@ -1,7 +1,7 @@
 /**
  * The socket of a unit in a container. The unit creates it in a folder of its own, which the container may change at any time. So edge and
- * control plane never connect there: the socket gets a second name (a hard link) in our folder, after a look at what got it. Whatever the
- * container does to its own name later, ours leads to the same socket.
+ * control plane never connect there: the socket gets a second name (a hard link) in our folder, and we check that the link is a socket.
+ * Whatever the container does to its own name later, ours leads to the same socket.
  */
 import { randomUUID } from "node:crypto"
 import { chmod, lchown, link, lstat, mkdir, readdir, rename, rm } from "node:fs/promises"
@@ -36,9 +36,16 @@ export function socketOf(
   const folder = path.replace(/\.sock$/, ".own")
   const isRoot = process.getuid?.() === 0
 
+  /** Also names that a process left behind when it was killed. */
+  const removeNames = async () => {
+    const names = await readdir(folders.unitSockets).catch(ifCode(missing, []))
+    const ours = names.filter((name) => name === basename(path) || name.startsWith(`${basename(path)}.`))
+    for (const name of ours) await rm(join(folders.unitSockets, name), { force: true })
+  }
   const prepare = async () => {
-    await rm(path, { force: true })
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await removeNames()
+    await mkdir(folder, { recursive: true })
+    await chmod(folder, 0o700)
     for (const name of await readdir(folder)) await removeTree(join(folder, name))
     if (isRoot) await lchown(folder, owner.uid, owner.gid)
   }
@@ -48,19 +55,20 @@ export function socketOf(
     const linked = `${path}.${randomUUID()}`
     if (!(await link(join(folder, basename(inside.socket)), linked).then(() => true, ifCode(missing, false))))
       return false
-    const found = await lstat(linked)
-    // A link of the container would lead to somebody else's socket.
-    if (!found.isSocket() || found.uid !== owner.uid) {
+    try {
+      const found = await lstat(linked)
+      // A link of the container would lead to somebody else's socket. Root owns it when a process was killed before it renamed its name.
+      if (!found.isSocket() || (found.uid !== owner.uid && found.uid !== 0)) return false
+      if (isRoot) await lchown(linked, 0, group ?? 0)
+      await chmod(linked, group === undefined ? 0o600 : 0o660)
+      await rename(linked, path)
+      return true
+    } finally {
       await rm(linked, { force: true })
-      return false
     }
-    if (isRoot) await lchown(linked, 0, group ?? 0)
-    await chmod(linked, group === undefined ? 0o600 : 0o660)
-    await rename(linked, path)
-    return true
   }
   const remove = async () => {
-    await rm(path, { force: true })
+    await removeNames()
     await removeTree(folder)
   }
   return { folder, prepare, publish, remove }

@@ -34,6 +34,8 @@ export interface DockerUnitsOptions {
   readonly homeId: string
   readonly network: string
   readonly environment: NodeJS.ProcessEnv
+  /** Whether a look at a running unit publishes its socket. That gives rights to the edge's group, which `isolation` knows only after a start. */
+  readonly publishes: boolean
 }
 
 /** The engine has a container of a unit's name that is not ours. */
@@ -67,7 +69,7 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
     if (!found || found.state === "created") return { state: "absent" }
     if (found.state === "running") {
       // A control plane that was killed right after the start has not done it.
-      await (await storedSocket(unitId)).publish()
+      if (options.publishes) await (await storedSocket(unitId)).publish()
       return { state: "running" }
     }
     const seen = await containers.inspect(found.id)

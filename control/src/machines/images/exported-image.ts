@@ -33,11 +33,16 @@ export async function readExportedImage(archive: AsyncIterable<Uint8Array>, layo
     const [listed] = await jsonIn<readonly Listed[]>(folder, "manifest.json")
     if (!listed) throw new UnusableArchive("the archive names no image: export one image")
     const config = await jsonIn<ImageConfig>(folder, listed.Config)
+    const files = await Promise.all(listed.Layers.map((path) => pathIn(folder, path)))
     const layers: Layer[] = []
-    for (const [at, path] of listed.Layers.entries()) {
+    // Equal layers are one file of the archive, or links to it.
+    const taken = new Map<string, Descriptor>()
+    for (const [at, file] of files.entries()) {
       const diffId = config.rootfs.diff_ids[at]
       if (diffId === undefined) throw new UnusableArchive("the image has more layers than its configuration names")
-      layers.push({ diffId, blob: await takeLayer(await pathIn(folder, path), layout) })
+      const blob = taken.get(file) ?? (await takeLayer(file, layout))
+      taken.set(file, blob)
+      layers.push({ diffId, blob })
     }
     return { config, layers }
   } finally {

@@ -112,6 +112,25 @@ test("an archive for an engine is read back as the same image, and may leave out
   await assert.rejects(readExportedImage(Readable.from(thin), layoutIn(temporaryFolder())), UnusableArchive)
 })
 
+test("an exported image may have the same layer twice, under one name or under a link to it", async () => {
+  const folder = temporaryFolder()
+  const Layers = ["one.tar", "one.tar", "link.tar"]
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify([{ Config: "config.json", Layers }]))
+  writeFileSync(
+    join(folder, "config.json"),
+    JSON.stringify({ rootfs: { diff_ids: ["sha256:a", "sha256:a", "sha256:a"] } }),
+  )
+  writeFileSync(join(folder, "one.tar"), "a layer")
+  symlinkSync("one.tar", join(folder, "link.tar"))
+  const { stdout } = spawnSync("tar", ["-c", "-C", folder, "."], { maxBuffer: 1024 * 1024 })
+  const layout = layoutIn(temporaryFolder())
+
+  const { layers } = await readExportedImage(Readable.from([stdout]), layout)
+
+  assert.equal(layers.length, 3)
+  for (const { blob } of layers) assert.equal(readFileSync(layout.pathOf(blob.digest), "utf8"), "a layer")
+})
+
 test("an exported image whose layers lead out of the archive is refused", async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, "manifest.json"), JSON.stringify([{ Config: "config.json", Layers: ["layer.tar"] }]))

@@ -74,6 +74,7 @@ export function dockerPlace({ user = () => undefined }: Partial<Pick<Isolation, 
       homeId,
       network: "none",
       environment,
+      publishes: true,
     })
   }
   const inspect = async (unitId: string) => {
@@ -83,6 +84,7 @@ export function dockerPlace({ user = () => undefined }: Partial<Pick<Isolation, 
   const pidOf = async (unitId: string) => (await inspect(unitId))?.State.Pid ?? 0
   const place = {
     folders,
+    homeId,
     artifactId,
     engine,
     containers,

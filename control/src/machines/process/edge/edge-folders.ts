@@ -43,7 +43,9 @@ export async function prepareEdgeFolders(
     await mkdir(folder, { recursive: true })
     await share(folder, user, user ? 0o710 : 0o700)
   }
-  for (const name of await readdir(unitSockets)) await share(join(unitSockets, name), user, user ? 0o660 : 0o600)
+  // A folder beside them belongs to the container that creates its socket there.
+  const sockets = (await readdir(unitSockets)).filter((name) => name.endsWith(".sock"))
+  for (const name of sockets) await share(join(unitSockets, name), user, user ? 0o660 : 0o600)
   for (const folder of [edgeSockets, edgeState]) {
     const found = await lstat(folder).catch(ifCode(missing))
     if (found?.uid !== (user?.uid ?? process.getuid?.())) await makeEmptyFolder(folder, user ?? null)
