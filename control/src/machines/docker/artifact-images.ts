@@ -12,7 +12,7 @@ import { projectImage, type Runtime } from "../images/project-image.js"
 import type { Part } from "../images/tree-entries.js"
 import { exportBase, inspectImage, requireImage } from "./base-image.js"
 import { labels } from "./container.js"
-import { type Engine, EngineFailed, untilDone } from "./engine.js"
+import { type Engine, EngineFailed, imageSilenceMs, untilDone } from "./engine.js"
 
 export interface ArtifactImages {
   /**
@@ -65,9 +65,10 @@ export function artifactImages(options: ArtifactImagesOptions): ArtifactImages {
   const load = async (image: Image, reference: string, base: BaseImage) => {
     const present = new Set(needsAll ? [] : base.layers.map(({ blob }) => blob.digest))
     const archive = imageArchive({ image, layout, reference }, present)
-    await untilDone(await engine.stream("/images/load", { method: "POST", query: { quiet: "1" }, archive }))
+    const query = { quiet: "1" }
+    await untilDone(await engine.stream("/images/load", { method: "POST", query, archive, silenceMs: imageSilenceMs }))
   }
-  const loadSomehow = async (image: Image, reference: string, base: BaseImage) => {
+  const loadWithFallback = async (image: Image, reference: string, base: BaseImage) => {
     try {
       await load(image, reference, base)
     } catch (error) {
@@ -81,7 +82,7 @@ export function artifactImages(options: ArtifactImagesOptions): ArtifactImages {
     const begun = performance.now()
     const marks = { [labels.home]: homeId, [labels.artifact]: artifactId, ...labelsOf(baseId, runtime) }
     const image = await projectImage({ base, runtime, project: options.folderOf(artifactId), labels: marks, layout })
-    await loadSomehow(image, nameOf(artifactId), base)
+    await loadWithFallback(image, nameOf(artifactId), base)
     const kept = new Set([...base.layers, runtime.layer].map(({ blob }) => blob.digest))
     for (const { blob } of image.layers)
       if (!kept.has(blob.digest)) await rm(layout.pathOf(blob.digest), { force: true })

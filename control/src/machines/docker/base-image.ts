@@ -1,13 +1,12 @@
 /** The image that units run on top of: fetched if the engine lacks it, and refused if what is built here would not run in it. */
 import { join } from "node:path"
-import { buffer } from "node:stream/consumers"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { readJson, writeJson } from "../../files/json-file.js"
 import { readExportedImage } from "../images/exported-image.js"
 import type { BaseImage } from "../images/image.js"
 import type { Layout } from "../images/layout.js"
 import type { PythonProgram } from "../process/builds/python/pythons.js"
-import { type Engine, EngineFailed, untilDone } from "./engine.js"
+import { bytesOf, type Engine, EngineFailed, imageSilenceMs, untilDone } from "./engine.js"
 import { piecesOf } from "./unit-output.js"
 
 /** Where something runs that was compiled. */
@@ -48,7 +47,7 @@ export async function requireImage(engine: Engine, reference: string): Promise<I
   if (present) return present
   try {
     const query = { fromImage: withTag(reference) }
-    await untilDone(await engine.stream("/images/create", { method: "POST", query }))
+    await untilDone(await engine.stream("/images/create", { method: "POST", query, silenceMs: imageSilenceMs }))
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     const remedy = "set SUPERSTEP_BASE_IMAGE to an image that the engine has, or may fetch"
@@ -92,7 +91,7 @@ export async function lookInside(engine: Engine, reference: string, pythons: rea
     await engine.json(`${path}/start`, { method: "POST" })
     await engine.json(`${path}/wait`, { method: "POST" })
     const query = { stdout: "1", stderr: "1", timestamps: "1" }
-    const output = piecesOf(await buffer(await engine.stream(`${path}/logs`, { query })))
+    const output = piecesOf(await bytesOf(await engine.stream(`${path}/logs`, { query })))
     return JSON.parse(Buffer.concat(output.map(({ content }) => content)).toString()) as Inside
   } catch (cause) {
     throw new BaseImageUnfit(
@@ -142,7 +141,7 @@ export async function exportBase(engine: Engine, { Id }: InspectedImage, layout:
   const isWhole = async ({ base }: StoredBase) =>
     (await Promise.all(base.layers.map(({ blob }) => layout.has(blob)))).every((has) => has)
   if (stored?.imageId === Id && (await isWhole(stored))) return stored.base
-  const base = await readExportedImage(await engine.stream(`/images/${Id}/get`), layout)
+  const base = await readExportedImage(await engine.stream(`/images/${Id}/get`, { silenceMs: imageSilenceMs }), layout)
   await writeJson(note, { imageId: Id, base } satisfies StoredBase)
   return base
 }

@@ -37,7 +37,7 @@ const place = {
   certificates: [],
 }
 
-test("a container has its limits, our labels and no right, and contains no secret (C2, C4)", () => {
+test("a container has its limits, our labels and no right, and contains no secret (M2, M4)", () => {
   const { HostConfig: host, ...container } = containerOf(spec, place)
 
   assert.equal(container.User, "200001:200001")

@@ -38,6 +38,9 @@ interface Stats {
   readonly memory_stats?: { readonly usage?: number; readonly stats?: Readonly<Record<string, number>> }
 }
 
+// A container has this long to exit after it was killed.
+const stopMs = 60_000
+
 export type Containers = ReturnType<typeof containersOf>
 
 /** @param homeId  of the installation */
@@ -76,7 +79,9 @@ export function containersOf(engine: Engine, homeId: string) {
     /** Resolves when it has ended, or does not exist. */
     stop: async (id: string, graceMs: number) => {
       const query = { t: String(Math.ceil(graceMs / 1000)) }
-      await engine.json(`/containers/${id}/stop`, { method: "POST", query, also: [404] })
+      // The engine answers when it has stopped.
+      const silenceMs = graceMs + stopMs
+      await engine.json(`/containers/${id}/stop`, { method: "POST", query, also: [404], silenceMs })
     },
     /** Resolves when all its processes have ended. */
     kill: async (id: string) => {

@@ -13,6 +13,7 @@ import type { UnitSpec, Units } from "../port.js"
 import { unitSocket } from "../process/folders.js"
 import { unitsConformance } from "../testing/conformance.js"
 import { foundDockerUnits } from "./found-units.js"
+import { ensureNetwork, ForeignNetwork, ownNetwork, removeNetwork } from "./network.js"
 import { baseReference, dockerPlace, noEngine, removeTestImages, testEngine } from "./testing/place.js"
 import { ForeignContainer } from "./units.js"
 
@@ -63,7 +64,7 @@ async function started(place: Place, variables: Record<string, string>, memoryMb
   return { units, unit, end }
 }
 
-test("an engine shows no secret of a unit, and its container has no rights and a read-only image (C2, C4)", {
+test("an engine shows no secret of a unit, and its container has no rights and a read-only image (M2, M4)", {
   skip,
 }, async () => {
   const place = dockerPlace({ user: () => ({ uid: 200_077, gid: 200_077 }) })
@@ -165,7 +166,7 @@ test("the output of a unit is kept once and in order, with long lines, after a c
   await end()
 })
 
-test("nothing without our label is listed, stopped or removed (C1)", { skip }, async () => {
+test("nothing without our label is listed, stopped or removed (M1)", { skip }, async () => {
   const place = dockerPlace()
   const units = place.units()
   const unit = unitIn(place)
@@ -185,6 +186,22 @@ test("nothing without our label is listed, stopped or removed (C1)", { skip }, a
   assert.deepEqual(await units.status(unit.unitId), { state: "absent" })
   assert.deepEqual(await units.list(), [])
   await engine.json(`/containers/${foreign.body.Id}`, { method: "DELETE", query: { force: "1" } })
+})
+
+test("a network of our name without our label is neither used nor removed (M1)", { skip }, async () => {
+  const engine = testEngine()
+  const homeId = newId()
+  const name = ownNetwork(homeId)
+  await engine.json("/networks/create", { method: "POST", body: { Name: name, Driver: "bridge" } })
+
+  await assert.rejects(ensureNetwork(engine, homeId), ForeignNetwork)
+  await removeNetwork(engine, homeId)
+
+  await engine.json(`/networks/${name}`, { method: "DELETE" })
+  assert.equal(await ensureNetwork(engine, homeId), name)
+  assert.equal(await ensureNetwork(engine, homeId), name)
+  await removeNetwork(engine, homeId)
+  assert.equal((await engine.json(`/networks/${name}`, { also: [404] })).status, 404)
 })
 
 test("an image that the engine has lost is made again at the next start", { skip }, async () => {
@@ -216,7 +233,7 @@ test("a program that only finds units publishes no socket, since it does not kno
   await end()
 })
 
-test("a container that puts a link in the place of its socket redirects nobody (C3)", { skip }, async () => {
+test("a container that puts a link in the place of its socket redirects nobody (M3)", { skip }, async () => {
   const place = dockerPlace()
   const swap = "rm /superstep/sockets/unit.sock && ln -s /etc/passwd /superstep/sockets/unit.sock && echo swapped"
   const { units, unit, end } = await started(place, { FAKE_COMMAND: swap })

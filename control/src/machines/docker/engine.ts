@@ -25,6 +25,8 @@ export interface EngineRequest {
   readonly archive?: AsyncIterable<Uint8Array>
   /** Statuses that are an answer besides those from 200 to 399. */
   readonly also?: readonly number[]
+  /** How long the engine may send and take nothing, in milliseconds; 60 s by default, 0 for any time. */
+  readonly silenceMs?: number
   readonly signal?: AbortSignal
 }
 
@@ -46,33 +48,40 @@ export function engineAt(socketPath: string): Engine {
 
   const send = (path: string, asked: EngineRequest): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
-      const { method = "GET", query = {}, body, archive, signal } = asked
+      const { method = "GET", query = {}, body, archive, silenceMs = usualSilenceMs, signal } = asked
       const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-      const fail = (cause: Error) => {
-        if (signal?.aborted) return reject(signal.reason)
-        const remedy = "start it, or set SUPERSTEP_DOCKER_SOCKET to its socket"
-        reject(
-          new EngineFailed(`the engine does not answer at ${socketPath} (${cause.message}): ${remedy}`, undefined, {
-            cause,
-          }),
-        )
-      }
-      const sent = request(
-        {
-          socketPath,
-          agent,
-          method,
-          path: `${path}${Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : ""}`,
-          headers: {
-            host: "engine",
-            ...(content && { "content-type": "application/json", "content-length": content.length }),
-            ...(archive && { "content-type": "application/x-tar" }),
-          },
-          ...(signal && { signal }),
+      const sent = request({
+        socketPath,
+        agent,
+        method,
+        path: `${path}${Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : ""}`,
+        timeout: silenceMs,
+        headers: {
+          host: "engine",
+          ...(content && { "content-type": "application/json", "content-length": content.length }),
+          ...(archive && { "content-type": "application/x-tar" }),
         },
-        resolve,
-      )
-      sent.on("error", fail)
+        ...(signal && { signal }),
+      })
+      const failed = (cause: Error): Error => {
+        if (signal?.aborted) return signal.reason as Error
+        if (cause instanceof EngineFailed) return cause
+        return new EngineFailed(unreachable(socketPath, cause), undefined, { cause })
+      }
+      let response: IncomingMessage | undefined
+      sent.once("response", (found) => {
+        response = found
+        resolve(found)
+      })
+      sent.once("timeout", () => {
+        const seconds = silenceMs / 1000
+        const why = new EngineFailed(
+          `the engine at ${socketPath} was silent for ${seconds} s during ${method} ${path}: look at its log, or restart it`,
+        )
+        response?.destroy(why)
+        sent.destroy(why)
+      })
+      sent.on("error", (cause) => reject(failed(cause)))
       // A failure is an error of the request as well.
       if (archive) pipeline(Readable.from(archive), sent).catch(() => undefined)
       else sent.end(content)
@@ -82,7 +91,7 @@ export function engineAt(socketPath: string): Engine {
     const response = await send(path, asked)
     const status = response.statusCode ?? 0
     if ((status >= 200 && status < 400) || asked.also?.includes(status)) return response
-    const text = (await buffer(response)).toString()
+    const text = (await bytesOf(response)).toString()
     throw new EngineFailed(
       `${asked.method ?? "GET"} ${path} is refused by the engine (${status}): ${messageOf(text)}`,
       status,
@@ -93,9 +102,43 @@ export function engineAt(socketPath: string): Engine {
     stream: (path, asked = {}) => checked(path, asked),
     json: async <T>(path: string, asked: EngineRequest = {}) => {
       const response = await checked(path, asked)
-      const text = (await buffer(response)).toString()
-      return { status: response.statusCode ?? 0, body: (isJson(response) ? JSON.parse(text) : undefined) as T }
+      const text = (await bytesOf(response)).toString()
+      return { status: response.statusCode ?? 0, body: (isJson(response) ? parsed(path, text) : undefined) as T }
     },
+  }
+}
+
+// A busy engine answers after seconds; one that hangs never does.
+const usualSilenceMs = 60_000
+
+/** For requests that fetch, export or load an image, which an engine may do without a word. */
+export const imageSilenceMs = 15 * 60_000
+
+/** Why no answer came, and what helps. Pure. */
+function unreachable(socketPath: string, cause: NodeJS.ErrnoException): string {
+  if (cause.code === "EACCES" || cause.code === "EPERM")
+    return `this user may not use the engine at ${socketPath}: add the user to the socket's group (docker), or run as root`
+  if (cause.code === "ENOENT" || cause.code === "ECONNREFUSED")
+    return `no engine answers at ${socketPath} (${cause.code}): start it, or set SUPERSTEP_DOCKER_SOCKET to its socket`
+  return `the connection to the engine at ${socketPath} broke (${cause.message}): look at its log`
+}
+
+/** @throws EngineFailed  the engine ended, or was silent for too long, before all had come */
+export async function bytesOf(response: IncomingMessage): Promise<Buffer> {
+  try {
+    return await buffer(response)
+  } catch (cause) {
+    if (cause instanceof EngineFailed) throw cause
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new EngineFailed(`the engine's answer broke off (${why}): look at its log`, undefined, { cause })
+  }
+}
+
+function parsed(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new EngineFailed(`what answers ${path} is no container engine: ${text.slice(0, 200)}`, undefined, { cause })
   }
 }
 
@@ -115,7 +158,7 @@ function messageOf(text: string): string {
  * @throws EngineFailed
  */
 export async function untilDone(response: IncomingMessage): Promise<string[]> {
-  const lines = (await buffer(response))
+  const lines = (await bytesOf(response))
     .toString()
     .split(/\r?\n/)
     .filter((line) => line.startsWith("{"))

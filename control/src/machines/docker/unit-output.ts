@@ -4,14 +4,13 @@
  */
 import { appendFile, stat, truncate } from "node:fs/promises"
 import { join } from "node:path"
-import { buffer } from "node:stream/consumers"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { clearFile, fileMark } from "../../files/growing-file.js"
 import { readJson, writeJson } from "../../files/json-file.js"
 import { readLines } from "../../files/read-lines.js"
 import type { UnitLogs } from "../port.js"
 import type { Containers } from "./containers.js"
-import { type Engine, EngineFailed } from "./engine.js"
+import { bytesOf, type Engine, EngineFailed } from "./engine.js"
 
 interface Cursor {
   readonly taken: Taken
@@ -66,7 +65,7 @@ export function unitOutput(
       ...(cursor.taken.since !== "" && { since: sinceOf(cursor.taken.since) }),
     }
     const response = await engine.stream(`/containers/${container.id}/logs`, { query, also: [404, 409] })
-    const all = response.statusCode === 200 ? piecesOf(await buffer(response)) : []
+    const all = response.statusCode === 200 ? piecesOf(await bytesOf(response)) : []
     const { fresh, taken } = takeFresh(all, cursor.taken)
     if (fresh.length === 0) return
     const text = Buffer.concat(fresh.map(({ content }) => content))
@@ -105,7 +104,7 @@ export function unitOutput(
     const stopping = new AbortController()
     const query = { follow: "1", stdout: "1", stderr: "1", tail: "0" }
     const followedStream = await engine
-      .stream(`/containers/${container.id}/logs`, { query, signal: stopping.signal })
+      .stream(`/containers/${container.id}/logs`, { query, silenceMs: 0, signal: stopping.signal })
       .catch((error: unknown) => {
         if (!(error instanceof EngineFailed)) throw error
       })

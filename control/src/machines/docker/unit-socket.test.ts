@@ -44,7 +44,7 @@ const nameAt = async (path: string): Promise<string> => {
   return said.toString()
 }
 
-test("a unit's socket gets our name once it exists, and keeps it whatever becomes of its own (C3)", async () => {
+test("a unit's socket gets our name once it exists, and keeps it whatever becomes of its own (M3)", async () => {
   const { socket, path } = place()
   await socket.prepare()
   assert.equal(await socket.publish(), false)
@@ -59,7 +59,7 @@ test("a unit's socket gets our name once it exists, and keeps it whatever become
   assert.equal(await nameAt(path), "unit")
 })
 
-test("a link in the place of a unit's socket gets no name of ours (C3)", async () => {
+test("a link in the place of a unit's socket gets no name of ours (M3)", async () => {
   const { socket, path } = place()
   await socket.prepare()
   const others = join(temporaryFolder(), "o")
