@@ -22,6 +22,8 @@ export interface Edge {
   status(): Promise<EdgeState>
   /** Its address on this machine, such as `http://127.0.0.1:8901`. */
   readonly url: string
+  /** Why it cannot show certificates of host names; undefined when it can. */
+  readonly whyNoCertificates?: string
   /** Starts the edge unless it runs, with today's settings and certificate. */
   ensure(): Promise<void>
   /** Whether its process runs; costs little. */
@@ -31,7 +33,10 @@ export interface Edge {
 export interface EdgeState {
   /** Counts since the edge started. */
   readonly deployments: Readonly<Record<string, Tally>>
+  /** Of several edges the lowest. */
   readonly generation: number
+  /** Of several edges the highest. */
+  readonly newestGeneration?: number
   readonly units: Readonly<Record<string, { requests: number; streams: number; websockets: number; idle_ms: number }>>
 }
 

@@ -80,7 +80,7 @@ export interface ControlPlaneOptions {
 export async function startControlPlane(input: ControlPlaneOptions): Promise<ControlPlane> {
   const { config, log, homeId } = input
   const logSink = allowedSink(config)
-  const problem = authorityProblem(config)
+  const problem = authorityProblem(config) ?? (authorityOf(config) && input.host.edge.whyNoCertificates)
   if (problem !== undefined) throw new InvalidSettings(`cannot start:\n  ${problem}`)
   const folders = foldersOf(config.home)
   await removeLeftovers(folders)

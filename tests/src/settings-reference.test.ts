@@ -28,7 +28,11 @@ const reference = `${[
       "Platform has too, such as `N_JOBS_PER_WORKER`.",
     server,
   ),
-  section("Edge", "Set by the control plane for the edge that it starts.", edge),
+  section(
+    "Edge",
+    "Set by the control plane for the edge that it starts. Where edges run in several copies, their starter sets them.",
+    edge,
+  ),
   section("Command line", "Read by every command of `superstep`. Options of a command take precedence.", cli),
 ].join("\n\n")}\n`
 

@@ -1,14 +1,14 @@
 /**
- * The edge's admin API for the control plane, over a Unix socket (protocol/edge, "Admin socket"). Each request carries
- * the token.
+ * The edge's admin API for the control plane (protocol/edge, "Admin socket"). Each request carries the token, but for the one
+ * that asks whether the edge accepts callers.
  */
 
 import { once } from "node:events"
 import { rm } from "node:fs/promises"
 import type { Server } from "node:http"
 import { createAdaptorServer } from "@hono/node-server"
-import { unixPathOf } from "@superstep/protocol/http/address"
-import { Conflict, Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { connectOptions, unixPathOf } from "@superstep/protocol/http/address"
+import { Conflict, Unauthenticated, Unavailable } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { addRoute, createApi } from "@superstep/toolkit/http/route"
 import { z } from "zod"
@@ -45,15 +45,39 @@ export const takenSchema = z.object({ generation: z.number() })
 
 export const startedSchema = z.object({ pid: z.number() })
 
-function adminApp(edge: Edge, succession: Succession) {
+export interface AdminParts {
+  /** Undefined for an edge that is one of several: it has no successor. */
+  readonly succession: Succession | undefined
+  /** Whether it accepts callers. */
+  readonly isReady: () => boolean
+}
+
+function adminApp(edge: Edge, { succession, isReady }: AdminParts) {
   const api = createApi()
   api.onError(errorHandler({ log: edge.log, detail: "list" }))
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/ready",
+      summary: "Say whether the edge accepts callers; it needs no token",
+      responses: { 200: { description: "it does" }, 503: { description: "it has no table yet, or is stopping" } },
+    },
+    ({ c }) => {
+      if (!isReady()) throw new Unavailable("this edge has no table yet, or is stopping", 1000)
+      return c.body(null, 200)
+    },
+  )
   api.use("*", async (c, next) => {
     if (!showsToken(c.req.header("authorization"), edge.config.token))
       throw new Unauthenticated("the edge's token is missing or wrong")
     await next()
   })
   const take = tableTaker(edge)
+  const requiredSuccession = (): Succession => {
+    if (succession) return succession
+    throw new Conflict("this edge is one of several and has no successor: start another one beside it", "no_successor")
+  }
 
   addRoute(
     api,
@@ -92,7 +116,7 @@ function adminApp(edge: Edge, succession: Succession) {
       summary: "Start the successor, which listens on the same socket",
       responses: { 201: { description: "the successor was started", schema: startedSchema } },
     },
-    async ({ c }) => c.json({ pid: await succession.start() }, 201),
+    async ({ c }) => c.json({ pid: await requiredSuccession().start() }, 201),
   )
   addRoute(
     api,
@@ -103,7 +127,7 @@ function adminApp(edge: Edge, succession: Succession) {
       responses: { 202: { description: "it exits when nothing is open any more" } },
     },
     ({ c }) => {
-      succession.retire()
+      requiredSuccession().retire()
       return c.body(null, 202)
     },
   )
@@ -130,18 +154,20 @@ function tableTaker(edge: Edge): (table: Table) => Promise<void> {
   }
 }
 
-/** Listens on a socket that only this user may connect to: whoever can send a table decides where every request goes. */
-export async function listenForAdmin(edge: Edge, succession: Succession): Promise<Server> {
-  const server = createAdaptorServer({ fetch: adminApp(edge, succession).fetch }) as Server
-  const path = unixPathOf(edge.config.adminAddress)
-  if (path === undefined)
-    throw new Error(`${edge.config.adminAddress} is no Unix socket, to which only this user could connect`)
-  await rm(path, { force: true })
+/** Listens; on a Unix socket only this user may connect, since whoever can send a table decides where every request goes. */
+export async function listenForAdmin(edge: Edge, parts: AdminParts): Promise<Server> {
+  const server = createAdaptorServer({ fetch: adminApp(edge, parts).fetch }) as Server
+  const { adminAddress } = edge.config
+  const path = unixPathOf(adminAddress)
   const listening = once(server, "listening")
-  // Node binds a path within this call, so no other file is created with this umask.
-  const mask = process.umask(0o177)
-  server.listen(path)
-  process.umask(mask)
+  if (path === undefined) server.listen(connectOptions(adminAddress))
+  else {
+    await rm(path, { force: true })
+    // Node binds a path within this call, so no other file is created with this umask.
+    const mask = process.umask(0o177)
+    server.listen(path)
+    process.umask(mask)
+  }
   await listening
   return server
 }

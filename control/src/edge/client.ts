@@ -65,12 +65,14 @@ export async function retireEdge(admin: EdgeAdmin): Promise<void> {
 }
 
 export interface EdgeSpec {
+  /** Where an edge that is one of several listens for callers; else its descriptor 3 is a bound socket. */
+  readonly listenAddress?: Address
   /** Where it takes tables. */
   readonly adminAddress: Address
   /** At least 32 characters. */
   readonly token: Secret
-  /** Absolute: a `Successor` is written there before `startSuccessor` is called. */
-  readonly successorFile: string
+  /** Absolute: a `Successor` is written there before `startSuccessor` is called. An edge that is one of several has none. */
+  readonly successorFile?: string
   /** Absolute. */
   readonly tablePath: string
   /** Absolute paths of certificate and key; with them the edge speaks HTTPS. */
@@ -89,16 +91,17 @@ export interface EdgeSpec {
   readonly command?: string
 }
 
-/** How to start an edge: command and whole environment. Its descriptor 3 is a bound socket (`bound-socket.ts`). */
+/** How to start an edge: command and whole environment. Unless it is one of several, its descriptor 3 is a bound socket (`bound-socket.ts`). */
 export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env: Record<string, string> } {
   return {
     argv: [process.execPath, "--enable-source-maps", edgeEntry],
     env: {
       [settings.adminAddress.env]: spec.adminAddress,
       [settings.token.env]: spec.token.reveal(),
-      [settings.successorFile.env]: spec.successorFile,
       [settings.tablePath.env]: spec.tablePath,
       [settings.wakeAddress.env]: spec.wakeAddress,
+      ...(spec.listenAddress && { [settings.listenAddress.env]: spec.listenAddress }),
+      ...(spec.successorFile && { [settings.successorFile.env]: spec.successorFile }),
       ...(spec.tls && { [settings.tlsCert.env]: spec.tls.certFile, [settings.tlsKey.env]: spec.tls.keyFile }),
       ...(spec.certificatesFolder && { [settings.certificatesFolder.env]: spec.certificatesFolder }),
       ...(spec.hasPlainSocket && { [settings.hasPlainSocket.env]: "1" }),
@@ -129,7 +132,7 @@ async function ask(
     request.once("error", reject)
     request.end(body)
   }).catch((cause) => {
-    throw new Unavailable("the edge does not answer on its admin socket", 1000, { cause })
+    throw new Unavailable(`the edge does not answer at ${address}`, 1000, { cause })
   })
   if (answer.status === 401)
     throw new Unavailable("the edge rejects our token: it belongs to another installation", 1000)

@@ -1,6 +1,6 @@
 /** Settings of the edge. `client.ts` sets them for an edge that the control plane starts. */
 import { BlockList, isIP, isIPv6 } from "node:net"
-import { isAddress } from "@superstep/protocol/http/address"
+import { type Address, isAddress, unixPathOf } from "@superstep/protocol/http/address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
@@ -11,7 +11,15 @@ const wholeNumber = (fallback: number) =>
 
 const path = z.string("expected a path").startsWith("/", "expected an absolute path")
 
-const address = z.string("expected an address").refine(isAddress, "expected unix:<path> or http://<host>:<port>")
+const address = z
+  .string("expected an address")
+  .refine(isAddress, "expected unix:<path> or http://<host>:<port>")
+  .transform((text) => text as Address)
+
+const tcpAddress = z
+  .string("expected an address")
+  .refine((text) => isAddress(text) && unixPathOf(text) === undefined, "expected http://<host>:<port>")
+  .transform((text) => text as Address)
 
 /** A list of addresses and networks, separated by commas. */
 export const networks = z
@@ -42,9 +50,16 @@ export const settings = {
     describe: "Identifier of the settings that the edge was started with, which it reports in its status.",
     schema: z.string().default(""),
   },
+  listenAddress: {
+    env: "SUPERSTEP_EDGE_LISTEN",
+    describe:
+      "Where an edge that is one of several listens for callers, `http://<host>:<port>`; by default on the socket that its starter passes as descriptor 3.",
+    schema: tcpAddress.optional(),
+  },
   adminAddress: {
     env: "SUPERSTEP_EDGE_ADMIN",
-    describe: "Where the edge listens for the control plane, which sends it the table: `unix:<path>`.",
+    describe:
+      "Where the edge listens for the control plane, which sends it the table: `unix:<path>` or `http://<host>:<port>`.",
     schema: address,
   },
   token: {
@@ -57,8 +72,9 @@ export const settings = {
   },
   successorFile: {
     env: "SUPERSTEP_EDGE_SUCCESSOR",
-    describe: "Path of the file in which the control plane stores the command that starts the next edge.",
-    schema: path,
+    describe:
+      "Path of the file in which the control plane stores the command that starts the next edge. An edge that is one of several has none.",
+    schema: path.optional(),
   },
   tablePath: {
     env: "SUPERSTEP_EDGE_TABLE",

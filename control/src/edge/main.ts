@@ -2,6 +2,7 @@
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
+import { connectOptions } from "@superstep/protocol/http/address"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { waitingConnections } from "@superstep/toolkit/http/listen"
 import { createLog } from "@superstep/toolkit/log/log"
@@ -12,34 +13,34 @@ import { createEdgeServer } from "./server.js"
 import { listenDescriptor, plainDescriptor, successionOf } from "./succession.js"
 import { readTableFile } from "./table-file.js"
 
-// A running control plane sends its table at once; without one, the table on disk admits requests that only read.
+// A running control plane sends its table at once; without one, the edge uses the table on disk.
 const tableMs = 10_000
 
 async function main(): Promise<void> {
   process.title = "superstep edge"
   const config = readConfig()
   const log = createLog({ process: "edge", level: config.logLevel })
-  const edge = createEdge({ config, log, table: await readTableFile(config.tablePath, log) })
+  const stored = await readTableFile(config.tablePath, log)
+  const isOneOfSeveral = config.listenAddress !== undefined
+  // The control plane sends its table to an edge that is behind: it may have revoked keys while this one did not run.
+  const table = isOneOfSeveral ? { ...stored, generation: 0 } : stored
+  const edge = createEdge({ config, log, table })
   const edgeServer = createEdgeServer(edge)
   const { server, plain, close } = edgeServer
+  const { listenAddress, successorFile } = config
   const accept = () => {
     plain?.listen({ fd: plainDescriptor }, waitingConnections)
-    return once(server.listen({ fd: listenDescriptor }, waitingConnections), "listening")
+    const place = listenAddress === undefined ? { fd: listenDescriptor } : connectOptions(listenAddress)
+    return once(server.listen(place, waitingConnections), "listening")
   }
-  if (edge.table.hasKeyRights) await accept()
   const onEnd = () => {
     log.info({}, "edge exits after its successor took over")
     process.exit(0)
   }
-  const succession = successionOf(edgeServer, { successorFile: config.successorFile, onEnd })
-  const admin = await listenForAdmin(edge, succession)
-  if (!server.listening) {
-    // The table is of an older release: accept no callers before the control plane sends one with the rights of keys.
-    await Promise.race([edge.tableTaken, sleep(tableMs)])
-    await accept()
-  }
-  const { address, port } = server.address() as AddressInfo
-  log.info({ host: address, port, generation: edge.table.generation }, "edge listens")
+  const succession = successorFile === undefined ? undefined : successionOf(edgeServer, { successorFile, onEnd })
+  const isReady = () => server.listening
+  if (!isOneOfSeveral && edge.table.hasKeyRights) await accept()
+  const admin = await listenForAdmin(edge, { succession, isReady })
 
   let isStopping = false
   const stop = async (signal: NodeJS.Signals) => {
@@ -53,6 +54,16 @@ async function main(): Promise<void> {
   }
   process.on("SIGTERM", stop)
   process.on("SIGINT", stop)
+
+  if (!server.listening) {
+    // The table on disk is of an older release, or may be out of date; a new edge has none.
+    const isNew = isOneOfSeveral && table.routes.length === 0
+    await Promise.race([edge.tableTaken, ...(isNew ? [] : [sleep(tableMs, undefined, { ref: false })])])
+    if (isStopping) return
+    await accept()
+  }
+  const { address, port } = server.address() as AddressInfo
+  log.info({ host: address, port, generation: edge.table.generation }, "edge listens")
 }
 
 main().catch((error: unknown) => {

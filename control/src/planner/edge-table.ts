@@ -69,15 +69,15 @@ function stateOf({ is_paused, is_refused }: RouteRow, units: number): Table["rou
 }
 
 /**
- * Pushes the table when its content is new or the edge has an older one. When this returns, every new request is routed
+ * Pushes the table when its content is new or an edge has an older one. When this returns, every new request is routed
  * according to the database.
- * @throws Unavailable  the edge does not answer
+ * @throws Unavailable  an edge does not answer
  */
 export async function syncEdge(context: PipelineContext): Promise<void> {
   const { edge } = context
-  const known = (await edge.status()).generation
-  const table = await currentTable(context, known)
-  if (table.generation === known) return
+  const { generation: lowest, newestGeneration: newest = lowest } = await edge.status()
+  const table = await currentTable(context, newest)
+  if (table.generation === lowest) return
   context.crashPoint("table:after-row")
   await edge
     .push(table, (sha256) => certificatePem(context, sha256))

@@ -18,6 +18,7 @@ import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
 import type { Log, LogLevel } from "@superstep/toolkit/log/log"
 import type { Edge } from "../../../context.js"
 import { type EdgeAdmin, edgeProcess, edgeStatus, pushTable, startSuccessor } from "../../../edge/client.js"
+import { openTogether } from "../../../edge/open-together.js"
 import type { Successor } from "../../../edge/succession.js"
 import { readJson, writeJson } from "../../../files/json-file.js"
 import { readLines } from "../../../files/read-lines.js"
@@ -27,7 +28,7 @@ import { withoutNewPrivileges } from "../units/limits.js"
 import { certificateFiles } from "./certificate-files.js"
 import { certificateCopy } from "./edge-certificate.js"
 import { edgeFiles } from "./edge-folders.js"
-import { openTogether, retiredEdges } from "./retired-edges.js"
+import { retiredEdges } from "./retired-edges.js"
 
 export interface EdgeOptions {
   readonly folders: MachineFolders
@@ -171,7 +172,12 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     await certificates.removeOthers(table)
     return taken
   }
-  const status = async () => openTogether(await ownStatus(), await retired.statuses())
+  const status = async () => {
+    const own = await ownStatus()
+    const all = [own, ...(await retired.statuses())]
+    const { generation, deployments } = own
+    return { generation, deployments, units: openTogether(all.map(({ units }) => units)) }
+  }
   return {
     url: urlOf(options),
     copyCertificate: () => inTurn(copyCertificate),

@@ -146,21 +146,6 @@ function withSocketPaths(table: Table): Table {
   return { ...table, routes }
 }
 
-/** Sums what is open on each unit through all edges. Pure. */
-export function openTogether(current: EdgeState, retired: readonly EdgeState[]): EdgeState {
-  const units: Record<string, EdgeState["units"][string]> = { ...current.units }
-  for (const [unitId, more] of retired.flatMap((it) => Object.entries(it.units))) {
-    const open = units[unitId] ?? { requests: 0, streams: 0, websockets: 0, idle_ms: more.idle_ms }
-    units[unitId] = {
-      requests: open.requests + more.requests,
-      streams: open.streams + more.streams,
-      websockets: open.websockets + more.websockets,
-      idle_ms: Math.min(open.idle_ms, more.idle_ms),
-    }
-  }
-  return { generation: current.generation, units, deployments: current.deployments }
-}
-
 function undefinedIfUnavailable(error: unknown): undefined {
   if (!(error instanceof Unavailable)) throw error
 }

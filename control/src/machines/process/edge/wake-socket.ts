@@ -1,12 +1,10 @@
-/** Takes requests of the edge to wake a deployment (protocol/edge, "Wake socket"). */
+/** The Unix socket at which the edge of this computer asks to wake a deployment. */
 import { once } from "node:events"
 import { chmod, rm } from "node:fs/promises"
-import { createServer, type Server } from "node:http"
+import type { Server } from "node:http"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Log } from "@superstep/toolkit/log/log"
-import { showsToken } from "../../../edge/edge-token.js"
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+import { wakeCalls } from "../../../edge/wake-calls.js"
 
 /**
  * Listens where only this user and the edge may connect. What a killed control plane left at the path is replaced. The end removes
@@ -17,31 +15,14 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export async function listenForWakeCalls(
   path: string,
   wake: (deploymentId: string) => Promise<unknown>,
-  { log, token }: { readonly log: Log; readonly token: Secret },
+  options: { readonly log: Log; readonly token: Secret },
 ): Promise<() => Promise<void>> {
-  const server = createServer((request, response) => {
-    const [, deploymentId = ""] = /^\/wake\/([^/]+)$/.exec(request.url ?? "") ?? []
-    const answer = (status: number) => response.writeHead(status).end()
-    if (!showsToken(request.headers.authorization, token)) return answer(401)
-    if (request.method !== "POST" || !uuid.test(deploymentId)) return answer(404)
-    wake(deploymentId).then(
-      () => answer(204),
-      (err: unknown) => {
-        log.warn({ err, deployment_id: deploymentId }, "a deployment could not be woken")
-        answer(503)
-      },
-    )
-  })
+  const { server, close } = wakeCalls(wake, options)
   await rm(path, { force: true })
   await listenPrivately(server, path)
   // The edge is in our group, and the folder admits nobody else.
   await chmod(path, 0o660)
-  return async () => {
-    const closed = once(server, "close")
-    server.close()
-    server.closeAllConnections()
-    await closed
-  }
+  return close
 }
 
 async function listenPrivately(server: Server, path: string): Promise<void> {

@@ -1,0 +1,62 @@
+/** A real edge that binds its own ports, as one of several. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
+import type { Address } from "@superstep/protocol/http/address"
+import { freePort } from "@superstep/toolkit/testing/free-port"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { edgeProcess } from "../../../edge/client.js"
+import { token } from "../../../edge/testing/harness.js"
+import type { FoundEdge } from "../edges.js"
+
+export interface TcpEdge extends AsyncDisposable {
+  readonly url: Address
+  readonly admin: Address
+  /** As the readiness probe of a cluster asks. */
+  found(): Promise<FoundEdge>
+  /** Starts it again at the same addresses, with its table on disk. */
+  start(): void
+  kill(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+/** Does not wait until it answers. @param env  further settings */
+export async function tcpEdge(wakeAddress: Address, env: Record<string, string> = {}): Promise<TcpEdge> {
+  const url: Address = `http://127.0.0.1:${await freePort()}`
+  const admin: Address = `http://127.0.0.1:${await freePort()}`
+  const spec = edgeProcess({
+    listenAddress: url,
+    adminAddress: admin,
+    wakeAddress,
+    token,
+    tablePath: join(temporaryFolder(), "table.json"),
+  })
+  const [program, ...args] = spec.argv
+  const run = () => {
+    const child = spawn(program, args, { env: { ...spec.env, ...env }, stdio: ["ignore", "pipe", "inherit"] })
+    // Read, so that its pipe does not fill up.
+    const output = text(child.stdout)
+    return { child, ended: once(child, "exit") as Promise<[number | null]>, output }
+  }
+  let running = run()
+  const kill: TcpEdge["kill"] = async (signal = "SIGKILL") => {
+    running.child.kill(signal)
+    const [code] = await running.ended
+    return code
+  }
+  return {
+    url,
+    admin,
+    found: async () => {
+      const answered = await fetch(`${admin}/ready`).catch(() => undefined)
+      return { address: admin, isReady: answered?.status === 200 }
+    },
+    start: () => {
+      running = run()
+    },
+    kill,
+    [Symbol.asyncDispose]: async () => {
+      if (running.child.exitCode === null && running.child.signalCode === null) await kill()
+    },
+  }
+}
