@@ -1,0 +1,114 @@
+/** Requests to a Kubernetes API server. Objects are JSON; paths are those of the API reference, below the server's address. */
+import type { IncomingMessage } from "node:http"
+import { Agent, request } from "node:https"
+import { buffer } from "node:stream/consumers"
+import type { Secret } from "@superstep/toolkit/config/settings"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+
+/** The API server refuses a request, or does not answer. */
+export class ClusterFailed extends KnownError {
+  readonly code = "cluster_failed"
+  /** Undefined when there was no answer. */
+  readonly status: number | undefined
+  constructor(message: string, status?: number, options?: ErrorOptions) {
+    super(message, options)
+    this.status = status
+  }
+}
+
+export interface ClusterAccess {
+  /** Such as `https://10.96.0.1:443`. */
+  readonly origin: string
+  /** Certificates that the server's is checked with; undefined for those of this system. */
+  readonly authority: string | undefined
+  /** Shown to the server, in the place of a token or beside it. */
+  readonly client?: { readonly certificate: string; readonly key: Secret } | undefined
+  /** Asked for each request, since tokens of service accounts expire. */
+  readonly token?: (() => Promise<Secret>) | undefined
+}
+
+export interface ClusterRequest {
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly contentType?: string
+  /** Statuses that are an answer besides those from 200 to 299. */
+  readonly also?: readonly number[]
+  readonly signal?: AbortSignal
+}
+
+export interface Cluster {
+  readonly origin: string
+  /** @throws ClusterFailed */
+  json<T>(path: string, request?: ClusterRequest): Promise<{ readonly status: number; readonly body: T }>
+  /** The bytes of an answer, which may go on for long. @throws ClusterFailed */
+  stream(path: string, request?: ClusterRequest): Promise<IncomingMessage>
+}
+
+// The server itself ends a request after a minute.
+const limitMs = 70_000
+
+export function clusterAt({ origin, authority, client, token }: ClusterAccess): Cluster {
+  const agent = new Agent({
+    keepAlive: true,
+    maxFreeSockets: 4,
+    ...(authority !== undefined && { ca: authority }),
+    ...(client && { cert: client.certificate, key: client.key.reveal() }),
+  })
+
+  const send = async (path: string, asked: ClusterRequest): Promise<IncomingMessage> => {
+    const { method = "GET", query = {}, body, contentType = "application/json", signal } = asked
+    const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+    const url = new URL(path, origin)
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+    const headers = {
+      ...(token && { authorization: `Bearer ${(await token()).reveal()}` }),
+      accept: "application/json, */*",
+      ...(content && { "content-type": contentType, "content-length": content.length }),
+    }
+    return new Promise((resolve, reject) => {
+      const fail = (cause: Error) => {
+        if (signal?.aborted) return reject(signal.reason)
+        const words = `the API server does not answer at ${origin} (${cause.message}): check that it runs, and the network`
+        reject(new ClusterFailed(words, undefined, { cause }))
+      }
+      const sent = request(url, { method, headers, agent, ...(signal && { signal }) }, resolve)
+      sent.setTimeout(limitMs, () => signal ?? sent.destroy(new Error(`silent for ${limitMs} ms`)))
+      sent.on("error", fail)
+      sent.end(content)
+    })
+  }
+  const stream: Cluster["stream"] = async (path, asked = {}) => {
+    const response = await send(path, asked)
+    const status = response.statusCode ?? 0
+    if ((status >= 200 && status < 300) || asked.also?.includes(status)) return response
+    const why = messageOf(await textOf(response))
+    throw new ClusterFailed(`${asked.method ?? "GET"} ${path} is refused by the API server (${status}): ${why}`, status)
+  }
+  const textOf = async (response: IncomingMessage): Promise<string> => {
+    try {
+      return (await buffer(response)).toString()
+    } catch (cause) {
+      throw new ClusterFailed(`the answer of the API server at ${origin} broke off`, undefined, { cause })
+    }
+  }
+  return {
+    origin,
+    stream,
+    json: async <T>(path: string, asked: ClusterRequest = {}) => {
+      const response = await stream(path, asked)
+      const text = await textOf(response)
+      const isJson = response.headers["content-type"]?.startsWith("application/json") === true
+      return { status: response.statusCode ?? 0, body: (isJson ? JSON.parse(text) : undefined) as T }
+    },
+  }
+}
+
+/** The server answers with a Status object; a proxy before it with anything. Pure. */
+function messageOf(text: string): string {
+  try {
+    return (JSON.parse(text) as { message?: string }).message ?? text.slice(0, 500)
+  } catch {
+    return text.slice(0, 500)
+  }
+}

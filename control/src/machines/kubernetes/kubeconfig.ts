@@ -1,0 +1,98 @@
+/** How a program outside a cluster reaches its API server: a kubeconfig file with a token or a client certificate in it. */
+import { readFile } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { parse } from "yaml"
+import { z } from "zod"
+import type { ClusterAccess } from "./cluster.js"
+
+/** The file cannot be used, and why. */
+export class UnusableKubeconfig extends KnownError {
+  readonly code = "unusable_kubeconfig"
+}
+
+const schema = z.object({
+  "current-context": z.string().min(1),
+  contexts: z.array(z.object({ name: z.string(), context: z.object({ cluster: z.string(), user: z.string() }) })),
+  clusters: z.array(
+    z.object({
+      name: z.string(),
+      cluster: z.object({
+        server: z.url(),
+        "certificate-authority": z.string().optional(),
+        "certificate-authority-data": z.string().optional(),
+        "insecure-skip-tls-verify": z.boolean().optional(),
+      }),
+    }),
+  ),
+  users: z.array(
+    z.object({
+      name: z.string(),
+      user: z.object({
+        token: z.string().optional(),
+        tokenFile: z.string().optional(),
+        "client-certificate": z.string().optional(),
+        "client-certificate-data": z.string().optional(),
+        "client-key": z.string().optional(),
+        "client-key-data": z.string().optional(),
+        exec: z.unknown().optional(),
+        "auth-provider": z.unknown().optional(),
+      }),
+    }),
+  ),
+})
+
+/**
+ * The current context of the file.
+ * @throws UnusableKubeconfig
+ */
+export async function accessByKubeconfig(file: string): Promise<ClusterAccess> {
+  const unusable = (why: string, options?: ErrorOptions) => new UnusableKubeconfig(`${file}: ${why}`, options)
+  const text = await readFile(file, "utf8").catch(ifCode(missing))
+  if (text === undefined) throw unusable("there is no such file")
+  const config = parsed(text, unusable)
+  const at = (path: string) => resolve(dirname(file), path)
+  const contentOf = async (data: string | undefined, path: string | undefined): Promise<string | undefined> => {
+    if (data !== undefined) return Buffer.from(data, "base64").toString()
+    return path === undefined
+      ? undefined
+      : readFile(at(path), "utf8").catch((cause: unknown) => {
+          throw unusable(`it names ${path}, which cannot be read`, { cause })
+        })
+  }
+  const context = config.contexts.find(({ name }) => name === config["current-context"])?.context
+  const cluster = config.clusters.find(({ name }) => name === context?.cluster)?.cluster
+  const user = config.users.find(({ name }) => name === context?.user)?.user
+  if (!cluster || !user) throw unusable(`its context ${config["current-context"]} names no cluster and user of it`)
+  if (cluster["insecure-skip-tls-verify"])
+    throw unusable("it skips the check of the server's certificate: give it the certificate-authority instead")
+  const { token, tokenFile } = user
+  const certificate = await contentOf(user["client-certificate-data"], user["client-certificate"])
+  const key = await contentOf(user["client-key-data"], user["client-key"])
+  const hasClient = certificate !== undefined && key !== undefined
+  if (token === undefined && tokenFile === undefined && !hasClient)
+    throw unusable(
+      user.exec !== undefined || user["auth-provider"] !== undefined
+        ? "its user gets tokens from a program of its own: create a token of a service account instead (docs/kubernetes.md)"
+        : "its user has neither a token nor a client certificate",
+    )
+  return {
+    origin: new URL(cluster.server).origin,
+    authority: await contentOf(cluster["certificate-authority-data"], cluster["certificate-authority"]),
+    ...(hasClient && { client: { certificate, key: new Secret(key) } }),
+    ...(token !== undefined && { token: async () => new Secret(token) }),
+    ...(tokenFile !== undefined && {
+      token: async () => new Secret((await readFile(at(tokenFile), "utf8")).trim()),
+    }),
+  }
+}
+
+function parsed(text: string, unusable: (why: string, options?: ErrorOptions) => UnusableKubeconfig) {
+  try {
+    return schema.parse(parse(text))
+  } catch (cause) {
+    throw unusable("it is no kubeconfig with a current context", { cause })
+  }
+}

@@ -1,0 +1,76 @@
+/** The objects of an installation: names, paths, labels, and the parts of them that we read. Pure. */
+import type { Address } from "@superstep/protocol/http/address"
+
+/** Only objects with our `owner` are changed or deleted. */
+export const labels = {
+  /** The installation. */
+  owner: "superstep/owner",
+  unit: "superstep/unit",
+  deployment: "superstep/deployment",
+  revision: "superstep/revision",
+} as const
+
+export const fieldManager = "superstep"
+
+export interface Metadata {
+  readonly name: string
+  readonly namespace?: string
+  readonly uid?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly deletionTimestamp?: string
+}
+
+export interface KubernetesObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: Metadata
+}
+
+export interface ContainerStatus {
+  readonly name: string
+  readonly containerID?: string
+  readonly state?: {
+    readonly waiting?: { readonly reason?: string; readonly message?: string }
+    readonly running?: { readonly startedAt?: string }
+    readonly terminated?: { readonly exitCode: number; readonly reason?: string }
+  }
+}
+
+export interface Pod extends KubernetesObject {
+  readonly spec: {
+    readonly nodeName?: string
+    readonly containers: readonly {
+      readonly name: string
+      readonly resources?: { readonly limits?: Readonly<Record<string, string>> }
+    }[]
+  }
+  readonly status?: {
+    readonly phase?: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown"
+    readonly reason?: string
+    readonly message?: string
+    readonly podIP?: string
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]
+    readonly initContainerStatuses?: readonly ContainerStatus[]
+    readonly containerStatuses?: readonly ContainerStatus[]
+  }
+}
+
+/** The name of all objects of a unit. Unit ids are unique, also among installations. */
+export const nameOf = (unitId: string): string => `superstep-${unitId}`
+
+export const policyName = (homeId: string): string => `superstep-units-${homeId}`
+
+export const containerName = "unit"
+export const unitPort = 8000
+
+/** By the cluster's DNS: the same after each restart, and known without asking. */
+export const addressOf = (unitId: string, namespace: string): Address =>
+  `http://${nameOf(unitId)}.${namespace}.svc:${unitPort}`
+
+export const pathsIn = (namespace: string) => ({
+  pods: `/api/v1/namespaces/${namespace}/pods`,
+  services: `/api/v1/namespaces/${namespace}/services`,
+  secrets: `/api/v1/namespaces/${namespace}/secrets`,
+  policies: `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`,
+  metrics: `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`,
+})
