@@ -88,7 +88,11 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8")
 }
 
-const unreachable = ["REPLY_TOO_LARGE", "ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"]
+const unreachable = [
+  ...["REPLY_TOO_LARGE", "ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"],
+  // An address with a host name: there is no such name now, or no way to it.
+  ...["ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH"],
+]
 
 export function undefinedIfUnreachable(error: unknown): undefined {
   const { code, name } = error as NodeJS.ErrnoException

@@ -16,7 +16,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { appendFileSync, existsSync, readFileSync, statSync, writeSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { connect } from "node:net"
+import { connect, type ListenOptions } from "node:net"
 import { join } from "node:path"
 import { Worker } from "node:worker_threads"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
@@ -168,9 +168,13 @@ if (agentEnv.FAKE_EXIT_AT === "no-base") {
 }
 const server = createServer(answer)
 const place = env.SUPERSTEP_LISTEN ?? ""
-server.listen(place.startsWith("unix:") ? { path: place.slice(5) } : { fd: Number(place.replace(/^fd:/, "")) }, () =>
-  say("unit listens"),
-)
+const listening = (): ListenOptions & { fd?: number } => {
+  if (place.startsWith("unix:")) return { path: place.slice(5) }
+  if (place.startsWith("fd:")) return { fd: Number(place.slice(3)) }
+  const [host = "", port] = place.split(":")
+  return { host, port: Number(port) }
+}
+server.listen(listening(), () => say("unit listens"))
 process.on("SIGTERM", () => {
   for (const end of watches) end()
   server.closeIdleConnections()
