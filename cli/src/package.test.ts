@@ -4,54 +4,23 @@
  */
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
-import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { copyForPacking } from "./testing/copy-for-packing.js"
 import { printedCurl } from "./testing/printed-curl.js"
 import { startProgram } from "./testing/run-cli.js"
 
 const run = promisify(execFile)
-const repository = fileURLToPath(new URL("../../", import.meta.url))
-
 const skip = unlessWide("takes minutes")
 
-/**
- * Packs a copy of the repository: packing puts copies of our packages into cli/lib for a moment, which the
- * tests that run beside this one must not see.
- */
 async function pack(): Promise<string> {
-  const copy = temporaryFolder()
-  const files = [
-    "package.json",
-    "package-lock.json",
-    "tsconfig.json",
-    "tsconfig.base.json",
-    ".npmrc",
-    "LICENSE",
-    "scripts",
-  ]
-  const folders = [
-    "protocol",
-    "toolkit",
-    "server",
-    "control",
-    "workers/js",
-    "workers/python",
-    "cli",
-    "console",
-    "examples",
-  ]
-  for (const path of [...files, ...folders]) {
-    const filter = (from: string) => !/node_modules|\.superstep/.test(from.slice(repository.length))
-    cpSync(join(repository, path), join(copy, path), { recursive: true, preserveTimestamps: true, filter })
-  }
-  symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"))
+  const copy = copyForPacking()
   await run("npm", ["pack", "--silent"], { cwd: join(copy, "cli") })
   const tarball = readdirSync(join(copy, "cli")).find((name) => name.endsWith(".tgz"))
   return join(copy, "cli", tarball ?? "missing.tgz")

@@ -3,9 +3,11 @@
  * are written straight into it.
  */
 import { createHash, randomUUID } from "node:crypto"
-import { createReadStream } from "node:fs"
+import { createReadStream, createWriteStream } from "node:fs"
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { pipeline } from "node:stream/promises"
+import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { writeWhole } from "../../files/whole-file.js"
 import { type Descriptor, type Digest, type Image, type Layer, mediaTypes } from "./image.js"
@@ -18,6 +20,8 @@ export interface Layout {
   addLayer(parts: readonly Part[]): Promise<Layer>
   /** Stores a document of an image. */
   addBytes(bytes: Uint8Array, descriptor: Pick<Descriptor, "digest">): Promise<void>
+  /** Stores a layer that another place has. @throws DamagedBlob */
+  addBlob(bytes: AsyncIterable<Uint8Array>, descriptor: Descriptor): Promise<void>
   /** @returns  whether the whole blob is here */
   has(descriptor: Descriptor): Promise<boolean>
   /** @param from  the first byte; from there to the end */
@@ -25,6 +29,11 @@ export interface Layout {
   pathOf(digest: Digest): string
   /** Makes it the layout of this image under a name, for other tools. */
   name(image: Image, reference: string): Promise<void>
+}
+
+/** What came has another digest than it should. */
+export class DamagedBlob extends KnownError {
+  readonly code = "damaged_blob"
 }
 
 // A file up to this size is read at once: most of a project's packages are small files.
@@ -51,6 +60,28 @@ export function layoutIn(folder: string): Layout {
     await writeFile(partial, bytes)
     await rename(partial, pathOf(digest))
   }
+  const addBlob: Layout["addBlob"] = async (bytes, { digest }) => {
+    await mkdir(dirname(pathOf(digest)), { recursive: true })
+    const partial = join(folder, `${randomUUID()}.partial`)
+    const hash = createHash("sha256")
+    try {
+      await pipeline(
+        bytes,
+        async function* (pieces) {
+          for await (const piece of pieces) {
+            hash.update(piece)
+            yield piece
+          }
+        },
+        createWriteStream(partial, { mode: 0o600 }),
+      )
+      if (`sha256:${hash.digest("hex")}` !== digest)
+        throw new DamagedBlob(`${digest} was received with another content: try again`)
+      await rename(partial, pathOf(digest))
+    } finally {
+      await rm(partial, { force: true })
+    }
+  }
   const name: Layout["name"] = async (image, reference) => {
     await addBytes(image.config, image.configDescriptor)
     await addBytes(image.manifest, image.manifestDescriptor)
@@ -62,6 +93,7 @@ export function layoutIn(folder: string): Layout {
     folder,
     addLayer,
     addBytes,
+    addBlob,
     has: async ({ digest, size }) => (await stat(pathOf(digest)).catch(ifCode(missing)))?.size === size,
     read: (digest, from = 0) => createReadStream(pathOf(digest), { start: from }),
     pathOf,

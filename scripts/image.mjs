@@ -1,0 +1,103 @@
+/**
+ * `npm run image`: makes the container image of a release, without a container engine.
+ *   npm run image -- --push images.example.com/superstep:0.1.0
+ *   npm run image -- --layout folder                              an OCI layout, for other tools
+ *   npm run image -- --push … --base images.example.com/node:22-bookworm
+ * It packs the release, installs that with npm as a user would, and appends two layers to the base image: the packages that are not
+ * bundled, and ours. Passwords of registries are those of `docker login` (`$DOCKER_CONFIG/config.json`).
+ */
+import { execFile } from "node:child_process"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { homedir, tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { parseArgs, promisify } from "node:util"
+import { explain, root, SetupFailed, setUp } from "./setup.mjs"
+
+const run = promisify(execFile)
+
+// The control plane clones repositories and builds projects, so its image needs git, a compiler and Python beside Node.
+const defaultBase = `node:${process.versions.node.split(".")[0]}-bookworm`
+
+export function readOptions(argv) {
+  const { values } = parseArgs({
+    args: argv,
+    options: { push: { type: "string" }, layout: { type: "string" }, base: { type: "string", default: defaultBase } },
+  })
+  if ((values.push === undefined) === (values.layout === undefined))
+    throw new SetupFailed("give either --push registry/repository:tag or --layout folder")
+  return values
+}
+
+async function makeImage({ push, layout: layoutFolder, base: baseName }) {
+  await setUp()
+  const images = "../control/dist/machines/images"
+  const { layoutIn } = await import(`${images}/layout.js`)
+  const { platformImage } = await import(`${images}/platform-image.js`)
+  const { parseReference } = await import(`${images}/registry/reference.js`)
+  const { findImage, readBlob } = await import(`${images}/registry/pull.js`)
+  const { pushImage } = await import(`${images}/registry/push.js`)
+  const folder = mkdtempSync(join(tmpdir(), "superstep-image-"))
+  try {
+    const base = parseReference(baseName)
+    const baseRegistry = await registryOf(base)
+    const found = await findImage(baseRegistry, base)
+    const { version } = JSON.parse(readFileSync(join(root, "cli/package.json"), "utf8"))
+    const installed = await install(folder)
+    const layout = layoutIn(layoutFolder === undefined ? join(folder, "layout") : resolve(layoutFolder))
+    const image = await platformImage({ base: found.base, installed, version, layout })
+    const ofBase = new Map(found.base.layers.map(({ blob }) => [blob.digest, blob]))
+    const readBase = (digest, from) => readBlob(baseRegistry, base.repository, digest, from)
+    if (push === undefined) {
+      for (const blob of ofBase.values()) await layout.addBlob(readBase(blob.digest, 0), blob)
+      await layout.name(image, `superstep:${version}`)
+      return image.manifestDescriptor.digest
+    }
+    const target = parseReference(push)
+    const { digest } = await pushImage({
+      registry: await registryOf(target),
+      repository: target.repository,
+      version: target.version,
+      image,
+      read: (digest, from) => (ofBase.has(digest) ? readBase(digest, from) : layout.read(digest, from)),
+      mountFrom: base.host === target.host ? base.repository : undefined,
+    })
+    return digest
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Installs the release as a user would. @returns the folder */
+async function install(folder) {
+  await run("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: join(root, "cli") })
+  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz"))
+  const installed = join(folder, "installed")
+  writeFileSync(join(folder, "package.json"), "{}")
+  await run("npm", [
+    "install",
+    "--prefix",
+    installed,
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+    join(folder, tarball),
+  ])
+  // Their content depends on where the release was packed.
+  for (const file of ["package.json", "package-lock.json", "node_modules/.package-lock.json"])
+    rmSync(join(installed, file), { force: true })
+  return installed
+}
+
+async function registryOf(reference) {
+  const { originOf } = await import("../control/dist/machines/images/registry/reference.js")
+  const { registryAt } = await import("../control/dist/machines/images/registry/client.js")
+  const { credentialsIn } = await import("../control/dist/machines/images/registry/login-file.js")
+  const file = join(process.env.DOCKER_CONFIG ?? join(homedir(), ".docker"), "config.json")
+  return registryAt({ origin: originOf(reference), credentials: await credentialsIn(file, reference.host) })
+}
+
+if (process.argv[1]?.endsWith("image.mjs")) {
+  const make = async () => console.log(await makeImage(readOptions(process.argv.slice(2))))
+  const { KnownError } = await import("../toolkit/dist/errors/errors.js")
+  await make().catch((error) => explain(error instanceof KnownError ? new SetupFailed(error.message) : error))
+}
