@@ -1,5 +1,6 @@
 /** Defines sessions and one-time codes of the console. Pure, apart from the randomness of a new secret. */
 import { createHash, randomBytes } from "node:crypto"
+import { sessionCookieName, sessionIdIn } from "@superstep/protocol/http/session-cookie"
 
 /** A session that is not used for this long has ended. */
 export const idleHours = 12
@@ -22,8 +23,6 @@ export function newSecret(): NewSecret {
 
 export const secretHash = (clear: string): string => createHash("sha256").update(clear).digest("hex")
 
-export const cookieName = "superstep_session"
-
 /**
  * The ids in a request's cookies. There are several when somebody else has set a cookie of this name: cookies do not
  * distinguish ports, so a page of an agent on the same host can (C4).
@@ -31,15 +30,14 @@ export const cookieName = "superstep_session"
 export const sessionIdsOf = (cookieHeader: string | undefined): readonly string[] =>
   (cookieHeader ?? "")
     .split(";")
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${cookieName}=`))
-    .map((pair) => pair.slice(cookieName.length + 1))
+    .map(sessionIdIn)
+    .filter((id) => id !== undefined)
 
 const attributes = "Path=/; HttpOnly; SameSite=Strict"
 
 /** A cookie of the browser's session: the server decides when it ends. @param isSecure  the page is served by https */
 export const sessionCookie = (id: string, isSecure: boolean): string =>
-  `${cookieName}=${id}; ${attributes}${isSecure ? "; Secure" : ""}`
+  `${sessionCookieName}=${id}; ${attributes}${isSecure ? "; Secure" : ""}`
 
 /** Makes a browser forget the cookie. */
 export const clearedCookie = (isSecure: boolean): string => `${sessionCookie("", isSecure)}; Max-Age=0`

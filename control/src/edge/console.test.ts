@@ -22,11 +22,22 @@ const cors: NonNullable<Route["cors"]> = {
   max_age_seconds: 60,
 }
 
+// Browsers read all but the last two as the cookie of the console's session: names of cookies are case-sensitive.
+const planted = [
+  "superstep_session=planted; Path=/",
+  "superstep_session =planted",
+  "superstep_session\t=planted; Path=/",
+  " \tsuperstep_session \t = planted",
+  "=superstep_session=planted",
+  "SUPERSTEP_SESSION=own",
+  "own=1; superstep_session=attribute",
+]
+
 async function setUp(change: Partial<Route> = {}) {
   const seen: NodeJS.Dict<string | string[]>[] = []
   const setup = await edgeWithUnit((request, response) => {
     seen.push(request.headers)
-    response.setHeader("set-cookie", ["superstep_session=planted; Path=/", "own=1"])
+    response.setHeader("set-cookie", planted)
     response.setHeader("access-control-allow-origin", "https://app.example")
     response.setHeader("access-control-allow-credentials", "true")
     response.writeHead(request.url === "/fails" ? 500 : 200).end("{}")
@@ -88,12 +99,13 @@ test("code of an agent gets neither the token nor the cookie of the console, and
 
   const reply = await ask("a=1; superstep_session=secret; b=2")
   await ask("superstep_session=secret")
-  await ask("superstep_sessions=other")
+  await ask("superstep_sessions=other; SUPERSTEP_SESSION=own")
+  await ask("a=1; superstep_session =secret;\tsuperstep_session\t= secret")
 
-  assert.deepEqual([reply.status, reply.headers.getSetCookie()], [200, ["own=1"]])
+  assert.deepEqual([reply.status, reply.headers.getSetCookie()], [200, planted.slice(-2)])
   assert.deepEqual(
     setup.seen.map(({ cookie }) => cookie),
-    ["a=1; b=2", undefined, "superstep_sessions=other"],
+    ["a=1; b=2", undefined, "superstep_sessions=other; SUPERSTEP_SESSION=own", "a=1"],
   )
   assert.equal(JSON.stringify(setup.seen).includes(token), false)
 })

@@ -2,8 +2,8 @@
 import { isIPv6 } from "node:net"
 import { answerHeadersOnward, headerValue, requestHeadersOnward } from "@superstep/protocol/http/end-to-end"
 import { isOwnHeader, unitHeader } from "@superstep/protocol/http/own-headers"
+import { isSessionCookie, sessionCookieName } from "@superstep/protocol/http/session-cookie"
 import { openToAll, type PreflightRule } from "@superstep/toolkit/http/cross-origin"
-import { cookieName } from "../console/session.js"
 
 /** Headers by lower-case name, each with all its lines: Node's `headersDistinct`. */
 export type HeaderLists = Readonly<Record<string, readonly string[] | undefined>>
@@ -58,12 +58,10 @@ const withoutSession = (headers: readonly string[]): string[] =>
 
 /** @returns  undefined when nothing is left */
 function cookiesOnward(value: string): string | undefined {
-  if (!value.includes(cookieName)) return value
-  const pairs = value.split(";").filter((pair) => !setsSession(pair))
+  if (!value.includes(sessionCookieName)) return value
+  const pairs = value.split(";").filter((pair) => !isSessionCookie(pair))
   return pairs.length === 0 ? undefined : pairs.join(";").trim()
 }
-
-const setsSession = (cookie: string): boolean => cookie.trimStart().startsWith(`${cookieName}=`)
 
 /** Returns whether a message has a body, by its headers (RFC 9112 §6.3). */
 export const hasBody = (headers: HeaderLists): boolean =>
@@ -108,7 +106,7 @@ export function responseHeaders(headers: readonly string[], requestId: string, c
 
 /** An agent must not replace the session of the console, which is a cookie of the same host. */
 const isRefused = (name: string, value: string, isForConsole: boolean): boolean =>
-  (name === "set-cookie" && setsSession(value)) || (isForConsole && name.startsWith("access-control-"))
+  (name === "set-cookie" && isSessionCookie(value)) || (isForConsole && name.startsWith("access-control-"))
 
 const readableFor = (origin: string): string[] => [
   ...["access-control-allow-origin", origin, "access-control-expose-headers", consoleRule.exposed.join(",")],

@@ -1,11 +1,12 @@
 /** Identifies the caller and checks the key's rights, before any route of the API runs. */
 import type { BlockList } from "node:net"
+import { sessionCookieName } from "@superstep/protocol/http/session-cookie"
 import type { Db } from "@superstep/toolkit/db/database"
 import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
 import { findSessionCaller } from "../console/operations.js"
 import { requireOwnPage } from "../console/own-origins.js"
-import { cookieName, sessionIdsOf } from "../console/session.js"
+import { sessionIdsOf } from "../console/session.js"
 import { findCaller } from "../workspaces/operations.js"
 import { type Caller, mayDo, type Scope } from "../workspaces/workspace.js"
 import { askedPage } from "./asked-page.js"
@@ -49,7 +50,7 @@ export function oneSessionId(c: Context): string | undefined {
   const [id, ...others] = sessionIdsOf(c.req.header("cookie"))
   if (others.length > 0) {
     throw new Unauthenticated(
-      `the request has more than one cookie ${cookieName}: another page of this host has set one, so remove the host's cookies`,
+      `the request has more than one cookie ${sessionCookieName}: another page of this host has set one, so remove the host's cookies`,
     )
   }
   return id === "" ? undefined : id

@@ -2,8 +2,8 @@
  * The API's OpenAPI document: the routes' own schemas, and what applies to all of them. Pure. A route declares only its
  * particular failures; common ones, such as a wrong key or a body that is too large, are added here.
  */
+import { sessionCookieName } from "@superstep/protocol/http/session-cookie"
 import type { Api } from "@superstep/toolkit/http/route"
-import { cookieName } from "../console/session.js"
 
 interface Operation {
   parameters?: { in: string }[]
@@ -50,7 +50,7 @@ const securitySchemes = {
   console_session: {
     type: "apiKey",
     in: "cookie",
-    name: cookieName,
+    name: sessionCookieName,
     description:
       "A session of the console, in place of the key. Requests that change something must come from its own pages.",
   },
