@@ -69,8 +69,6 @@ export interface AppOptions {
   readonly webhookSecrets?: readonly Secret[]
   /** How long after a push its branch is polled once more, in milliseconds; 0: never. */
   readonly pollMs?: number
-  /** The folder for uploaded archives. */
-  readonly uploadsFolder: string
   /** Where a test kills this process. */
   readonly crashPoint?: (name: string) => void
   /** The public address of the API, if it differs from the one that clients use. */

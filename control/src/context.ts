@@ -1,14 +1,13 @@
-/** What the pipeline, the planner and the loops in the background share. Everything that outlives a process is in `db` or below `folders`. */
+/** What the pipeline, the planner and the loops in the background share. What outlives a process is in `db`, or belongs to the machine. */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { CrashPoint } from "./crash-points.js"
 import type { Table } from "./edge/table.js"
 import type { Tally } from "./edge/tallies.js"
-import type { Folders } from "./folders.js"
 import type { Machine } from "./machines/port.js"
 import type { Amounts } from "./quotas/quota.js"
 import type { MasterKey } from "./secrets/seal.js"
-import type { ArchiveLocation } from "./sources/archive.js"
+import type { ArchiveLocation } from "./sources/archive-location.js"
 import type { GitLocation } from "./sources/git-location.js"
 import type { Source } from "./sources/port.js"
 
@@ -83,7 +82,6 @@ export interface PipelineContext {
   readonly db: Database
   readonly log: Log
   readonly key: MasterKey
-  readonly folders: Folders
   readonly sources: { readonly git: Source<GitLocation>; readonly archive: Source<ArchiveLocation> }
   readonly machine: Machine
   readonly edge: Edge

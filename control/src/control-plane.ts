@@ -47,6 +47,7 @@ import { freeFormerClaims } from "./revisions/claims.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { archiveSource } from "./sources/archive.js"
 import { gitSource } from "./sources/git.js"
+import { removeFormerFiles, storeFormerFiles } from "./uploads/former-files.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
 
 export interface ControlPlane {
@@ -169,7 +170,6 @@ async function startParts(
     runTotals: () => [...runTotals.values()],
     edgeTallies: async () => (await edge.status()).deployments,
     pollMs: config.pollMs,
-    uploadsFolder: folders.uploads,
     crashPoint: context.crashPoint,
     publicUrl: config.publicUrl,
     consoleOrigins: context.consoleOrigins,
@@ -187,6 +187,7 @@ async function startParts(
   const stopWakeCalls = await host.listenForWakeCalls((deploymentId) => wakeDeployment(db, deploymentId))
   undo.push(stopWakeCalls)
   await freeFormerClaims(db, homeId)
+  await storeFormerFiles(db, folders.formerUploads)
 
   const pipeline = startPipeline(context, `${homeId}/${randomUUID()}`)
   const planner = startPlanner(context)
@@ -225,6 +226,7 @@ async function startParts(
   undo.push(pushWork.stop)
   const subscription = await db.listen(pipelineChannel, wake, () => wake())
   wake()
+  await removeFormerFiles(folders.formerUploads)
   isStarting = false
   log.info({ host: config.host, port: listening.port, home: config.home }, "control plane listens")
 
@@ -257,7 +259,6 @@ async function createContext({
   return {
     db,
     log,
-    folders,
     key: await loadMasterKey({ config, folders, log, keyFiles: host.keyFiles }, db),
     sources: {
       git: gitSource({

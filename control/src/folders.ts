@@ -3,10 +3,10 @@ import { join } from "node:path"
 
 export interface Folders {
   readonly home: string
-  /** What the control plane alone writes, besides `uploads`. */
+  /** What the control plane alone writes. */
   readonly control: string
-  /** Archives that clients uploaded. */
-  readonly uploads: string
+  /** Uploaded archives of releases before 0.2. */
+  readonly formerUploads: string
   /** Keys for git hosts, each only while git runs. */
   readonly gitKeys: string
   /** Git's `HOME`. */
@@ -18,7 +18,7 @@ export function foldersOf(home: string): Folders {
   return {
     home,
     control,
-    uploads: join(home, "uploads"),
+    formerUploads: join(home, "uploads"),
     gitKeys: join(control, "git-keys"),
     gitHome: join(control, "git-home"),
   }

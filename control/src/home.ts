@@ -6,7 +6,6 @@ import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { takeLock } from "./files/process-lock.js"
 import type { Folders } from "./folders.js"
-import { removePartialArchives } from "./uploads/operations.js"
 
 export class HomeInUse extends KnownError {
   readonly code = "home_in_use"
@@ -39,11 +38,8 @@ async function keepHostKeys({ home, control, gitHome }: Folders): Promise<void> 
   }
 }
 
-/** Removes what a control plane left that was killed during a fetch or an upload: keys and partial archives. */
-export async function removeLeftovers({ gitKeys, uploads }: Folders): Promise<void> {
-  await rm(gitKeys, { recursive: true, force: true })
-  await removePartialArchives(uploads)
-}
+/** Removes the keys that a control plane left which was killed during a fetch. */
+export const removeLeftovers = ({ gitKeys }: Folders): Promise<void> => rm(gitKeys, { recursive: true, force: true })
 
 /** The id of the home, generated at the first call. */
 export const homeIdOf = ({ home }: Pick<Folders, "home">): Promise<string> =>

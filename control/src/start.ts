@@ -4,6 +4,7 @@
  * SIGTERM and SIGINT stop it in order; a second signal ends it at once. SIGUSR2 stops it for a successor: everything it runs goes
  * on, even with SUPERSTEP_STOP_ALL_ON_EXIT=1.
  */
+import { existsSync } from "node:fs"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { createLog, type Log } from "@superstep/toolkit/log/log"
@@ -152,14 +153,14 @@ const machineFor = ({
   readonly programs: Programs
   readonly homeId: string
 }): Promise<ProcessMachine> => {
-  const { control, uploads } = foldersOf(config.home)
+  const { control, formerUploads } = foldersOf(config.home)
   return openMachine(config, {
     home: config.home,
     homeId,
     programs,
     edge: { ...config, port: config.agentsPort, tls: tlsFilesOf(config.tlsCert, config.tlsKey) },
     apiPort: config.port,
-    controlFolders: [control, uploads],
+    controlFolders: [control, ...(existsSync(formerUploads) ? [formerUploads] : [])],
     masterKeyFile: config.masterKeyFile,
     buildLimits: {
       installMs: config.installMs,

@@ -4,7 +4,7 @@
  * rows of one fit into the other (docs/decisions/0029-one-deployment-is-restored-from-a-backup.md).
  */
 import { existsSync } from "node:fs"
-import { chown, mkdir, realpath, rename, rm } from "node:fs/promises"
+import { chown, mkdir, realpath, rename } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
@@ -29,7 +29,8 @@ import {
 } from "@superstep/control/restore/operations"
 import { migrationNames } from "@superstep/control/restore/queries"
 import { needsUnits } from "@superstep/control/restore/tables"
-import { archiveFile } from "@superstep/control/uploads/operations"
+import { copyArchives } from "@superstep/control/uploads/content"
+import { storeFormerFiles } from "@superstep/control/uploads/former-files"
 import { listWorkspaces } from "@superstep/control/workspaces/operations"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { changeUri } from "@superstep/toolkit/db/database-uri"
@@ -138,14 +139,14 @@ async function restoreFrom(request: RestoreRequest, { db, copy, isRunning }: Dat
   if (present && !isRunning) {
     throw new CannotRestore("the present deployment is deleted by a running installation: start superstep up first")
   }
-  const saved = unpackFiles(found, file, stagingOf(home))
+  const saved = unpackArtifacts(found, file, stagingOf(home))
   const keys = await keysOf(request, db)
   assertReadable(saved, keys)
   const written = await writeCopy(copy, home, saved)
 
   if (present) await deletePresent(db, home, present)
   try {
-    await insert(home, db, saved, { place, keys, written })
+    await insert(home, { db, copy }, saved, { place, keys, written })
   } catch (cause) {
     if (!present || !(cause instanceof KnownError)) throw cause
     const words = `${cause.message}. The former deployment is deleted already: repeat this when the reason is gone`
@@ -164,7 +165,7 @@ async function keysOf({ home, config }: RestoreRequest, db: Database): Promise<K
 
 async function insert(
   home: Home,
-  db: Database,
+  { db, copy }: Pick<Databases, "db" | "copy">,
   saved: SavedDeployment,
   { place, keys, written }: { place: Place; keys: Keys; written: WrittenDatabase | undefined },
 ): Promise<void> {
@@ -175,7 +176,9 @@ async function insert(
     if (written) await dropDatabase({ adminUri: db.uri, name: written.name })
     throw error
   })
-  await placeFiles(saved, home, inserted.number)
+  await placeArtifacts(saved, home, inserted.number)
+  await using former = openDatabase({ uri: copy.uri(controlDatabaseName), poolSize: 1, log: home.log })
+  await copyArchives(former, db, saved.deployment_id)
   await release(db, saved)
 }
 
@@ -190,6 +193,7 @@ async function readCopy(
   if ((await migrationNames(former)).some((name) => !known.has(name))) {
     throw new NoBackup(`${file} was made by a newer Superstep: restore it with that one`)
   }
+  await storeFormerFiles(former, join(stagingOf(home), "uploads"))
   return await readSaved(former, wanted)
 }
 
@@ -203,15 +207,13 @@ async function workspaceFor(db: Database, saved: SavedDeployment, { workspaceId 
 }
 
 /**
- * Unpacks the artefacts and archives of the deployment.
+ * Unpacks the artefacts of the deployment.
  * @returns  the deployment without artefacts that were deleted while the backup was made: nothing needed them any more
  * @throws NoBackup  one that is needed is not in the backup
  */
-function unpackFiles(saved: SavedDeployment, file: string, staging: string): SavedDeployment {
+function unpackArtifacts(saved: SavedDeployment, file: string, staging: string): SavedDeployment {
   const artifacts = new Set(saved.rows.artifacts.map(({ artifact_id }) => `artifacts/${artifact_id}`))
-  const uploads = new Set(saved.rows.uploads.map(({ upload_id }) => archiveFile("uploads", String(upload_id))))
-  const wants = (path: string) => artifacts.has(path.split("/", 2).join("/")) || uploads.has(path)
-  unpack({ file, to: staging, wants })
+  unpack({ file, to: staging, wants: (path) => artifacts.has(path.split("/", 2).join("/")) })
   const isThere = (id: unknown) => existsSync(join(staging, "artifacts", String(id)))
   const lost = saved.rows.revisions.find((revision) => needsUnits(revision) && !isThere(revision.artifact_id))
   if (lost) {
@@ -286,20 +288,14 @@ async function restoreDatabase(
   }
 }
 
-async function placeFiles({ rows }: SavedDeployment, home: Home, number: number): Promise<void> {
-  const folders = { ...foldersOf(home.folder), ...machineFolders(home.folder) }
-  const staging = stagingOf(home)
-  const moves = [
-    ...rows.artifacts.map(({ artifact_id: id }) => ["artifacts", String(id)] as const),
-    ...rows.uploads.map(({ upload_id: id }) => ["uploads", archiveFile("", String(id))] as const),
-  ]
-  for (const [kind, name] of moves) {
-    const [from, to] = [join(staging, kind, name), join(folders[kind], name)]
+async function placeArtifacts({ rows }: SavedDeployment, home: Home, number: number): Promise<void> {
+  const { artifacts } = machineFolders(home.folder)
+  await mkdir(artifacts, { recursive: true, mode: 0o711 })
+  for (const { artifact_id: id } of rows.artifacts) {
+    const [from, to] = [join(stagingOf(home), "artifacts", String(id)), join(artifacts, String(id))]
     if (!existsSync(from)) continue
-    if (kind === "artifacts") regroupTree(from, number)
-    await mkdir(folders[kind], { recursive: true, mode: kind === "artifacts" ? 0o711 : 0o700 })
-    if (kind === "artifacts") await removeTree(to)
-    else await rm(to, { force: true })
+    regroupTree(from, number)
+    await removeTree(to)
     await rename(from, to)
   }
 }

@@ -12,7 +12,8 @@ import { create, extract, list } from "tar"
 import type { Home } from "./home.js"
 import { AlreadyRunning, isOwned, takeOwnership } from "./owner.js"
 
-// What `up` does not create again. Units, sockets and logs belong to the machine that created them.
+// What `up` does not create again. Units, sockets and logs belong to the machine that created them. `uploads` is there until the
+// first start after a release before 0.2, and then empty.
 const kept = ["artifacts", "uploads", "git", "id", "master.key", "master.key.next", "credentials.json", "example.json"]
 const stagingName = "postgres-backup"
 const manifestName = "backup.json"
@@ -179,12 +180,13 @@ export function unpack({ file, to, wants }: { file: string; to: string; wants: (
 }
 
 /**
- * Unpacks the databases of a backup and the keys of its secrets.
- * @param to  an empty folder; it gets `postgres`, for `startPostgres`, and the files of the keys
+ * Unpacks the databases of a backup, the keys of its secrets, and archives that are not in the databases yet.
+ * @param to  an empty folder; it gets `postgres`, for `startPostgres`, the files of the keys, and perhaps `uploads`
  * @throws NoBackup  the file is no backup, or cannot be read
  */
 export async function unpackCluster(file: string, to: string): Promise<void> {
-  unpack({ file, to, wants: (path) => path.startsWith(`${stagingName}/`) || path.startsWith("master.key") })
+  const below = [`${stagingName}/`, "master.key", "uploads/"]
+  unpack({ file, to, wants: (path) => below.some((start) => path.startsWith(start)) })
   await checkManifest(join(to, stagingName, manifestName), file)
   await placeCluster(join(to, stagingName), join(to, "postgres"))
 }

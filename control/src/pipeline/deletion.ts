@@ -8,11 +8,10 @@ import type { CarriedDeployment } from "../deployments/carried-queries.js"
 import { syncEdge } from "../planner/edge-table.js"
 import { unitsOfDeployment } from "../planner/queries.js"
 import { artifactsOf } from "../revisions/artifact-queries.js"
-import { removeArchivesOf } from "../uploads/operations.js"
 import { endPipelineOf, removeDeployment, revisionIdsOf, setDeploymentStatus } from "./queries.js"
 
 export async function deleteNext(context: PipelineContext, deployment: CarriedDeployment): Promise<void> {
-  const { db, folders, machine, crashPoint, log } = context
+  const { db, machine, crashPoint, log } = context
   const { deployment_id: id, database_name: database } = deployment
   await endPipelineOf(db, id)
   // A build that went on would publish an artefact that no row refers to.
@@ -27,7 +26,6 @@ export async function deleteNext(context: PipelineContext, deployment: CarriedDe
   crashPoint("delete:after-database")
   for (const { artifact_id } of await artifactsOf(db, id)) await machine.artifacts.remove(artifact_id)
   await machine.artifacts.removeCache(id)
-  await removeArchivesOf(db, folders.uploads, id)
   crashPoint("delete:after-files")
   await db.transaction((tx) => removeDeployment(tx, id))
   log.info({ deployment_id: id }, "deployment removed")

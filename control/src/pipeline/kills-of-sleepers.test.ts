@@ -85,8 +85,8 @@ test("killed at retention:after-row: the artefact's folder goes after the restar
   await platform.kill()
 })
 
-for (const [index, point] of ["upload:after-file", "upload:after-receive"].entries()) {
-  const skip = index > 0 && unlessWide("the first is the one with a file and no row")
+for (const [index, point] of ["upload:after-row", "upload:after-receive"].entries()) {
+  const skip = index > 0 && unlessWide("the first is the one within the transaction")
   test(`killed at ${point}: the archive is sent once more to its address, and deployed`, { skip }, async () => {
     await platform.start({ SUPERSTEP_CRASH_AT: point })
     const made = await platform.call("POST", "/v2/deployments", {
@@ -116,8 +116,8 @@ for (const [index, point] of ["upload:after-file", "upload:after-receive"].entri
   })
 }
 
-test("killed at upload:after-file, and the deployment deleted: the file without a row goes too", async () => {
-  await platform.start({ SUPERSTEP_CRASH_AT: "upload:after-file" })
+test("killed at upload:after-row, and the deployment deleted: what was sent goes too", async () => {
+  await platform.start({ SUPERSTEP_CRASH_AT: "upload:after-row" })
   const made = await platform.call("POST", "/v2/deployments", {
     name: "uploaded",
     source: "internal_source",
@@ -125,13 +125,15 @@ test("killed at upload:after-file, and the deployment deleted: the file without 
     source_revision_config: {},
   })
   const { body: offered } = await platform.call("POST", `/v2/deployments/${made.body.id}/upload-url`)
+  const pieces = async () => (await platform.db.rows(sql`select from upload_pieces`)).length
   await assert.rejects(fetch(offered.upload_url, { method: "PUT", body: new Uint8Array(tarGz([])) }))
   await platform.untilDead()
-  assert.equal(readdirSync(join(platform.home, "uploads")).length, 1)
+  assert.equal(await pieces(), 1)
 
   await platform.start()
 
   await remove(made.body.id)
+  assert.equal(await pieces(), 0)
 })
 
 test("killed at watch:after-roll-back: the former revision answers again", {

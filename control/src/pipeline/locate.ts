@@ -1,8 +1,10 @@
 /** Finds a revision's code: which source provides it, and the credentials for that source. */
 import { credentialsOf } from "../integrations/operations.js"
+import { type ArchiveLocation, archiveWasDeleted } from "../sources/archive-location.js"
 import { credentialsApply, type GitLocation } from "../sources/git-location.js"
 import { type FetchedTree, type Source, SourceFailed } from "../sources/port.js"
-import { archiveFile, findArchive } from "../uploads/operations.js"
+import { readArchiveContent } from "../uploads/content.js"
+import { findArchive } from "../uploads/operations.js"
 import type { StageInput } from "./stage.js"
 
 /** A location together with its source (`sources/port.ts`). */
@@ -68,11 +70,13 @@ async function gitLocation({ context, revision, deployment }: StageInput): Promi
   return { repoUrl, ref, credentials }
 }
 
-async function archiveLocation({ context, revision }: StageInput) {
+async function archiveLocation({ context: { db }, revision }: StageInput): Promise<ArchiveLocation> {
   const { source_tarball_path: objectPath } = revision.source_revision_config
-  const upload = objectPath && (await findArchive(context.db, revision.deployment_id, objectPath))
-  if (!upload || upload.sha256 === null) {
+  const upload = objectPath && (await findArchive(db, revision.deployment_id, objectPath))
+  if (!upload || upload.sha256 === null || upload.size_bytes === null) {
     throw new SourceFailed("source_not_found", "the revision names no archive that was uploaded")
   }
-  return { file: archiveFile(context.folders.uploads, upload.upload_id), sha256: upload.sha256 }
+  const { upload_id: uploadId, transfer_id: transferId, sha256, size_bytes: sizeBytes } = upload
+  if (transferId === null) throw archiveWasDeleted()
+  return { sha256, sizeBytes, read: () => readArchiveContent(db, { uploadId, transferId }) }
 }

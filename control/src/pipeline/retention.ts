@@ -10,7 +10,7 @@ import { measureDisk } from "./disk-use.js"
 import { allDeploymentIds } from "./queries.js"
 
 export async function removeWhatIsOld(context: PipelineContext): Promise<void> {
-  const { db, folders, machine, limits, crashPoint } = context
+  const { db, machine, limits, crashPoint } = context
   const toMeasure = new Set(await unmeasuredDeployments(db))
   for (const { artifact_id, deployment_id } of await unneededArtifacts(db, limits.keptArtifacts)) {
     // The row first: an artefact without a row is never used again, but a row without its artefact might be.
@@ -27,7 +27,7 @@ export async function removeWhatIsOld(context: PipelineContext): Promise<void> {
   await removeUnknownCaches(context)
   await removeOldSecrets(db, limits.keptArtifacts)
   await removeOldLines(db, limits.keptLogDays)
-  await removeOldArchives(db, folders.uploads)
+  await removeOldArchives(db)
 }
 
 /** Removes artefacts of builds whose revision was ended just as they published. */

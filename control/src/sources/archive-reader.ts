@@ -1,10 +1,9 @@
 /** Reads a .tar.gz entry by entry, and enforces limits while it is unpacked. */
 import { createHash } from "node:crypto"
-import { createReadStream } from "node:fs"
-import { stat } from "node:fs/promises"
 import { pipeline } from "node:stream/promises"
 import { createGunzip } from "node:zlib"
 import { Parser, type ReadEntry } from "tar"
+import { type ArchiveLocation, archiveWasDeleted } from "./archive-location.js"
 import { SourceFailed } from "./port.js"
 import { type SourceLimits, sourceLimits } from "./source-limits.js"
 
@@ -23,11 +22,11 @@ export const archiveLimits: ArchiveLimits = {
 
 /**
  * Passes each entry to `onEntry`, which reads it to its end before the next one comes.
- * @returns  the SHA-256 of the packed file
+ * @returns  the SHA-256 of the packed bytes
  * @throws SourceFailed  `archive_invalid`, `archive_too_big`; and what `onEntry` throws
  */
 export async function readArchive(
-  file: string,
+  { read, sizeBytes }: Pick<ArchiveLocation, "read" | "sizeBytes">,
   {
     limits,
     signal,
@@ -38,15 +37,17 @@ export async function readArchive(
     readonly onEntry: (entry: ReadEntry) => Promise<void>
   },
 ): Promise<string> {
-  const { size } = await stat(file)
   const hash = createHash("sha256")
-  const hashed = async function* (chunks: AsyncIterable<Buffer>) {
-    for await (const chunk of chunks) {
+  const packed = async function* () {
+    let readBytes = 0
+    for await (const chunk of read()) {
+      readBytes += chunk.length
       hash.update(chunk)
       yield chunk
     }
+    if (readBytes < sizeBytes) throw archiveWasDeleted()
   }
-  const allowed = Math.min(limits.bytes, Math.max(size * limits.ratio, limits.freeBytes))
+  const allowed = Math.min(limits.bytes, Math.max(sizeBytes * limits.ratio, limits.freeBytes))
   const feed = entryFeed(limits, onEntry)
   let bytes = 0
   let rest = Buffer.alloc(0)
@@ -73,7 +74,7 @@ export async function readArchive(
     await feed.end(rest)
   }
   try {
-    await pipeline(createReadStream(file), hashed, createGunzip(), unpacked, { signal })
+    await pipeline(packed, createGunzip(), unpacked, { signal })
   } catch (error) {
     throw isUnpackError(error) ? invalid("it is not a complete .tar.gz", error) : error
   }

@@ -4,21 +4,15 @@
  */
 import { createHash } from "node:crypto"
 import { createWriteStream } from "node:fs"
-import { mkdir, rename, rm, stat } from "node:fs/promises"
+import { mkdir, rename, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { pipeline } from "node:stream/promises"
-import { ifCode } from "@superstep/toolkit/errors/if-code"
 import type { ReadEntry } from "tar"
 import { removeTree } from "../files/remove-tree.js"
 import { checkEntry, invalidEntry, TakenNames } from "./archive-entry.js"
+import type { ArchiveLocation } from "./archive-location.js"
 import { type ArchiveLimits, archiveLimits, readArchive, tooBig } from "./archive-reader.js"
 import { type FetchedTree, type Source, SourceFailed } from "./port.js"
-
-export interface ArchiveLocation {
-  readonly file: string
-  /** SHA-256 of the uploaded file. */
-  readonly sha256: string
-}
 
 export function archiveSource(limits: ArchiveLimits = archiveLimits): Source<ArchiveLocation> {
   const resolve = async ({ sha256 }: ArchiveLocation) => idOf(sha256)
@@ -29,12 +23,11 @@ export function archiveSource(limits: ArchiveLimits = archiveLimits): Source<Arc
     const partial = `${folder}.partial`
     await rm(partial, { recursive: true, force: true })
     await rm(folder, { recursive: true, force: true })
-    await requireFile(location.file)
     await mkdir(partial, { recursive: true })
     const failed = new AbortController()
     const tree = extraction(partial, limits, AbortSignal.any([signal, failed.signal]))
     try {
-      const sha256 = await readArchive(location.file, { limits, signal, onEntry: tree.add })
+      const sha256 = await readArchive(location, { limits, signal, onEntry: tree.add })
       if (sha256 !== location.sha256) {
         throw new SourceFailed("archive_invalid", "the stored archive differs from the uploaded one: upload it again")
       }
@@ -51,11 +44,6 @@ export function archiveSource(limits: ArchiveLimits = archiveLimits): Source<Arc
 }
 
 const idOf = (sha256: string): string => `sha256:${sha256}`
-
-async function requireFile(file: string): Promise<void> {
-  if (await stat(file).catch(ifCode(["ENOENT"]))) return
-  throw new SourceFailed("source_not_found", "the archive was deleted: upload the code again")
-}
 
 interface WrittenFile {
   readonly isExecutable: boolean

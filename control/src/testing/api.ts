@@ -72,7 +72,6 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     consoleFolder: join(temporaryFolder(), "none"),
     version: "1.2.3",
     place: { folder: temporaryFolder(), certFile: undefined },
-    uploadsFolder: join(temporaryFolder(), "uploads"),
     hostNames: { ownNames: new Set(["agents.test"]), certFile: undefined, hasAuthority: false },
     webhookRules: { allowsLoopback: true, allowsPrivate: false },
     ...options,

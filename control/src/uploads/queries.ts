@@ -1,9 +1,10 @@
 /** The table `uploads`. Callers hold the deployment already, or have an address that was signed for it. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { Transfer } from "./piece-queries.js"
 import type { Upload } from "./upload.js"
 
-const columns = sql`upload_id, deployment_id, expires_at, stored_at, sha256, size_bytes, removed_at`
+const columns = sql`upload_id, deployment_id, expires_at, stored_at, sha256, size_bytes, transfer_id, removed_at`
 
 export const insertUpload = (
   db: Db,
@@ -28,17 +29,18 @@ export const uploadById = (db: Db, ids: { deploymentId: string; uploadId: string
     select ${columns} from uploads join deployments using (deployment_id)
     where upload_id = ${ids.uploadId} and deployment_id = ${ids.deploymentId} and delete_requested_at is null`)
 
-/** Locks the row, so that of two uploads that finish at once one comes second. */
+/** Locks the row, so that of two transfers that finish at once one comes second. */
 export const lockUpload = (tx: Db, uploadId: string): Promise<Upload | undefined> =>
   tx.row(sql`select ${columns} from uploads where upload_id = ${uploadId} for update`)
 
 export const markStored = (
   tx: Db,
-  uploadId: string,
+  { uploadId, transferId }: Transfer,
   { sha256, sizeBytes }: { sha256: string; sizeBytes: number },
 ): Promise<number> =>
   tx.run(sql`
-    update uploads set stored_at = now(), sha256 = ${sha256}, size_bytes = ${sizeBytes} where upload_id = ${uploadId}`)
+    update uploads set stored_at = now(), sha256 = ${sha256}, size_bytes = ${sizeBytes}, transfer_id = ${transferId}
+    where upload_id = ${uploadId}`)
 
 /** @returns  the number of rows: 0 when this deployment has no such archive, or it was deleted */
 export const markUsed = (tx: Db, ids: { deploymentId: string; uploadId: string }): Promise<number> =>
@@ -46,15 +48,6 @@ export const markUsed = (tx: Db, ids: { deploymentId: string; uploadId: string }
     update uploads set used_at = now()
     where upload_id = ${ids.uploadId} and deployment_id = ${ids.deploymentId}
       and stored_at is not null and removed_at is null`)
-
-export const uploadsOf = (db: Db, deploymentId: string): Promise<{ upload_id: string }[]> =>
-  db.rows(sql`select upload_id from uploads where deployment_id = ${deploymentId}`)
-
-/** Uploads whose file may exist. */
-export const uploadIdsWithFile = async (db: Db): Promise<ReadonlySet<string>> => {
-  const rows = await db.rows<{ upload_id: string }>(sql`select upload_id from uploads where removed_at is null`)
-  return new Set(rows.map(({ upload_id }) => upload_id))
-}
 
 /** Addresses that received nothing. An hour after they expired, nobody is sending any more. */
 export const removeUnsent = (db: Db): Promise<number> =>
@@ -75,3 +68,18 @@ export const markUnneeded = (db: Db): Promise<number> =>
       and not exists (
         select 1 from revisions r where r.deployment_id = u.deployment_id and r.stage in ('queue', 'fetch', 'build')
           and r.source_revision_config ->> 'source_tarball_path' = u.deployment_id || '/' || u.upload_id || '.tar.gz')`)
+
+/** Whether an archive was stored by a release that kept it as a file, and is in no transfer yet. */
+export const isFormerFile = async (db: Db, uploadId: string): Promise<boolean> =>
+  (await db.row(sql`
+    select from uploads
+    where upload_id = ${uploadId} and stored_at is not null and removed_at is null and transfer_id is null`)) !==
+  undefined
+
+export const setTransfer = (db: Db, { uploadId, transferId }: Transfer): Promise<number> =>
+  db.run(sql`update uploads set transfer_id = ${transferId} where upload_id = ${uploadId}`)
+
+/** The complete archives of a deployment. */
+export const transfersOf = (db: Db, deploymentId: string): Promise<{ upload_id: string; transfer_id: string }[]> =>
+  db.rows(sql`
+    select upload_id, transfer_id from uploads where deployment_id = ${deploymentId} and transfer_id is not null`)

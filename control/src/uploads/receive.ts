@@ -1,10 +1,11 @@
-/** Streams a request's body to a file: never all of it in memory, never more than the limit. */
+/** Stores a stream of bytes piece by piece: never all of it in memory, never more than the limit. */
 import { createHash } from "node:crypto"
-import { createWriteStream } from "node:fs"
-import { Readable } from "node:stream"
+import type { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import type { ReadableStream } from "node:stream/web"
-import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
+import { TooLarge } from "@superstep/toolkit/errors/errors"
+
+// Small beside what else is in memory, in each transfer; large beside the cost of a statement.
+const pieceBytes = 512 * 1024
 
 export interface Received {
   readonly sha256: string
@@ -12,13 +13,17 @@ export interface Received {
 }
 
 /**
- * @param file    must not exist; after a failure the caller removes what is there
- * @returns       when the file is on the disk
- * @throws TooLarge | Unavailable  the disk is full
+ * @param store  called for one piece after the other; numbers start at 0
+ * @returns      when the last piece is stored
+ * @throws TooLarge
  */
 export async function receive(
-  body: ReadableStream<Uint8Array> | null,
-  { file, maxBytes, signal }: { file: string; maxBytes: number; signal: AbortSignal },
+  incoming: Readable,
+  {
+    maxBytes,
+    signal,
+    store,
+  }: { maxBytes: number; signal?: AbortSignal; store: (number: number, bytes: Buffer) => Promise<unknown> },
 ): Promise<Received> {
   const hash = createHash("sha256")
   let sizeBytes = 0
@@ -30,15 +35,27 @@ export async function receive(
       yield chunk
     }
   }
-  const incoming = body ? Readable.fromWeb(body) : Readable.from([])
-  try {
-    // An acknowledged archive must survive a power failure.
-    await pipeline(incoming, counted, createWriteStream(file, { flags: "wx", mode: 0o600, flush: true }), { signal })
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "ENOSPC") throw cause
-    throw new Unavailable("the platform's disk is full", 60_000, { cause })
+  const storeAll = async (pieces: AsyncIterable<Buffer>) => {
+    let number = 0
+    for await (const piece of pieces) await store(number++, piece)
   }
+  await pipeline(incoming, counted, inPieces, storeAll, { signal })
   return { sha256: hash.digest("hex"), sizeBytes }
+}
+
+/** Joins small chunks; a chunk is never divided. */
+async function* inPieces(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+  let held: Uint8Array[] = []
+  let heldBytes = 0
+  for await (const chunk of chunks) {
+    held.push(chunk)
+    heldBytes += chunk.length
+    if (heldBytes < pieceBytes) continue
+    yield Buffer.concat(held)
+    held = []
+    heldBytes = 0
+  }
+  if (heldBytes > 0) yield Buffer.concat(held)
 }
 
 export const tooLarge = (maxBytes: number): TooLarge =>

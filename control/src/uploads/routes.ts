@@ -19,7 +19,6 @@ export interface UploadRoutes {
   readonly log: Log
   /** Signs the addresses. */
   readonly key: MasterKey
-  readonly uploadsFolder: string
   /** Where a test kills this process. */
   readonly crashPoint?: (name: string) => void
   /** The public address of the API; without it, the address that the client used. */
@@ -81,7 +80,7 @@ function baseOf(c: Context, publicUrl: string | undefined): string {
   return `${new URL(c.req.url).origin}${c.req.path.startsWith("/api-host/") ? "/api-host" : ""}`
 }
 
-function addReceive(api: Api, { db, log, key, uploadsFolder: folder, crashPoint }: UploadRoutes): void {
+function addReceive(api: Api, { db, log, key, crashPoint }: UploadRoutes): void {
   addRoute(
     api,
     {
@@ -104,7 +103,6 @@ function addReceive(api: Api, { db, log, key, uploadsFolder: folder, crashPoint 
       if (Number(c.req.header("content-length") ?? 0) > maxArchiveBytes) throw tooLarge(maxArchiveBytes)
       const { sha256, sizeBytes } = await takeArchive(db, {
         objectPath,
-        folder,
         body: c.req.raw.body as never,
         crashPoint,
       })

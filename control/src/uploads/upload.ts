@@ -8,7 +8,9 @@ export interface Upload {
   readonly stored_at: Date | null
   readonly sha256: string | null
   readonly size_bytes: number | null
-  /** When the file was deleted. */
+  /** The transfer whose pieces are the archive. Null until it is complete. */
+  readonly transfer_id: string | null
+  /** When the archive was deleted. */
   readonly removed_at: Date | null
 }
 

@@ -1,14 +1,20 @@
 import assert from "node:assert/strict"
-import { createHash, randomBytes } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
+import { createHash, randomBytes, randomUUID } from "node:crypto"
+import { readdirSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { join } from "node:path"
 import { test } from "node:test"
+import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { listen } from "@superstep/toolkit/http/listen"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { until } from "@superstep/toolkit/testing/until"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
-import { removeOldArchives } from "./operations.js"
+import { readArchiveContent } from "./content.js"
+import { removeFormerFiles, storeFormerFiles } from "./former-files.js"
+import { findArchive, removeOldArchives } from "./operations.js"
+import { insertPiece } from "./piece-queries.js"
 import { signUpload } from "./signature.js"
 import { maxArchiveBytes } from "./upload.js"
 
@@ -20,11 +26,21 @@ const sourceDeployment = (name = "shop-bot") => ({
 })
 
 async function start() {
-  const uploadsFolder = join(temporaryFolder(), "uploads")
-  const api = await startApi({ uploadsFolder })
+  const api = await startApi()
   const deployment = await create(api, sourceDeployment())
-  return { api, uploadsFolder, id: deployment.id as string, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() }
+  return { api, id: deployment.id as string, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() }
 }
+
+/** Everything that is stored of archives, as the text of each transfer. */
+const stored = async ({ db }: TestApi): Promise<string[]> => {
+  const rows = await db.rows<{ bytes: Buffer }>(sql`
+    select string_agg(bytes, ''::bytea order by number) as bytes from upload_pieces
+    group by upload_id, transfer_id order by min(stored_at)`)
+  return rows.map(({ bytes }) => bytes.toString())
+}
+
+const countOf = async ({ db }: TestApi): Promise<number> =>
+  (await db.row<{ pieces: number }>(sql`select count(*) as pieces from upload_pieces`))?.pieces ?? 0
 
 async function create(api: TestApi, body: object) {
   const reply = await api.call("POST", "/v2/deployments", { body })
@@ -62,7 +78,7 @@ const patch = (api: TestApi, id: string, path: string, call = api.call) =>
 
 test("an archive is uploaded without a key, and a revision is created from it", async () => {
   await using setting = await start()
-  const { api, id, uploadsFolder } = setting
+  const { api, id } = setting
 
   const { upload_url, object_path } = await offer(api, id)
   const sent = await put(api, upload_url, "the archive")
@@ -74,9 +90,7 @@ test("an archive is uploaded without a key, and a revision is created from it", 
   assert.ok(patched.body.latest_revision_id)
   assert.equal(patched.body.source_revision_config.source_tarball_path, object_path)
   assert.equal(patched.body.source_revision_config.repo_commit_sha, null)
-  const [name = ""] = readdirSync(uploadsFolder)
-  assert.equal(readFileSync(join(uploadsFolder, name), "utf8"), "the archive")
-  assert.equal(readdirSync(uploadsFolder).length, 1)
+  assert.deepEqual(await stored(api), ["the archive"])
 })
 
 test("the upload address has the host that the client used, or that of the settings", async () => {
@@ -97,7 +111,7 @@ test("the upload address has the host that the client used, or that of the setti
 
 test("an upload address works once (U1)", async () => {
   await using setting = await start()
-  const { api, id, uploadsFolder } = setting
+  const { api, id } = setting
   const { upload_url } = await offer(api, id)
 
   const both = await Promise.all([put(api, upload_url, "first"), put(api, upload_url, "other")])
@@ -106,12 +120,15 @@ test("an upload address works once (U1)", async () => {
   assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409])
   assert.equal(later.status, 409)
   assert.equal(later.body.code, "already_uploaded")
-  assert.equal(readdirSync(uploadsFolder).length, 1)
+  const [first, other] = both
+  const winner = first?.status === 200 ? "first" : "other"
+  assert.ok(other)
+  assert.deepEqual(await stored(api), [winner], "nothing is left of the one that came second")
 })
 
 test("a changed, expired or invented address is refused (U1)", async () => {
   await using setting = await start()
-  const { api, id, uploadsFolder } = setting
+  const { api, id } = setting
   const { upload_url, object_path } = await offer(api, id)
   const other = await offer(api, id)
   const past = `http://localhost/_uploads/${object_path}?${signUpload(api.key, object_path, 1_700_000_000)}`
@@ -132,7 +149,7 @@ test("a changed, expired or invented address is refused (U1)", async () => {
 
     assert.deepEqual([reply.status, reply.body.code], [status, code], url)
   }
-  assert.ok(!existsSync(uploadsFolder))
+  assert.equal(await countOf(api), 0)
 })
 
 test("an archive is valid only for its own deployment (U4)", async () => {
@@ -199,41 +216,130 @@ test("the number of unused archives is limited", async () => {
 
 test("an archive is kept while a revision or deployment needs it, else for a day (U3)", async () => {
   await using setting = await start()
-  const { api, id, uploadsFolder } = setting
+  const { api, id } = setting
   const [used, unused, fresh] = [await offer(api, id), await offer(api, id), await offer(api, id)]
-  for (const { upload_url } of [used, unused, fresh]) await put(api, upload_url, "x")
+  await put(api, used.upload_url, "used")
+  await put(api, unused.upload_url, "unused")
+  await put(api, fresh.upload_url, "fresh")
   await patch(api, id, used.object_path)
-  const fileOf = ({ object_path }: { object_path: string }) => join(uploadsFolder, object_path.slice(37))
   await api.db.run(sql`
     update uploads set stored_at = now() - interval '25 hours', used_at = used_at - interval '25 hours'
     where ${fresh.object_path} not like '%' || upload_id || '%'`)
-  writeFileSync(join(uploadsFolder, "stray.tar.gz"), "x")
-  mkdirSync(join(uploadsFolder, "..", "beside"))
-  const partial = join(uploadsFolder, `${fresh.object_path.slice(37, 73)}.1.partial`)
-  writeFileSync(partial, "x")
 
-  await removeOldArchives(api.db, uploadsFolder)
-  const afterDay = [used, unused, fresh].map((it) => existsSync(fileOf(it)))
-  await put(api, (await offer(api, id)).upload_url, "newer")
-  const newer = await api.db.row<{ path: string }>(sql`
-    select deployment_id || '/' || upload_id || '.tar.gz' as path from uploads order by created_at desc limit 1`)
-  await patch(api, id, newer?.path ?? "")
+  await removeOldArchives(api.db)
+  const afterDay = await stored(api)
+  const newer = await offer(api, id)
+  await put(api, newer.upload_url, "newer")
+  await patch(api, id, newer.object_path)
   await api.db.run(sql`update revisions set stage = null, status = 'DEPLOYED'`)
   await api.db.run(sql`update uploads set used_at = now() - interval '25 hours' where used_at is not null`)
-  utimesSync(partial, 1, 1)
-  await removeOldArchives(api.db, uploadsFolder)
+  await removeOldArchives(api.db)
 
-  assert.deepEqual(afterDay, [true, false, true])
-  assert.ok(!existsSync(fileOf(used)), "the deployment is made of another one by now")
-  assert.ok(existsSync(join(uploadsFolder, (newer?.path ?? "").slice(37))))
-  assert.ok(!existsSync(partial))
-  assert.ok(!existsSync(join(uploadsFolder, "stray.tar.gz")))
+  assert.deepEqual(afterDay, ["used", "fresh"])
+  assert.deepEqual(await stored(api), ["fresh", "newer"], "the deployment is made of another one by now")
   assert.equal((await patch(api, id, unused.object_path)).status, 400)
+})
+
+test("what a killed process has received of an archive is deleted when its transfer must have ended (U3)", async () => {
+  await using setting = await start()
+  const { api, id } = setting
+  const { upload_url, object_path } = await offer(api, id)
+  const uploadId = object_path.slice(37, 73)
+  const piece = { uploadId, transferId: randomUUID(), number: 0, bytes: Buffer.from("of a killed process") }
+  await insertPiece(api.db, piece)
+  await put(api, upload_url, "whole")
+
+  await removeOldArchives(api.db)
+  const soon = await stored(api)
+  await api.db.run(sql`update upload_pieces set stored_at = now() - interval '61 minutes'`)
+  await removeOldArchives(api.db)
+
+  assert.deepEqual(soon, ["of a killed process", "whole"])
+  assert.deepEqual(await stored(api), ["whole"])
+})
+
+test("an archive of many pieces is read as it was sent, by any process", async () => {
+  await using setting = await start()
+  const { api, id } = setting
+  const bytes = randomBytes(3_000_000)
+  const listening = await listen(api.fetch, { host: "127.0.0.1", port: 0 })
+  const { upload_url, object_path } = await offer(api, id)
+  const { pathname, search } = new URL(upload_url)
+  const sent = await fetch(`http://127.0.0.1:${listening.port}${pathname}${search}`, { method: "PUT", body: bytes })
+  await listening.close(0)
+  await using other = openDatabase({ uri: api.db.uri, log: silent })
+
+  const upload = await findArchive(other, id, object_path)
+  assert.ok(upload?.transfer_id)
+  const pieces: Buffer[] = []
+  for await (const piece of readArchiveContent(other, { uploadId: upload.upload_id, transferId: upload.transfer_id })) {
+    pieces.push(piece)
+  }
+
+  assert.equal(sent.status, 200)
+  assert.ok(pieces.length > 1)
+  assert.ok(Buffer.concat(pieces).equals(bytes))
+  assert.equal(upload.size_bytes, bytes.length)
+})
+
+test("a deployment that is deleted takes its archives with it, also one that arrives meanwhile", async (t) => {
+  await using setting = await start()
+  const { api, id } = setting
+  await put(api, (await offer(api, id)).upload_url, "complete")
+  const listening = await listen(api.fetch, { host: "127.0.0.1", port: 0 })
+  t.after(() => listening.close(0))
+  const { pathname, search } = new URL((await offer(api, id)).upload_url)
+  const piece = randomBytes(1_000_000)
+  const body = async function* () {
+    yield piece
+    await until(async () => (await countOf(api)) > 1, { what: "a piece has arrived" })
+    await api.db.run(sql`delete from deployments where deployment_id = ${id}`)
+    yield piece
+  }
+  const sent = await fetch(`http://127.0.0.1:${listening.port}${pathname}${search}`, {
+    method: "PUT",
+    body: ReadableStream.from(body()),
+    duplex: "half",
+  } as RequestInit)
+
+  assert.equal(sent.status, 404)
+  assert.equal(await countOf(api), 0)
+})
+
+test("files of a former release are stored once, and removed only when the start has succeeded", async () => {
+  await using setting = await start()
+  const { api, id } = setting
+  const folder = temporaryFolder()
+  const [kept, removed] = [await offer(api, id), await offer(api, id)]
+  const fileOf = ({ object_path }: { object_path: string }) => join(folder, object_path.slice(37))
+  for (const it of [kept, removed]) {
+    await put(api, it.upload_url, "x")
+    writeFileSync(fileOf(it), "the archive")
+  }
+  writeFileSync(join(folder, `${randomUUID()}.${randomUUID()}.partial`), "x")
+  writeFileSync(join(folder, `${randomUUID()}.tar.gz`), "its row is gone")
+  await api.db.run(sql`delete from upload_pieces`)
+  await api.db.run(sql`update uploads set transfer_id = null`)
+  await api.db.run(sql`update uploads set removed_at = now() where ${removed.object_path} like '%' || upload_id || '%'`)
+
+  await storeFormerFiles(api.db, folder)
+  await storeFormerFiles(api.db, folder)
+  const afterStart = await stored(api)
+  const files = readdirSync(folder)
+  await removeFormerFiles(folder)
+  await storeFormerFiles(api.db, join(folder, "missing"))
+
+  assert.deepEqual(afterStart, ["the archive"])
+  assert.equal(files.length, 4)
+  assert.deepEqual(readdirSync(folder), [])
+  const upload = await findArchive(api.db, id, kept.object_path)
+  const [row] = await api.db.rows<{ transfer_id: string }>(sql`select transfer_id from upload_pieces`)
+  assert.equal(upload?.transfer_id, row?.transfer_id)
 })
 
 test("over a real socket: a too large archive is 413, and an interrupted upload may be repeated (U2)", async (t) => {
   await using setting = await start()
-  const { api, id, uploadsFolder } = setting
+  const { api, id } = setting
   const listening = await listen(api.fetch, { host: "127.0.0.1", port: 0 })
   t.after(() => listening.close(0))
   const open = async (headers: Record<string, string>) => {
@@ -288,5 +394,5 @@ test("over a real socket: a too large archive is 413, and an interrupted upload 
   }
   assert.equal(await streamedStatus, 413)
   assert.ok(process.memoryUsage().rss - before < 150 * 1024 * 1024, "the archive was held in memory")
-  assert.equal(readdirSync(uploadsFolder).length, 1)
+  assert.deepEqual(await stored(api), ["whole"], "nothing is left of transfers that have failed")
 })

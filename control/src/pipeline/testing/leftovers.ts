@@ -33,7 +33,6 @@ interface Tables {
   readonly deployments: readonly { readonly id: string; readonly active: string | null; readonly database: string }[]
   readonly units: readonly { readonly id: string; readonly revision: string; readonly role: string }[]
   readonly artifacts: readonly string[]
-  readonly uploads: readonly string[]
   readonly goesOn: number
 }
 
@@ -44,7 +43,6 @@ async function tablesOf({ db }: Platform): Promise<Tables> {
       coalesce((select jsonb_agg(jsonb_build_object('id', u.unit_id, 'revision', u.revision_id, 'role', r.role)
         order by u.deployment_id) from units u join revisions r using (revision_id)), '[]') as units,
       coalesce((select jsonb_agg(artifact_id) from artifacts), '[]') as artifacts,
-      coalesce((select jsonb_agg(upload_id || '.tar.gz') from uploads where stored_at is not null), '[]') as uploads,
       (select count(*) from revisions where stage is not null or lease_owner is not null) as "goesOn"`)
   assert.ok(row)
   return row
@@ -53,7 +51,7 @@ async function tablesOf({ db }: Platform): Promise<Tables> {
 type Picture = Readonly<Record<string, unknown>>
 
 /** Pure, apart from the two ports. */
-function wanted(platform: Platform, { deployments, units, artifacts, uploads }: Tables): Picture {
+function wanted(platform: Platform, { deployments, units, artifacts }: Tables): Picture {
   const { home, apiUrl, agentsUrl } = platform
   const { edge, edgeState, edgeSockets, unitSockets, controlSockets } = machineFolders(home)
   const wakeSocket = join(controlSockets, "wake.sock")
@@ -86,7 +84,6 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
       ...artifacts.map((id) => join(home, "artifacts", id)),
       ...deployments.map(({ id }) => join(home, "cache", id)),
       ...units.map(({ id }) => join(home, "units", id)),
-      ...uploads.map((name) => join(home, "uploads", name)),
       ...["certificates", "pid.json", "token.json"].map((name) => join(edge, name)),
       ...[join(edgeState, "table.json"), join(edgeSockets, "admin.sock"), wakeSocket],
       ...units.map(({ id }) => socket(id)),
@@ -96,7 +93,7 @@ function wanted(platform: Platform, { deployments, units, artifacts, uploads }: 
 
 const homeFiles = ["control", "control.json", "id", "machine.json", "master.key"]
 // Logs and git's home exist as soon as something has written them, and stay.
-const mayBeThere = /^(out\.log(\.1)?|retired|state|successor\.json|uploads)$/
+const mayBeThere = /^(out\.log(\.1)?|retired|state|successor\.json)$/
 
 /** What exists, in the form of `wanted`. */
 async function present(platform: Platform, { units, goesOn }: Tables): Promise<Picture> {
@@ -129,7 +126,7 @@ async function present(platform: Platform, { units, goesOn }: Tables): Promise<P
   }
 }
 
-const folderNames = new Set(["artifacts", "cache", "edge", "edge/retired", "edge/state", "units", "uploads", "work"])
+const folderNames = new Set(["artifacts", "cache", "edge", "edge/retired", "edge/state", "units", "work"])
 
 const entries = (folder: string): string[] =>
   existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
