@@ -1,0 +1,36 @@
+/** The edge of a cluster: pods behind a Service, which get their table from us and ask us to wake deployments. */
+import type { Secret } from "@superstep/toolkit/config/settings"
+import type { Log } from "@superstep/toolkit/log/log"
+import { type Edges, severalEdges } from "../../edges/edges.js"
+import { listenForWakeCallsAt } from "../../edges/wake-port.js"
+import type { Host } from "../../host.js"
+import type { Cluster } from "../cluster.js"
+import { edgePods } from "./edge-pods.js"
+
+export interface ClusterEdgesOptions {
+  readonly cluster: Cluster
+  /** Where the platform runs. */
+  readonly namespace: string
+  /** See `settings.ts`. */
+  readonly settings: {
+    readonly edgeToken: Secret
+    readonly edgeUrl: string
+    readonly edgePods: string
+    readonly edgeAdminPort: number
+    readonly wakePort: number
+  }
+  readonly log: Log
+}
+
+export function edgesInCluster({ cluster, namespace, settings, log }: ClusterEdgesOptions): {
+  readonly edge: Edges
+  readonly listenForWakeCalls: Host["listenForWakeCalls"]
+} {
+  const { edgeToken: token, edgeUrl: url, edgePods: selector, edgeAdminPort: adminPort, wakePort: port } = settings
+  const addresses = edgePods({ cluster, namespace, selector, adminPort, log })
+  return {
+    edge: severalEdges({ addresses, token, url, log }),
+    // All addresses: pods have one of IPv4, IPv6, or both.
+    listenForWakeCalls: (wake) => listenForWakeCallsAt({ host: "::", port }, wake, { log, token }),
+  }
+}
