@@ -1,0 +1,202 @@
+/** How a unit becomes objects of Kubernetes. Pure. */
+import type { Secret } from "@superstep/toolkit/config/settings"
+import { revealAll } from "@superstep/toolkit/config/settings"
+import { places } from "../images/project-image.js"
+import type { UnitSpec } from "../port.js"
+import { containerName, type KubernetesObject, labels, nameOf, policyName, unitPort } from "./objects.js"
+
+/** Paths in a container. */
+export const inside = {
+  app: `/${places.project}`,
+  unit: "/superstep/unit",
+  /** Contains the settings until the server has read them. */
+  settings: "/superstep/settings/settings.json",
+  /** Only the init container sees it. */
+  secret: "/superstep/secret/settings.json",
+} as const
+
+export interface Owner {
+  /** Of the installation. */
+  readonly homeId: string
+  readonly namespace: string
+}
+
+const metadata = ({ homeId, namespace }: Owner, spec: UnitSpec) => ({
+  name: nameOf(spec.unitId),
+  namespace,
+  labels: {
+    "app.kubernetes.io/managed-by": "superstep",
+    [labels.owner]: homeId,
+    [labels.unit]: spec.unitId,
+    [labels.deployment]: spec.deploymentId,
+    [labels.revision]: spec.revisionId,
+  },
+})
+
+/** All other objects of a unit go when its Service is deleted, whoever deletes it. */
+const ownedBy = (serviceUid: string, { unitId }: UnitSpec) => ({
+  ownerReferences: [{ apiVersion: "v1", kind: "Service", name: nameOf(unitId), uid: serviceUid }],
+})
+
+/** The unit's address, which outlives its pods. */
+export const serviceOf = (spec: UnitSpec, owner: Owner) =>
+  ({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: metadata(owner, spec),
+    spec: {
+      selector: { [labels.owner]: owner.homeId, [labels.unit]: spec.unitId },
+      ports: [{ name: "http", port: unitPort, targetPort: unitPort, protocol: "TCP" }],
+      // The server says by its API whether it is ready, and must be reached to be asked.
+      publishNotReadyAddresses: true,
+    },
+  }) satisfies KubernetesObject & { spec: unknown }
+
+/** It exists from the start of a unit until it is stopped: by it, a unit whose pod was deleted differs from one that was stopped. */
+export const secretOf = (
+  spec: UnitSpec,
+  owner: Owner,
+  { serviceUid, secrets }: { readonly serviceUid: string; readonly secrets: Readonly<Record<string, Secret>> },
+) =>
+  ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { ...metadata(owner, spec), ...ownedBy(serviceUid, spec) },
+    type: "Opaque",
+    data: { "settings.json": Buffer.from(JSON.stringify(revealAll(secrets))).toString("base64") },
+  }) satisfies KubernetesObject & { type: string; data: unknown }
+
+export interface PodPlace extends Owner {
+  readonly serviceUid: string
+  /** With its digest. */
+  readonly image: string
+  readonly pullSecret: string | undefined
+  /** Variables that are no secret: whoever may read pods sees them. Without `listenVariable`. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+// Deployments have users of their own, far above those of images and of people.
+const firstUser = 200_000
+// What a unit without a limit needs to be scheduled.
+const usualMb = 256
+const usualCpu = 0.1
+
+export function podOf(spec: UnitSpec, place: PodPlace) {
+  const user = firstUser + spec.deploymentNumber
+  const shared = {
+    image: place.image,
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+    resources: resourcesOf(spec),
+  }
+  const settings = { name: "settings", mountPath: "/superstep/settings" }
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { ...metadata(place, spec), ...ownedBy(place.serviceUid, spec) },
+    spec: {
+      // The planner restarts units, and counts how often.
+      restartPolicy: "Never",
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: 30,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: user,
+        runAsGroup: user,
+        fsGroup: user,
+        seccompProfile: { type: "RuntimeDefault" },
+      },
+      ...(place.pullSecret !== undefined && { imagePullSecrets: [{ name: place.pullSecret }] }),
+      // The server deletes its settings before user code runs, which it could not in a volume of a Secret.
+      initContainers: [
+        {
+          ...shared,
+          name: "settings",
+          command: ["node", "-e", `fs.copyFileSync("${inside.secret}", "${inside.settings}")`],
+          volumeMounts: [settings, { name: "secret", mountPath: "/superstep/secret", readOnly: true }],
+        },
+      ],
+      containers: [
+        {
+          ...shared,
+          name: containerName,
+          env: [
+            { name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+            ...Object.entries(place.environment).map(([name, value]) => ({ name, value: literal(value) })),
+            { name: listenVariable, value: `$(POD_IP):${unitPort}` },
+          ],
+          ports: [{ name: "http", containerPort: unitPort, protocol: "TCP" }],
+          volumeMounts: [
+            settings,
+            { name: "data", mountPath: `${inside.unit}/data` },
+            { name: "tmp", mountPath: `${inside.unit}/tmp` },
+            { name: "tmp", mountPath: "/tmp" },
+          ],
+        },
+      ],
+      volumes: [
+        { name: "settings", emptyDir: { medium: "Memory", sizeLimit: "4Mi" } },
+        { name: "secret", secret: { secretName: nameOf(spec.unitId) } },
+        { name: "data", emptyDir: {} },
+        { name: "tmp", emptyDir: {} },
+      ],
+    },
+  } satisfies KubernetesObject & { spec: unknown }
+}
+
+/** Where the server listens: in a pod, at the address that the cluster gives to it. */
+export const listenVariable = "SUPERSTEP_LISTEN"
+
+/** Kubernetes replaces `$(NAME)` in values. */
+const literal = (value: string): string => value.replaceAll("$(", "$$$$(")
+
+/** What it may use at most is also reserved for it, except processor time, which is shared while nobody needs it. */
+function resourcesOf({ limits, memoryMb = usualMb }: UnitSpec) {
+  const quantities = (memory: number | undefined, cpu: number | undefined) => ({
+    ...(memory !== undefined && { memory: `${memory}Mi` }),
+    ...(cpu !== undefined && { cpu: `${Math.round(cpu * 1000)}m` }),
+  })
+  return {
+    requests: quantities(limits.memoryMb ?? memoryMb, Math.min(limits.cpu ?? usualCpu, usualCpu)),
+    limits: quantities(limits.memoryMb, limits.cpu),
+  }
+}
+
+// Addresses at which clouds give credentials of the computer to whoever asks.
+const cloudMetadata = ["169.254.169.254/32", "169.254.170.2/32"]
+
+/** Only the platform's own pods, in the namespace of the control plane, reach units; so units do not reach each other. */
+export const policyOf = ({ homeId, namespace }: Owner, platformNamespace: string) =>
+  ({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: {
+      name: policyName(homeId),
+      namespace,
+      labels: { "app.kubernetes.io/managed-by": "superstep", [labels.owner]: homeId },
+    },
+    spec: {
+      podSelector: { matchLabels: { [labels.owner]: homeId } },
+      policyTypes: ["Ingress", "Egress"],
+      ingress: [
+        {
+          from: [
+            {
+              namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": platformNamespace } },
+              podSelector: { matchLabels: { "app.kubernetes.io/part-of": "superstep" } },
+            },
+          ],
+          ports: [{ port: unitPort, protocol: "TCP" }],
+        },
+      ],
+      egress: [
+        {
+          to: [{ ipBlock: { cidr: "0.0.0.0/0", except: cloudMetadata } }, { ipBlock: { cidr: "::/0" } }],
+        },
+      ],
+    },
+  }) satisfies KubernetesObject & { spec: unknown }

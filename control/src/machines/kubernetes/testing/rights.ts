@@ -1,0 +1,23 @@
+/** The least rights of the machine (docs/kubernetes.md): tests run with these, and with no other. */
+import type { Cluster } from "../cluster.js"
+
+export const machineRules = [
+  { apiGroups: [""], resources: ["pods", "services", "secrets"], verbs: ["get", "list", "create", "patch", "delete"] },
+  { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
+  {
+    apiGroups: ["networking.k8s.io"],
+    resources: ["networkpolicies"],
+    verbs: ["get", "list", "create", "patch", "delete"],
+  },
+  { apiGroups: ["metrics.k8s.io"], resources: ["pods"], verbs: ["get", "list"] },
+]
+
+/** Gives them to the user of `real-cluster.ts`. */
+export async function grantRights(admin: Cluster, namespace: string): Promise<void> {
+  const at = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
+  const metadata = { name: "superstep-machine" }
+  await admin.json(`${at}/roles`, { method: "POST", body: { metadata, rules: machineRules } })
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name }
+  const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "machine" }]
+  await admin.json(`${at}/rolebindings`, { method: "POST", body: { metadata, roleRef, subjects } })
+}

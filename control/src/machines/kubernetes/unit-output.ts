@@ -1,0 +1,187 @@
+/**
+ * The output of a unit as a file that grows. The API gives the log of a pod by time, and it goes with the pod; a cursor file says which lines are
+ * in our file, and how long our file was then. After a crash between the two writes, the file is cut to that length and read on.
+ */
+import { appendFile, mkdir, stat, truncate } from "node:fs/promises"
+import { join } from "node:path"
+import { buffer } from "node:stream/consumers"
+import { setTimeout as sleep } from "node:timers/promises"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { clearFile, fileMark } from "../../files/growing-file.js"
+import { readJson, writeJson } from "../../files/json-file.js"
+import { readLines } from "../../files/read-lines.js"
+import { nothingTaken, type Piece, type Taken, takeFresh } from "../docker/unit-output.js"
+import type { Units } from "../port.js"
+import { type Cluster, ClusterFailed } from "./cluster.js"
+import { containerName, nameOf, type Pod } from "./objects.js"
+import { stateOf } from "./pod-state.js"
+
+interface Cursor {
+  readonly taken: Taken
+  readonly size: number
+  /** Of the pod whose log was read. */
+  readonly podUid: string
+}
+
+export interface UnitOutputPlace {
+  readonly cluster: Cluster
+  /** The path of pods in the API. */
+  readonly pods: string
+  folderOf(unitId: string): string
+  findPod(unitId: string): Promise<Pod | undefined>
+}
+
+export interface UnitOutput extends Pick<Units, "logs" | "logMark" | "clearLogs" | "watchLogs"> {
+  /** Runs what ends the unit's pod, and keeps what is printed until then. */
+  takeWhile(unitId: string, end: () => Promise<void>): Promise<void>
+}
+
+// How long the rest of a log may take after its pod has gone.
+const restMs = 2000
+
+export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace): UnitOutput {
+  const fileOf = (unitId: string) => join(folderOf(unitId), "out.log")
+  const cursorFile = (unitId: string) => join(folderOf(unitId), "output.json")
+  const turns = new Map<string, Promise<unknown>>()
+
+  /** One at a time for each unit: a second one would append the same lines. */
+  const inTurn = <T>(unitId: string, work: () => Promise<T>): Promise<T> => {
+    const done = (turns.get(unitId) ?? Promise.resolve()).then(work)
+    const ended = done.then(
+      () => undefined,
+      () => undefined,
+    )
+    turns.set(unitId, ended)
+    void ended.then(() => turns.get(unitId) === ended && turns.delete(unitId))
+    return done
+  }
+  const sizeOf = async (unitId: string) => (await stat(fileOf(unitId)).catch(ifCode(missing)))?.size ?? 0
+
+  /** The place in the log of this pod; a unit's next pod has a log of its own. */
+  const cursorOf = async (unitId: string, podUid: string): Promise<Cursor> => {
+    const stored = await readJson<Cursor>(cursorFile(unitId))
+    return stored?.podUid === podUid ? stored : { taken: nothingTaken, size: stored?.size ?? 0, podUid }
+  }
+  const openLog = async (unitId: string, query: Record<string, string>, signal?: AbortSignal) => {
+    const path = `${pods}/${nameOf(unitId)}/log`
+    const asked = { query: { container: containerName, ...query }, ...(signal && { signal }) }
+    // 400: the container has not started yet, or its log is gone.
+    return cluster.stream(path, { ...asked, also: [400, 404] })
+  }
+  const append = async (unitId: string, podUid: string, pieces: readonly Piece[]): Promise<void> => {
+    const cursor = await cursorOf(unitId, podUid)
+    const { fresh, taken } = takeFresh(pieces, cursor.taken)
+    if (fresh.length === 0) return
+    await mkdir(folderOf(unitId), { recursive: true })
+    const size = await sizeOf(unitId)
+    if (size > cursor.size) await truncate(fileOf(unitId), cursor.size)
+    const text = Buffer.concat(fresh.map(({ content }) => content))
+    await appendFile(fileOf(unitId), text, { mode: 0o600 })
+    await writeJson(cursorFile(unitId), {
+      taken,
+      size: Math.min(size, cursor.size) + text.length,
+      podUid,
+    } satisfies Cursor)
+  }
+  const takeNow = async (unitId: string): Promise<Pod | undefined> => {
+    const pod = await findPod(unitId)
+    if (!pod) return undefined
+    const { uid = "" } = pod.metadata
+    const { taken } = await cursorOf(unitId, uid)
+    const query = { timestamps: "true", ...(taken.since !== "" && { sinceTime: taken.since }) }
+    const response = await openLog(unitId, query)
+    const text = await buffer(response)
+    if (response.statusCode === 200) await append(unitId, uid, linesOf(text, taken.since))
+    return pod
+  }
+  const setSize = async (unitId: string): Promise<void> => {
+    const cursor = await readJson<Cursor>(cursorFile(unitId))
+    if (cursor) await writeJson(cursorFile(unitId), { ...cursor, size: await sizeOf(unitId) } satisfies Cursor)
+  }
+  const read = async (unitId: string, from: number) => {
+    const pod = await takeNow(unitId)
+    const { hasMore, ...found } = await readLines(fileOf(unitId), from)
+    if (found.lines.length > 0 || !hasMore || (pod && stateOf(pod)?.state === "running")) return found
+    // The pod has ended, so nothing will complete its last line.
+    await appendFile(fileOf(unitId), "\n")
+    await setSize(unitId)
+    const { lines, next } = await readLines(fileOf(unitId), from)
+    return { lines, next }
+  }
+  const clear = async (unitId: string, size: number): Promise<boolean> => {
+    await takeNow(unitId)
+    if ((await stat(fileOf(unitId)).catch(ifCode(missing))) === undefined) return true
+    const isCleared = clearFile(fileOf(unitId), size)
+    if (isCleared) await setSize(unitId)
+    return isCleared
+  }
+  const takeWhile = async (unitId: string, end: () => Promise<void>): Promise<void> => {
+    const pod = await takeNow(unitId)
+    const { uid = "" } = pod?.metadata ?? {}
+    const { taken } = await cursorOf(unitId, uid)
+    const stopping = new AbortController()
+    const query = { timestamps: "true", follow: "true", ...(taken.since !== "" && { sinceTime: taken.since }) }
+    const followed = pod ? await openLog(unitId, query, stopping.signal) : undefined
+    const chunks: Buffer[] = []
+    const closed = new Promise<void>((resolve) => {
+      if (!followed) return resolve()
+      // A stream that breaks off has given what there was.
+      followed.on("error", () => undefined).once("close", resolve)
+      followed.on("data", (chunk: Buffer) => chunks.push(chunk))
+    })
+    try {
+      await end()
+      await Promise.race([closed, sleep(restMs, undefined, { ref: false })])
+    } finally {
+      stopping.abort()
+      if (followed?.statusCode === 200) await append(unitId, uid, linesOf(Buffer.concat(chunks), taken.since))
+    }
+  }
+  const watchLogs: UnitOutput["watchLogs"] = async (unitId, onOutput) => {
+    const stopping = new AbortController()
+    const followed = await openLog(unitId, { follow: "true", tailLines: "0" }, stopping.signal).catch(
+      (error: unknown) => {
+        if (!(error instanceof ClusterFailed)) throw error
+      },
+    )
+    if (followed?.statusCode !== 200) {
+      followed?.resume()
+      return undefined
+    }
+    // An aborted stream ends with an error, which says nothing new.
+    followed
+      .on("data", onOutput)
+      .on("error", () => undefined)
+      .once("close", onOutput)
+    return () => stopping.abort()
+  }
+  return {
+    logs: (unitId, from) => inTurn(unitId, () => read(unitId, from)),
+    logMark: (unitId) =>
+      inTurn(unitId, async () => {
+        await takeNow(unitId)
+        return fileMark(fileOf(unitId))
+      }),
+    clearLogs: (unitId, size) => inTurn(unitId, () => clear(unitId, size)),
+    takeWhile: (unitId, end) => inTurn(unitId, () => takeWhile(unitId, end)),
+    watchLogs,
+  }
+}
+
+/**
+ * The lines of a log with times. The API counts in whole seconds, so it gives lines of that second again that were before `since`. Pure.
+ */
+export function linesOf(log: Buffer, since: string): Piece[] {
+  const pieces: Piece[] = []
+  for (let at = 0; at < log.length; ) {
+    const end = log.indexOf(newline, at)
+    const line = log.subarray(at, end === -1 ? log.length : end + 1)
+    at += line.length
+    const space = line.indexOf(0x20)
+    const time = line.subarray(0, space).toString()
+    if (time >= since) pieces.push({ time, stream: 1, content: line.subarray(space + 1) })
+  }
+  return pieces
+}
+
+const newline = 0x0a

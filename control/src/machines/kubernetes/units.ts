@@ -1,0 +1,187 @@
+/**
+ * Units as pods. A unit has a Service, which is its address, a Secret from its start until it is stopped, and a pod for each of its lives. The
+ * cluster keeps them, also while we do not run.
+ */
+import { mkdir, readdir } from "node:fs/promises"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { removeTree } from "../../files/remove-tree.js"
+import type { UnitSpec, UnitStatus, Units } from "../port.js"
+import { readProjectConfig } from "../process/builds/project-facts.js"
+import { unitEnvironment, unitSecrets } from "../process/units/unit-environment.js"
+import type { Cluster } from "./cluster.js"
+import { inside, listenVariable, podOf, policyOf, secretOf, serviceOf } from "./manifests.js"
+import { addressOf, containerName, labels, nameOf, type Pod, pathsIn } from "./objects.js"
+import type { OwnedObjects } from "./owned-objects.js"
+import { bytesOf, stateOf, whyPending } from "./pod-state.js"
+import { unitOutput } from "./unit-output.js"
+
+export interface KubernetesUnitsOptions {
+  readonly cluster: Cluster
+  readonly objects: OwnedObjects
+  readonly homeId: string
+  /** Where units are, and where edge and control plane are. */
+  readonly namespace: string
+  readonly platformNamespace: string
+  readonly pullSecret: string | undefined
+  /** Folders of this computer: the output of units, and finished builds. */
+  readonly folders: { readonly units: string; readonly artifacts: string }
+  /** The name of an artefact's image, in a registry that nodes can pull from. */
+  readonly imageOf: (artifactId: string) => Promise<string>
+  readonly environment: NodeJS.ProcessEnv
+}
+
+/** A pod was created, and did not start within its time. */
+export class PodNotStarted extends KnownError {
+  readonly code = "pod_not_started"
+  constructor(name: string, why: string) {
+    super(`the pod ${name} has not started: ${why}`)
+  }
+}
+
+const pollMs = 100
+// A node may have to pull the image first.
+const startMs = 120_000
+// Beyond its grace time: for a node that answers slowly. After that its pod counts as lost with its node.
+const lostMs = 30_000
+// Programs of an image are not where ours are.
+const pathInside = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
+  const { cluster, objects, homeId, namespace, folders } = options
+  const paths = pathsIn(namespace)
+  const folderOf = (unitId: string) => join(folders.units, unitId)
+  const findPod = (unitId: string) => objects.find<Pod>(paths.pods, nameOf(unitId))
+  const output = unitOutput({ cluster, pods: paths.pods, folderOf, findPod })
+
+  const status = async (unitId: string): Promise<UnitStatus> => {
+    const pod = await findPod(unitId)
+    if (pod) return stateOf(pod) ?? { state: "absent" }
+    // Nobody stopped it: its pod was evicted, or deleted by somebody else.
+    return (await objects.find(paths.secrets, nameOf(unitId))) ? { state: "exited" } : { state: "absent" }
+  }
+
+  const starts = new Map<string, Promise<void>>()
+  /** A start that comes while another one of the same unit is under way waits for that. */
+  const start = (spec: UnitSpec): Promise<void> => {
+    const started = starts.get(spec.unitId) ?? startNow(spec).finally(() => starts.delete(spec.unitId))
+    starts.set(spec.unitId, started)
+    return started
+  }
+  const startNow = async (spec: UnitSpec): Promise<void> => {
+    const { unitId } = spec
+    const former = await findPod(unitId)
+    const formerState = former && stateOf(former)
+    if (formerState?.state === "running" && former?.metadata.deletionTimestamp === undefined) return
+    if (former && (formerState || former.metadata.deletionTimestamp !== undefined)) await endPod(unitId, killSeconds)
+    if (!former || formerState) await createPod(spec)
+    await untilStarted(unitId)
+  }
+  const createPod = async (spec: UnitSpec): Promise<void> => {
+    const owner = { homeId, namespace }
+    const image = await options.imageOf(spec.artifactId)
+    const { env: configEnv } = await readProjectConfig(join(folders.artifacts, spec.artifactId), spec.configPath)
+    const place = { folder: inside.unit, settingsFile: inside.settings, artifactFolder: inside.app, configEnv }
+    const base = { ...options.environment, PATH: pathInside }
+    await mkdir(folderOf(spec.unitId), { recursive: true })
+    await objects.apply(paths.policies, policyOf(owner, options.platformNamespace))
+    const service = await objects.apply(paths.services, serviceOf(spec, owner))
+    const serviceUid = service.metadata.uid
+    await objects.apply(paths.secrets, secretOf(spec, owner, { serviceUid, secrets: unitSecrets(spec, place, base) }))
+    const { [listenVariable]: _, ...environment } = unitEnvironment(spec, place, base)
+    const pod = podOf(spec, { ...owner, serviceUid, image, pullSecret: options.pullSecret, environment })
+    await objects.apply(paths.pods, pod)
+  }
+  /** Or until it has ended: then its status says so. @throws PodNotStarted */
+  const untilStarted = async (unitId: string): Promise<void> => {
+    for (const deadline = performance.now() + startMs; ; await sleep(pollMs)) {
+      const pod = await findPod(unitId)
+      if (!pod || stateOf(pod)) return
+      if (performance.now() > deadline) throw new PodNotStarted(nameOf(unitId), whyPending(pod))
+    }
+  }
+  /** Resolves when its node has ended its processes, or when the node is lost. */
+  const endPod = (unitId: string, graceSeconds: number): Promise<void> =>
+    output.takeWhile(unitId, async () => {
+      await objects.remove(paths.pods, nameOf(unitId), { graceSeconds })
+      if (await objects.untilGone(paths.pods, nameOf(unitId), graceSeconds * 1000 + lostMs)) return
+      await objects.remove(paths.pods, nameOf(unitId), { graceSeconds: 0 })
+      await objects.untilGone(paths.pods, nameOf(unitId), lostMs)
+    })
+
+  const runningPods = async (unitIds: readonly string[]) => {
+    const wanted = new Set(unitIds)
+    const pods = await objects.list<Pod>(paths.pods)
+    return pods
+      .map((pod) => ({ pod, unitId: pod.metadata.labels?.[labels.unit] ?? "" }))
+      .filter(({ pod, unitId }) => wanted.has(unitId) && stateOf(pod)?.state === "running")
+  }
+  const isLimited = ({ spec }: Pod) => spec.containers[0]?.resources?.limits?.memory !== undefined
+
+  return {
+    start,
+    status,
+    address: (unitId) => addressOf(unitId, namespace),
+    logs: output.logs,
+    logMark: output.logMark,
+    watchLogs: output.watchLogs,
+    clearLogs: output.clearLogs,
+    memoryMb: async (unitIds) => {
+      const pods = (await runningPods(unitIds)).filter(({ pod }) => !isLimited(pod))
+      const used = await memoryOf(cluster, paths.metrics, homeId)
+      return new Map(
+        pods.flatMap(({ pod, unitId }) => {
+          const bytes = used.get(pod.metadata.name)
+          return bytes === undefined ? [] : [[unitId, Math.round(bytes / 2 ** 20)]]
+        }),
+      )
+    },
+    // The metrics API tells how fast processor time is used, not how much was used.
+    usage: async (unitIds) => new Map((await runningPods(unitIds)).map(({ unitId }) => [unitId, []])),
+    kill: async (unitId) => {
+      const pod = await findPod(unitId)
+      if (pod && stateOf(pod)?.state !== "exited") await endPod(unitId, killSeconds)
+    },
+    stop: async (unitId, { graceMs }) => {
+      if (await findPod(unitId)) await endPod(unitId, Math.max(killSeconds, Math.ceil(graceMs / 1000)))
+      // A requested end is no crash.
+      await objects.remove(paths.secrets, nameOf(unitId))
+    },
+    remove: async (unitId) => {
+      const name = nameOf(unitId)
+      await objects.remove(paths.pods, name, { graceSeconds: killSeconds })
+      await objects.remove(paths.secrets, name)
+      await objects.remove(paths.services, name)
+      await removeTree(folderOf(unitId))
+    },
+    list: async () => {
+      await mkdir(folders.units, { recursive: true })
+      const kept = await readdir(folders.units)
+      const found = await Promise.all([paths.services, paths.pods].map((path) => objects.list(path)))
+      const inCluster = found.flat().map(({ metadata }) => metadata.labels?.[labels.unit] ?? [])
+      return [...new Set([...kept, ...inCluster.flat()])]
+    },
+  }
+}
+
+// With 0 the API forgets a pod before its node has ended it, and two lives of a unit could run at once.
+const killSeconds = 1
+
+interface PodMetrics {
+  readonly metadata: { readonly name: string }
+  readonly containers: readonly { readonly name: string; readonly usage: { readonly memory?: string } }[]
+}
+
+/** By names of pods. Empty where the cluster has no metrics API. */
+async function memoryOf(cluster: Cluster, path: string, homeId: string): Promise<ReadonlyMap<string, number>> {
+  const query = { labelSelector: `${labels.owner}=${homeId}` }
+  const { status, body } = await cluster.json<{ items: readonly PodMetrics[] }>(path, { query, also: [404, 403, 503] })
+  if (status !== 200) return new Map()
+  return new Map(
+    body.items.flatMap(({ metadata, containers }) => {
+      const bytes = bytesOf(containers.find(({ name }) => name === containerName)?.usage.memory)
+      return bytes === undefined ? [] : [[metadata.name, bytes] as const]
+    }),
+  )
+}
