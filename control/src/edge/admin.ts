@@ -1,6 +1,6 @@
 /**
- * The edge's admin API for the control plane (protocol/edge, "Admin socket"). Each request carries the token, but for the one
- * that asks whether the edge accepts callers.
+ * The edge's admin API for the control plane (protocol/edge, "Admin socket"). Each request carries the token, but for those
+ * that ask whether the edge works and accepts callers.
  */
 
 import { once } from "node:events"
@@ -55,6 +55,16 @@ export interface AdminParts {
 function adminApp(edge: Edge, { succession, isReady }: AdminParts) {
   const api = createApi()
   api.onError(errorHandler({ log: edge.log, detail: "list" }))
+  addRoute(
+    api,
+    {
+      method: "get",
+      path: "/live",
+      summary: "Say that the edge works, also without a table; it needs no token",
+      responses: { 200: { description: "it does" } },
+    },
+    ({ c }) => c.body(null, 200),
+  )
   addRoute(
     api,
     {

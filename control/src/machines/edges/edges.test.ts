@@ -89,6 +89,7 @@ test("an edge is ready with its first table and not before, and a push reaches e
   assert.equal((await one.found()).isReady, false)
   await assert.rejects(ask(one), "it accepts a caller without a table")
   assert.equal(await edges.isAlive(), false)
+  assert.equal((await fetch(`${one.admin}/live`)).status, 200)
   const strange = await fetch(`${one.admin}/status`, { headers: { authorization: "Bearer another" } })
   assert.equal(strange.status, 401)
 

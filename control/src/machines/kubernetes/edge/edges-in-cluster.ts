@@ -30,7 +30,6 @@ export function edgesInCluster({ cluster, namespace, settings, log }: ClusterEdg
   const addresses = edgePods({ cluster, namespace, selector, adminPort, log })
   return {
     edge: severalEdges({ addresses, token, url, log }),
-    // All addresses: pods have one of IPv4, IPv6, or both.
-    listenForWakeCalls: (wake) => listenForWakeCallsAt({ host: "::", port }, wake, { log, token }),
+    listenForWakeCalls: (wake) => listenForWakeCallsAt({ port }, wake, { log, token }),
   }
 }
