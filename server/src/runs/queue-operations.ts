@@ -7,18 +7,20 @@ import { countQueuedRuns, findQueuedRuns, type QueuedRow } from "./queue-queries
 
 export interface QueueQuery extends Page {
   readonly status: "pending" | "running"
+  /** Only this run, whose position is not told then. */
+  readonly runId?: string | undefined
 }
 
 /** A page of the waiting or running runs of all threads that the caller may see, and the number of all of them. */
 export async function readQueue(
   { db, executor, workers, claimer }: Pick<Runs, "db" | "executor" | "workers" | "claimer">,
   caller: Caller,
-  { status, ...page }: QueueQuery,
+  { status, runId, ...page }: QueueQuery,
 ) {
   const { filter } = await caller.authorize("threads:search", { metadata: {}, status: "busy", ...page })
   const [rows, total] = await Promise.all([
-    findQueuedRuns(db, { status, filter, page }),
-    countQueuedRuns(db, status, filter),
+    findQueuedRuns(db, { status, filter, runId, page }),
+    countQueuedRuns(db, { status, filter, runId }),
   ])
   const room = {
     revisionId: claimer.revisionId,
@@ -28,7 +30,7 @@ export async function readQueue(
   const isWaiting = status === "pending"
   const runs = rows.map((row: QueuedRow, n) => ({
     row,
-    position: isWaiting ? page.offset + n + 1 : null,
+    position: isWaiting && runId === undefined ? page.offset + n + 1 : null,
     wait: isWaiting ? waitOf(row, room) : null,
   }))
   return { runs, total }

@@ -27,11 +27,19 @@ const isVisible = (filter: MetadataFilter | undefined): Sql =>
     ? sql`true`
     : sql`exists (select from threads t where t.thread_id = runs.thread_id and ${matchesFilter(sql`t.searchable_metadata`, filter)})`
 
+export interface QueuedWhich {
+  readonly status: "pending" | "running"
+  /** Which threads the caller may see. */
+  readonly filter: MetadataFilter | undefined
+  /** Only this run. */
+  readonly runId?: string | undefined
+}
+
+const isWanted = ({ status, filter, runId }: QueuedWhich): Sql =>
+  sql`status = ${status} and ${isVisible(filter)} and ${runId === undefined ? sql`true` : sql`run_id = ${runId}`}`
+
 /** Runs of all threads that match the filter: waiting ones in the order in which they are claimed, running ones by their start. */
-export const findQueuedRuns = (
-  db: Db,
-  { status, filter, page }: { status: "pending" | "running"; filter: MetadataFilter | undefined; page: Page },
-): Promise<QueuedRow[]> =>
+export const findQueuedRuns = (db: Db, { page, ...which }: QueuedWhich & { page: Page }): Promise<QueuedRow[]> =>
   db.rows<QueuedRow>(sql`
     select r.run_id, r.thread_id, r.assistant_id, r.graph_id, r.status, r.attempt, r.multitask_strategy, r.metadata, r.created_at,
       case when r.status = 'running' then coalesce(r.claimed_at, r.updated_at) when r.attempt = 0 then r.created_at else r.updated_at end as since,
@@ -41,19 +49,12 @@ export const findQueuedRuns = (
       (select o.run_id from runs o where o.thread_id = r.thread_id and o.status = 'pending' and o.seq < r.seq and o.not_before <= now()
         order by o.seq limit 1) as thread_waits
     from (
-      select * from runs where status = ${status}
-        and ${isVisible(filter)}
-      order by ${status === "pending" ? sql`not_before, seq` : sql`coalesce(claimed_at, updated_at), seq`}
+      select * from runs where ${isWanted(which)}
+      order by ${which.status === "pending" ? sql`not_before, seq` : sql`coalesce(claimed_at, updated_at), seq`}
       limit ${page.limit} offset ${page.offset}) r
-    order by ${status === "pending" ? sql`r.not_before, r.seq` : sql`coalesce(r.claimed_at, r.updated_at), r.seq`}`)
+    order by ${which.status === "pending" ? sql`r.not_before, r.seq` : sql`coalesce(r.claimed_at, r.updated_at), r.seq`}`)
 
-export const countQueuedRuns = async (
-  db: Db,
-  status: "pending" | "running",
-  filter: MetadataFilter | undefined,
-): Promise<number> => {
-  const row = await db.row<{ count: number }>(sql`
-    select count(*) as count from runs where status = ${status}
-      and ${isVisible(filter)}`)
+export const countQueuedRuns = async (db: Db, which: QueuedWhich): Promise<number> => {
+  const row = await db.row<{ count: number }>(sql`select count(*) as count from runs where ${isWanted(which)}`)
   return row?.count ?? 0
 }

@@ -59,6 +59,7 @@ test("the queue shows in which order runs will start, and why each one waits", a
   const waiting = await queue(http)
   const executingNow = await queue(http, "?status=running")
   const page = await queue(http, "?limit=1&offset=2")
+  const one = await queue(http, `?run_id=${last.run_id}`)
 
   assert.deepEqual(
     waiting.runs.map(({ run_id, position, wait }) => [run_id, position, wait?.reason, wait?.run_id ?? null]),
@@ -79,6 +80,11 @@ test("the queue shows in which order runs will start, and why each one waits", a
     page.runs.map(({ run_id, position }) => [run_id, position]),
     [[elsewhere.run_id, 3]],
   )
+  assert.deepEqual(
+    one.runs.map(({ run_id, position, wait }) => [run_id, position, wait?.reason]),
+    [[last.run_id, null, "thread_busy"]],
+  )
+  assert.equal(one.total, "1")
 })
 
 test("the queue contains only runs of threads that the caller may see", async () => {

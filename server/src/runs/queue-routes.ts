@@ -4,6 +4,7 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import { callerOf } from "../http/caller-of.js"
 import { pageHeaders, pageQueryFields } from "../http/pagination.js"
+import { uuid } from "../http/parameters.js"
 import type { Runs } from "./parts.js"
 import { waitReasons } from "./queue-entry.js"
 import { readQueue } from "./queue-operations.js"
@@ -15,6 +16,7 @@ const queueQuery = z.object({
     .enum(["pending", "running"])
     .default("pending")
     .describe("`pending`: runs that wait, in the order in which they will start; `running`: runs that execute"),
+  run_id: uuid.optional().describe("Only this run"),
 })
 
 const queuedRun = z
@@ -29,7 +31,7 @@ const queuedRun = z
     metadata: z.record(z.string(), z.unknown()),
     created_at: z.string(),
     since: z.string().describe("Since when it waits, or since when its present attempt executes"),
-    position: z.int().nullable().describe("From 1, among the waiting runs that the caller may see"),
+    position: z.int().nullable().describe("From 1, among the waiting runs that the caller may see; null with `run_id`"),
     wait: z
       .object({
         reason: z.enum(waitReasons),
@@ -59,8 +61,8 @@ export function addQueueRoutes(api: Api, runs: Runs): void {
         422: { description: "Invalid input" },
       },
     },
-    async ({ c, query }) => {
-      const { runs: found, total } = await readQueue(runs, callerOf(c), query)
+    async ({ c, query: { run_id: runId, ...page } }) => {
+      const { runs: found, total } = await readQueue(runs, callerOf(c), { ...page, runId })
       const items = found.map(({ row, position, wait }) => ({
         run_id: row.run_id,
         thread_id: row.thread_id,
@@ -75,7 +77,7 @@ export function addQueueRoutes(api: Api, runs: Runs): void {
         position,
         wait,
       }))
-      return jsonResponse(items, 200, pageHeaders(query, total))
+      return jsonResponse(items, 200, pageHeaders(page, total))
     },
   )
 }
