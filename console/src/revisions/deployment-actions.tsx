@@ -1,6 +1,6 @@
 /** What can be done with a deployment: a new revision, a restart, a pause. */
 import { useQueryClient } from "@tanstack/react-query"
-import { Button, onlyReads } from "../frame/button.js"
+import { onlyReads } from "../frame/button.js"
 import { Confirm } from "../frame/dialog.js"
 import { paths } from "../platform/paths.js"
 import type { Deployment } from "../platform/types.js"
@@ -25,9 +25,14 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
   return (
     <>
       {isPaused ? (
-        <Button onPress={() => void post("resume")} disabledBecause={refusal}>
-          Resume
-        </Button>
+        <Confirm
+          title="Resume this deployment?"
+          button={{ children: "Resume", disabledBecause: refusal }}
+          confirm="Resume"
+          act={() => post("resume")}
+        >
+          Its processes start again, then its address answers.
+        </Confirm>
       ) : (
         <Confirm
           title="Pause this deployment?"

@@ -34,6 +34,7 @@ export function RunPage() {
   const [{ view, row: rowKey }, change] = useSearchState(searchOf)
   const { run, events } = history
   const waterfall = useMemo(() => waterfallOf(history), [history])
+  const stopping = useMutation({ mutationFn: () => agent.client.runs.cancel(threadId, runId) })
   const wait = useWait({ threadId, runId }, run.status === "pending")
   const chosen =
     waterfall.rows.find(({ key }) => key === rowKey) ??
@@ -55,10 +56,11 @@ export function RunPage() {
       actions={
         <>
           <CurlButton requests={requests} />
-          {!isOver(run) && <Stop threadId={threadId} runId={runId} />}
+          {!isOver(run) && <Stop stopping={stopping} />}
         </>
       }
     >
+      {stopping.error && !isOver(run) && <Problem error={stopping.error} />}
       <RunFacts run={run} waterfall={waterfall} wait={wait} />
       <FirstError run={run} row={waterfall.firstError} onShow={(row) => change({ view: "waterfall", row: row.key })} />
       <nav className="run-tabs" aria-label="Views of the run">
@@ -114,9 +116,8 @@ function FirstError({
   )
 }
 
-function Stop({ threadId, runId }: { threadId: string; runId: string }) {
-  const { client, mayRun } = useAgent()
-  const stopping = useMutation({ mutationFn: () => client.runs.cancel(threadId, runId) })
+function Stop({ stopping }: { stopping: { readonly isPending: boolean; readonly mutate: () => void } }) {
+  const { mayRun } = useAgent()
   return (
     <Button
       look="danger"

@@ -12,12 +12,12 @@ const unchangingMs = 60_000
 
 export function useAssistants() {
   const { client, url } = useAgent()
-  const { data, isPending } = useQuery({
+  const { data, isPending, error } = useQuery({
     queryKey: ["assistants", url, "all"],
     queryFn: () => client.assistants.search({ limit: many, sortBy: "name", sortOrder: "asc" }),
     staleTime: unchangingMs,
   })
-  return { assistants: data ?? [], isPending }
+  return { assistants: data ?? [], isPending, error }
 }
 
 /** The graph with the graphs in its nodes, for drawing. */

@@ -1,4 +1,5 @@
 /** Where a person writes to the agent. Enter sends, Shift+Enter begins a line. */
+import { useMutation } from "@tanstack/react-query"
 import { ArrowUp, Square } from "lucide-react"
 import { type KeyboardEvent, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
@@ -48,7 +49,7 @@ export function Composer({ conversation, chatKey, isRunning }: Props) {
           onKeyDown={onKey}
         />
         {isRunning ? (
-          <StopButton conversation={conversation} />
+          <StopButton conversation={conversation} onError={setError} />
         ) : (
           <Button look="primary" label="Send" disabledBecause={blocked} onPress={send}>
             <ArrowUp size={16} aria-hidden />
@@ -59,13 +60,21 @@ export function Composer({ conversation, chatKey, isRunning }: Props) {
   )
 }
 
-export function StopButton({ conversation }: { conversation: Conversation }) {
+interface StopProps {
+  readonly conversation: Conversation
+  /** Shows why the run was not stopped. */
+  readonly onError: (error: unknown) => void
+}
+
+export function StopButton({ conversation, onError }: StopProps) {
   const { mayRun } = useAgent()
+  const stopping = useMutation({ mutationFn: () => conversation.stop(), onError })
   return (
     <Button
       label="Stop the run"
       disabledBecause={mayRun ? undefined : onlyReads}
-      onPress={() => void conversation.stop()}
+      isPending={stopping.isPending}
+      onPress={() => stopping.mutate()}
     >
       <Square size={13} aria-hidden /> Stop
     </Button>

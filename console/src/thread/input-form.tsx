@@ -41,7 +41,7 @@ export function InputForm({ conversation, schema, isRunning }: Props) {
         <JsonEditor label="Input" value={{}} onChange={setValue} />
       )}
       {isRunning ? (
-        <StopButton conversation={conversation} />
+        <StopButton conversation={conversation} onError={setError} />
       ) : (
         <Button type="submit" look="primary" disabledBecause={mayRun ? undefined : onlyReads}>
           <Play size={14} aria-hidden /> Run

@@ -8,6 +8,7 @@ import { agentRequest } from "../agent/agent-request.js"
 import { useAgent } from "../agent/use-agent.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Page } from "../frame/page.js"
+import { Problem } from "../frame/problem.js"
 import { requestPath } from "../frame/request-path.js"
 import { useSearchState } from "../frame/search.js"
 import { namesIn } from "../time-travel/branch-names.js"
@@ -45,7 +46,7 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
   const { data: schemas, isPending: isSchemaPending } = useSchemas(assistantId)
   const chatKey = chatKeyOf(schemas?.input_schema)
   const conversation = useConversation(threadId, assistantId, chatKey)
-  const { activity } = useActivity({ threadId, assistantId, onCheckpoint: useSettled(historyChanged, settleMs) })
+  const { activity, error } = useActivity({ threadId, assistantId, onCheckpoint: useSettled(historyChanged, settleMs) })
   const isRunning = conversation.isLoading || activity.status === "running"
   useEndOfRun(thread, isRunning, historyChanged)
   useForeignRuns(activity.status === "running", conversation.isLoading, onForeignRun)
@@ -74,6 +75,7 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
         </>
       }
     >
+      {error !== undefined && <Problem error={error} next="Load this page again to see what its runs do." />}
       <fieldset className="thread-views" aria-label="What to show">
         {views.map((each) => (
           <button key={each} type="button" aria-pressed={each === view} onClick={() => setView(each)}>

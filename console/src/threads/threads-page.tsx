@@ -23,6 +23,7 @@ export function ThreadsPage() {
   const agent = useAgent()
   const [filters, change] = useSearchState(filtersIn)
   const { data: count, error } = useThreadCount(filters)
+  const creation = useCreation()
   return (
     <Page
       title="Threads"
@@ -30,15 +31,16 @@ export function ThreadsPage() {
       actions={
         <>
           <CurlButton requests={[agentRequest(agent, "POST", "/threads/search", searchRequest(filters, 0))]} />
-          <NewThread />
+          <NewThread creation={creation} />
         </>
       }
     >
       <div className="threads">
         <ThreadFilters filters={filters} onChange={change} count={count} />
         {error && <Problem error={error} />}
+        {creation.error && <Problem error={creation.error} />}
         {count === 0 && !areSet(filters) && (
-          <Empty title="No threads yet" action={<NewThread />}>
+          <Empty title="No threads yet" action={<NewThread creation={creation} />}>
             A thread is a durable conversation: it keeps its state between runs. Start one here, or create it by API.
           </Empty>
         )}
@@ -56,11 +58,13 @@ export function ThreadsPage() {
   )
 }
 
-/** Creates a thread for a graph and opens it. With several graphs it asks for which. */
-function NewThread() {
-  const { client, base, mayRun } = useAgent()
+type Creation = ReturnType<typeof useCreation>
+
+/** Creates a thread for an assistant and opens it. */
+function useCreation() {
+  const { client, base } = useAgent()
   const navigate = useNavigate()
-  const { assistants } = useAssistants()
+  const { assistants, error } = useAssistants()
   const creating = useMutation({
     mutationFn: (index: number) => {
       const { graph_id, assistant_id } = assistants[index] ?? { graph_id: "", assistant_id: "" }
@@ -68,18 +72,25 @@ function NewThread() {
     },
     onSuccess: ({ thread_id }) => navigate({ to: `${base}/threads/${thread_id}` }),
   })
+  return { assistants, create: creating.mutate, isPending: creating.isPending, error: error ?? creating.error }
+}
+
+/** With several graphs it asks for which. */
+function NewThread({ creation }: { creation: Creation }) {
+  const { mayRun } = useAgent()
+  const { assistants, create, isPending } = creation
   const blocked = mayRun ? (assistants.length === 0 ? "The agent has no graph that loads." : undefined) : onlyReads
   const button = (onPress?: () => void) => (
-    <Button look="primary" isPending={creating.isPending} disabledBecause={blocked} {...(onPress && { onPress })}>
+    <Button look="primary" isPending={isPending} disabledBecause={blocked} {...(onPress && { onPress })}>
       <Plus size={14} aria-hidden /> New thread
     </Button>
   )
-  if (blocked !== undefined || assistants.length === 1) return button(() => creating.mutate(0))
+  if (blocked !== undefined || assistants.length === 1) return button(() => create(0))
   return (
     <MenuTrigger>
       {button()}
       <Popover className="popover" placement="bottom end">
-        <Menu className="menu" aria-label="The thread's assistant" onAction={(key) => creating.mutate(Number(key))}>
+        <Menu className="menu" aria-label="The thread's assistant" onAction={(key) => create(Number(key))}>
           {assistants.map(({ assistant_id, name, graph_id }, index) => (
             <MenuItem key={assistant_id} id={index} className="menu-item">
               {name}

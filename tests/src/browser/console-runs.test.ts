@@ -225,6 +225,20 @@ test("the console's pages of runs", { skip }, async (t) => {
     assert.equal((await client.runs.get(waiting.threadId, waiting.runId)).status, "interrupted")
   })
 
+  await t.test("a stop that the server refuses says so", async () => {
+    const gate = newGate()
+    const { threadId, runId } = await ask(client, { wish: "wait", gate: gate.path })
+    const page = await browser.open(`threads/${threadId}/runs/${runId}`)
+    const json = { detail: "the run is held", code: "conflict" }
+    await page.route(/\/cancel/, (route) => route.fulfill({ status: 409, json }))
+
+    await page.getByRole("button", { name: "Stop" }).click()
+
+    await page.getByRole("alert").getByText("the run is held").waitFor()
+    gate.open()
+    await page.getByText("success", { exact: true }).waitFor()
+  })
+
   await t.test("a cron is created, run now, switched off and deleted", async () => {
     const page = await browser.open("crons")
     await page.getByRole("button", { name: "New cron" }).first().click()
@@ -355,9 +369,9 @@ test("the console's pages of runs", { skip }, async (t) => {
     }
   })
 
-  // While a killed worker is replaced, the server answers 503, which a browser notes as an error.
+  // A browser notes as errors the 503 of the server while a killed worker is replaced, and the refused stop.
   assert.deepEqual(
-    browser.problems.filter((problem) => !problem.includes("503")),
+    browser.problems.filter((problem) => !/status of (503|409)/.test(problem)),
     [],
   )
 })
