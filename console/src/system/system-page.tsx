@@ -11,6 +11,7 @@ import { Section } from "../frame/section.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { Installation, type System } from "./installation.js"
 import { Meter } from "./meter.js"
+import { verdictOf } from "./verdict.js"
 
 interface PublicHealth {
   readonly status: string
@@ -18,6 +19,7 @@ interface PublicHealth {
 }
 
 const refreshMs = 10_000
+const seeLog = "See the log of the control plane in the data folder."
 
 export function SystemPage() {
   const { call, session, workspaceId } = usePlatform()
@@ -40,20 +42,16 @@ export function SystemPage() {
     ...(session.is_operator ? [{ method: "GET", url: "/v2/system", workspaceId }] : []),
   ]
   const problems = [...new Set([...(health.data?.warnings ?? []), ...(system.data?.problems ?? [])])]
-  const isDown = health.error instanceof ApiError
+  const error = health.error ?? system.error
+  const isRead = health.data !== undefined && (system.data !== undefined || !session.is_operator)
+  const verdict = verdictOf({ error, isRead, problems })
   return (
     <Page title="System" actions={<CurlButton requests={requests} />}>
       <p className="system-health">
-        {isDown ? (
-          <Badge tone="bad">Not healthy</Badge>
-        ) : (
-          <Badge tone={problems.length > 0 ? "warn" : "good"}>
-            {problems.length > 0 ? "Needs a look" : "All is well"}
-          </Badge>
-        )}
+        <Badge tone={verdict.tone}>{verdict.text}</Badge>
         <span className="faint">superstep {version}</span>
       </p>
-      {isDown && <Problem error={health.error} next="See the log of the control plane in the data folder." />}
+      {error && <Problem error={error} next={error instanceof ApiError ? seeLog : undefined} />}
       {problems.length > 0 && (
         <ul className="card system-problems">
           {problems.map((problem) => (
@@ -63,12 +61,11 @@ export function SystemPage() {
           ))}
         </ul>
       )}
-      {problems.length === 0 && !isDown && (
+      {verdict.tone === "good" && (
         <p className="card system-fine">
           <CircleCheck size={15} aria-hidden /> The control plane answers, its database too, and no revision is stuck.
         </p>
       )}
-      {system.error && <Problem error={system.error} />}
       {system.data && <Installation system={system.data} />}
       {!session.is_operator && (
         <Section title="Installation">

@@ -189,10 +189,17 @@ test("the pages of the platform", { skip }, async (t) => {
 
   await t.test("the system page says how the platform is", async () => {
     await go("System")
+    await page.getByText("All is well").waitFor()
     await page.getByText("The control plane answers").waitFor()
     await page.getByRole("meter", { name: "Database connections" }).waitFor()
     await page.getByRole("meter", { name: "Deployments" }).waitFor()
     await look("system")
+
+    await page.route(/\/health$/, (route) => route.abort())
+    await page.reload()
+    await page.getByText("No answer", { exact: true }).waitFor()
+    assert.equal(await page.getByText(/All is well|The control plane answers/).count(), 0)
+    await page.unroute(/\/health$/)
   })
 
   await t.test("after signing out, a key that may only read sees and cannot press", async () => {
@@ -219,8 +226,8 @@ test("the pages of the platform", { skip }, async (t) => {
     await page.getByLabel("API key").waitFor()
   })
 
-  // Refused sign-ins are written to the browser's console as failed requests.
-  const expected = /status of 401/
+  // Refused sign-ins, and the unanswered health, are written to the browser's console as failed requests.
+  const expected = /status of 401|ERR_FAILED/
   assert.deepEqual(
     browser.problems.filter((problem) => !expected.test(problem)),
     [],
