@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
 import { type BrowserContext, chromium as browser, type Page } from "playwright-core"
 import { startPlatform } from "../testing/platform.js"
 import { chromium } from "./front-ends.js"
@@ -48,7 +49,9 @@ const sendFrom = (page: Page, url: string, method: string, body?: object) =>
 test("a person signs in with the printed address, and pages of other sites gain nothing by it", { skip }, async (t) => {
   await using platform = await startPlatform()
   const { url, tenant_id: tenant, api_key: apiKey } = platform.credentials
-  const printed = /http\S+\/sign-in#code=\S+/.exec(platform.output())?.[0] ?? ""
+  const printed = await until(() => /http\S+\/sign-in#code=\S+/.exec(platform.output())?.[0], {
+    what: "the printed address",
+  })
   const { context, problems } = await openBrowser()
   t.after(() => context.close())
   const page = await context.newPage()
@@ -126,6 +129,16 @@ test("a person signs in with the printed address, and pages of other sites gain 
     await page.goto(`${url}/settings`)
     await page.getByText("onerror").first().waitFor()
     assert.deepEqual(problems, [])
+  })
+
+  await t.test("a link with a code asks before it replaces the session, and staying signed in keeps it", async () => {
+    const before = await context.cookies(url)
+    const { body: code } = await platform.api<{ url: string }>("POST", "/v2/console/codes", {})
+    await page.goto(code.url)
+    await page.getByRole("button", { name: "Stay signed in" }).click()
+    await page.waitForURL((address) => !address.pathname.startsWith("/sign-in"))
+
+    assert.deepEqual(await context.cookies(url), before)
   })
 
   await t.test("a link whose id is a path opens no page, and sends nothing that changes anything", async () => {
