@@ -1,7 +1,7 @@
 /** What surrounds all pages: the navigation at the side, and the page. */
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { Outlet, useLocation, useRouter } from "@tanstack/react-router"
-import { type ReactNode, Suspense, useEffect } from "react"
+import { type ReactNode, Suspense, useEffect, useRef } from "react"
 import { chooseWorkspace, sessionQuery } from "../platform/session.js"
 import { Loading } from "./empty.js"
 import { AgentNavigation, PlatformNavigation } from "./navigation.js"
@@ -30,13 +30,15 @@ function SignInFirst() {
 export const AgentFrame = () => <Frame navigation={<AgentNavigation />} />
 
 function Frame({ navigation }: { navigation: ReactNode }) {
+  const content = useRef<HTMLElement>(null)
   return (
     <div className="frame">
-      <a className="skip" href="#content">
+      {/* No link: the document has a base address, so `#content` would lead to another page. */}
+      <button type="button" className="skip" onClick={() => content.current?.focus()}>
         Skip to the content
-      </a>
+      </button>
       {navigation}
-      <main id="content" className="frame-content" tabIndex={-1}>
+      <main id="content" ref={content} className="frame-content" tabIndex={-1}>
         <Suspense fallback={<Loading />}>
           <Outlet />
         </Suspense>

@@ -131,6 +131,18 @@ test("a person signs in with the printed address, and pages of other sites gain 
     assert.deepEqual(problems, [])
   })
 
+  await t.test("the first press of Tab offers to skip the navigation", async () => {
+    await page.goto(`${url}/settings`)
+    await page.getByText("onerror").first().waitFor()
+
+    await page.keyboard.press("Tab")
+    assert.equal(await page.locator(":focus").textContent(), "Skip to the content")
+    await page.keyboard.press("Enter")
+
+    assert.equal(await page.locator(":focus").getAttribute("id"), "content")
+    assert.equal(page.url(), `${url}/settings`)
+  })
+
   await t.test("a link with a code asks before it replaces the session, and staying signed in keeps it", async () => {
     const before = await context.cookies(url)
     const { body: code } = await platform.api<{ url: string }>("POST", "/v2/console/codes", {})
