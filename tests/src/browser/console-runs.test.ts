@@ -239,6 +239,20 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByText("success", { exact: true }).waitFor()
   })
 
+  await t.test("where the browser gives no clipboard, the commands are shown to be copied by hand", async () => {
+    const page = await browser.open("queue")
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+
+    await page.getByRole("button", { name: "Copy as curl" }).click()
+
+    const text = page.getByRole("dialog").getByRole("textbox", { name: "Text to copy" })
+    await text.waitFor()
+    assert.match(await page.evaluate<string>("String(getSelection())"), /^curl -s .*\/queue\?status=pending/)
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await page.keyboard.press("Escape")
+    await text.waitFor({ state: "detached" })
+  })
+
   await t.test("a cron is created, run now, switched off and deleted", async () => {
     const page = await browser.open("crons")
     await page.getByRole("button", { name: "New cron" }).first().click()
