@@ -18,12 +18,15 @@ export function DeployedAgentLayout() {
 /** Pages that look at several agents, such as all approvals, use it once for each. */
 export function DeployedAgent({ deploymentId, children }: { deploymentId: string; children: ReactNode }) {
   const { api } = usePlatform()
-  // A token of an earlier visit may have ended: it is read again whenever this is shown.
+  // A token of an earlier visit may have ended: it is read again whenever this is shown. Not when a person comes back to the
+  // tab: the agent renews its token by itself, and another first token would be another agent, whose streams all begin anew.
   const { data: first } = useSuspenseQuery({
     queryKey: ["agent-token", deploymentId],
     queryFn: () => readAgentToken(api, deploymentId),
     staleTime: 0,
     gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
   })
   const agent = useMemo(() => {
     const current = keepToken(first, () => readAgentToken(api, deploymentId))

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { type AgentToken, keepToken } from "./agent-token.js"
+import { type AgentToken, endOf, keepToken } from "./agent-token.js"
 
 const tokenUntil = (ms: number, token = `until ${ms}`): AgentToken => ({
   token,
   url: "http://agents.test/d/chat",
   scopes: ["read", "run"],
-  expires_at: new Date(ms).toISOString(),
+  endsAt: ms,
 })
 
 test("a token is used until a minute before it ends, then renewed once for all requests", async () => {
@@ -24,6 +24,15 @@ test("a token is used until a minute before it ends, then renewed once for all r
 
   assert.deepEqual([...new Set(tokens.map(({ token }) => token))], ["renewal 1"])
   assert.equal((await current()).token, "renewal 1")
+})
+
+test("a wrong clock of the browser neither shortens nor prolongs a token", () => {
+  const expiresAt = "2026-01-01T00:10:00.000Z"
+  const date = "Thu, 01 Jan 2026 00:00:00 GMT"
+  const anHourLate = Date.parse("2026-01-01T01:00:00Z")
+
+  assert.equal(endOf(expiresAt, date, anHourLate) - anHourLate, 600_000)
+  assert.equal(endOf(expiresAt, null, 0), Date.parse(expiresAt))
 })
 
 test("after a failed renewal the next request tries again", async () => {

@@ -1,23 +1,41 @@
 /** Short-lived tokens for one deployment's agent. The page never has the user's key. */
+import { jsonOf } from "../frame/api-error.js"
 import { requestPath } from "../frame/request-path.js"
 import type { PlatformApi } from "../platform/api.js"
-import { callPlatform } from "../platform/api.js"
 
 export interface AgentToken {
   readonly token: string
   /** The agent's public address. */
   readonly url: string
   readonly scopes: readonly string[]
+  /** When it ends, in milliseconds by this browser's clock. */
+  readonly endsAt: number
+}
+
+interface TokenReply extends Omit<AgentToken, "endsAt"> {
   readonly expires_at: string
 }
 
 /** A token is renewed this long before it ends, so that no request is sent with one that ends on the way. */
 export const renewBeforeMs = 60_000
 
-export const readAgentToken = (api: PlatformApi, deploymentId: string): Promise<AgentToken> =>
-  callPlatform(api, requestPath`/v2/deployments/${deploymentId}/agent-token`, { method: "POST" })
+export async function readAgentToken(api: PlatformApi, deploymentId: string): Promise<AgentToken> {
+  const reply = await api(requestPath`/v2/deployments/${deploymentId}/agent-token`, { method: "POST" })
+  const { expires_at, ...token } = (await jsonOf(reply)) as TokenReply
+  return { ...token, endsAt: endOf(expires_at, reply.headers.get("date"), Date.now()) }
+}
 
-export const isDue = ({ expires_at }: AgentToken, now: number): boolean => Date.parse(expires_at) - now < renewBeforeMs
+/**
+ * The clock of this computer may be wrong, so only the time between two readings of the server's clock counts.
+ * @param date  the reply's header `date`
+ * @param now   when the reply arrived, by this browser's clock
+ */
+export function endOf(expiresAt: string, date: string | null, now: number): number {
+  const serverNow = Date.parse(date ?? "")
+  return Date.parse(expiresAt) + (Number.isNaN(serverNow) ? 0 : now - serverNow)
+}
+
+export const isDue = ({ endsAt }: AgentToken, now: number): boolean => endsAt - now < renewBeforeMs
 
 /**
  * Keeps one token at a time and renews it when it is due. Requests that come together share one renewal; a failed renewal

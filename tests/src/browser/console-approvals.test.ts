@@ -44,6 +44,13 @@ test("questions of deployed agents are on one page, and a key that only reads ca
   const page = await browser.open("approvals")
   await page.getByRole("heading", { name: "help-desk" }).waitFor()
   assert.deepEqual(await accessibilityProblems(page), [])
+  const tokens: string[] = []
+  page.on("request", (request) => request.url().endsWith("/agent-token") && tokens.push(request.url()))
+  const readAgain = page.waitForRequest(/threads\/search/)
+  // As when a person comes back to the tab: another token would start all streams of the page anew.
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+  await readAgain
+  assert.deepEqual(tokens, [])
   for (const amount of [20, 30]) {
     const row = page.getByRole("row").filter({ hasText: `amount: ${amount}` })
     await row.getByText("refund").click()
