@@ -7,39 +7,47 @@ import { CurlButton } from "../frame/curl-button.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
+import { paths } from "../platform/paths.js"
+import { deploymentsQuery } from "../platform/queries.js"
+import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { Approvals } from "./approvals.js"
 
-interface Deployments {
-  readonly resources: readonly { readonly id: string; readonly name: string; readonly status: string }[]
-}
-
-const path = "/v2/deployments?limit=100"
-
 export function AllApprovalsPage() {
-  const { call, workspaceId } = usePlatform()
-  const { data } = useSuspenseQuery({
-    queryKey: ["deployments", workspaceId, "approvals"],
-    queryFn: ({ signal }) => call<Deployments>(path, { signal }),
-  })
+  const platform = usePlatform()
+  const { workspaceId } = platform
+  const { data } = useSuspenseQuery(deploymentsQuery(platform))
   const agents = data.resources.filter(({ status }) => status === "READY")
   return (
-    <Page title="Approvals" actions={<CurlButton requests={[{ method: "GET", url: path, workspaceId }]} />}>
+    <Page
+      title="Approvals"
+      actions={<CurlButton requests={[{ method: "GET", url: paths.deployments, workspaceId }]} />}
+    >
       {agents.length === 0 && <Empty title="No agent runs">Questions of all deployed agents appear here.</Empty>}
-      {agents.map(({ id, name }) => (
-        <section key={id} className="approvals-agent">
+      {agents.map((deployment) => (
+        <section key={deployment.id} className="approvals-agent">
           <h2>
-            <Link to={`/deployments/${id}/agent/approvals`}>{name}</Link>
+            <Link to={`/deployments/${deployment.id}/agent/approvals`}>{deployment.name}</Link>
           </h2>
-          <CatchBoundary getResetKey={() => id} errorComponent={({ error }) => <Problem error={error} />}>
-            <Suspense fallback={<Loading what={`Loading the questions of ${name}`} />}>
-              <DeployedAgent deploymentId={id}>
-                <Approvals isOneOfMany />
-              </DeployedAgent>
-            </Suspense>
-          </CatchBoundary>
+          <AgentApprovals deployment={deployment} />
         </section>
       ))}
     </Page>
+  )
+}
+
+function AgentApprovals({ deployment: { id, name, run_state: state } }: { deployment: Deployment }) {
+  // A request would wake it, and this page sends some all the time.
+  if (state === "asleep")
+    return <p className="approvals-none">It sleeps, so it is not asked. Open its own page to wake it.</p>
+  if (state === "paused") return <p className="approvals-none">It is paused: resume it to see its questions.</p>
+  return (
+    <CatchBoundary getResetKey={() => id} errorComponent={({ error }) => <Problem error={error} />}>
+      <Suspense fallback={<Loading what={`Loading the questions of ${name}`} />}>
+        <DeployedAgent deploymentId={id}>
+          <Approvals isOneOfMany />
+        </DeployedAgent>
+      </Suspense>
+    </CatchBoundary>
   )
 }

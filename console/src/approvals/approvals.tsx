@@ -20,7 +20,7 @@ const searchOf = (raw: Readonly<Record<string, unknown>>) => ({
 
 /** @param props.isOneOfMany  several agents are on the page, so one without questions takes one line */
 export function Approvals({ isOneOfMany = false }: { isOneOfMany?: boolean }) {
-  const waiting = useApprovals()
+  const waiting = useApprovals(isOneOfMany)
   const answers = useAnswers()
   const { mayRun } = useAgent()
   const [{ interrupt }, change] = useSearchState(searchOf)

@@ -16,8 +16,10 @@ export const interruptedSearch = {
 } as const
 
 const refreshMs = 3000
+// Of many agents on one page.
+const slowRefreshMs = 10_000
 
-export function useApprovals() {
+export function useApprovals(isOneOfMany: boolean) {
   const { client, url } = useAgent()
   const { data } = useSuspenseQuery({
     queryKey: ["approvals", url],
@@ -29,7 +31,7 @@ export function useApprovals() {
         sortOrder: interruptedSearch.sort_order,
         select: [...interruptedSearch.select],
       }) as unknown as Promise<InterruptedThread[]>,
-    refetchInterval: refreshMs,
+    refetchInterval: isOneOfMany ? slowRefreshMs : refreshMs,
   })
   return useMemo(() => waitingOf(data), [data])
 }
