@@ -1,6 +1,7 @@
 /** The super-steps of a run, from the checkpoints of its thread. Pure. */
 import { type ModelCall, newModelCalls } from "./model-calls.js"
 import type { RunInfo, StateInfo, StateTask } from "./run-data.js"
+import { endsStep, idOf, requestedBase } from "./states.js"
 
 /** One super-step: the nodes that executed between two checkpoints. */
 export interface Step {
@@ -29,8 +30,7 @@ export function stepsOf(run: RunInfo, states: readonly StateInfo[]): Step[] {
   const steps = own.flatMap((state): Step[] => {
     const parent = byId.get(state.parent_checkpoint?.checkpoint_id ?? undefined)
     const tasks = parent ? nodesOf(parent) : []
-    const isFork = state.metadata?.source === "fork" || state.metadata?.source === "update"
-    if (!parent || tasks.length === 0 || isFork || state.metadata?.source === "input") return []
+    if (!parent || tasks.length === 0 || !endsStep(state)) return []
     return [
       {
         step: state.metadata?.step ?? 0,
@@ -59,17 +59,15 @@ export function stepsOf(run: RunInfo, states: readonly StateInfo[]): Step[] {
   return steps
 }
 
-const idOf = ({ checkpoint }: StateInfo): string | undefined => checkpoint?.checkpoint_id ?? undefined
 const timeOf = ({ created_at }: StateInfo): number => Date.parse(created_at ?? "") || 0
 
 /**
  * The checkpoint from which a run went on that saved none itself, since its first super-step failed or was interrupted again: the
  * requested one, else the newest of its time.
  */
-function baseOf({ status, updated_at, kwargs }: RunInfo, states: readonly StateInfo[]): StateInfo | undefined {
-  if (status === "pending") return undefined
-  const { configurable } = (kwargs?.config ?? {}) as { configurable?: { checkpoint_id?: unknown } }
-  const requested = configurable?.checkpoint_id
-  if (typeof requested === "string") return states.find((state) => idOf(state) === requested)
-  return states.find((state) => timeOf(state) <= Date.parse(updated_at))
+function baseOf(run: RunInfo, states: readonly StateInfo[]): StateInfo | undefined {
+  if (run.status === "pending") return undefined
+  const requested = requestedBase(run)
+  if (requested !== undefined) return states.find((state) => idOf(state) === requested)
+  return states.find((state) => timeOf(state) <= Date.parse(run.updated_at))
 }

@@ -48,7 +48,7 @@ export interface Waterfall {
 export interface RunHistory {
   readonly run: RunInfo
   readonly attempts: Attempts
-  /** The thread's history, newest first. */
+  /** The states of the run, newest first, then those from which it went on. */
   readonly states: readonly StateInfo[]
   readonly events: readonly TimedEvent[]
 }
