@@ -54,6 +54,8 @@ export function severalEdges(options: EdgesOptions): Edges {
   let last: Table | undefined
   /** The generation that each edge has, as far as we know. */
   const known = new Map<Address, number>()
+  /** What each edge reported last. */
+  const reports = new Map<Address, EdgeStatus>()
   const sumsOf = runningSums()
   const adminOf = (address: Address): EdgeAdmin => ({ address, token })
 
@@ -98,7 +100,9 @@ export function severalEdges(options: EdgesOptions): Edges {
     const present = new Set(found.map(({ address }) => address))
     const all = [...answers].filter(([address]) => present.has(address))
     if (all.length === 0) throw new Unavailable("no edge runs", 1000)
-    for (const address of known.keys()) if (!present.has(address)) known.delete(address)
+    for (const kept of [known, reports])
+      for (const address of kept.keys()) if (!present.has(address)) kept.delete(address)
+    for (const [address, report] of all) reports.set(address, report)
     const ready = new Set(found.flatMap(({ address, isReady }) => (isReady ? [address] : [])))
     const generations = (which: readonly (readonly [Address, EdgeStatus])[]) => which.map(([, it]) => it.generation)
     const serving = all.filter(([address]) => ready.has(address))
@@ -106,7 +110,8 @@ export function severalEdges(options: EdgesOptions): Edges {
       // One that gets no callers is brought up to date by itself (M2), or is stopping.
       generation: Math.min(...generations(serving.length > 0 ? serving : all)),
       newestGeneration: Math.max(...generations(all)),
-      units: openTogether(all.map(([, { units }]) => units)),
+      // One that is stopping may be slow to answer, and still carry what it has reported before.
+      units: openTogether([...reports.values()].map(({ units }) => units)),
       deployments: sumsOf(new Map(all.map(([address, { deployments }]) => [address, deployments])), present),
     }
   }
