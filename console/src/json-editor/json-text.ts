@@ -4,13 +4,12 @@ export type ParsedJson =
   | { readonly value: unknown; readonly problem: undefined }
   | { readonly value: undefined; readonly problem: string }
 
+/** What is wrong with an empty text. */
+export const noText = "Enter JSON: a text in quotes, a number, true, false, null, a list or an object."
+
 /** @returns the value, or what is wrong as a sentence */
 export function parseJson(text: string): ParsedJson {
-  if (text.trim() === "")
-    return {
-      value: undefined,
-      problem: "Enter JSON: a text in quotes, a number, true, false, null, a list or an object.",
-    }
+  if (text.trim() === "") return { value: undefined, problem: noText }
   try {
     return { value: JSON.parse(text), problem: undefined }
   } catch (error) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fieldOf, type JsonSchema } from "./fields.js"
-import { initialOf, problemsOf, variantOf } from "./value.js"
+import { InvalidJson, initialOf, problemsOf, variantOf } from "./value.js"
 
 const kindOf = (schema: JsonSchema) => fieldOf(schema).kind
 
@@ -125,4 +125,15 @@ test("of several variants, the one that a value has is found by its constant, it
   assert.equal(variantOf(field, 3), 2)
   assert.equal(variantOf(field, undefined), 0)
   assert.deepEqual(initialOf(field), { type: "card" })
+})
+
+test("text that is not valid JSON is a problem, keeps its variant, and is never sent", () => {
+  const field = fieldOf({ properties: { extra: { oneOf: [{ type: "string" }, { title: "Any" }] } } })
+  const value = { extra: new InvalidJson("This is no JSON.") }
+
+  assert.deepEqual(problemsOf(field, value), [{ path: ["extra"], message: "This is no JSON." }])
+  const [extra] = field.kind === "object" ? field.properties : []
+  assert.ok(extra?.field.kind === "variants")
+  assert.equal(variantOf(extra.field, value.extra), 1)
+  assert.equal(JSON.stringify(value), "{}")
 })

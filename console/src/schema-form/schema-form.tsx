@@ -1,10 +1,12 @@
 /** A form from a JSON schema. It edits a JSON value; what it cannot express it edits as JSON. */
 import { Plus, X } from "lucide-react"
-import { type ReactNode, useId, useMemo } from "react"
+import { type ReactNode, useId, useMemo, useState } from "react"
 import { Button } from "../frame/button.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
+import { noText } from "../json-editor/json-text.js"
 import { type Field, fieldOf, type JsonSchema, type ObjectField } from "./fields.js"
-import { type FieldProblem, initialOf, isSame, problemsOf, variantOf } from "./value.js"
+import { newKeys } from "./item-keys.js"
+import { type FieldProblem, InvalidJson, initialOf, isSame, problemsOf, variantOf } from "./value.js"
 
 export interface SchemaFormProps {
   readonly schema: JsonSchema
@@ -165,11 +167,17 @@ function BooleanInput(props: FieldProps) {
 }
 
 function JsonInput(props: FieldProps) {
-  const { field, name, value, onChange } = props
+  const { field, name, value, onChange, isRequired } = props
+  const change = (next: unknown, problem: string | undefined) => {
+    const isLeftOut = problem === noText && !isRequired
+    onChange(problem === undefined || isLeftOut ? next : new InvalidJson(problem))
+  }
+  // The editor itself shows what is wrong with its text.
+  const problem = value instanceof InvalidJson ? undefined : problemAt(props)
   return (
     <div className="field">
-      <JsonEditor label={field.label ?? name} value={value} onChange={onChange} />
-      <About id={name} text={field.description} problem={problemAt(props)} />
+      <JsonEditor label={field.label ?? name} value={value} onChange={change} />
+      <About id={name} text={field.description} problem={problem} />
     </div>
   )
 }
@@ -203,13 +211,18 @@ function ObjectInput(props: FieldProps & { field: ObjectField }) {
 function ListInput(props: FieldProps & { field: Extract<Field, { kind: "list" }> }) {
   const { field, name, value, onChange, problems, path } = props
   const items = Array.isArray(value) ? value : []
+  const [keys] = useState(newKeys)
+  const itemKeys = keys.of(items.length)
   const label = field.label ?? name
+  const removeAt = (n: number) => {
+    keys.remove(n)
+    onChange(items.filter((_, at) => at !== n))
+  }
   const changeAt = (n: number, next: unknown) => onChange(items.map((item, at) => (at === n ? (next ?? null) : item)))
   return (
     <Group label={label} text={field.description}>
       {items.map((item, n) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: items have no identity but their place
-        <div key={n} className="field-item">
+        <div key={itemKeys[n]} className="field-item">
           <FieldInput
             field={field.item}
             name={`${label} ${n + 1}`}
@@ -219,11 +232,7 @@ function ListInput(props: FieldProps & { field: Extract<Field, { kind: "list" }>
             path={[...path, n]}
             isRequired
           />
-          <Button
-            look="quiet"
-            label={`Remove ${label} ${n + 1}`}
-            onPress={() => onChange(items.filter((_, at) => at !== n))}
-          >
+          <Button look="quiet" label={`Remove ${label} ${n + 1}`} onPress={() => removeAt(n)}>
             <X size={14} aria-hidden />
           </Button>
         </div>

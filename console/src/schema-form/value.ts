@@ -31,6 +31,16 @@ export function initialOf(field: Field): unknown {
   }
 }
 
+/** Stands for a value whose text is not valid JSON. It is never sent. */
+export class InvalidJson {
+  constructor(readonly problem: string) {}
+
+  /** JSON of a form that does not check for problems has no such property. */
+  toJSON(): undefined {
+    return undefined
+  }
+}
+
 export interface FieldProblem {
   /** Names and numbers from the root of the value. */
   readonly path: readonly (string | number)[]
@@ -40,6 +50,7 @@ export interface FieldProblem {
 /** What must be changed before the value can be sent. The server judges more than this: formats, and what it alone knows. */
 export function problemsOf(field: Field, value: unknown, path: readonly (string | number)[] = []): FieldProblem[] {
   const problem = (message: string): FieldProblem[] => [{ path, message }]
+  if (value instanceof InvalidJson) return problem(value.problem)
   switch (field.kind) {
     case "text":
       if (typeof value !== "string") return problem("Enter a text.")
@@ -84,6 +95,9 @@ const missing = (field: Field, path: readonly (string | number)[]): FieldProblem
 
 /** The variant that a value has: the first without problems, else the first whose constants agree, else the first. */
 export function variantOf(field: Extract<Field, { kind: "variants" }>, value: unknown): number {
+  const asJson =
+    value instanceof InvalidJson ? field.variants.findIndex((variant) => variant.field.kind === "json") : -1
+  if (asJson >= 0) return asJson
   const valid = field.variants.findIndex((variant) => problemsOf(variant.field, value).length === 0)
   if (valid >= 0) return valid
   const tagged = field.variants.findIndex((variant) => hasConstantsOf(variant.field, value))

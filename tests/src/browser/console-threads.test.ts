@@ -8,6 +8,7 @@ import { childrenOf, killAll, skip as noProc } from "../chaos/processes.js"
 import { startGraphServer } from "../testing/graph-server.js"
 import { newGate } from "./chat-page.js"
 import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { replaceJson } from "./desk.js"
 import { firstScreenMs, keyPressMs } from "./measured.js"
 import {
   checkpoints,
@@ -40,8 +41,8 @@ test("the console's pages of threads", { skip }, async (t) => {
   const gatedThread = async () => {
     const gate = newGate()
     const assistant = await client.assistants.create({ graphId: "talk", config: { configurable: { gate: gate.path } } })
-    const metadata = { graph_id: "talk", assistant_id: assistant.assistant_id }
-    return { gate, thread: await client.threads.create({ metadata }) }
+    const metadata = { assistant_id: assistant.assistant_id }
+    return { gate, thread: await client.threads.create({ graphId: "talk", metadata }) }
   }
 
   await t.test("a new thread is talked to, and its graph lights up", async () => {
@@ -103,7 +104,7 @@ test("the console's pages of threads", { skip }, async (t) => {
   })
 
   await t.test("a question of the graph is shown and answered", async () => {
-    const thread = await client.threads.create({ metadata: { graph_id: "talk" } })
+    const thread = await client.threads.create({ graphId: "talk" })
     const page = await openThread(browser, thread.thread_id)
     await say(page, "ask")
     await page.getByText("go on?").waitFor()
@@ -132,7 +133,7 @@ test("the console's pages of threads", { skip }, async (t) => {
   await t.test("HTML in messages stays text, and nothing of it runs or loads", async () => {
     const hostile =
       '<img src=x onerror="document.title=1"><script>document.title=2</script>![x](https://elsewhere.test/x.png)'
-    const thread = await client.threads.create({ metadata: { graph_id: "talk" } })
+    const thread = await client.threads.create({ graphId: "talk" })
     const page = await openThread(browser, thread.thread_id)
     const requested: string[] = []
     page.on("request", (request) => requested.push(request.url()))
@@ -154,7 +155,7 @@ test("the console's pages of threads", { skip }, async (t) => {
   await t.test(
     "a checkpoint is looked at, edited and gone on from, and what was there stays a branch with a name",
     async () => {
-      const thread = await client.threads.create({ metadata: { graph_id: "talk" } })
+      const thread = await client.threads.create({ graphId: "talk" })
       await client.runs.wait(thread.thread_id, "talk", { input: { messages: [{ role: "user", content: "first" }] } })
       const page = await openThread(browser, thread.thread_id)
       await untilConversation(page, ["You: first", "Agent: You said first."])
@@ -191,7 +192,7 @@ test("the console's pages of threads", { skip }, async (t) => {
   )
 
   await t.test("a checkpoint is gone on from as it is", async () => {
-    const thread = await client.threads.create({ metadata: { graph_id: "nested" } })
+    const thread = await client.threads.create({ graphId: "nested" })
     await client.runs.wait(thread.thread_id, "nested", { input: { log: [] } })
     const page = await openThread(browser, thread.thread_id)
     await checkpoints(page).first().getByText("sub").waitFor()
@@ -207,6 +208,37 @@ test("the console's pages of threads", { skip }, async (t) => {
     await checkpoints(page).filter({ hasText: /^fork/ }).waitFor()
     const [run] = await client.runs.list(thread.thread_id)
     assert.equal(run?.status, "success")
+  })
+
+  await t.test("a form starts with defaults, says what is wrong, and sends what it shows", async () => {
+    const thread = await client.threads.create({ graphId: "survey" })
+    const page = await browser.open(`threads/${thread.thread_id}`)
+    const form = page.getByRole("form", { name: "Input" })
+    const run = form.getByRole("button", { name: "Run" })
+    assert.equal(await form.getByRole("textbox", { name: /tone/ }).inputValue(), "dry")
+    for (const [n, part] of ["a", "b", "c"].entries()) {
+      await form.getByRole("button", { name: "Add" }).click()
+      await replaceJson(page, `parts ${n + 1}`, part)
+    }
+    await form.getByRole("button", { name: "Remove parts 1" }).click()
+    assert.equal(await page.getByRole("textbox", { name: "parts 1" }).textContent(), '"b"')
+
+    await run.click()
+    await form.getByText("Enter a text.").waitFor()
+    assert.deepEqual(await client.runs.list(thread.thread_id), [])
+    await form.getByRole("textbox", { name: "title" }).fill("Lunch")
+    await page.getByRole("textbox", { name: "parts 2" }).click()
+    await page.keyboard.insertText("no")
+    await run.click()
+    await form.getByText(/This is no JSON/).waitFor()
+    assert.deepEqual(await client.runs.list(thread.thread_id), [])
+    await page.getByRole("textbox", { name: "parts 2" }).click()
+    for (const key of ["Backspace", "Backspace"]) await page.keyboard.press(key)
+    await run.click()
+
+    await untilNode(page, "read", "done")
+    const { values } = await client.threads.getState(thread.thread_id)
+    assert.deepEqual(values, { title: "Lunch", tone: "dry", parts: ["b", "c"] })
   })
 
   await t.test(`among ${threads} threads one is found by text, status and metadata, and by keyboard`, async (t) => {
@@ -243,7 +275,7 @@ test("the console's pages of threads", { skip }, async (t) => {
   })
 
   await t.test("the pages work in dark colours and in a narrow window", async () => {
-    const thread = await client.threads.create({ metadata: { graph_id: "talk" } })
+    const thread = await client.threads.create({ graphId: "talk" })
     await client.runs.wait(thread.thread_id, "talk", { input: { messages: [{ role: "user", content: "ask" }] } })
     const page = await openThread(browser, thread.thread_id)
     await page.emulateMedia({ colorScheme: "dark" })
