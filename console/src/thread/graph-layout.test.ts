@@ -78,6 +78,27 @@ test("a graph with deep nesting, numbers as ids and an edge to nowhere is drawn"
   )
 })
 
+test("an edge to the box of a nested graph ends at its first node, and one from it leaves its last node", () => {
+  const { nodes, edges } = layoutOf({
+    nodes: [{ id: "__start__" }, { id: "sub" }, { id: "sub:a" }, { id: "sub:b" }, { id: "end" }],
+    edges: [
+      { source: "__start__", target: "sub" },
+      { source: "sub:a", target: "sub:b" },
+      { source: "sub", target: "end" },
+      { source: "sub", target: "sub" },
+    ],
+  })
+
+  assert.deepEqual(
+    edges.map(({ source, target }) => `${source} ${target}`),
+    ["__start__ sub:a", "sub:a sub:b", "sub:b end", "sub:b sub:a"],
+  )
+  assert.deepEqual(
+    nodes.filter(({ id }) => id === "sub").map(({ kind }) => kind),
+    ["box"],
+  )
+})
+
 test("an empty graph has an empty drawing", () => {
   assert.deepEqual(layoutOf({ nodes: [], edges: [] }).nodes, [])
 })

@@ -55,37 +55,46 @@ const labelRoom = 66
 export function layoutOf(graph: DrawnGraph): GraphLayout {
   const drawing = new Graph({ compound: true, multigraph: true })
   drawing.setGraph({ rankdir: "TB", nodesep: 26, ranksep: 42, edgesep: 18, marginx: 12, marginy: 12 })
-  const ids = graph.nodes.map(({ id }) => String(id))
-  const groups = new Set(ids.flatMap(boxesAround))
+  const all = graph.nodes.map(({ id }) => String(id))
+  const groups = new Set(all.flatMap(boxesAround))
+  const ids = all.filter((id) => !groups.has(id))
+  const inside = (box: string, place: 0 | -1) => ids.filter((id) => id.startsWith(`${box}:`)).at(place) ?? box
+  // dagre cannot lay out edges of boxes: such an edge ends at the first node in the box, or starts at the last one.
+  const edges = graph.edges.map((edge) => ({
+    ...edge,
+    source: inside(String(edge.source), -1),
+    target: inside(String(edge.target), 0),
+  }))
   for (const id of groups) drawing.setNode(id, {})
   for (const id of ids) drawing.setNode(id, sizeOf(id))
   for (const id of [...groups, ...ids]) {
     const box = boxesAround(id).at(-1)
     if (box !== undefined) drawing.setParent(id, box)
   }
-  for (const [position, { source, target }] of graph.edges.entries())
-    if (drawing.hasNode(String(source)) && drawing.hasNode(String(target)))
-      drawing.setEdge(String(source), String(target), {}, String(position))
+  for (const [position, { source, target }] of edges.entries())
+    if (drawing.hasNode(source) && drawing.hasNode(target)) drawing.setEdge(source, target, {}, String(position))
   layOut(drawing)
   const { width = 0, height = 0 } = drawing.graph()
   const nodes = [...groups, ...ids].map((id) => placed(id, groups.has(id), drawing.node(id)))
-  return { nodes: nodes.sort(byDepth), edges: edgesOf(graph, drawing), width, height }
+  return { nodes: nodes.sort(byDepth), edges: edgesOf(edges, drawing), width, height }
 }
 
-function edgesOf(graph: DrawnGraph, drawing: Graph): PlacedEdge[] {
-  return graph.edges.flatMap(({ source, target, conditional, data }, position) => {
-    const edge = drawing.edge(String(source), String(target), String(position)) as { points: Point[] } | undefined
+function edgesOf(edges: readonly LaidEdge[], drawing: Graph): PlacedEdge[] {
+  return edges.flatMap(({ source, target, conditional, data }, position) => {
+    const edge = drawing.edge(source, target, String(position)) as { points: Point[] } | undefined
     if (!edge) return []
     return {
       id: `${source}→${target}#${position}`,
-      source: String(source),
-      target: String(target),
+      source,
+      target,
       isConditional: conditional === true,
-      label: typeof data === "string" && data !== String(target) ? data : undefined,
+      label: typeof data === "string" && data !== target ? data : undefined,
       points: edge.points.map(({ x, y }) => ({ x, y })),
     }
   })
 }
+
+type LaidEdge = DrawnGraph["edges"][number] & { readonly source: string; readonly target: string }
 
 const placed = (id: string, isGroup: boolean, { x, y, width, height }: Point & Size): PlacedNode => ({
   id,

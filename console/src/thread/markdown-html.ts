@@ -20,12 +20,43 @@ export interface MarkdownBlock {
   readonly tokens: TokensList
 }
 
-/** A text as its blocks. While a text grows, all blocks but the last stay as they are, so only that one is made anew. */
+/**
+ * A text as its blocks. While a text grows, all blocks but the last stay as they are, so only that one is made anew. A
+ * block that is nested too deeply to be read is plain text; if it is too deep for the parser, so is the whole text.
+ */
 export function blocksOf(text: string): MarkdownBlock[] {
-  const all = marked.lexer(text)
-  return all
-    .filter((token: Token) => token.type !== "space")
-    .map((token: Token) => ({ raw: token.raw, tokens: Object.assign([token], { links: all.links }) as TokensList }))
+  try {
+    const all = marked.lexer(text)
+    return all
+      .filter((token: Token) => token.type !== "space")
+      .map((token: Token) =>
+        isDeeper(token, deepest)
+          ? plain(token.raw)
+          : { raw: token.raw, tokens: Object.assign([token], { links: all.links }) as TokensList },
+      )
+  } catch (error) {
+    return [asWritten(text, error)]
+  }
+}
+
+// Each quote or list is narrower than the one around it: deeper ones have no width left.
+const deepest = 40
+
+function isDeeper(token: Token, depth: number): boolean {
+  const inner: readonly Token[] =
+    (token.type === "list" ? (token as Tokens.List).items : (token as Tokens.Generic).tokens) ?? []
+  return depth === 0 || inner.some((each) => isDeeper(each, depth - 1))
+}
+
+/** @throws the error, unless it is a stack overflow */
+function asWritten(text: string, error: unknown): MarkdownBlock {
+  if (!(error instanceof RangeError)) throw error
+  return plain(text)
+}
+
+function plain(text: string): MarkdownBlock {
+  const token: Tokens.Code = { type: "code", raw: text, text }
+  return { raw: text, tokens: Object.assign([token], { links: {} }) as TokensList }
 }
 
 const allowed = {
@@ -37,9 +68,17 @@ const allowed = {
 
 let purify: DOMPurify | undefined
 
-export function htmlOf({ tokens }: MarkdownBlock): string {
+export function htmlOf(block: MarkdownBlock): string {
   purify ??= purifier()
-  return purify.sanitize(marked.parser(tokens), allowed)
+  return purify.sanitize(unsafeHtmlOf(block), allowed)
+}
+
+function unsafeHtmlOf({ raw, tokens }: MarkdownBlock): string {
+  try {
+    return marked.parser(tokens)
+  } catch (error) {
+    return marked.parser(asWritten(raw, error).tokens)
+  }
 }
 
 function purifier(): DOMPurify {

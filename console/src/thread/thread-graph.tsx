@@ -1,4 +1,5 @@
 /** The graph beside the conversation: of the run that goes on, or of the checkpoint that is looked at. */
+import { CatchBoundary, type ErrorComponentProps } from "@tanstack/react-router"
 import { useMemo } from "react"
 import { Problem } from "../frame/problem.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
@@ -36,7 +37,15 @@ export function ThreadGraph({ threadId, assistantId, activity, items, present, p
           attempt {activity.attempt}
         </p>
       )}
-      {graph && <GraphView graph={graph} activity={nodes} next={shown?.item.next ?? noNext} />}
+      {graph && (
+        <CatchBoundary getResetKey={() => assistantId} errorComponent={NotDrawn}>
+          <GraphView graph={graph} activity={nodes} next={shown?.item.next ?? noNext} />
+        </CatchBoundary>
+      )}
     </section>
   )
 }
+
+const NotDrawn = ({ error }: ErrorComponentProps) => (
+  <Problem error={error} next="The graph cannot be drawn. The conversation works without it." />
+)

@@ -241,6 +241,20 @@ test("the console's pages of threads", { skip }, async (t) => {
     assert.deepEqual(values, { title: "Lunch", tone: "dry", parts: ["b", "c"] })
   })
 
+  await t.test("the other messages are shown beside one that is nested too deeply", async () => {
+    const thread = await client.threads.create({ graphId: "talk" })
+    const page = await openThread(browser, thread.thread_id)
+    const deep = ">".repeat(3000)
+
+    await say(page, "hi")
+    await untilConversation(page, ["You: hi", "Agent: You said hi."])
+    await page.getByRole("button", { name: "Send" }).waitFor()
+    await say(page, `\n${deep} deep`)
+
+    await page.locator("article.message-ai").nth(1).getByText("deep").waitFor()
+    assert.equal((await conversation(page))[1], "Agent: You said hi.")
+  })
+
   await t.test(`among ${threads} threads one is found by text, status and metadata, and by keyboard`, async (t) => {
     await withClient(server.databaseUri, (db) => db.query(manyThreads, [threads]))
     const page = await browser.open("threads")
