@@ -14,6 +14,7 @@ import { useSearchState } from "../frame/search.js"
 import { namesIn } from "../time-travel/branch-names.js"
 import { fork } from "../time-travel/fork.js"
 import { useHistory, useHistoryChanged } from "../time-travel/history.js"
+import { historyPath } from "../time-travel/history-request.js"
 import { TimeTravel } from "../time-travel/time-travel.js"
 import { useSchemas } from "./assistants.js"
 import { Chat } from "./chat.js"
@@ -61,7 +62,7 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
   }
   const names = useMemo(() => namesIn(thread.metadata), [thread.metadata])
   const status = isRunning ? "busy" : thread.status === "busy" && activity.status !== "idle" ? "idle" : thread.status
-  const paths = ["state", "history"].map((what) => requestPath`/threads/${threadId}/${what}`)
+  const paths = [requestPath`/threads/${threadId}`, requestPath`/threads/${threadId}/state`, historyPath(threadId)]
   return (
     <Page
       title={titleOf(threadId)}

@@ -1,7 +1,9 @@
 /** What the list reads of threads, a page at a time as they come into view. */
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query"
+import { agentRequest } from "../agent/agent-request.js"
 import { type Agent, useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
+import type { ApiRequest } from "../frame/curl.js"
 import { conditionsOf, type Filters, type ThreadStatus } from "./filters.js"
 
 export interface ListedThread {
@@ -21,15 +23,26 @@ const shown = {
   extract: { first: "values.messages[0].content", last: "values.messages[-1].content" },
 }
 
-/** The request behind a page of the list, also for "copy as curl". */
-export const searchRequest = (filters: Filters, page: number) => ({
-  ...conditionsOf(filters, Date.now()),
-  ...shown,
-  limit: pageSize,
-  offset: page * pageSize,
+interface Request {
+  readonly path: string
+  readonly body: object
+}
+
+const countRequest = (filters: Filters): Request => ({
+  path: "/threads/count",
+  body: conditionsOf(filters, Date.now()),
 })
 
-async function post<Reply>({ fetch }: Agent, path: string, body: object, signal: AbortSignal): Promise<Reply> {
+const searchRequest = (filters: Filters, page: number): Request => ({
+  path: "/threads/search",
+  body: { ...conditionsOf(filters, Date.now()), ...shown, limit: pageSize, offset: page * pageSize },
+})
+
+/** What the list reads, for "copy as curl": how many threads there are, and the first of them. */
+export const listRequests = (agent: Agent, filters: Filters): ApiRequest[] =>
+  [countRequest(filters), searchRequest(filters, 0)].map(({ path, body }) => agentRequest(agent, "POST", path, body))
+
+async function post<Reply>({ fetch }: Agent, { path, body }: Request, signal: AbortSignal): Promise<Reply> {
   const headers = { "content-type": "application/json" }
   return (await jsonOf(await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal }))) as Reply
 }
@@ -39,7 +52,7 @@ export function useThreadCount(filters: Filters) {
   const agent = useAgent()
   return useQuery({
     queryKey: ["threads", agent.url, filters, "count"],
-    queryFn: ({ signal }) => post<number>(agent, "/threads/count", conditionsOf(filters, Date.now()), signal),
+    queryFn: ({ signal }) => post<number>(agent, countRequest(filters), signal),
     refetchInterval: refreshMs,
     placeholderData: keepPreviousData,
   })
@@ -52,7 +65,7 @@ export function useThreadRows(filters: Filters, pages: readonly number[]) {
     queries: pages.map((page) => ({
       queryKey: ["threads", agent.url, filters, page],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
-        post<ListedThread[]>(agent, "/threads/search", searchRequest(filters, page), signal),
+        post<ListedThread[]>(agent, searchRequest(filters, page), signal),
       refetchInterval: refreshMs,
     })),
   })

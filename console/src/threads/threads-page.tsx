@@ -5,7 +5,6 @@ import { useNavigate } from "@tanstack/react-router"
 import { Plus } from "lucide-react"
 import { Menu, MenuItem, MenuTrigger } from "react-aria-components/Menu"
 import { Popover } from "react-aria-components/Popover"
-import { agentRequest } from "../agent/agent-request.js"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
@@ -15,7 +14,7 @@ import { Problem } from "../frame/problem.js"
 import { useSearchState } from "../frame/search.js"
 import { useAssistants } from "../thread/assistants.js"
 import { areSet, filtersIn, noFilters } from "./filters.js"
-import { searchRequest, useThreadCount } from "./thread-data.js"
+import { listRequests, useThreadCount } from "./thread-data.js"
 import { ThreadFilters } from "./thread-filters.js"
 import { ThreadList } from "./thread-list.js"
 
@@ -30,7 +29,7 @@ export function ThreadsPage() {
       isWide
       actions={
         <>
-          <CurlButton requests={[agentRequest(agent, "POST", "/threads/search", searchRequest(filters, 0))]} />
+          <CurlButton requests={listRequests(agent, filters)} />
           <NewThread creation={creation} />
         </>
       }

@@ -3,10 +3,8 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import { useCallback, useMemo } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
-import { requestPath } from "../frame/request-path.js"
 import { type CheckpointTree, type HistoryItem, treeOf } from "./checkpoint-tree.js"
-
-const pageSize = 60
+import { historyPath, pageSize } from "./history-request.js"
 
 export interface History {
   readonly tree: CheckpointTree
@@ -24,14 +22,8 @@ export function useHistory(threadId: string): History {
   const query = useInfiniteQuery({
     queryKey: historyKey(url, threadId),
     initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam, signal }) => {
-      const query = new URLSearchParams({
-        limit: String(pageSize),
-        ...(pageParam !== undefined && { before: pageParam }),
-      })
-      const path = `${requestPath`/threads/${threadId}/history`}?${query}`
-      return (await jsonOf(await fetch(path, { signal }))) as HistoryItem[]
-    },
+    queryFn: async ({ pageParam, signal }) =>
+      (await jsonOf(await fetch(historyPath(threadId, { before: pageParam }), { signal }))) as HistoryItem[],
     getNextPageParam: (page) =>
       page.length < pageSize ? undefined : (page.at(-1)?.checkpoint.checkpoint_id ?? undefined),
   })

@@ -8,6 +8,7 @@ import { childrenOf, killAll, skip as noProc } from "../chaos/processes.js"
 import { startGraphServer } from "../testing/graph-server.js"
 import { newGate } from "./chat-page.js"
 import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { copiedCommands, executed } from "./curl-commands.js"
 import { replaceJson } from "./desk.js"
 import { firstScreenMs, keyPressMs } from "./measured.js"
 import {
@@ -37,6 +38,9 @@ test("the console's pages of threads", { skip }, async (t) => {
   const { client } = server
   await using browser = await openConsole(`${server.url}/studio/`)
   t.afterEach(() => browser.closePages())
+  await browser.context.grantPermissions(["clipboard-read", "clipboard-write"])
+  const copiedResults = async (page: Parameters<typeof copiedCommands>[0]) =>
+    Promise.all((await copiedCommands(page)).map((command) => executed(command, "")))
   /** A thread whose runs wait for a gate before their last word. */
   const gatedThread = async () => {
     const gate = newGate()
@@ -210,6 +214,20 @@ test("the console's pages of threads", { skip }, async (t) => {
     assert.equal(run?.status, "success")
   })
 
+  await t.test("the copied commands read what the page of a thread shows, also of its older checkpoints", async () => {
+    const thread = await client.threads.create({ graphId: "talk" })
+    for (const content of ["1", "2", "3", "4"])
+      await client.runs.wait(thread.thread_id, "talk", { input: { messages: [{ role: "user", content }] } })
+    const page = await openThread(browser, thread.thread_id)
+    await checkpoints(page).nth(11).waitFor()
+
+    const [read, state, history] = (await copiedResults(page)) as [{ thread_id: string }, object, unknown[]]
+
+    assert.equal(read.thread_id, thread.thread_id)
+    assert.ok("values" in state)
+    assert.equal(history.length, await checkpoints(page).count())
+  })
+
   await t.test("a form starts with defaults, says what is wrong, and sends what it shows", async () => {
     const thread = await client.threads.create({ graphId: "survey" })
     const page = await browser.open(`threads/${thread.thread_id}`)
@@ -278,6 +296,8 @@ test("the console's pages of threads", { skip }, async (t) => {
     await page.getByText("5 threads", { exact: true }).waitFor()
     await page.getByRole("searchbox", { name: "Metadata" }).fill("customer:7772")
     await page.getByText("1 thread", { exact: true }).waitFor()
+    const [count, found] = (await copiedResults(page)) as [number, unknown[]]
+    assert.deepEqual([count, found.length], [1, 1])
     assert.match(page.url(), /q=.*777.*status=idle.*metadata=/)
     await page.reload()
     await page.getByText("1 thread", { exact: true }).waitFor()
