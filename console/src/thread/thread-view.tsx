@@ -13,7 +13,7 @@ import { requestPath } from "../frame/request-path.js"
 import { useSearchState } from "../frame/search.js"
 import { namesIn } from "../time-travel/branch-names.js"
 import { fork } from "../time-travel/fork.js"
-import { useHistory, useHistoryChanged } from "../time-travel/history.js"
+import { useHistory, useHistoryChanged, useHistoryGrows } from "../time-travel/history.js"
 import { historyPath } from "../time-travel/history-request.js"
 import { TimeTravel } from "../time-travel/time-travel.js"
 import { useSchemas } from "./assistants.js"
@@ -44,10 +44,11 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
   const [view, setView] = useState<(typeof views)[number]>("Conversation")
   const history = useHistory(threadId)
   const historyChanged = useHistoryChanged(threadId)
+  const historyGrows = useHistoryGrows(threadId)
   const { data: schemas, isPending: isSchemaPending } = useSchemas(assistantId)
   const chatKey = chatKeyOf(schemas?.input_schema)
   const conversation = useConversation(threadId, assistantId, chatKey)
-  const { activity, error } = useActivity({ threadId, assistantId, onCheckpoint: useSettled(historyChanged, settleMs) })
+  const { activity, error } = useActivity({ threadId, assistantId, onCheckpoint: useSettled(historyGrows, settleMs) })
   const isRunning = conversation.isLoading || activity.status === "running"
   useEndOfRun(thread, isRunning, historyChanged)
   useForeignRuns(activity.status === "running", conversation.isLoading, onForeignRun)

@@ -1,10 +1,14 @@
 /** What is read of a thread's past, the newest page first. */
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
+import { type InfiniteData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import { useCallback, useMemo } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
 import { type CheckpointTree, type HistoryItem, treeOf } from "./checkpoint-tree.js"
 import { historyPath, pageSize } from "./history-request.js"
+import { withNewest } from "./newest.js"
+
+// Most often one or two checkpoints are new; quick steps write several at a time.
+const newestSize = 4
 
 export interface History {
   readonly tree: CheckpointTree
@@ -47,3 +51,29 @@ export function useHistoryChanged(threadId: string): () => Promise<void> {
     [queryClient, url, threadId],
   )
 }
+
+/** Reads only the newest checkpoints, since the older ones do not change while a run executes. */
+export function useHistoryGrows(threadId: string): () => Promise<void> {
+  const queryClient = useQueryClient()
+  const { fetch, url } = useAgent()
+  const changed = useHistoryChanged(threadId)
+  return useCallback(async () => {
+    const queryKey = historyKey(url, threadId)
+    const readAt = () => queryClient.getQueryState(queryKey)?.dataUpdatedAt
+    const read = async (): Promise<boolean> => {
+      const before = readAt()
+      const path = historyPath(threadId, { limit: newestSize })
+      const newest = (await jsonOf(await fetch(path))) as HistoryItem[]
+      // The whole history was read in the meantime, and may be newer.
+      if (readAt() !== before) return read()
+      const data = queryClient.getQueryData<Pages>(queryKey)
+      const grown = data?.pages[0] && withNewest(newest, data.pages[0])
+      if (grown) queryClient.setQueryData<Pages>(queryKey, { ...data, pages: [grown, ...data.pages.slice(1)] })
+      return grown !== undefined
+    }
+    // After a gap or an error all is read again; that query shows an error on the page.
+    if (!(await read().catch(() => false))) await changed()
+  }, [queryClient, fetch, url, threadId, changed])
+}
+
+type Pages = InfiniteData<HistoryItem[], string | undefined>
