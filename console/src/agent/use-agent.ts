@@ -9,8 +9,8 @@ export interface Agent {
   readonly client: Client
   /** For routes that the official client lacks. @param path  such as `/threads` */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>
-  /** Opens a WebSocket of the agent: a page has few connections for streams, and as many sockets as it wants. */
-  readonly webSocket: (url: string) => WebSocket
+  /** How streams of threads are opened. */
+  readonly streaming: ThreadTransport
   /** The agent's address, without a slash at its end. */
   readonly url: string
   /** A command for the same request, with `$KEY` in place of the key. */
@@ -22,6 +22,14 @@ export interface Agent {
   /** The deployment's id; undefined below `superstep dev`. */
   readonly deploymentId: string | undefined
 }
+
+/**
+ * WebSockets, since a browser allows few HTTP connections for streams. Server-sent events for a key that may only read: the edge
+ * refuses its WebSockets, because their messages may be commands that write.
+ */
+export type ThreadTransport =
+  | { readonly transport: "websocket"; readonly webSocketFactory: (url: string) => WebSocket }
+  | { readonly transport: "sse"; readonly fetch: typeof fetch }
 
 /** The agent of `superstep dev`, which serves the page itself and asks for no key. */
 export const ownAgent = (origin: string): Agent =>
@@ -67,6 +75,7 @@ function agentOf({ url, base, deploymentId, mayRun, token, lastToken }: AgentOpt
     if (key !== undefined) headers.set("x-api-key", key)
     return fetch(input, { ...init, headers })
   }
+  const webSocketFactory = (address: string) => new WebSocket(address, subprotocolsOf(lastToken()))
   return {
     url,
     base,
@@ -75,7 +84,7 @@ function agentOf({ url, base, deploymentId, mayRun, token, lastToken }: AgentOpt
     // Not `onRequest`: with it the client refuses to open WebSockets.
     client: new Client({ apiUrl: url, apiKey: null, callerOptions: { fetch: fetchWithKey } }),
     fetch: (path, init) => fetchWithKey(url + path, init),
-    webSocket: (address) => new WebSocket(address, subprotocolsOf(lastToken())),
+    streaming: mayRun ? { transport: "websocket", webSocketFactory } : { transport: "sse", fetch: fetchWithKey },
     curl: (method, path, body) => curlOf({ method, url: url + path, body, hasKey: deploymentId !== undefined }),
   }
 }

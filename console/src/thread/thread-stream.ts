@@ -9,13 +9,12 @@ export type State = Record<string, unknown>
 export type Conversation = ReturnType<typeof useConversation>
 
 export function useConversation(threadId: string, assistantId: string, messagesKey: string | undefined) {
-  const { client, webSocket } = useAgent()
+  const { client, streaming } = useAgent()
   return useStream<State>({
     client,
     assistantId,
     threadId,
-    transport: "websocket",
-    webSocketFactory: webSocket,
+    ...streaming,
     ...(messagesKey !== undefined && { messagesKey }),
   })
 }
@@ -28,7 +27,7 @@ interface Options {
 
 /** @returns what the graph does, and why that is not known if it is not */
 export function useActivity({ threadId, assistantId, onCheckpoint }: Options) {
-  const { client, webSocket } = useAgent()
+  const { client, streaming } = useAgent()
   const [activity, setActivity] = useState<Activity>(noActivity)
   const [error, setError] = useState<unknown>()
   const noteCheckpoint = useRef(onCheckpoint)
@@ -39,14 +38,14 @@ export function useActivity({ threadId, assistantId, onCheckpoint }: Options) {
     const onCheckpoint = () => noteCheckpoint.current()
     return watchThread({
       client,
-      webSocket,
+      streaming,
       threadId,
       assistantId,
       onActivity: setActivity,
       onCheckpoint,
       onError: setError,
     })
-  }, [client, webSocket, threadId, assistantId])
+  }, [client, streaming, threadId, assistantId])
   return { activity, error }
 }
 

@@ -1,10 +1,11 @@
 /** Follows what a thread's graph does, over all its runs, by the SDK's stream of the thread. */
 import type { Client } from "@langchain/langgraph-sdk"
+import type { ThreadTransport } from "../agent/use-agent.js"
 import { type Activity, follow, noActivity, type ThreadEvent } from "./activity.js"
 
 interface Watch {
   readonly client: Client
-  readonly webSocket: (url: string) => WebSocket
+  readonly streaming: ThreadTransport
   readonly threadId: string
   readonly assistantId: string
   /** Called with the present activity, at most once for each frame of the screen. */
@@ -17,14 +18,14 @@ interface Watch {
 /** @returns a function that ends it */
 export function watchThread({
   client,
-  webSocket,
+  streaming,
   threadId,
   assistantId,
   onActivity,
   onCheckpoint,
   onError,
 }: Watch): () => void {
-  const thread = client.threads.stream(threadId, { assistantId, transport: "websocket", webSocketFactory: webSocket })
+  const thread = client.threads.stream(threadId, { assistantId, ...streaming })
   let activity = noActivity
   let frame: number | undefined
   let isOver = false
@@ -40,16 +41,21 @@ export function watchThread({
     // The past of a thread comes in one go: only where it leads to is drawn.
     frame ??= requestAnimationFrame(show)
   }
-  const read = async () => {
+  const fail = (error: unknown) => {
+    if (!isOver) onError(error)
+  }
+  // A subscription pauses after each run until the next one writes something: only a listener gets the start of that run.
+  thread.onEvent((event) => take(event as unknown as ThreadEvent))
+  thread.onError(fail)
+  const drain = async () => {
     const events = await thread.subscribe({ channels: ["lifecycle", "tasks", "checkpoints"] })
-    for await (const event of events) {
-      if (isOver) return
-      take(event as unknown as ThreadEvent)
+    while (!isOver) {
+      for await (const _ of events) if (isOver) return
+      if (!events.isPaused) return
+      await events.waitForResume()
     }
   }
-  read().catch((error: unknown) => {
-    if (!isOver) onError(error)
-  })
+  drain().catch(fail)
   return () => {
     isOver = true
     if (frame !== undefined) cancelAnimationFrame(frame)

@@ -1,4 +1,4 @@
-/** The approvals of a platform in a real browser: questions of deployed agents, answered through the edge. */
+/** Deployed agents on a platform in a real browser, all through the edge: their questions are answered, and one is talked to. */
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { test } from "node:test"
@@ -7,22 +7,26 @@ import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy } from "../testing/deployments.js"
 import { startPlatform } from "../testing/platform.js"
 import { createRepository } from "../testing/repository.js"
+import { newGate } from "./chat-page.js"
 import { accessibilityProblems, noChromium, openConsole } from "./console-page.js"
 import { askForRefund, refundOf } from "./desk.js"
+import { checkpoints, composer, openThread, say, untilConversation, untilNode } from "./thread-page.js"
 
-const desk = readFileSync(fileURLToPath(new URL("../../graphs/src/desk.ts", import.meta.url)), "utf8")
-const project = { node_version: "20", graphs: { desk: "./src/desk.ts:graph" }, env: {} }
+const sourceOf = (graph: string) =>
+  readFileSync(fileURLToPath(new URL(`../../graphs/src/${graph}.ts`, import.meta.url)), "utf8")
+const project = { node_version: "20", graphs: { desk: "./src/desk.ts:graph", talk: "./src/talk.ts:graph" }, env: {} }
 const skip = noChromium || unlessWide("deploys an agent and drives a browser")
 
-test("questions of deployed agents are on one page, and a key that only reads cannot answer them", {
-  skip,
-}, async () => {
+test("the console's pages of deployed agents", { skip }, async (t) => {
   await using platform = await startPlatform()
   const repository = await createRepository()
-  await repository.push({ "langgraph.json": JSON.stringify(project), "src/desk.ts": desk })
+  await repository.push({
+    "langgraph.json": JSON.stringify(project),
+    "src/desk.ts": sourceOf("desk"),
+    "src/talk.ts": sourceOf("talk"),
+  })
   const deployment = await deploy(platform, "help-desk", repository.url)
   const client = clientOf(platform, deployment)
-  const threads = [await askForRefund(client, 20), await askForRefund(client, 30)]
   const { url, api_key: apiKey } = platform.credentials
   const { body: reader } = await platform.api<{ key: string }>("POST", "/v2/api-keys", { name: "r", scopes: ["read"] })
   const signedIn = async (key: string) => {
@@ -32,34 +36,81 @@ test("questions of deployed agents are on one page, and a key that only reads ca
     assert.equal(reply.status(), 201)
     return browser
   }
-
   await using reading = await signedIn(reader.key)
-  const looked = await reading.open("approvals")
-  await looked.getByRole("row").filter({ hasText: "amount: 20" }).waitFor()
-  const approve = looked.getByRole("region", { name: "refund" }).first().getByRole("button", { name: "Approve" })
-  assert.equal(await approve.getAttribute("aria-disabled"), "true")
-  await approve.press("Enter")
-
   await using browser = await signedIn(apiKey)
-  const page = await browser.open("approvals")
-  await page.getByRole("heading", { name: "help-desk" }).waitFor()
-  assert.deepEqual(await accessibilityProblems(page), [])
-  const tokens: string[] = []
-  page.on("request", (request) => request.url().endsWith("/agent-token") && tokens.push(request.url()))
-  const readAgain = page.waitForRequest(/threads\/search/)
-  // As when a person comes back to the tab: another token would start all streams of the page anew.
-  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-  await readAgain
-  assert.deepEqual(tokens, [])
-  for (const amount of [20, 30]) {
-    const row = page.getByRole("row").filter({ hasText: `amount: ${amount}` })
-    await row.getByText("refund").click()
-    await page.getByText(`The customer asks for ${amount} euros back.`).waitFor()
-    await page.getByRole("region", { name: "refund" }).first().getByRole("button", { name: "Approve" }).click()
-    await row.waitFor({ state: "detached" })
-  }
+  const pages = `deployments/${deployment.id}/agent/`
+  const newThread = () => client.threads.create({ graphId: "talk" })
 
-  await page.getByText("Nothing waits for an answer.").waitFor()
-  assert.deepEqual(await Promise.all(threads.map((id) => refundOf(client, id))), [20, 30])
+  await t.test("questions of all agents are on one page, and a key that only reads cannot answer them", async () => {
+    const threads = [await askForRefund(client, 20), await askForRefund(client, 30)]
+    const looked = await reading.open("approvals")
+    await looked.getByRole("row").filter({ hasText: "amount: 20" }).waitFor()
+    const approve = looked.getByRole("region", { name: "refund" }).first().getByRole("button", { name: "Approve" })
+    assert.equal(await approve.getAttribute("aria-disabled"), "true")
+    await approve.press("Enter")
+
+    const page = await browser.open("approvals")
+    await page.getByRole("heading", { name: "help-desk" }).waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    const tokens: string[] = []
+    page.on("request", (request) => request.url().endsWith("/agent-token") && tokens.push(request.url()))
+    const readAgain = page.waitForRequest(/threads\/search/)
+    // As when a person comes back to the tab: another token would start all streams of the page anew.
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await readAgain
+    assert.deepEqual(tokens, [])
+    for (const amount of [20, 30]) {
+      const row = page.getByRole("row").filter({ hasText: `amount: ${amount}` })
+      await row.getByText("refund").click()
+      await page.getByText(`The customer asks for ${amount} euros back.`).waitFor()
+      await page.getByRole("region", { name: "refund" }).first().getByRole("button", { name: "Approve" }).click()
+      await row.waitFor({ state: "detached" })
+    }
+
+    await page.getByText("Nothing waits for an answer.").waitFor()
+    assert.deepEqual(await Promise.all(threads.map((id) => refundOf(client, id))), [20, 30])
+  })
+
+  await t.test("an agent is talked to, also after a reload in the middle of its answer", async () => {
+    const gate = newGate()
+    const config = { configurable: { gate: gate.path } }
+    const assistant = await client.assistants.create({ graphId: "talk", config })
+    const metadata = { assistant_id: assistant.assistant_id }
+    const thread = await client.threads.create({ graphId: "talk", metadata })
+    const page = await openThread(browser, thread.thread_id, pages)
+    await say(page, "hello")
+    await untilConversation(page, ["You: hello", "Agent: You said"])
+
+    await page.reload()
+    await untilConversation(page, ["You: hello", "Agent: You said"])
+    await untilNode(page, "answer", "running")
+    gate.open()
+
+    await untilConversation(page, ["You: hello", "Agent: You said hello."])
+    await untilNode(page, "answer", "done")
+  })
+
+  await t.test("a key that only reads sees each run as it happens, and cannot send a message", async () => {
+    const thread = await newThread()
+    const page = await openThread(reading, thread.thread_id, pages)
+    assert.equal(await composer(page).isDisabled(), true)
+    const shown: string[] = []
+    for (const content of ["one", "two"]) {
+      const gate = newGate()
+      const input = { messages: [{ role: "user", content }] }
+      const config = { configurable: { gate: gate.path } }
+      await client.runs.create(thread.thread_id, "talk", { input, config })
+
+      await untilConversation(page, [...shown, `You: ${content}`, "Agent: You said"])
+      await untilNode(page, "answer", "running")
+      gate.open()
+
+      shown.push(`You: ${content}`, `Agent: You said ${content}.`)
+      await untilConversation(page, shown)
+      await untilNode(page, "answer", "done")
+    }
+    await checkpoints(page).nth(5).waitFor()
+  })
+
   assert.deepEqual([...reading.problems, ...browser.problems], [])
 })

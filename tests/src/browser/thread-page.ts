@@ -3,9 +3,9 @@ import { until } from "@superstep/toolkit/testing/until"
 import type { Page } from "playwright-core"
 import type { ConsoleBrowser } from "./console-page.js"
 
-/** Opens a thread's page and waits until its conversation can be used. */
-export async function openThread(console: ConsoleBrowser, threadId: string): Promise<Page> {
-  const page = await console.open(`threads/${threadId}`)
+/** Opens a thread's page and waits until its conversation can be used. @param pages  where the agent's pages are */
+export async function openThread(console: ConsoleBrowser, threadId: string, pages = ""): Promise<Page> {
+  const page = await console.open(`${pages}threads/${threadId}`)
   await composer(page).waitFor()
   return page
 }
