@@ -9,6 +9,8 @@ export interface Agent {
   readonly client: Client
   /** For routes that the official client lacks. @param path  such as `/threads` */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>
+  /** Makes another client. `useStream` reads a thread again when it gets one. */
+  readonly newClient: () => Client
   /** How streams of threads are opened. */
   readonly streaming: ThreadTransport
   /** The agent's address, without a slash at its end. */
@@ -75,14 +77,16 @@ function agentOf({ url, base, deploymentId, mayRun, token, lastToken }: AgentOpt
     if (key !== undefined) headers.set("x-api-key", key)
     return fetch(input, { ...init, headers })
   }
+  // Not `onRequest`: with it the client refuses to open WebSockets.
+  const newClient = () => new Client({ apiUrl: url, apiKey: null, callerOptions: { fetch: fetchWithKey } })
   const webSocketFactory = (address: string) => new WebSocket(address, subprotocolsOf(lastToken()))
   return {
     url,
     base,
     deploymentId,
     mayRun,
-    // Not `onRequest`: with it the client refuses to open WebSockets.
-    client: new Client({ apiUrl: url, apiKey: null, callerOptions: { fetch: fetchWithKey } }),
+    client: newClient(),
+    newClient,
     fetch: (path, init) => fetchWithKey(url + path, init),
     streaming: mayRun ? { transport: "websocket", webSocketFactory } : { transport: "sse", fetch: fetchWithKey },
     curl: (method, path, body) => curlOf({ method, url: url + path, body, hasKey: deploymentId !== undefined }),

@@ -2,7 +2,10 @@
 
 /** An event of the newer streaming protocol, as far as it is read here. */
 export interface ThreadEvent {
+  /** The same on each connection: `<run>:<number>`, or `synth:<run>:<status>[:<attempt>]` for a run's own lifecycle. */
   readonly event_id?: string | undefined
+  /** The place in the thread's log. */
+  readonly seq?: number | undefined
   readonly method: string
   readonly params: { readonly namespace: readonly string[]; readonly timestamp?: number; readonly data: unknown }
 }

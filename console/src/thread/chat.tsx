@@ -10,14 +10,15 @@ import { InputForm } from "./input-form.js"
 import type { InputSchema } from "./input-kind.js"
 import { JsonText } from "./json-text.js"
 import { MessageView } from "./message-view.js"
-import { areMessages, shownMessages } from "./messages.js"
+import { areMessages, type RawMessage, shownMessages } from "./messages.js"
 import { Questions } from "./questions.js"
 import { StickToEnd } from "./stick-to-end.js"
 import type { Conversation } from "./thread-stream.js"
-import { useWholeMessages } from "./whole-messages.js"
 
 interface Props {
   readonly conversation: Conversation
+  /** The messages of the conversation without the unfinished ones of lost attempts. */
+  readonly messages: readonly RawMessage[]
   /** undefined: the graph is no chat, its input is a form */
   readonly chatKey: string | undefined
   readonly inputSchema: InputSchema | undefined
@@ -66,11 +67,9 @@ export function Chat(props: Props) {
   )
 }
 
-function LiveMessages({ conversation, chatKey, isSchemaPending, activity, isRunning, present }: Props) {
-  const saved = (present?.item.values as Readonly<Record<string, unknown>> | undefined)?.[chatKey ?? "messages"]
-  const whole = useWholeMessages(conversation, saved, activity.attempt)
+function LiveMessages({ conversation, messages: latest, chatKey, isSchemaPending, isRunning, present }: Props) {
   // Typing and scrolling go before the drawing of new tokens.
-  const messages = useDeferredValue(whole)
+  const messages = useDeferredValue(latest)
   const shown = useMemo(() => shownMessages(messages), [messages])
   if (shown.length === 0 && isSchemaPending) return null
   if (shown.length === 0 && chatKey === undefined)

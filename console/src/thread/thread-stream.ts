@@ -1,22 +1,46 @@
 /** A thread as it happens: its conversation by the official hook, and what its graph does. */
+import type { Client, ThreadStream } from "@langchain/langgraph-sdk/client"
 import { useStream } from "@langchain/react"
-import { useCallback, useEffect, useRef, useState } from "react"
+import { useCallback, useEffect, useMemo, useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
-import { type Activity, noActivity } from "./activity.js"
+import { type Activity, noActivity, type ThreadEvent } from "./activity.js"
 import { watchThread } from "./watch-thread.js"
+import { newMessageTracker } from "./whole-messages.js"
 
 export type State = Record<string, unknown>
-export type Conversation = ReturnType<typeof useConversation>
+export type Conversation = ReturnType<typeof useConversation>["conversation"]
 
-export function useConversation(threadId: string, assistantId: string, messagesKey: string | undefined) {
-  const { client, streaming } = useAgent()
-  return useStream<State>({
-    client,
-    assistantId,
-    threadId,
-    ...streaming,
-    ...(messagesKey !== undefined && { messagesKey }),
-  })
+interface ConversationOptions {
+  readonly threadId: string
+  readonly assistantId: string
+  /** The field of the state that has the messages. */
+  readonly messagesKey: string
+}
+
+/** @returns  the hook's view of the thread, and what the hook's stream says about the messages */
+export function useConversation({ threadId, assistantId, messagesKey }: ConversationOptions) {
+  const { newClient, streaming } = useAgent()
+  // The hook reads the thread again, with the present key of the messages, only when it gets another client.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  const { client, tracker } = useMemo(() => {
+    const tracker = newMessageTracker()
+    return { client: trackedClient(newClient(), tracker.take), tracker }
+  }, [newClient, messagesKey])
+  const conversation = useStream<State>({ client, assistantId, threadId, messagesKey, ...streaming })
+  return { conversation, tracker }
+}
+
+/** Makes the client pass each event of its thread streams to the listener, from the first one on. */
+function trackedClient(client: Client, listener: (event: ThreadEvent) => void): Client {
+  const { threads } = client
+  const open = threads.stream.bind(threads) as (...given: unknown[]) => ThreadStream
+  const stream = (...given: unknown[]) => {
+    const opened = open(...given)
+    opened.onEvent((event) => listener(event as unknown as ThreadEvent))
+    return opened
+  }
+  threads.stream = stream as typeof threads.stream
+  return client
 }
 
 interface Options {

@@ -12,6 +12,7 @@ import { Problem } from "../frame/problem.js"
 import { requestPath } from "../frame/request-path.js"
 import { useSearchState } from "../frame/search.js"
 import { namesIn } from "../time-travel/branch-names.js"
+import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import { fork } from "../time-travel/fork.js"
 import { useHistory, useHistoryChanged, useHistoryGrows } from "../time-travel/history.js"
 import { historyPath } from "../time-travel/history-request.js"
@@ -19,10 +20,12 @@ import { TimeTravel } from "../time-travel/time-travel.js"
 import { useSchemas } from "./assistants.js"
 import { Chat } from "./chat.js"
 import { chatKeyOf } from "./input-kind.js"
+import type { RawMessage } from "./messages.js"
 import { placeIn, titleOf } from "./place.js"
 import { StatusBadge } from "./status-badge.js"
 import { ThreadGraph } from "./thread-graph.js"
 import { useActivity, useConversation, useSettled } from "./thread-stream.js"
+import { useWholeMessages } from "./whole-messages.js"
 
 interface Props {
   readonly thread: Thread
@@ -47,14 +50,18 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
   const historyGrows = useHistoryGrows(threadId)
   const { data: schemas, isPending: isSchemaPending } = useSchemas(assistantId)
   const chatKey = chatKeyOf(schemas?.input_schema)
-  const conversation = useConversation(threadId, assistantId, chatKey)
+  const { items, head } = history.tree
+  const past = checkpoint === undefined || checkpoint === head ? undefined : items.find(({ id }) => id === checkpoint)
+  const present = items[0]
+  const messagesKey = chatKey ?? "messages"
+  const saved = valuesOf(present)[messagesKey]
+  const { conversation, tracker } = useConversation({ threadId, assistantId, messagesKey })
+  const messages = conversation.messages as unknown as readonly RawMessage[]
+  const whole = useWholeMessages(messages, tracker, saved)
   const { activity, error } = useActivity({ threadId, assistantId, onCheckpoint: useSettled(historyGrows, settleMs) })
   const isRunning = conversation.isLoading || activity.status === "running"
   useEndOfRun(thread, isRunning, historyChanged)
   useForeignRuns(activity.status === "running", conversation.isLoading, onForeignRun)
-  const { items, head } = history.tree
-  const past = checkpoint === undefined || checkpoint === head ? undefined : items.find(({ id }) => id === checkpoint)
-  const present = items[0]
   const goOn = async (checkpointId: string, edit?: Parameters<typeof fork>[1]["edit"]) => {
     await fork(client, { threadId, assistantId, checkpointId, edit })
     change({ checkpoint: undefined })
@@ -88,6 +95,7 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
       <div className="thread" data-view={view}>
         <Chat
           conversation={conversation}
+          messages={whole}
           chatKey={chatKey}
           inputSchema={schemas?.input_schema ?? undefined}
           isSchemaPending={isSchemaPending}
@@ -121,6 +129,9 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
     </Page>
   )
 }
+
+const valuesOf = (item: TreeItem | undefined): Readonly<Record<string, unknown>> =>
+  (item?.item.values ?? {}) as Readonly<Record<string, unknown>>
 
 const waits = ({ item }: { item: { tasks?: readonly { interrupts?: readonly unknown[] }[] } }): boolean =>
   item.tasks?.some(({ interrupts }) => (interrupts?.length ?? 0) > 0) ?? false

@@ -1,15 +1,40 @@
-/** The messages of the hook, without those that a lost attempt left behind (@langchain/react 1.1 keeps them). */
-import { useMemo, useRef } from "react"
-import { unfinishedIds, withoutLost } from "./lost-messages.js"
+/** The messages of the hook, without the unfinished ones of lost attempts. */
+import { useMemo, useSyncExternalStore } from "react"
+import type { ThreadEvent } from "./activity.js"
+import { type MessageFacts, noFacts, withEvent, withoutLost } from "./lost-messages.js"
 import type { RawMessage } from "./messages.js"
-import type { Conversation } from "./thread-stream.js"
+
+/** Collects what one stream says about messages, in the form that `useSyncExternalStore` takes. */
+export interface MessageTracker {
+  readonly take: (event: ThreadEvent) => void
+  readonly facts: () => MessageFacts
+  readonly subscribe: (onChange: () => void) => () => void
+}
+
+export function newMessageTracker(): MessageTracker {
+  let facts = noFacts
+  const listeners = new Set<() => void>()
+  return {
+    take: (event) => {
+      const next = withEvent(facts, event)
+      if (next === facts) return
+      facts = next
+      for (const listener of listeners) listener()
+    },
+    facts: () => facts,
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
 
 /** @param state  the messages of the last checkpoint: unlike those of the hook they have nothing that was not finished */
-export function useWholeMessages(conversation: Conversation, state: unknown, attempt: number): readonly RawMessage[] {
-  const messages = conversation.messages as unknown as readonly RawMessage[]
-  const seen = useRef({ attempt: 1, lost: new Set<string>() })
-  if (attempt > seen.current.attempt) for (const id of unfinishedIds(messages, state)) seen.current.lost.add(id)
-  seen.current.attempt = attempt
-  const { lost } = seen.current
-  return useMemo(() => (attempt > 1 ? withoutLost(messages, lost) : messages), [messages, attempt, lost])
+export function useWholeMessages(
+  messages: readonly RawMessage[],
+  tracker: MessageTracker,
+  state: unknown,
+): readonly RawMessage[] {
+  const facts = useSyncExternalStore(tracker.subscribe, tracker.facts)
+  return useMemo(() => withoutLost(messages, facts, state), [messages, facts, state])
 }

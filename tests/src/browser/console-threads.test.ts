@@ -86,10 +86,16 @@ test("the console's pages of threads", { skip }, async (t) => {
 
     await killAll(childrenOf(server.pid))
     await page.getByText("attempt 2", { exact: true }).waitFor()
+    await untilConversation(page, ["You: twice", "Agent: You said"])
+    await page.reload()
+    await page.getByText("attempt 2", { exact: true }).waitFor()
+    await untilConversation(page, ["You: twice", "Agent: You said"])
     gate.open()
 
     await untilConversation(page, ["You: twice", "Agent: You said twice."])
     await page.getByText(/Attempt 2 went on from the last checkpoint/).waitFor()
+    await say(page, "next")
+    await untilConversation(page, ["You: twice", "Agent: You said twice.", "You: next", "Agent: You said next."])
   })
 
   await t.test("a run is stopped from the page", async () => {
@@ -226,6 +232,15 @@ test("the console's pages of threads", { skip }, async (t) => {
     assert.equal(read.thread_id, thread.thread_id)
     assert.ok("values" in state)
     assert.equal(history.length, await checkpoints(page).count())
+  })
+
+  await t.test("a graph whose messages have another name is talked to on the first visit", async () => {
+    const thread = await client.threads.create({ graphId: "notes" })
+    const page = await openThread(browser, thread.thread_id)
+
+    await say(page, "milk")
+
+    await untilConversation(page, ["You: milk", "Agent: You noted milk."])
   })
 
   await t.test("a form starts with defaults, says what is wrong, and sends what it shows", async () => {
