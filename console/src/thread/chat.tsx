@@ -56,13 +56,16 @@ export function Chat(props: Props) {
         )}
         {!past && !isRunning && present && <Questions conversation={conversation} present={present} />}
       </StickToEnd>
-      {!past &&
-        !isSchemaPending &&
-        (chatKey === undefined ? (
-          <InputForm conversation={conversation} schema={inputSchema} isRunning={isRunning} />
-        ) : (
-          <Composer conversation={conversation} chatKey={chatKey} isRunning={isRunning} />
-        ))}
+      {!isSchemaPending && (
+        // Hidden and not removed, so that drafts stay while a checkpoint is shown.
+        <div className="chat-input" hidden={past !== undefined}>
+          {chatKey === undefined ? (
+            <InputForm conversation={conversation} schema={inputSchema} isRunning={isRunning} />
+          ) : (
+            <Composer conversation={conversation} chatKey={chatKey} isRunning={isRunning} />
+          )}
+        </div>
+      )}
     </section>
   )
 }
@@ -72,6 +75,8 @@ function LiveMessages({ conversation, messages: latest, chatKey, isSchemaPending
   const messages = useDeferredValue(latest)
   const shown = useMemo(() => shownMessages(messages), [messages])
   if (shown.length === 0 && isSchemaPending) return null
+  if (shown.length === 0 && conversation.isThreadLoading && present)
+    return <StateMessages state={present.item.values} chatKey={chatKey} />
   if (shown.length === 0 && chatKey === undefined)
     return <StateMessages state={conversation.values ?? present?.item.values} chatKey={chatKey} />
   if (shown.length === 0) return <p className="chat-empty soft">Nothing has been said yet.</p>

@@ -1,7 +1,6 @@
 /** One thread: its conversation, its graph, its past. */
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
-import { useCallback, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
@@ -27,8 +26,6 @@ function OneThread({ threadId }: { threadId: string }) {
     refetchInterval: refreshMs,
   })
   const { assistants, isPending } = useAssistants()
-  const [epoch, setEpoch] = useState(0)
-  const startAgain = useCallback(() => setEpoch((present) => present + 1), [])
   const metadata = (thread.metadata ?? {}) as Readonly<Record<string, unknown>>
   const assistantId = [metadata.assistant_id, metadata.graph_id].find((id) => typeof id === "string" && id !== "")
   const usable = assistantId ?? assistants[0]?.assistant_id
@@ -40,5 +37,5 @@ function OneThread({ threadId }: { threadId: string }) {
         )}
       </Page>
     )
-  return <ThreadView key={epoch} thread={thread} assistantId={String(usable)} onForeignRun={startAgain} />
+  return <ThreadView thread={thread} assistantId={String(usable)} />
 }

@@ -15,17 +15,19 @@ interface ConversationOptions {
   readonly assistantId: string
   /** The field of the state that has the messages. */
   readonly messagesKey: string
+  /** Another number makes the hook read the conversation again. Nothing is mounted again, so drafts stay. */
+  readonly epoch: number
 }
 
 /** @returns  the hook's view of the thread, and what the hook's stream says about the messages */
-export function useConversation({ threadId, assistantId, messagesKey }: ConversationOptions) {
+export function useConversation({ threadId, assistantId, messagesKey, epoch }: ConversationOptions) {
   const { newClient, streaming } = useAgent()
   // The hook reads the thread again, with the present key of the messages, only when it gets another client.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const { client, tracker } = useMemo(() => {
     const tracker = newMessageTracker()
     return { client: trackedClient(newClient(), tracker.take), tracker }
-  }, [newClient, messagesKey])
+  }, [newClient, messagesKey, epoch])
   const conversation = useStream<State>({ client, assistantId, threadId, messagesKey, ...streaming })
   return { conversation, tracker }
 }

@@ -25,13 +25,12 @@ import { placeIn, titleOf } from "./place.js"
 import { StatusBadge } from "./status-badge.js"
 import { ThreadGraph } from "./thread-graph.js"
 import { useActivity, useConversation, useSettled } from "./thread-stream.js"
+import { unseen, useEpoch, useStartAgain } from "./unseen.js"
 import { useWholeMessages } from "./whole-messages.js"
 
 interface Props {
   readonly thread: Thread
   readonly assistantId: string
-  /** A run is on the thread that the hook does not follow. */
-  readonly onForeignRun: () => void
 }
 
 // Checkpoints of quick steps come together: the history is read once for all of them.
@@ -39,7 +38,7 @@ const settleMs = 400
 
 const views = ["Conversation", "Graph", "Time travel"] as const
 
-export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
+export function ThreadView({ thread, assistantId }: Props) {
   const agent = useAgent()
   const { client, base } = agent
   const threadId = thread.thread_id
@@ -55,18 +54,20 @@ export function ThreadView({ thread, assistantId, onForeignRun }: Props) {
   const present = items[0]
   const messagesKey = chatKey ?? "messages"
   const saved = valuesOf(present)[messagesKey]
-  const { conversation, tracker } = useConversation({ threadId, assistantId, messagesKey })
+  const { epoch, startAgain } = useEpoch()
+  const { conversation, tracker } = useConversation({ threadId, assistantId, messagesKey, epoch })
   const messages = conversation.messages as unknown as readonly RawMessage[]
   const whole = useWholeMessages(messages, tracker, saved)
   const { activity, error } = useActivity({ threadId, assistantId, onCheckpoint: useSettled(historyGrows, settleMs) })
   const isRunning = conversation.isLoading || activity.status === "running"
   useEndOfRun(thread, isRunning, historyChanged)
-  useForeignRuns(activity.status === "running", conversation.isLoading, onForeignRun)
+  const isFollowed = conversation.isLoading || conversation.isThreadLoading
+  useStartAgain(isFollowed ? undefined : unseen(activity, messages, { head, saved }), startAgain)
   const goOn = async (checkpointId: string, edit?: Parameters<typeof fork>[1]["edit"]) => {
     await fork(client, { threadId, assistantId, checkpointId, edit })
     change({ checkpoint: undefined })
     await historyChanged()
-    onForeignRun()
+    startAgain()
   }
   const names = useMemo(() => namesIn(thread.metadata), [thread.metadata])
   const status = isRunning ? "busy" : thread.status === "busy" && activity.status !== "idle" ? "idle" : thread.status
@@ -148,19 +149,4 @@ function useEndOfRun({ thread_id }: Thread, isRunning: boolean, historyChanged: 
     }
     wasRunning.current = isRunning
   }, [isRunning, historyChanged, queryClient, url, thread_id])
-}
-
-// Long enough for the hook to report a run of its own.
-const foreignMs = 600
-
-/**
- * The hook follows no run of others while it is at rest (@langchain/react 1.1): a run that another page or the API starts is
- * seen by its activity, and the conversation begins anew, which joins it.
- */
-function useForeignRuns(runs: boolean, isFollowed: boolean, onForeignRun: () => void): void {
-  useEffect(() => {
-    if (!runs || isFollowed) return undefined
-    const waiting = setTimeout(onForeignRun, foreignMs)
-    return () => clearTimeout(waiting)
-  }, [runs, isFollowed, onForeignRun])
 }

@@ -1,7 +1,7 @@
 /** One checkpoint: what it changed, its whole state, and what can be done from it. */
 import { useMutation } from "@tanstack/react-query"
 import { Pencil, Play } from "lucide-react"
-import { useMemo, useState } from "react"
+import { useMemo } from "react"
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components/Tabs"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
@@ -29,18 +29,29 @@ interface Props {
   /** Names of the graph's nodes. */
   readonly nodes: readonly string[]
   readonly isRunning: boolean
+  readonly isEditing: boolean
+  readonly onEdit: (isEditing: boolean) => void
   readonly onGoOn: GoOn
 }
 
 const notWhileRunning = "A run is in flight on this thread: stop it, or wait until it has ended."
 
-export function CheckpointDetail({ threadId, item, parent, names, nodes, isRunning, onGoOn }: Props) {
+export function CheckpointDetail({
+  threadId,
+  item,
+  parent,
+  names,
+  nodes,
+  isRunning,
+  isEditing,
+  onEdit,
+  onGoOn,
+}: Props) {
   const { mayRun } = useAgent()
-  const [isEditing, setEditing] = useState(false)
   const state = (item.item.values ?? {}) as State
   const going = useMutation({
     mutationFn: (edit?: Parameters<GoOn>[1]) => onGoOn(item.id, edit),
-    onSuccess: () => setEditing(false),
+    onSuccess: () => onEdit(false),
   })
   const blocked = mayRun ? (isRunning ? notWhileRunning : undefined) : onlyReads
   const nothingNext =
@@ -61,12 +72,12 @@ export function CheckpointDetail({ threadId, item, parent, names, nodes, isRunni
           isPending={going.isPending}
           error={going.error}
           onGoOn={(after, asNode) => going.mutate({ before: state, after, asNode })}
-          onCancel={() => setEditing(false)}
+          onCancel={() => onEdit(false)}
         />
       ) : (
         <>
           <div className="checkpoint-detail-actions">
-            <Button look="primary" disabledBecause={blocked} onPress={() => setEditing(true)}>
+            <Button look="primary" disabledBecause={blocked} onPress={() => onEdit(true)}>
               <Pencil size={14} aria-hidden /> Edit the state
             </Button>
             <Button

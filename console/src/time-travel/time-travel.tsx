@@ -1,4 +1,5 @@
 /** The past of a thread: its checkpoints and one of them. */
+import { useState } from "react"
 import { Empty, Loading } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
 import { useDrawnGraph } from "../thread/assistants.js"
@@ -23,26 +24,36 @@ export function TimeTravel({ threadId, assistantId, history, names, selected, is
   const nodes = (graph?.nodes ?? [])
     .map(({ id }) => String(id))
     .filter((id) => !id.includes(":") && !id.startsWith("__"))
+  // The edited checkpoint stays selected when a run of another client adds newer ones.
+  const [editedId, setEditedId] = useState<string>()
+  const edited = history.tree.items.find(({ id }) => id === editedId)
+  const shown = edited ?? selected
+  const select = (checkpointId: string | undefined) => {
+    setEditedId(undefined)
+    onSelect(checkpointId)
+  }
   return (
     <section className="travel" aria-label="Time travel">
       {history.error !== null && history.error !== undefined && <Problem error={history.error} />}
       {history.isPending && <Loading what="Loading the checkpoints" />}
-      {!history.isPending && selected === undefined && (
+      {!history.isPending && shown === undefined && (
         <Empty title="No checkpoints yet">
           Every step of a run leaves one: a state to look at, to edit, and to go on from.
         </Empty>
       )}
-      {selected && (
+      {shown && (
         <div className="travel-both">
-          <CheckpointList history={history} names={names} selected={selected.id} onSelect={onSelect} />
+          <CheckpointList history={history} names={names} selected={shown.id} onSelect={select} />
           <CheckpointDetail
-            key={selected.id}
+            key={shown.id}
             threadId={threadId}
-            item={selected}
-            parent={history.tree.items.find(({ id }) => id === selected.parentId)}
+            item={shown}
+            parent={history.tree.items.find(({ id }) => id === shown.parentId)}
             names={names}
             nodes={nodes}
             isRunning={isRunning}
+            isEditing={edited !== undefined}
+            onEdit={(isEditing) => setEditedId(isEditing ? shown.id : undefined)}
             onGoOn={onGoOn}
           />
         </div>

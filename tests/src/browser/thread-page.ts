@@ -18,7 +18,7 @@ export async function say(page: Page, text: string): Promise<void> {
 }
 
 /** The messages that the page shows, as `You: hi`. */
-export const conversation = (page: Page): Promise<string[]> => page.evaluate<string[]>(readConversation)
+const conversation = (page: Page): Promise<string[]> => page.evaluate<string[]>(readConversation)
 
 const readConversation = `[...document.querySelectorAll("article.message")].map((article) =>
   ["head", "body"].map((part) => article.querySelector(".message-" + part)?.innerText.trim() ?? "").join(": "))`
