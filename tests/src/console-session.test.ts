@@ -34,9 +34,13 @@ async function signIn({ credentials: { url } }: Platform, proof: object) {
     fetch(`${url}${path}`, { method, headers: { cookie, origin: url, ...more } })
 }
 
-const printedCode = (platform: Platform): string => /\/sign-in#code=([\w-]+)/.exec(platform.output())?.[1] ?? ""
+/** The code of the address that `superstep console` prints. */
+async function codeOf({ api, credentials: { org_api_key: key } }: Platform): Promise<string> {
+  const { body } = await api<{ code: string }>("POST", "/v2/console/codes", {}, { "x-api-key": key })
+  return body.code
+}
 
-test("from the printed address to an answer of the agent, with no key in the page", async () => {
+test("from a code to an answer of the agent, with no key in the page", async () => {
   await using platform = await startPlatform()
   const { tenant_id: tenant, url } = platform.credentials
   const repository = await createRepository()
@@ -61,7 +65,7 @@ test("from the printed address to an answer of the agent, with no key in the pag
     html.headers.get("content-security-policy") ?? "",
     new RegExp(`connect-src 'self' ${platform.agentsUrl} `),
   )
-  const operator = await signIn(platform, { code: printedCode(platform) })
+  const operator = await signIn(platform, { code: await codeOf(platform) })
 
   // The token works with the official client, and for this agent alone.
   const own = await tokenFor(operator, deployment.id)

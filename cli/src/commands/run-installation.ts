@@ -182,7 +182,7 @@ async function startParts(start: Start): Promise<void> {
   if (stop.first.aborted) return
   await parts.add(await scheduledBackups(start, database.uri))
   await ownership.noteUp()
-  const consoleUrl = await consoleAddress(db, credentials)
+  const consoleUrl = await consoleAddress(db, credentials, context.err)
   showInstallation(context.err, { credentials, home, consoleUrl, agentsUrl, ms: performance.now() - startedAt })
   // Uses local addresses: the public ones may need a proxy that is not up yet, or a certificate that we cannot verify. The API
   // answers plain HTTP to this machine, whatever it speaks to others.

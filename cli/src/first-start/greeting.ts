@@ -11,7 +11,7 @@ import type { Exit } from "../processes/child.js"
 interface Installation {
   readonly credentials: Credentials
   readonly home: Home
-  /** Signs its reader in. */
+  /** Signs its reader in, if it has a code. */
   readonly consoleUrl: string
   readonly agentsUrl: string
   readonly ms: number
