@@ -10,6 +10,7 @@ import {
   insertSession,
   keyBySha256,
   presentedSession,
+  recordUse,
   sessionBySha256,
   takeCode,
   workspacesOfKey,
@@ -145,6 +146,9 @@ export const findSessionCaller = (db: Db, id: string, tenantId: string | undefin
     if (!key) throw sessionEnded()
     return key
   })
+
+/** Without it a session ends 12 hours after its last use (C1). */
+export const recordSessionUse = (db: Db, id: string): Promise<number> => recordUse(db, secretHash(id))
 
 const sessionEnded = () =>
   new Unauthenticated("this session has ended: sign in with a code (superstep console prints one) or an API key")

@@ -39,16 +39,19 @@ export const insertSession = async (db: Db, sha256: string, apiKeyId: string): P
 const sessionInForce = sql`
   s.expires_at > now() and s.last_used_at > now() - make_interval(hours => ${idleHours})`
 
-/** The valid key of a session that has not ended. Records the session's use, at most once a minute. */
+/** The valid key of a session that has not ended. */
 export const presentedSession = (db: Db, sha256: string, tenantId: string | null): Promise<PresentedKey | undefined> =>
   db.row(sql`
-    with used as (
-      update console_sessions s set last_used_at = now()
-      where s.sha256 = ${sha256} and ${sessionInForce} and s.last_used_at < now() - interval '1 minute')
     select k.api_key_id, k.workspace_id, k.prefix, k.scopes, w.workspace_id as named_workspace_id
     from console_sessions s join api_keys k using (api_key_id)
       left join workspaces w on w.workspace_id = ${tenantId}
     where s.sha256 = ${sha256} and ${sessionInForce} and ${keyInForce}`)
+
+/** Records the use of a session that has not ended, at most once a minute. */
+export const recordUse = (db: Db, sha256: string): Promise<number> =>
+  db.run(sql`
+    update console_sessions s set last_used_at = now()
+    where s.sha256 = ${sha256} and ${sessionInForce} and s.last_used_at < now() - interval '1 minute'`)
 
 export interface SessionRow {
   readonly api_key_id: string

@@ -121,6 +121,29 @@ test("a stream of a session goes on, and ends when the person signs out", async 
   assert.equal(follower.events.length, 3)
 })
 
+test("a stream does not use its session, and ends when nobody used it for 12 hours (C1)", async () => {
+  await using api = await start()
+  await using server = await served(api)
+  api.consoleOrigins.push(new URL(server.url).origin)
+  const follower = await openEvents(server.url, { cookie: await signIn(api, api.apiKey) })
+  await until(() => follower.events.length === 2, { what: "it knows the past" })
+  const age = (hours: number) =>
+    api.db.run(sql`update console_sessions set last_used_at = now() - make_interval(hours => ${hours})`)
+  const idle = () =>
+    api.db.row<{ long: boolean }>(sql`
+    select last_used_at < now() - interval '10 hours' as long from console_sessions`)
+
+  await age(11)
+  await rename(api, server.deploymentId, "a")
+  await until(() => follower.events.length === 3, { what: "it goes on" })
+  const afterCheck = await idle()
+  await age(12)
+  await rename(api, server.deploymentId, "secret plan")
+  await until(() => follower.hasEnded, { what: "the stream ends" })
+
+  assert.deepEqual([afterCheck?.long, follower.events.length], [true, 3])
+})
+
 test("another workspace, an unknown deployment and an invalid Last-Event-ID are refused before a stream (E4)", async () => {
   await using api = await start()
   await using server = await served(api)

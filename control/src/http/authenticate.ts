@@ -4,7 +4,7 @@ import { sessionCookieName } from "@superstep/protocol/http/session-cookie"
 import type { Db } from "@superstep/toolkit/db/database"
 import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
-import { findSessionCaller } from "../console/operations.js"
+import { findSessionCaller, recordSessionUse } from "../console/operations.js"
 import { requireOwnPage } from "../console/own-origins.js"
 import { sessionIdsOf } from "../console/session.js"
 import { findCaller } from "../workspaces/operations.js"
@@ -31,17 +31,24 @@ export interface IdentifyOptions {
   readonly consoleOrigins: readonly string[]
 }
 
-/** Identifies the caller by the request's key or session. @throws Unauthenticated | Forbidden | TooManyRequests */
-export type Identify = (c: Context, tenantId: string | undefined) => Promise<Caller>
+/**
+ * Identifies the caller by the request's key or session.
+ * @param repeats  `again`: for a request that was identified before, and lasts
+ * @throws Unauthenticated | Forbidden | TooManyRequests
+ */
+export type Identify = (c: Context, tenantId: string | undefined, repeats?: "again") => Promise<Caller>
 
 export function identifyBy({ db, trustedProxies, counted, consoleOrigins }: IdentifyOptions): Identify {
-  return async (c, tenantId) => {
+  return async (c, tenantId, repeats) => {
     const key = c.req.header("x-api-key")
     if (key) return counted(c, () => findCaller(db, key, tenantId))
     const id = oneSessionId(c)
     if (id === undefined) throw new Unauthenticated("Invalid API key")
     requireOwnPage(consoleOrigins, askedPage(c, trustedProxies))
-    return findSessionCaller(db, id, tenantId)
+    const caller = await findSessionCaller(db, id, tenantId)
+    // Nobody uses a session whose page only listens: it ends like any that is idle (C1), and its streams with it.
+    if (repeats !== "again") await recordSessionUse(db, id)
+    return caller
   }
 }
 
@@ -58,9 +65,9 @@ export function oneSessionId(c: Context): string | undefined {
 
 export function authenticate(identify: Identify): MiddlewareHandler {
   return async (c, next) => {
-    const check = () => identify(c, c.req.header("x-tenant-id"))
-    c.set("caller", await check())
-    c.set("checkCaller", check)
+    const tenantId = c.req.header("x-tenant-id")
+    c.set("caller", await identify(c, tenantId))
+    c.set("checkCaller", () => identify(c, tenantId, "again"))
     // What a person has read must not stay in the browser after they have signed out.
     if (!c.req.header("x-api-key")) c.header("cache-control", "no-store")
     const route = askedRoute(c)
