@@ -127,6 +127,26 @@ test("each sign-in gets an id of its own, and ends the session that the browser 
   assert.deepEqual([await ask(planted), await ask(first), await ask(second)], [401, 401, 200])
 })
 
+test("a sign-in that cannot end the browser's former session changes nothing (C2)", async () => {
+  await using api = await start()
+  const former = await signIn(api, api.apiKey)
+  const { body } = await api.call("POST", "/v2/console/codes")
+  const signInWithCode = () => api.call("POST", "/v2/console/sessions", fromPage(former, { body: { code: body.code } }))
+  await api.db.run(sql`
+    create function refuse() returns trigger language plpgsql as $$ begin raise 'not now'; end $$`)
+  await api.db.run(sql`
+    create trigger refuse before delete on console_sessions for each row execute function refuse()`)
+
+  const failed = await signInWithCode()
+  const sessions = await api.db.rows(sql`select from console_sessions`)
+  await api.db.run(sql`drop trigger refuse on console_sessions`)
+  const again = await signInWithCode()
+
+  assert.deepEqual([failed.status, failed.headers.get("set-cookie"), sessions.length], [500, null, 1])
+  assert.equal(again.status, 201)
+  assert.equal((await api.call("GET", "/v2/deployments", fromPage(former))).status, 401)
+})
+
 test("a second cookie of the name, as a page of an agent can set it, signs nobody in (C4)", async () => {
   await using api = await start()
   const mine = await signIn(api, api.apiKey)

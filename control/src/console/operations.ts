@@ -47,14 +47,21 @@ export async function createCode(db: Db, caller: Caller): Promise<{ readonly cod
 /** What a person shows to sign in. */
 export type Proof = { readonly code: string } | { readonly apiKey: string }
 
+interface SignIn {
+  readonly proof: Proof
+  /** Ids of the browser's sessions. It forgets them, so nobody else would end them. */
+  readonly formerIds: readonly string[]
+  readonly request: SignInRequest
+}
+
 /**
- * Creates a session with an id of its own (C2). A code is used up, also when its key has been revoked since.
+ * Creates a session with an id of its own, and ends the browser's former ones, both or neither (C2). A code is used up, also when its key
+ * has been revoked since.
  * @throws Unauthenticated  `code_invalid`, or the API key is not valid
  */
 export async function openSession(
   db: Database,
-  proof: Proof,
-  request: SignInRequest,
+  { proof, formerIds, request }: SignIn,
 ): Promise<{ readonly id: string; readonly session: Session }> {
   const { clear: id, sha256 } = newSecret()
   const opened = await db.transaction(async (tx) => {
@@ -63,6 +70,7 @@ export async function openSession(
     const session = await findSession(tx, id)
     const tenantId = proved.workspaceId ?? request.tenantId
     await record(tx, session, { ...request, tenantId, action: "POST /v2/console/sessions" })
+    await endWithin(tx, formerIds, request)
     return session
   })
   if (!opened) throw refusalOf(proof)
@@ -104,14 +112,22 @@ async function sessionOf(db: Db, id: string): Promise<Session | undefined> {
   )
 }
 
-/** Ends a session at once; does nothing when it has ended. */
-export const endSession = (db: Database, id: string, request: SignInRequest): Promise<void> =>
-  db.transaction(async (tx) => {
+/** Ends sessions at once. @returns  those that had not ended before */
+export const endSessions = (db: Database, ids: readonly string[], request: SignInRequest): Promise<Session[]> =>
+  db.transaction((tx) => endWithin(tx, ids, request))
+
+async function endWithin(tx: Db, ids: readonly string[], request: SignInRequest): Promise<Session[]> {
+  const ended: Session[] = []
+  // In one order, so that two requests with the same cookies do not wait for each other.
+  for (const id of [...new Set(ids)].sort()) {
     const session = await sessionOf(tx, id)
-    if (!session) return
-    await deleteSession(tx, secretHash(id))
+    // Another request may have ended it since.
+    if (!session || (await deleteSession(tx, secretHash(id))) === 0) continue
     await record(tx, session, { ...request, action: "DELETE /v2/console/session" })
-  })
+    ended.push(session)
+  }
+  return ended
+}
 
 /**
  * Adds an entry to the audit log of the session's workspace. A session of an installation's key has none of its own: then that of

@@ -9,7 +9,7 @@ import { askedPage } from "../http/asked-page.js"
 import { oneSessionId } from "../http/authenticate.js"
 import { callerAddress } from "../http/caller-address.js"
 import type { CountFailures } from "../http/count-failures.js"
-import { createCode, endSession, findSession, openSession, type SignInRequest } from "./operations.js"
+import { createCode, endSessions, findSession, openSession, type SignInRequest } from "./operations.js"
 import { requireOwnOrigin, requireOwnPage } from "./own-origins.js"
 import { codeReply, proofOf, renderSession, sessionReply, signInBody } from "./schema.js"
 import { clearedCookie, sessionCookie, sessionIdsOf } from "./session.js"
@@ -49,9 +49,8 @@ function addSignIn(api: Api, options: SessionRoutes): void {
       const page = askedPage(c, trustedProxies)
       requireOwnOrigin(consoleOrigins, page.origin)
       const request = requestOf(c, trustedProxies)
-      const { id, session } = await counted(c, () => openSession(db, proofOf(body), request))
-      // The browser forgets the former id, so nobody would end that session.
-      for (const former of sessionIdsOf(c.req.header("cookie"))) await endSession(db, former, request)
+      const formerIds = sessionIdsOf(c.req.header("cookie"))
+      const { id, session } = await counted(c, () => openSession(db, { proof: proofOf(body), formerIds, request }))
       log.info({ api_key_id: session.apiKeyId, ip: request.ip }, "signed in to the console")
       c.header("set-cookie", sessionCookie(id, page.isSecure))
       c.header("cache-control", "no-store")
@@ -95,8 +94,10 @@ function addSignOut(api: Api, { db, log, trustedProxies, consoleOrigins }: Sessi
       const page = askedPage(c, trustedProxies)
       const ids = sessionIdsOf(c.req.header("cookie"))
       if (ids.length > 0) requireOwnPage(consoleOrigins, page)
-      for (const id of ids) await endSession(db, id, requestOf(c, trustedProxies))
-      log.info({}, "signed out of the console")
+      const request = requestOf(c, trustedProxies)
+      for (const { apiKeyId } of await endSessions(db, ids, request)) {
+        log.info({ api_key_id: apiKeyId, ip: request.ip }, "signed out of the console")
+      }
       c.header("set-cookie", clearedCookie(page.isSecure))
       return c.body(null, 204)
     },
