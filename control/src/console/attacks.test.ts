@@ -91,6 +91,26 @@ test("a name that was made to resolve here is refused with the session, also for
   )
 })
 
+test("of several forwarded hosts the trusted proxy's own counts, which is the last; of a stranger none does (C5)", async () => {
+  const trustedProxies = new BlockList()
+  trustedProxies.addAddress("127.0.0.1")
+  await using api = await start({ trustedProxies })
+  const cookie = await signIn(api, api.apiKey)
+  const values = ["console.example.com", "evil.example, console.example.com", "console.example.com, evil.example"]
+  const statusesFor = (remoteAddress: string) =>
+    Promise.all(
+      values.map(async (it) => {
+        const headers = { cookie, "x-forwarded-host": it }
+        const request = new Request("http://10.0.0.2:8900/v2/deployments", { headers })
+        return (await api.fetch(request, { incoming: { socket: { remoteAddress } } })).status
+      }),
+    )
+
+  const [proxied, direct] = [await statusesFor("127.0.0.1"), await statusesFor("192.0.2.1")]
+
+  assert.deepEqual([proxied, direct], [[200, 200, 403], Array(3).fill(403)])
+})
+
 test("a sign-in from a foreign page is refused, so nobody is signed in to an attacker's workspace (C2)", async () => {
   await using api = await start()
   const { body } = await api.call("POST", "/v2/console/codes")

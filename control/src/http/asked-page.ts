@@ -19,8 +19,8 @@ export interface AskedPage {
 export function askedPage(c: Context, proxies: BlockList): AskedPage {
   const origin = c.req.header("origin")
   const peer = peerAddress(c)
-  const forwarded = (name: string) =>
-    peer !== undefined && isTrusted(proxies, peer) ? c.req.header(name)?.split(",")[0]?.trim() : undefined
+  const isProxy = peer !== undefined && isTrusted(proxies, peer)
+  const forwarded = (name: string) => (isProxy ? lastOf(c.req.header(name)) : undefined)
   const protocol = forwarded("x-forwarded-proto") ?? (isEncrypted(c) ? "https" : "http")
   return {
     method: c.req.method,
@@ -30,6 +30,9 @@ export function askedPage(c: Context, proxies: BlockList): AskedPage {
     isSecure: protocol === "https" || origin?.startsWith("https:") === true,
   }
 }
+
+/** Of several values the last is the proxy's own; those before it may be the caller's, as in `X-Forwarded-For` (`caller-address.ts`). */
+const lastOf = (list: string | undefined): string | undefined => list?.split(",").at(-1)?.trim()
 
 function isEncrypted(c: Context): boolean {
   const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
