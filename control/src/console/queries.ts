@@ -25,7 +25,7 @@ export const takeCode = (db: Db, sha256: string): Promise<{ api_key_id: string; 
 
 const keyInForce = sql`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`
 
-/** Locks a valid key against its deletion. @returns  undefined when it is not valid */
+/** @returns  undefined when the key is not valid; it can be revoked as soon as this has been read (C1 holds at each request) */
 export const keyBySha256 = (db: Db, sha256: string): Promise<{ api_key_id: string } | undefined> =>
   db.row(sql`select k.api_key_id from api_keys k where k.sha256 = ${sha256} and ${keyInForce}`)
 
