@@ -7,6 +7,7 @@ import { readMachineNote } from "@superstep/control/machines/machine-note"
 import { decideIsolation } from "@superstep/control/machines/process/isolation"
 import { openPortsWarning } from "@superstep/control/machines/process/open-ports"
 import { machineSettings } from "@superstep/control/machines/settings"
+import { gigabytes, whyDiskFull } from "@superstep/control/metrics/problems"
 import { readSettings } from "@superstep/toolkit/config/settings"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { CliCommand } from "../command.js"
@@ -86,15 +87,12 @@ const unattended = (port: number, agentsPort: number): Finding => ({
   words: `agents are running, but no superstep up supervises them: start superstep up --port ${port} --agents-port ${agentsPort}`,
 })
 
-// An agent with its packages takes about 200 MB, and Postgres needs room to work.
-const leastBytes = 2 * 1024 ** 3
-
 async function spaceFinding({ folder }: Home): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder)
-  const words = `${(Number(bavail * bsize) / 1024 ** 3).toFixed(1)} GB free on its disk`
-  return bavail * bsize >= leastBytes
-    ? { level: "good", words }
-    : { level: "missing", words: `only ${words}: free some space` }
+  const tooLittle = whyDiskFull(bavail * bsize)
+  return tooLittle === undefined
+    ? { level: "good", words: `${gigabytes(bavail * bsize)} GB free on its disk` }
+    : { level: "missing", words: tooLittle }
 }
 
 /** An upgrade was installed, and has not taken over yet. */

@@ -117,3 +117,14 @@ export const certificateExpiries = (db: Db): Promise<CertificateExpiry[]> =>
   db.rows(sql`
     select host_name, deployment_id, extract(epoch from valid_until)::float8 as expires_at from host_names
     where valid_until is not null order by host_name`)
+
+/** A renewal that fails: the former certificate is used until it expires. */
+export interface RenewalFailure {
+  readonly host_name: string
+  readonly failure: string
+}
+
+export const renewalFailures = (db: Db): Promise<RenewalFailure[]> =>
+  db.rows(sql`
+    select host_name, failure from host_names
+    where valid_until is not null and failure is not null order by host_name`)

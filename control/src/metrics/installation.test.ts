@@ -70,6 +70,32 @@ test("the state of the installation is told to its operator, and to no key of a 
   assert.deepEqual([body.certificates, body.backups, body.log_forwarding], [[], null, null])
 })
 
+test("the problems of the installation have certificates that expire soon or cannot be renewed", {
+  skip: withoutOpenssl(),
+}, async () => {
+  const folder = temporaryFolder()
+  const { certFile } = makeCertificate(folder)
+  await using api = await startApi({ place: { folder, certFile } })
+  const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+  await api.db.run(sql`
+    insert into host_names (host_name, deployment_id, failure) values ('waits.example', ${deployment.id}, 'no record')`)
+  const addValid = (name: string, failure: string | null) =>
+    api.db.run(sql`
+      insert into host_names (host_name, deployment_id, certificate, certificate_sha256, private_key_sealed, valid_from, valid_until, failure)
+      values (${name}, ${deployment.id}, '', '', '', now(), now() + interval '20 days', ${failure})`)
+  await addValid("fails.example", "the authority answers 500")
+  await addValid("works.example", null)
+
+  const headers = { "x-api-key": api.orgKey, "x-tenant-id": api.workspaceId }
+  const { body } = await api.call("GET", "/v2/system", { headers })
+
+  const about = (body.problems as string[]).filter((it) => it.includes("certificate"))
+  assert.deepEqual(about, [
+    "the certificate of SUPERSTEP_TLS_CERT expires in 1 day: renew it; a new file is used without a restart",
+    "the certificate of fails.example could not be renewed, which is tried again: the authority answers 500",
+  ])
+})
+
 test("statements that wait for a connection are counted", async () => {
   await using api = await startApi()
   let release: () => void = () => undefined

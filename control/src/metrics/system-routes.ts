@@ -4,13 +4,14 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { whyBackupLate } from "../backups/late.js"
 import { backupState } from "../backups/queries.js"
-import { certificateExpiries } from "../host-names/certificate-queries.js"
+import { certificateExpiries, renewalFailures } from "../host-names/certificate-queries.js"
 import { requireOperator } from "../http/authenticate.js"
 import { forwardingState } from "../log-forwarding/queries.js"
 import { whyForwardingStuck } from "../log-forwarding/stuck.js"
 import { whyStuck } from "../revisions/progress.js"
 import { pipelineProgress } from "../revisions/progress-queries.js"
 import { machineView, type Place } from "./machine.js"
+import { whyCertificateDue, whyConnectionsShort, whyDiskFull, whyNotRenewed } from "./problems.js"
 import { stateCounts } from "./queries.js"
 
 const count = z.object({ kind: z.string(), state: z.string(), count: z.int() })
@@ -74,20 +75,29 @@ export function addSystemRoute(api: Api, options: SystemRoutes): void {
 }
 
 async function systemState({ db, place, upMs }: SystemRoutes): Promise<z.input<typeof systemReply>> {
-  const [counts, progress, machine, forwarding, backups, hostNames] = await Promise.all([
+  const [counts, progress, machine, forwarding, backups, hostNames, notRenewed] = await Promise.all([
     stateCounts(db),
     pipelineProgress(db),
     machineView(db, place),
     forwardingState(db),
     backupState(db),
     certificateExpiries(db),
+    renewalFailures(db),
   ])
   const own = machine.certificateExpiresAt
   const certificates = [
     ...(own === undefined ? [] : [{ host_name: null, expires_at: own }]),
     ...hostNames.map(({ host_name, expires_at }) => ({ host_name, expires_at })),
   ]
-  const problems = [whyStuck(progress, upMs()), whyForwardingStuck(forwarding), whyBackupLate(backups)]
+  const problems = [
+    whyStuck(progress, upMs()),
+    whyForwardingStuck(forwarding),
+    whyBackupLate(backups),
+    whyDiskFull(machine.disk.freeBytes),
+    whyConnectionsShort(machine.connections),
+    whyCertificateDue(own, Date.now() / 1000),
+    ...notRenewed.map(whyNotRenewed),
+  ]
   return {
     problems: problems.filter((problem) => problem !== undefined),
     started_at: new Date(performance.timeOrigin).toISOString(),

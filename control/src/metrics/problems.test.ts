@@ -1,0 +1,26 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { whyCertificateDue, whyConnectionsShort, whyDiskFull } from "./problems.js"
+
+const day = 86_400
+
+test("a disk with less than 2 GB free is a problem", () => {
+  assert.equal(whyDiskFull(2 * 1024 ** 3), undefined)
+  assert.equal(whyDiskFull(1.5 * 1024 ** 3), "only 1.5 GB free on its disk: free some space")
+})
+
+test("connections are a problem when almost all are in use", () => {
+  assert.equal(whyConnectionsShort({ used: 94, most: 100 }), undefined)
+  assert.match(whyConnectionsShort({ used: 95, most: 100 }) ?? "", /^95 of 100 database connections are in use/)
+})
+
+test("a certificate is a problem in the week before it expires, and after it", () => {
+  const now = 1_800_000_000
+  const words = [7 * day, 7 * day - 1, day, 0].map((left) => whyCertificateDue(now + left, now))
+
+  assert.deepEqual(
+    words.map((it) => /(expires in \d days?|has expired):/.exec(it ?? "")?.[1]),
+    [undefined, "expires in 6 days", "expires in 1 day", "has expired"],
+  )
+  assert.equal(whyCertificateDue(undefined, now), undefined)
+})
