@@ -15,6 +15,7 @@ const site = join(root, "console/site")
 /** The console deploys it into an empty workspace. */
 const example = join(root, "examples/chat")
 const digestFile = join(site, "digest.json")
+const readJson = (path) => JSON.parse(readFileSync(path, "utf8"))
 
 /** What a browser loads before the first screen may have this size, compressed. */
 export const budgetBytes = 180 * 1000
@@ -22,7 +23,7 @@ export const budgetBytes = 180 * 1000
 /** @returns  whether the site is missing, or was built from other sources or packages than the present ones */
 export function consoleIsStale() {
   if (!existsSync(source)) return false
-  return !existsSync(digestFile) || JSON.parse(readFileSync(digestFile, "utf8")).digest !== digestOfSources()
+  return !existsSync(digestFile) || readJson(digestFile).digest !== digestOfSources()
 }
 
 /** Builds the site, if it is stale. */
@@ -31,17 +32,31 @@ export async function buildConsole() {
   // Computed before the build, so that files that change during the build make it stale.
   const digest = digestOfSources()
   const { files, entry, initial, modules } = await bundle()
-  const assets = join(site, "assets")
-  rmSync(assets, { recursive: true, force: true })
-  mkdirSync(assets, { recursive: true })
-  for (const [name, contents] of files) writeFileSync(join(assets, name), contents)
   const style = [...files.keys()].find((name) => name.endsWith(".css"))
   const page = readFileSync(join(source, "index.html"), "utf8")
     .replace("{{style}}", `assets/${style}`)
     .replace("{{script}}", `assets/${entry}`)
-  writeWhole(join(site, "index.html"), page)
-  writeWhole(digestFile, JSON.stringify({ digest, initial: [style, ...initial], modules }))
+  placeSite(site, { files, page, about: { digest, initial: [style, ...initial], modules } })
 }
+
+/**
+ * Replaces a site while a server may send it. The page comes after its assets, and the assets of the build before this one stay: a browser
+ * that has its page loads some of them only later.
+ */
+export function placeSite(folder, { files, page, about }) {
+  const assets = join(folder, "assets")
+  const record = join(folder, "digest.json")
+  for (const [name, contents] of files) writeWhole(join(assets, name), contents)
+  writeWhole(join(folder, "index.html"), page)
+  // Builds of an earlier release recorded no names.
+  const former = existsSync(record) ? (readJson(record).files ?? []) : []
+  writeWhole(record, JSON.stringify({ ...about, files: [...files.keys()] }))
+  const kept = new Set([...files.keys(), ...former])
+  for (const name of readdirSync(assets)) if (!kept.has(name)) rmSync(join(assets, name))
+}
+
+/** @returns  the paths below `console/site` of the present build alone, for the published package */
+export const filesOfSite = () => ["index.html", ...readJson(digestFile).files.map((name) => join("assets", name))]
 
 /**
  * @returns  the files by name, the one that the page starts, all scripts that it loads before the first screen, and the paths of all
@@ -124,7 +139,7 @@ const styleSheets = () => {
 
 /** @returns  what a browser loads before the first screen: each file with its compressed size */
 export function loadedFirst() {
-  const { initial } = JSON.parse(readFileSync(digestFile, "utf8"))
+  const { initial } = readJson(digestFile)
   return initial.map((name) => ({ name, bytes: gzipSync(readFileSync(join(site, "assets", name))).length }))
 }
 

@@ -7,6 +7,7 @@
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
+import { filesOfSite } from "./console.mjs"
 import { bundle, outside, packagesWithPrograms, workspaces } from "./programs.mjs"
 import { explain, filesBelow, root, SetupFailed, setUp } from "./setup.mjs"
 
@@ -67,9 +68,7 @@ function stagePython() {
 /** Its servers find it by its place relative to theirs. @returns the paths of all modules in it */
 function stageConsole() {
   const { modules } = JSON.parse(readFileSync(join(root, "console/site/digest.json"), "utf8"))
-  for (const place of ["index.html", "assets"]) {
-    cpSync(join(root, "console/site", place), join(lib, "console/site", place), { recursive: true })
-  }
+  for (const file of filesOfSite()) cpSync(join(root, "console/site", file), join(lib, "console/site", file))
   return modules
 }
 
