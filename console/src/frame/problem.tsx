@@ -2,19 +2,26 @@
 import { TriangleAlert } from "lucide-react"
 import type { ReactNode } from "react"
 import { ApiError } from "./api-error.js"
+import { agentFailureOf } from "./client-error.js"
 
 export function Problem({ error, next, action }: { error: unknown; next?: string | undefined; action?: ReactNode }) {
+  const failure = agentFailureOf(error)
+  const shown = failure?.error ?? error
+  const nextStep = failure?.isByRules ? rulesRefuse : nextStepOf(shown)
   return (
     <div className="problem" role="alert">
       <TriangleAlert size={16} aria-hidden />
       <div>
-        <p>{error instanceof Error ? error.message : String(error)}</p>
-        <p className="problem-next">{next ?? nextStepOf(error)}</p>
+        <p>{shown instanceof Error ? shown.message : String(shown)}</p>
+        <p className="problem-next">{next ?? nextStep}</p>
         {action}
       </div>
     </div>
   )
 }
+
+const rulesRefuse =
+  "The agent's own access rules (auth.path) refuse the console, which sends an API key and no credentials of a user. Let the rules admit it, or use a client that sends them."
 
 function nextStepOf(error: unknown): string {
   if (error instanceof ApiError && error.status === 401) return "Sign in again."
