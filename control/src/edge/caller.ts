@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
-import { isTrusted } from "./config.js"
+import { isTrusted, plainAddress } from "@superstep/toolkit/http/trusted-proxies"
 import type { Edge } from "./edge.js"
-import { type Caller, plainAddress } from "./headers.js"
+import type { Caller } from "./headers.js"
 
 // The peer of a connection is the same for all its requests.
 const known = new WeakMap<Socket, Caller>()

@@ -1,10 +1,9 @@
 /** Settings of the edge. `client.ts` sets them for an edge that the control plane starts. */
-import { BlockList, isIP, isIPv6 } from "node:net"
 import { type Address, isAddress, unixPathOf } from "@superstep/protocol/http/address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { networks } from "@superstep/toolkit/http/trusted-proxies"
 import { z } from "zod"
-import { plainAddress } from "./headers.js"
 
 const wholeNumber = (fallback: number) =>
   z.string().regex(/^\d+$/, "expected a whole number").transform(Number).default(fallback)
@@ -20,29 +19,6 @@ const tcpAddress = z
   .string("expected an address")
   .refine((text) => isAddress(text) && unixPathOf(text) === undefined, "expected http://<host>:<port>")
   .transform((text) => text as Address)
-
-/** A list of addresses and networks, separated by commas. */
-export const networks = z
-  .string()
-  .default("")
-  .transform((text, context) => {
-    const list = new BlockList()
-    for (const entry of text.split(",").map((part) => part.trim())) {
-      if (entry !== "" && !addNetwork(list, entry)) {
-        context.addIssue({ code: "custom", message: `${entry} is not an address or a network such as 10.0.0.0/8` })
-      }
-    }
-    return list
-  })
-
-function addNetwork(list: BlockList, entry: string): boolean {
-  const [address = "", bits] = entry.split("/")
-  const version = isIP(address)
-  const widest = version === 6 ? 128 : 32
-  if (version === 0 || (bits !== undefined && !(/^\d+$/.test(bits) && Number(bits) <= widest))) return false
-  list.addSubnet(address, Number(bits ?? widest), version === 6 ? "ipv6" : "ipv4")
-  return true
-}
 
 export const settings = {
   command: {
@@ -143,9 +119,3 @@ export type Config = Values<typeof settings>
 
 /** @throws InvalidSettings  naming every problem */
 export const readConfig = (): Config => readSettings(settings, process.env)
-
-/** Returns whether an address is that of a trusted proxy. */
-export function isTrusted(proxies: BlockList, address: string): boolean {
-  const plain = plainAddress(address)
-  return isIP(plain) !== 0 && proxies.check(plain, isIPv6(plain) ? "ipv6" : "ipv4")
-}

@@ -1,5 +1,4 @@
 /** Decides which headers pass, which stop here and which the edge sets itself. Pure. */
-import { isIPv6 } from "node:net"
 import { answerHeadersOnward, headerValue, requestHeadersOnward } from "@superstep/protocol/http/end-to-end"
 import { isOwnHeader, unitHeader } from "@superstep/protocol/http/own-headers"
 import { isSessionCookie, sessionCookieName } from "@superstep/protocol/http/session-cookie"
@@ -130,7 +129,3 @@ export function requestIdOf(headers: HeaderLists, fresh: () => string): string {
   const [given = ""] = headers["x-request-id"] ?? []
   return /^[\w.:-]{1,128}$/.test(given) ? given : fresh()
 }
-
-/** Returns the IPv4 address in `::ffff:10.0.0.1` (an IPv4 caller on a dual-stack socket), any other address unchanged. */
-export const plainAddress = (address: string): string =>
-  isIPv6(address) ? address.replace(/^::ffff:(?=\d+\.)/i, "") : address

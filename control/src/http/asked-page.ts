@@ -1,8 +1,8 @@
 /** What a request says about the page that sends it, as seen through trusted proxies. */
 import type { IncomingMessage } from "node:http"
 import type { BlockList } from "node:net"
+import { isTrusted } from "@superstep/toolkit/http/trusted-proxies"
 import type { Context } from "hono"
-import { isTrusted } from "../edge/config.js"
 import { peerAddress } from "./caller-address.js"
 
 export interface AskedPage {

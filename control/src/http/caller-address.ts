@@ -1,9 +1,8 @@
 /** The origin of a request: the peer of its connection, or the address that trusted proxies report. */
 import type { IncomingMessage } from "node:http"
 import { type BlockList, isIP } from "node:net"
+import { isTrusted, plainAddress } from "@superstep/toolkit/http/trusted-proxies"
 import type { Context } from "hono"
-import { isTrusted } from "../edge/config.js"
-import { plainAddress } from "../edge/headers.js"
 
 /** @returns  undefined when there is no connection, as in a call within the process */
 export function callerAddress(c: Context, proxies: BlockList): string | undefined {
