@@ -6,6 +6,7 @@ import { createServer } from "node:http"
 import test from "node:test"
 import { unixPathOf } from "@superstep/protocol/http/address"
 import { sendRaw } from "@superstep/protocol/http/testing/hostile-requests"
+import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus } from "./client.js"
 import type { Route } from "./table.js"
 import { edgeWithUnit, route, withKey } from "./testing/harness.js"
@@ -88,14 +89,21 @@ test("without a rule the unit answers, which does not count as use; while it sle
   await using awake = await setUp({})
   await using asleep = await setUp({ state: "held" })
   await fetch(`${awake.chat}/threads`, { headers: withKey })
-  const before = await edgeStatus(awake.edge.admin)
+  const idleMs = (status: Awaited<ReturnType<typeof edgeStatus>>) => status.units[awake.unit.unit.unit_id]?.idle_ms ?? 0
+  // Much longer than a preflight and a look take: one that counted as use would start again from zero.
+  const before = await until(
+    async () => {
+      const status = await edgeStatus(awake.edge.admin)
+      return idleMs(status) > 500 && status
+    },
+    { what: "the unit has been idle for a while" },
+  )
 
   const byUnit = await awake.preflight()
   const byEdge = await asleep.preflight()
   const after = await edgeStatus(awake.edge.admin)
 
   assert.equal(reported(byUnit).origin, "https://said-by.unit")
-  const idleMs = (status: typeof before) => status.units[awake.unit.unit.unit_id]?.idle_ms ?? 0
   assert.ok(idleMs(after) >= idleMs(before), "it is as idle as before")
   assert.equal(after.deployments["deployment-of-chat"]?.requests, 1)
   assert.deepEqual(
