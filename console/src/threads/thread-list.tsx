@@ -1,7 +1,7 @@
 /** The rows of the list. Only those in view exist in the page, so ten thousand are as quick as ten. */
 import { Link } from "@tanstack/react-router"
 import { useVirtualizer } from "@tanstack/react-virtual"
-import { type KeyboardEvent, memo, useCallback, useEffect, useRef, useState } from "react"
+import { type FocusEvent, type KeyboardEvent, memo, useCallback, useEffect, useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Problem } from "../frame/problem.js"
 import { textOf } from "../thread/messages.js"
@@ -34,22 +34,36 @@ export function ThreadList({ filters, count }: { filters: Filters; count: number
     setCurrent(next)
     rows.scrollToIndex(next)
   }
-  // The row of a far jump comes into being with the scrolling, and takes the focus then.
+  // The row of a far jump comes into being with the scrolling, and takes the focus then. While the list settles its element may be replaced or
+  // removed once more, which loses the focus, so the row gets it again until the person goes elsewhere.
   useEffect(() => {
     if (!moved.current) return
     const row = scroller.current?.querySelector<HTMLElement>(`[data-row="${current}"]`)
-    if (!row) return
-    row.focus({ preventScroll: true })
-    // A row that is still being read is replaced by another element, which takes the focus over.
-    moved.current = row.classList.contains("threads-row-empty")
+    if (row && row !== document.activeElement) row.focus({ preventScroll: true })
   })
+  useEffect(() => {
+    const leave = () => {
+      moved.current = false
+    }
+    document.addEventListener("pointerdown", leave)
+    return () => document.removeEventListener("pointerdown", leave)
+  }, [])
+  const onBlur = ({ currentTarget, relatedTarget }: FocusEvent) => {
+    if (relatedTarget !== null && !currentTarget.contains(relatedTarget)) moved.current = false
+  }
   const focused = Math.min(current, count - 1)
   const choose = useCallback((row: number) => setCurrent(row), [])
   return (
     <>
       {error && <Problem error={error} />}
       <div ref={scroller} className="threads-scroller">
-        <ul className="threads-list" aria-label="Threads" style={{ height: rows.getTotalSize() }} onKeyDown={onKey}>
+        <ul
+          className="threads-list"
+          aria-label="Threads"
+          style={{ height: rows.getTotalSize() }}
+          onKeyDown={onKey}
+          onBlur={onBlur}
+        >
           {items.map(({ index, start }) => (
             <li
               key={index}
