@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { unfitReason } from "../images/base-fit.js"
+import { commonFolder, outermost } from "../images/runtime-files.js"
 import type { UnitSpec } from "../port.js"
-import { unfitReason, withTag } from "./base-image.js"
+import { withTag } from "./base-image.js"
 import { containerOf, databaseOf, labels, withCertificates } from "./container.js"
 import { measuredOf } from "./containers.js"
-import { commonFolder, outermost } from "./runtime-files.js"
 
 const spec: UnitSpec = {
   unitId: "u1",

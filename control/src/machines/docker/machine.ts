@@ -2,7 +2,9 @@
  * This computer with a container engine as a `Machine`. Builds, artefacts and the edge are those of `process`; units are containers, whose
  * images follow from the artefacts. So root can isolate here too: only this process has the engine's socket, and the control plane has not.
  */
+import { requireFit } from "../images/base-fit.js"
 import { layoutIn } from "../images/layout.js"
+import { runtimeFiles } from "../images/runtime-files.js"
 import { ownNode } from "../process/builds/installed-nodes.js"
 import type { PythonProgram } from "../process/builds/python/pythons.js"
 import {
@@ -13,12 +15,11 @@ import {
   type ProcessMachineOptions,
 } from "../process/machine.js"
 import { artifactImages, layoutFolder } from "./artifact-images.js"
-import { BaseImageUnfit, inspectImage, lookInside, requireImage, thisSystem, unfitReason } from "./base-image.js"
+import { inspectImage, lookInside, requireImage } from "./base-image.js"
 import { inside } from "./container.js"
 import { containersOf } from "./containers.js"
 import { type Engine, engineAt } from "./engine.js"
 import { ensureNetwork, removeNetwork } from "./network.js"
-import { runtimeFiles } from "./runtime-files.js"
 import { dockerUnits } from "./units.js"
 
 export interface DockerMachineOptions extends ProcessMachineOptions {
@@ -62,7 +63,16 @@ export function openDockerMachine(options: DockerMachineOptions): Promise<Proces
       nodes: { own: ownNode, others: async () => [] },
       pythons: { found: async () => [...found] },
       runsAt: inside.app,
-      removeArtifact: images.remove,
+      around: ({ builds, artifacts }) => ({
+        builds,
+        artifacts: {
+          ...artifacts,
+          remove: async (artifactId) => {
+            await images.remove(artifactId)
+            await artifacts.remove(artifactId)
+          },
+        },
+      }),
       close: () => removeNetwork(engine, homeId),
     }
   }
@@ -95,10 +105,5 @@ async function fittingBase(
     reference,
     pythons.map(({ path }) => path),
   )
-  const why = unfitReason(thisSystem(), there)
-  if (why !== undefined)
-    throw new BaseImageUnfit(
-      `packages that are built here do not run in the base image ${reference}: ${why}. Choose another one with SUPERSTEP_BASE_IMAGE`,
-    )
-  return pythons.filter(({ path, version }) => there.pythons.some((it) => it.path === path && it.version === version))
+  return requireFit(reference, there, pythons)
 }

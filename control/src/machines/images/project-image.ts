@@ -30,12 +30,25 @@ export async function projectImage(input: {
   readonly layout: Layout
 }): Promise<Image> {
   const { base, runtime, project, labels, layout } = input
-  const layers: Layer[] = [runtime.layer]
-  for (const has of [isPackage, isOwn]) {
-    const layer = await layout.addLayer([{ from: project, to: places.project, has }])
-    layers.push(layer)
-  }
-  return appendLayers(base, layers, {
+  return imageOf({ base, runtime, layers: await projectLayers(project, layout), labels })
+}
+
+/** The two layers of a project. @param project  the folder of the artefact */
+export async function projectLayers(project: string, layout: Layout): Promise<readonly Layer[]> {
+  const layers: Layer[] = []
+  for (const has of [isPackage, isOwn]) layers.push(await layout.addLayer([{ from: project, to: places.project, has }]))
+  return layers
+}
+
+/** Pure. @param input.layers  of the project */
+export function imageOf(input: {
+  readonly base: BaseImage
+  readonly runtime: Runtime
+  readonly layers: readonly Layer[]
+  readonly labels: Readonly<Record<string, string>>
+}): Image {
+  const { base, runtime, layers, labels } = input
+  return appendLayers(base, [runtime.layer, ...layers], {
     Entrypoint: ["node", "--enable-source-maps", `/${places.runtime}/${runtime.entry}`],
     WorkingDir: `/${places.project}`,
     Labels: labels,

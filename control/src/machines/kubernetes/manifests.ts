@@ -3,7 +3,7 @@ import type { Secret } from "@superstep/toolkit/config/settings"
 import { revealAll } from "@superstep/toolkit/config/settings"
 import { places } from "../images/project-image.js"
 import type { UnitSpec } from "../port.js"
-import { containerName, type KubernetesObject, labels, nameOf, policyName, unitPort } from "./objects.js"
+import { containerName, type KubernetesObject, labels, nameOf, policyName, probeName, unitPort } from "./objects.js"
 
 /** Paths in a container. */
 export const inside = {
@@ -81,17 +81,48 @@ const firstUser = 200_000
 const usualMb = 256
 const usualCpu = 0.1
 
+const noRights = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+}
+
+const runAs = (user: number) => ({
+  runAsNonRoot: true,
+  runAsUser: user,
+  runAsGroup: user,
+  fsGroup: user,
+  seccompProfile: { type: "RuntimeDefault" },
+})
+
+const pullBy = (secret: string | undefined) => (secret === undefined ? {} : { imagePullSecrets: [{ name: secret }] })
+
+/** A pod that runs one command in an image, for `base-image.ts`. */
+export const probePodOf = (
+  { homeId, namespace }: Owner,
+  { image, pullSecret, command }: { image: string; pullSecret: string | undefined; command: readonly string[] },
+) =>
+  ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: probeName(homeId),
+      namespace,
+      labels: { "app.kubernetes.io/managed-by": "superstep", [labels.owner]: homeId },
+    },
+    spec: {
+      restartPolicy: "Never",
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      securityContext: runAs(firstUser),
+      ...pullBy(pullSecret),
+      containers: [{ name: containerName, image, command, securityContext: noRights, resources: {} }],
+    },
+  }) satisfies KubernetesObject & { spec: unknown }
+
 export function podOf(spec: UnitSpec, place: PodPlace) {
   const user = firstUser + spec.deploymentNumber
-  const shared = {
-    image: place.image,
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ["ALL"] },
-    },
-    resources: resourcesOf(spec),
-  }
+  const shared = { image: place.image, securityContext: noRights, resources: resourcesOf(spec) }
   const settings = { name: "settings", mountPath: "/superstep/settings" }
   return {
     apiVersion: "v1",
@@ -103,14 +134,8 @@ export function podOf(spec: UnitSpec, place: PodPlace) {
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       terminationGracePeriodSeconds: 30,
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: user,
-        runAsGroup: user,
-        fsGroup: user,
-        seccompProfile: { type: "RuntimeDefault" },
-      },
-      ...(place.pullSecret !== undefined && { imagePullSecrets: [{ name: place.pullSecret }] }),
+      securityContext: runAs(user),
+      ...pullBy(place.pullSecret),
       // The server deletes its settings before user code runs, which it could not in a volume of a Secret.
       initContainers: [
         {

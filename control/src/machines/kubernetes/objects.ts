@@ -60,6 +60,9 @@ export const nameOf = (unitId: string): string => `superstep-${unitId}`
 
 export const policyName = (homeId: string): string => `superstep-units-${homeId}`
 
+/** The pod that looks into the base image. */
+export const probeName = (homeId: string): string => `superstep-base-${homeId}`
+
 export const containerName = "unit"
 export const unitPort = 8000
 

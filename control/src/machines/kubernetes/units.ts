@@ -8,13 +8,13 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { removeTree } from "../../files/remove-tree.js"
 import type { UnitSpec, UnitStatus, Units } from "../port.js"
-import { readProjectConfig } from "../process/builds/project-facts.js"
 import { unitEnvironment, unitSecrets } from "../process/units/unit-environment.js"
 import type { Cluster } from "./cluster.js"
 import { inside, listenVariable, podOf, policyOf, secretOf, serviceOf } from "./manifests.js"
 import { addressOf, containerName, labels, nameOf, type Pod, pathsIn } from "./objects.js"
 import type { OwnedObjects } from "./owned-objects.js"
 import { bytesOf, stateOf, whyPending } from "./pod-state.js"
+import type { UnitImage } from "./unit-images.js"
 import { unitOutput } from "./unit-output.js"
 
 export interface KubernetesUnitsOptions {
@@ -25,10 +25,10 @@ export interface KubernetesUnitsOptions {
   readonly namespace: string
   readonly platformNamespace: string
   readonly pullSecret: string | undefined
-  /** Folders of this computer: the output of units, and finished builds. */
-  readonly folders: { readonly units: string; readonly artifacts: string }
-  /** The name of an artefact's image, in a registry that nodes can pull from. */
-  readonly imageOf: (artifactId: string) => Promise<string>
+  /** Of this computer, for the output of units. */
+  readonly folder: string
+  /** The image of an artefact, in a registry that nodes can pull from. */
+  readonly imageOf: (artifactId: string) => Promise<UnitImage>
   readonly environment: NodeJS.ProcessEnv
 }
 
@@ -49,9 +49,9 @@ const lostMs = 30_000
 const pathInside = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
-  const { cluster, objects, homeId, namespace, folders } = options
+  const { cluster, objects, homeId, namespace, folder } = options
   const paths = pathsIn(namespace)
-  const folderOf = (unitId: string) => join(folders.units, unitId)
+  const folderOf = (unitId: string) => join(folder, unitId)
   const findPod = (unitId: string) => objects.find<Pod>(paths.pods, nameOf(unitId))
   const output = unitOutput({ cluster, pods: paths.pods, folderOf, findPod })
 
@@ -80,8 +80,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   }
   const createPod = async (spec: UnitSpec): Promise<void> => {
     const owner = { homeId, namespace }
-    const image = await options.imageOf(spec.artifactId)
-    const { env: configEnv } = await readProjectConfig(join(folders.artifacts, spec.artifactId), spec.configPath)
+    const { reference: image, configEnv } = await options.imageOf(spec.artifactId)
     const place = { folder: inside.unit, settingsFile: inside.settings, artifactFolder: inside.app, configEnv }
     const base = { ...options.environment, PATH: pathInside }
     await mkdir(folderOf(spec.unitId), { recursive: true })
@@ -156,8 +155,8 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
       await removeTree(folderOf(unitId))
     },
     list: async () => {
-      await mkdir(folders.units, { recursive: true })
-      const kept = await readdir(folders.units)
+      await mkdir(folder, { recursive: true })
+      const kept = await readdir(folder)
       const found = await Promise.all([paths.services, paths.pods].map((path) => objects.list(path)))
       const inCluster = found.flat().map(({ metadata }) => metadata.labels?.[labels.unit] ?? [])
       return [...new Set([...kept, ...inCluster.flat()])]

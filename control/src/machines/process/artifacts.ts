@@ -68,7 +68,7 @@ export function processArtifacts(options: ArtifactsOptions): Artifacts {
 }
 
 /** What builds are about to publish, or have published and their revision has not stored. */
-async function artifactsInBuild(folders: ArtifactFolders): Promise<ReadonlySet<string>> {
+export async function artifactsInBuild(folders: Pick<MachineFolders, "work">): Promise<ReadonlySet<string>> {
   const builds = await readdir(folders.work)
   const requests = builds.map((id) => readJson<BuildRequest>(buildFiles(workFolder(folders, id).build).request))
   return new Set((await Promise.all(requests)).flatMap((it) => (it ? [basename(it.artifactFolder)] : [])))

@@ -8,7 +8,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { edgeEntry } from "../../edge/client.js"
 import { keyFilesIn } from "../../key-files.js"
 import type { Host } from "../host.js"
-import type { Artifacts, Units } from "../port.js"
+import type { Machine, Units } from "../port.js"
 import { processArtifacts } from "./artifacts.js"
 import type { BuildLimits } from "./builds/build-request.js"
 import { processBuilds } from "./builds/builds.js"
@@ -65,8 +65,8 @@ export interface OtherUnits {
   readonly pythons: InstalledPythons
   /** Where projects are when they run. */
   readonly runsAt: string
-  /** Called when an artefact is removed, before its folder is. */
-  removeArtifact(artifactId: string): Promise<void>
+  /** What it adds to the builds and artefacts of this computer. */
+  around(local: Pick<Machine, "builds" | "artifacts">): Pick<Machine, "builds" | "artifacts">
   /** Called when all units have stopped, at the end. */
   close(): Promise<void>
 }
@@ -117,18 +117,22 @@ export async function openProcessMachine(
   const shared = { folders, isolation, nodes, pythons, runsAt, environment, log, crashPoint }
   const units = other?.units ?? processUnits({ ...shared, serverEntry: programs.server, cgroups })
   const verifying = { verifyEntry: programs.verify, verifyPython: programs.verifyPython }
-  const builds = processBuilds({ ...shared, ...verifying, limits: options.buildLimits })
+  const localBuilds = processBuilds({ ...shared, ...verifying, limits: options.buildLimits })
   const edge = edgeOnThisMachine({ ...options.edge, ...shared, token, user })
   const files = edgeFiles(folders)
-  const artifacts = processArtifacts({
-    ...shared,
-    limitMs: options.buildLimits.verifyMs,
-    analyseEntry: programs.analyse,
-  })
+  const local = {
+    builds: localBuilds,
+    artifacts: processArtifacts({
+      ...shared,
+      limitMs: options.buildLimits.verifyMs,
+      analyseEntry: programs.analyse,
+    }),
+  }
+  const { builds, artifacts } = other?.around(local) ?? local
   return {
     units,
     builds,
-    artifacts: other ? { ...artifacts, remove: removeBoth(artifacts, other) } : artifacts,
+    artifacts,
     edge,
     keyFiles: keyFilesIn(home, options.masterKeyFile),
     controlUser,
@@ -151,13 +155,6 @@ export async function openProcessMachine(
     close: async () => cgroups?.close(),
   }
 }
-
-const removeBoth =
-  (artifacts: Artifacts, other: OtherUnits): Artifacts["remove"] =>
-  async (artifactId) => {
-    await other.removeArtifact(artifactId)
-    await artifacts.remove(artifactId)
-  }
 
 /** They were root's in releases before 0.2, and are again when there is no isolation any more. */
 async function handOverFolders(folders: readonly string[], controlUser: OsUser | undefined): Promise<void> {

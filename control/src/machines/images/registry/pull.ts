@@ -16,6 +16,9 @@ interface Index {
 
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64", arm: "arm" }
 
+/** What Go, and so the documents of images, call this computer's architecture. */
+export const goArchitecture = (): string => architectures[arch()] ?? arch()
+
 /**
  * @param architecture  as Go names it; this computer's by default
  * @throws RegistryFailed, Unauthenticated
@@ -23,7 +26,7 @@ const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "
 export async function findImage(
   registry: Registry,
   { repository, version }: { readonly repository: string; readonly version: string },
-  architecture: string = architectures[arch()] ?? arch(),
+  architecture: string = goArchitecture(),
 ): Promise<RemoteImage> {
   const accept = [mediaTypes.manifest, mediaTypes.index, mediaTypes.dockerManifest, mediaTypes.dockerIndex].join(", ")
   const documentAt = async (path: string) => {

@@ -23,7 +23,7 @@ export async function realRegistry({ hasPasswords = false } = {}) {
   const config = {
     version: 0.1,
     log: { level: "error" },
-    storage: { filesystem: { rootdirectory: join(folder, "store") } },
+    storage: { filesystem: { rootdirectory: join(folder, "store") }, delete: { enabled: true } },
     http: { addr: `127.0.0.1:${port}`, secret: "of a test" },
     ...(hasPasswords && { auth: { htpasswd: { realm: "test", path: join(folder, "passwords") } } }),
   }

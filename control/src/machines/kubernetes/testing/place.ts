@@ -1,24 +1,23 @@
 /** An installation in a namespace of a real cluster, whose images are in a real registry. */
-import { mkdirSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
-import { appendLayers } from "../../images/image.js"
 import { layoutIn } from "../../images/layout.js"
 import { registryAt } from "../../images/registry/client.js"
-import { pushImage } from "../../images/registry/push.js"
 import { parseReference } from "../../images/registry/reference.js"
 import { hasRegistry, realRegistry } from "../../images/testing/real-registry.js"
-import { machineFolders } from "../../process/folders.js"
 import { projectFiles } from "../../process/testing/place.js"
-import { registryImages } from "../artifact-images.js"
+import { artifactStore } from "../artifact-store.js"
 import type { Cluster } from "../cluster.js"
 import { nameOf, type Pod, pathsIn } from "../objects.js"
 import { ownedObjects } from "../owned-objects.js"
+import { unitImages } from "../unit-images.js"
 import { kubernetesUnits } from "../units.js"
 import { resolveServices } from "./cluster-dns.js"
+import { pushBase } from "./push-base.js"
 import { noKubernetes, realCluster } from "./real-cluster.js"
 import { grantRights } from "./rights.js"
 import { whyNoContainers } from "./test-container.js"
@@ -39,7 +38,7 @@ const fakeRuntime = [
 ]
 
 const runtime = {
-  parts: async () => fakeRuntime.map((path) => ({ from: join(control, "..", path), to: `superstep/runtime/${path}` })),
+  parts: fakeRuntime.map((path) => ({ from: join(control, "..", path), to: `superstep/runtime/${path}` })),
   entry: "control/programs/testing-unit.js",
 }
 
@@ -53,13 +52,14 @@ export async function testCluster() {
   const endNames = resolveServices(cluster.admin)
   const layout = layoutIn(temporaryFolder())
   const host = `127.0.0.1:${registry.port}`
-  await pushBase(layout, registry.origin)
+  const baseImage = await pushBase(registry.origin)
   return {
     ...cluster,
     node,
     registry,
     layout,
     host,
+    baseImage,
     stop: async () => {
       endNames()
       await node.stop()
@@ -69,44 +69,30 @@ export async function testCluster() {
   }
 }
 
-/** A base image without files: the test node adds the programs of this computer. */
-async function pushBase(layout: ReturnType<typeof layoutIn>, origin: string): Promise<void> {
-  const folder = temporaryFolder()
-  writeFileSync(join(folder, "base"), "")
-  const layer = await layout.addLayer([{ from: folder, to: "base" }])
-  const empty = {
-    config: { architecture: "amd64", os: "linux", rootfs: { type: "layers", diff_ids: [] } },
-    layers: [],
-  } as const
-  await pushImage({
-    registry: registryAt({ origin }),
-    repository: "base",
-    version: "1",
-    image: appendLayers(empty, [layer], { Env: ["PATH=/usr/local/bin:/usr/bin:/bin"] }),
-    read: layout.read,
-  })
+/** A namespace in which the machine has its rights, and no other. @returns  its name */
+export async function newNamespace({ admin }: TestCluster): Promise<string> {
+  const name = `agents-${newId().slice(-12)}`
+  await admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name } } })
+  await grantRights(admin, name)
+  return name
 }
 
 export async function kubernetesPlace(tested: TestCluster, user: Cluster = tested.machine) {
-  const folders = machineFolders(temporaryFolder())
-  const artifactId = "an-artefact"
-  for (const folder of [folders.units, join(folders.artifacts, artifactId)]) mkdirSync(folder, { recursive: true })
-  for (const [name, content] of Object.entries(projectFiles))
-    writeFileSync(join(folders.artifacts, artifactId, name), content)
+  const [folder, project] = [temporaryFolder(), temporaryFolder()]
+  const artifactId = "artefact"
+  for (const [name, content] of Object.entries(projectFiles)) writeFileSync(join(project, name), content)
   const homeId = newId()
-  const namespace = `agents-${homeId.slice(-12)}`
-  await tested.admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name: namespace } } })
-  await grantRights(tested.admin, namespace)
+  const namespace = await newNamespace(tested)
   const objects = ownedObjects(user, homeId)
   const registry = registryAt({ origin: tested.registry.origin })
-  const images = registryImages({
-    registry,
-    target: { host: tested.host, repository: "agents" },
+  const store = artifactStore(registry, { host: tested.host, repository: "agents" }, temporaryFolder())
+  await store.put(artifactId, project, {})
+  const imageOf = unitImages({
+    store,
     baseRegistry: registry,
-    base: parseReference(`${tested.host}/base:1`),
+    base: parseReference(tested.baseImage),
     runtime,
     layout: tested.layout,
-    folderOf: (id) => join(folders.artifacts, id),
     log: silent,
   })
   const units = () =>
@@ -117,11 +103,11 @@ export async function kubernetesPlace(tested: TestCluster, user: Cluster = teste
       namespace,
       platformNamespace: namespace,
       pullSecret: undefined,
-      folders,
-      imageOf: images,
+      folder,
+      imageOf,
       environment: { SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" },
     })
   const podOf = async (unitId: string) => objects.find<Pod>(pathsIn(namespace).pods, nameOf(unitId))
   const pidOf = async (unitId: string) => tested.node.pidOf((await podOf(unitId))?.metadata.uid ?? "")
-  return { folders, homeId, namespace, artifactId, objects, units, podOf, pidOf }
+  return { folder, homeId, namespace, artifactId, objects, units, podOf, pidOf }
 }

@@ -95,11 +95,16 @@ export async function realCluster() {
     child.kill("SIGKILL")
     await once(child, "exit")
   }
+  const certificate = readFileSync(join(certificates, "apiserver.crt"), "utf8")
+  const machineFile = join(folder, "machine.kubeconfig")
+  writeFileSync(machineFile, JSON.stringify(kubeconfigOf(origin, { token: "machine-token", certificate })))
   return {
     admin: await accessWith("admin-token"),
     /** Has the rights of the machine, and no other. */
     machine: await accessWith("machine-token"),
-    certificate: readFileSync(join(certificates, "apiserver.crt"), "utf8"),
+    /** The same rights, for a program. */
+    kubeconfig: machineFile,
+    certificate,
     key: readFileSync(join(certificates, "apiserver.key"), "utf8"),
     killServer: () => end(server),
     startServer: async () => {
@@ -112,11 +117,18 @@ export async function realCluster() {
   }
 }
 
-const kubeconfigOf = (server: string) => ({
+const kubeconfigOf = (server: string, user?: { readonly token: string; readonly certificate: string }) => ({
   apiVersion: "v1",
   kind: "Config",
-  clusters: [{ name: "test", cluster: { server, "insecure-skip-tls-verify": true } }],
-  users: [{ name: "admin", user: { token: "admin-token" } }],
-  contexts: [{ name: "test", context: { cluster: "test", user: "admin" } }],
+  clusters: [
+    {
+      name: "test",
+      cluster: user
+        ? { server, "certificate-authority-data": Buffer.from(user.certificate).toString("base64") }
+        : { server, "insecure-skip-tls-verify": true },
+    },
+  ],
+  users: [{ name: "user", user: { token: user?.token ?? "admin-token" } }],
+  contexts: [{ name: "test", context: { cluster: "test", user: "user" } }],
   "current-context": "test",
 })

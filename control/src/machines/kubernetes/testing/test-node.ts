@@ -21,10 +21,21 @@ import { serveLogs } from "./serve-logs.js"
 import { TestContainer } from "./test-container.js"
 
 type Manifest = ReturnType<typeof podOf>
-type Sent = Manifest["spec"]["containers"][number] | Manifest["spec"]["initContainers"][number]
-// The API server leaves out what is empty.
-type Container = Sent & { readonly resources: { readonly limits?: { readonly memory?: string } } }
-type BoundPod = Pick<Manifest, "spec"> & KubernetesObject & { metadata: { deletionGracePeriodSeconds?: number } }
+type Spec = Manifest["spec"]
+type Sent = Spec["containers"][number] | Spec["initContainers"][number]
+// The API server leaves out what is empty, and pods differ.
+type Container = Omit<Sent, "resources" | "volumeMounts"> & {
+  readonly resources: { readonly limits?: { readonly memory?: string } }
+  readonly volumeMounts?: Sent["volumeMounts"]
+}
+type BoundPod = KubernetesObject & {
+  readonly metadata: { readonly deletionGracePeriodSeconds?: number }
+  readonly spec: Pick<Spec, "securityContext"> &
+    Partial<Pick<Spec, "volumes">> & {
+      readonly initContainers?: readonly Container[]
+      readonly containers: readonly Container[]
+    }
+}
 
 interface Running {
   readonly pod: BoundPod
@@ -61,10 +72,10 @@ export async function testNode(admin: Cluster, tls: { readonly certificate: stri
     const { root, config } = await unpack(join(folder, pod.metadata.uid ?? "", container.name), container.image)
     const user = pod.spec.securityContext.runAsUser
     const mounts = await Promise.all(
-      container.volumeMounts.map(async ({ name, mountPath: to }) => ({ from: await volume(pod, name), to })),
+      (container.volumeMounts ?? []).map(async ({ name, mountPath: to }) => ({ from: await volume(pod, name), to })),
     )
-    const command = "command" in container ? container.command : (config.Entrypoint ?? [])
-    const variables = "env" in container ? environmentOf(container.env, ip) : {}
+    const command = "command" in container ? (container.command as readonly string[]) : (config.Entrypoint ?? [])
+    const variables = "env" in container ? environmentOf(container.env as readonly object[], ip) : {}
     const environment = { ...Object.fromEntries((config.Env ?? []).map((it) => it.split(/=(.*)/s))), ...variables }
     const memoryBytes = bytesOf(container.resources.limits?.memory)
     const workingDir = config.WorkingDir ?? "/"
@@ -73,7 +84,7 @@ export async function testNode(admin: Cluster, tls: { readonly certificate: stri
   const volume = async (pod: BoundPod, name: string): Promise<string> => {
     const path = join(folder, pod.metadata.uid ?? "", "volumes", name)
     mkdirSync(path, { recursive: true })
-    const found = pod.spec.volumes.find((it) => it.name === name)
+    const found = pod.spec.volumes?.find((it) => it.name === name)
     if (found && "secret" in found && found.secret) {
       const at = `/api/v1/namespaces/${pod.metadata.namespace}/secrets/${found.secret.secretName}`
       const { body } = await admin.json<{ data: Record<string, string> }>(at)
@@ -87,7 +98,7 @@ export async function testNode(admin: Cluster, tls: { readonly certificate: stri
   }
   const run = async (running: Running): Promise<void> => {
     const { pod, ip } = running
-    for (const container of pod.spec.initContainers) {
+    for (const container of pod.spec.initContainers ?? []) {
       const { exitCode } = await (await startContainer(running, container)).ended
       if (exitCode !== 0) return setStatus(running, { phase: "Failed", reason: "InitFailed" })
     }

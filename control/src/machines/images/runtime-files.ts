@@ -5,8 +5,8 @@
 import { lstat, readFile, realpath } from "node:fs/promises"
 import { dirname, join, relative, sep } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import { places } from "../images/project-image.js"
-import type { Part } from "../images/tree-entries.js"
+import { places } from "./project-image.js"
+import type { Part } from "./tree-entries.js"
 
 interface Manifest {
   readonly name?: string

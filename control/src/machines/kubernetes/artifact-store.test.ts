@@ -1,0 +1,100 @@
+import assert from "node:assert/strict"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { layoutIn } from "../images/layout.js"
+import { places } from "../images/project-image.js"
+import { registryAt } from "../images/registry/client.js"
+import { parseReference } from "../images/registry/reference.js"
+import { hasRegistry, realRegistry } from "../images/testing/real-registry.js"
+import { artifactStore } from "./artifact-store.js"
+import { pushBase } from "./testing/push-base.js"
+import { ArtifactGone, unitImages } from "./unit-images.js"
+
+const skip = hasRegistry() ? false : "docker-registry is not installed"
+let real: Awaited<ReturnType<typeof realRegistry>>
+
+before(async () => {
+  if (!skip) real = await realRegistry()
+})
+after(async () => {
+  if (!skip) await real[Symbol.asyncDispose]()
+})
+
+const storeAt = (repository: string) =>
+  artifactStore(registryAt({ origin: real.origin }), { host: `127.0.0.1:${real.port}`, repository }, temporaryFolder())
+
+function project(): string {
+  const folder = temporaryFolder()
+  mkdirSync(join(folder, "node_modules"))
+  writeFileSync(join(folder, "node_modules", "a.js"), "a")
+  writeFileSync(join(folder, "chat.mjs"), "export const graph = {}")
+  return folder
+}
+
+test("an artefact that one control plane sends is found by another, with its variables, files and later schemas", {
+  skip,
+}, async () => {
+  await storeAt("agents").put("a1", project(), { MODEL: "small" })
+  const schemas = temporaryFolder()
+  const added = { from: schemas, to: `${places.project}/.superstep` }
+
+  const other = storeAt("agents")
+  const first = await other.find("a1")
+  for (const text of ["old", "new"]) {
+    writeFileSync(join(schemas, "schemas.json"), text)
+    await other.add("a1", added)
+  }
+  const found = await storeAt("agents").find("a1")
+  const into = temporaryFolder()
+  assert.ok(found)
+  await other.unpack(found, into)
+
+  assert.deepEqual(first?.configEnv, { MODEL: "small" })
+  assert.deepEqual(found.configEnv, { MODEL: "small" })
+  assert.equal(found.layers.length, 3)
+  assert.notEqual(found.digest, first.digest)
+  const fileOf = (path: string) => readFileSync(join(into, places.project, path), "utf8")
+  assert.equal(fileOf("chat.mjs"), "export const graph = {}")
+  assert.equal(fileOf("node_modules/a.js"), "a")
+  assert.equal(fileOf(".superstep/schemas.json"), "new")
+})
+
+test("the image of a unit is made once for each base, release and state of the artefact, and goes with the artefact", {
+  skip,
+}, async () => {
+  const store = storeAt("units")
+  const base = await pushBase(real.origin)
+  const release = (content: string) => {
+    const runtime = temporaryFolder()
+    writeFileSync(join(runtime, "main.js"), content)
+    return unitImages({
+      store,
+      baseRegistry: registryAt({ origin: real.origin }),
+      base: parseReference(base),
+      runtime: { parts: [{ from: runtime, to: places.runtime }], entry: "main.js" },
+      layout: layoutIn(temporaryFolder()),
+      log: silent,
+    })
+  }
+  await store.put("a1", project(), {})
+  await store.put("a12", project(), {})
+
+  const first = await release("one")("a1")
+  const again = await release("one")("a1")
+  const next = await release("two")("a1")
+
+  assert.equal(again.reference, first.reference)
+  assert.notEqual(next.reference, first.reference)
+  assert.match(first.reference, /^127\.0\.0\.1:\d+\/units@sha256:[0-9a-f]{64}$/)
+  assert.deepEqual((await store.list()).toSorted(), ["a1", "a12"])
+  await store.remove("a1")
+  await store.remove("a1")
+  assert.deepEqual(await store.list(), ["a12"])
+  assert.equal(await store.find("a1"), undefined)
+  await assert.rejects(release("one")("a1"), ArtifactGone)
+  const response = await fetch(`${real.origin}/v2/units/tags/list`)
+  assert.deepEqual(((await response.json()) as { tags: string[] }).tags, ["a12"])
+})

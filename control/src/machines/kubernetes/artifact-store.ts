@@ -1,0 +1,157 @@
+/**
+ * Artefacts in a registry: each is an image with the layers of its project and nothing below them, whose tag is the artefact's id. Every control
+ * plane that reaches the registry has the same artefacts.
+ */
+import { randomUUID } from "node:crypto"
+import { createWriteStream } from "node:fs"
+import { mkdir, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { pipeline } from "node:stream/promises"
+import * as tar from "tar"
+import { appendLayers, type BaseImage, type Layer, mediaTypes } from "../images/image.js"
+import { layoutIn } from "../images/layout.js"
+import { projectLayers } from "../images/project-image.js"
+import { type Registry, RegistryFailed } from "../images/registry/client.js"
+import { findImage, goArchitecture, readBlob } from "../images/registry/pull.js"
+import { pushImage } from "../images/registry/push.js"
+import type { Reference } from "../images/registry/reference.js"
+import type { Part } from "../images/tree-entries.js"
+
+export interface StoredArtifact {
+  /** It changes when schemas are added. */
+  readonly digest: string
+  readonly layers: readonly Layer[]
+  /** The variables that `langgraph.json` sets. */
+  readonly configEnv: Readonly<Record<string, string>>
+}
+
+export interface ArtifactStore {
+  /** One repository for all images of an installation. */
+  readonly target: Pick<Reference, "host" | "repository">
+  readonly registry: Registry
+  find(artifactId: string): Promise<StoredArtifact | undefined>
+  /** @returns  the digest of the image with this tag */
+  digestOf(tag: string): Promise<string | undefined>
+  /** Sends the folder of an artefact. */
+  put(artifactId: string, folder: string, configEnv: Readonly<Record<string, string>>): Promise<void>
+  /** Puts the project's files into a folder, at the places that they have in the image. */
+  unpack(artifact: StoredArtifact, into: string): Promise<void>
+  /** Adds files as a layer, in the place of those that were added before. */
+  add(artifactId: string, part: Part): Promise<void>
+  /** With all images that were made of it. */
+  remove(artifactId: string): Promise<void>
+  list(): Promise<string[]>
+}
+
+const labels = { artifact: "superstep.artifact", env: "superstep.env" } as const
+
+// Packages, and the project itself (`projectLayers`).
+const layersOfProject = 2
+
+/** Images made of an artefact have tags that begin with its id. */
+export const tagFor = (artifactId: string, made: string): string => `${artifactId}-${made}`
+
+/** @param folder  for layers on their way */
+export function artifactStore(
+  registry: Registry,
+  target: Pick<Reference, "host" | "repository">,
+  folder: string,
+): ArtifactStore {
+  const { repository } = target
+
+  const digestOf = async (tag: string): Promise<string | undefined> => {
+    const headers = { accept: mediaTypes.manifest }
+    const found = await registry.ask(`/v2/${repository}/manifests/${tag}`, {
+      method: "HEAD",
+      headers,
+      expect: [200, 404],
+    })
+    if (found.status === 404) return undefined
+    const digest = found.headers.get("docker-content-digest")
+    if (digest === null) throw new RegistryFailed(`${target.host} does not tell the digest of ${repository}:${tag}`)
+    return digest
+  }
+  const find = async (artifactId: string): Promise<StoredArtifact | undefined> => {
+    const digest = await digestOf(artifactId)
+    if (digest === undefined) return undefined
+    const { base } = await findImage(registry, { repository, version: digest })
+    const text = base.config.config?.Labels?.[labels.env] ?? "{}"
+    return { digest, layers: base.layers, configEnv: JSON.parse(text) as Record<string, string> }
+  }
+  const push = (artifactId: string, layers: readonly Layer[], configEnv: object, read: Reader) =>
+    pushImage({
+      registry,
+      repository,
+      version: artifactId,
+      image: appendLayers(nothing(), layers, {
+        Labels: { [labels.artifact]: artifactId, [labels.env]: JSON.stringify(configEnv) },
+      }),
+      read,
+    })
+  /** Two pushes never remove each other's layers. */
+  const withLayout = async <T>(work: (layout: ReturnType<typeof layoutIn>) => Promise<T>): Promise<T> => {
+    const own = join(folder, randomUUID())
+    try {
+      return await work(layoutIn(own))
+    } finally {
+      await rm(own, { recursive: true, force: true })
+    }
+  }
+  const tags = async (): Promise<string[]> => {
+    const found: string[] = []
+    for (let path: string | undefined = `/v2/${repository}/tags/list?n=1000`; path !== undefined; ) {
+      const response = await registry.ask(path, { expect: [200, 404] })
+      // 404: nothing was ever sent there.
+      if (response.status === 404) return found
+      const { tags } = (await response.json()) as { readonly tags: readonly string[] | null }
+      found.push(...(tags ?? []))
+      path = /<([^>]+)>;\s*rel="?next"?/.exec(response.headers.get("link") ?? "")?.[1]
+    }
+    return found
+  }
+  return {
+    target,
+    registry,
+    find,
+    digestOf,
+    put: (artifactId, project, configEnv) =>
+      withLayout(async (layout) => {
+        await push(artifactId, await projectLayers(project, layout), configEnv, layout.read)
+      }),
+    unpack: async ({ layers }, into) => {
+      await mkdir(into, { recursive: true })
+      for (const { blob } of layers) {
+        const file = join(into, `${randomUUID()}.tar`)
+        await pipeline(readBlob(registry, repository, blob.digest, 0), createWriteStream(file, { mode: 0o600 }))
+        await tar.extract({ file, cwd: into })
+        await rm(file)
+      }
+    },
+    add: (artifactId, part) =>
+      withLayout(async (layout) => {
+        const found = await find(artifactId)
+        if (!found) throw new RegistryFailed(`${target.host}/${repository} has no artefact ${artifactId}`, 404)
+        const added = await layout.addLayer([part])
+        await push(artifactId, [...found.layers.slice(0, layersOfProject), added], found.configEnv, layout.read)
+      }),
+    remove: async (artifactId) => {
+      const made = (await tags()).filter((tag) => tag.startsWith(tagFor(artifactId, "")))
+      for (const tag of [...made, artifactId]) {
+        const digest = await digestOf(tag)
+        if (digest === undefined) continue
+        const path = `/v2/${repository}/manifests/${digest}`
+        const { status } = await registry.ask(path, { method: "DELETE", expect: [200, 202, 404, 405] })
+        if (status === 405)
+          throw new RegistryFailed(`${target.host} deletes nothing: allow it to, or old images stay for ever`, status)
+      }
+    },
+    list: async () => (await tags()).filter((tag) => !tag.includes("-")),
+  }
+}
+
+type Reader = Parameters<typeof pushImage>[0]["read"]
+
+const nothing = (): BaseImage => ({
+  config: { architecture: goArchitecture(), os: "linux", rootfs: { type: "layers", diff_ids: [] } },
+  layers: [],
+})

@@ -1,0 +1,74 @@
+/** Looks into the base image, by a pod of it that ends at once. What it told is kept, by the image's digest. */
+import { mkdir } from "node:fs/promises"
+import { join } from "node:path"
+import { buffer } from "node:stream/consumers"
+import { setTimeout as sleep } from "node:timers/promises"
+import { readJson, writeJson } from "../../files/json-file.js"
+import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
+import type { PythonProgram } from "../process/builds/python/pythons.js"
+import type { Cluster } from "./cluster.js"
+import { type Owner, probePodOf } from "./manifests.js"
+import { type Pod, pathsIn, probeName } from "./objects.js"
+import type { OwnedObjects } from "./owned-objects.js"
+import { whyPending } from "./pod-state.js"
+
+export interface BaseImagePlace extends Owner {
+  readonly cluster: Cluster
+  readonly objects: OwnedObjects
+  readonly pullSecret: string | undefined
+  /** Of this computer, for what was found. */
+  readonly folder: string
+}
+
+const pollMs = 200
+// A node may have to pull the image first.
+const startMs = 300_000
+
+/**
+ * @param image    with its digest
+ * @param pythons  of this computer, to look for
+ * @throws BaseImageUnfit  it has no Node, or cannot be pulled
+ */
+export async function lookInside(
+  place: BaseImagePlace,
+  image: string,
+  pythons: readonly PythonProgram[],
+): Promise<Inside> {
+  const paths = pythons.map(({ path }) => path).toSorted()
+  const file = join(place.folder, "base.json")
+  const known = await readJson<{ image: string; paths: readonly string[]; inside: Inside }>(file)
+  if (known?.image === image && known.paths.join() === paths.join()) return known.inside
+  const inside = await ask(place, image, paths)
+  await mkdir(place.folder, { recursive: true })
+  await writeJson(file, { image, paths, inside })
+  return inside
+}
+
+async function ask(place: BaseImagePlace, image: string, paths: readonly string[]): Promise<Inside> {
+  const { cluster, objects, namespace, homeId, pullSecret } = place
+  const { pods } = pathsIn(namespace)
+  const name = probeName(homeId)
+  await objects.remove(pods, name, { graceSeconds: 0 })
+  await objects.untilGone(pods, name, startMs)
+  await objects.apply(pods, probePodOf(place, { image, pullSecret, command: ["node", "-e", probe(paths)] }))
+  try {
+    const pod = await untilEnded(objects, pods, name)
+    if (pod?.status?.phase === "Succeeded") {
+      const log = await buffer(await cluster.stream(`${pods}/${name}/log`))
+      return JSON.parse(log.toString()) as Inside
+    }
+    throw new BaseImageUnfit(
+      `the base image ${image} does not run "node" in the cluster (${pod ? whyPending(pod) : "its pod was deleted"}): choose one with Node that nodes can pull, such as node:20-bookworm-slim`,
+    )
+  } finally {
+    await objects.remove(pods, name, { graceSeconds: 0 })
+  }
+}
+
+async function untilEnded(objects: OwnedObjects, pods: string, name: string): Promise<Pod | undefined> {
+  for (const deadline = performance.now() + startMs; ; await sleep(pollMs)) {
+    const pod = await objects.find<Pod>(pods, name)
+    const { phase } = pod?.status ?? {}
+    if (!pod || phase === "Succeeded" || phase === "Failed" || performance.now() > deadline) return pod
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * A cluster as a `Machine`. Builds are those of `process`, beside the control plane; what they publish goes to a registry; units are pods.
+ */
+import { join } from "node:path"
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { readJson } from "../../files/json-file.js"
+import { removeTree } from "../../files/remove-tree.js"
+import { requireFit } from "../images/base-fit.js"
+import { layoutIn } from "../images/layout.js"
+import { registryAt } from "../images/registry/client.js"
+import { credentialsIn } from "../images/registry/login-file.js"
+import { findImage } from "../images/registry/pull.js"
+import { originOf, parseReference, type Reference } from "../images/registry/reference.js"
+import { runtimeFiles } from "../images/runtime-files.js"
+import { artifactsInBuild, processArtifacts } from "../process/artifacts.js"
+import { type BuildRequest, buildFiles } from "../process/builds/build-request.js"
+import { ownNode } from "../process/builds/installed-nodes.js"
+import { readableBy } from "../process/files/own-tree.js"
+import { workFolder } from "../process/folders.js"
+import {
+  type OtherUnits,
+  type OtherUnitsPlace,
+  openProcessMachine,
+  type ProcessMachine,
+  type ProcessMachineOptions,
+} from "../process/machine.js"
+import { accessInCluster } from "./access.js"
+import { artifactStore } from "./artifact-store.js"
+import { lookInside } from "./base-image.js"
+import { type Cluster, clusterAt } from "./cluster.js"
+import { accessByKubeconfig } from "./kubeconfig.js"
+import { inside } from "./manifests.js"
+import { pathsIn, policyName } from "./objects.js"
+import { ownedObjects } from "./owned-objects.js"
+import { registryArtifacts } from "./registry-artifacts.js"
+import { unitImages } from "./unit-images.js"
+import { kubernetesUnits } from "./units.js"
+
+export interface KubernetesSettings {
+  /** Undefined in a pod with a service account. */
+  readonly kubeconfig: string | undefined
+  /** Where units are; undefined for the namespace of this pod. */
+  readonly namespace: string | undefined
+  /** Such as `images.example.com/team/agents`. */
+  readonly registry: string | undefined
+  /** A file with `auths`, for sending images; undefined for a registry that asks for none. */
+  readonly registryLogin: string | undefined
+  /** The Secret by which nodes pull. */
+  readonly pullSecret: string | undefined
+  readonly baseImage: string | undefined
+}
+
+export interface KubernetesMachineOptions extends ProcessMachineOptions {
+  readonly kubernetes: KubernetesSettings
+}
+
+/** A setting that the machine needs is missing. */
+export class IncompleteSettings extends KnownError {
+  readonly code = "incomplete_settings"
+}
+
+/** The official image for the Node that builds run on. */
+export const defaultBaseImage = (): string => `node:${process.versions.node.split(".")[0]}-bookworm-slim`
+
+/**
+ * @throws IncompleteSettings, NotInCluster, UnusableKubeconfig
+ * @throws ClusterFailed   the API server refuses, or does not answer
+ * @throws RegistryFailed  the registry refuses, or does not answer
+ * @throws BaseImageUnfit  what is built here would not run in it
+ */
+export async function openKubernetesMachine(options: KubernetesMachineOptions): Promise<ProcessMachine> {
+  const { kubernetes, homeId, home, environment, log, programs } = options
+  const { cluster, namespace, platformNamespace } = await openCluster(kubernetes, environment)
+  const target = repositoryOf(kubernetes.registry)
+  const registryOf = async (reference: Pick<Reference, "host">) => {
+    const { registryLogin } = kubernetes
+    const credentials = registryLogin === undefined ? undefined : await credentialsIn(registryLogin, reference.host)
+    return registryAt({ origin: originOf(reference), credentials })
+  }
+  const objects = ownedObjects(cluster, homeId)
+  // Refused now rather than at the first start of a unit.
+  await objects.list(pathsIn(namespace).pods)
+  const baseImage = kubernetes.baseImage ?? defaultBaseImage()
+  const base = parseReference(baseImage)
+  const baseRegistry = await registryOf(base)
+  const images = join(home, "images")
+  const sending = join(images, "sending")
+  // Of a control plane that was killed.
+  await removeTree(sending)
+  const store = artifactStore(await registryOf(target), target, sending)
+  await store.list()
+
+  const openUnits = async ({ folders, isolation, pythons }: OtherUnitsPlace): Promise<OtherUnits> => {
+    const { parts, entry } = await runtimeFiles(programs)
+    const shared = { cluster, objects, homeId, namespace, pullSecret: kubernetes.pullSecret }
+    const here = await pythons.found(isolation.user(1))
+    const { digest } = await findImage(baseRegistry, base)
+    const there = await lookInside({ ...shared, folder: images }, withDigest(baseImage, digest), here)
+    const found = requireFit(baseImage, there, here)
+    const fitting = { found: async () => [...found] }
+    const imageOf = unitImages({
+      store,
+      baseRegistry,
+      base,
+      runtime: { parts, entry },
+      layout: layoutIn(images),
+      log,
+    })
+    const nodes = { own: ownNode, others: async () => [] }
+    log.info({ namespace, registry: kubernetes.registry, base_image: baseImage }, "units are pods")
+    return {
+      units: kubernetesUnits({ ...shared, platformNamespace, folder: folders.units, imageOf, environment }),
+      nodes,
+      pythons: fitting,
+      runsAt: inside.app,
+      around: (local) =>
+        registryArtifacts(local, {
+          store,
+          folder: folders.artifacts,
+          inBuild: () => artifactsInBuild(folders),
+          workFolder: join(home, "schemas"),
+          configPathOf: async (revisionId) => {
+            const { request } = buildFiles(workFolder(folders, revisionId).build)
+            return (await readJson<BuildRequest>(request))?.configPath ?? "langgraph.json"
+          },
+          artifactsIn: (artifacts) =>
+            processArtifacts({
+              folders: { ...folders, artifacts },
+              nodes,
+              pythons: fitting,
+              isolation,
+              environment,
+              analyseEntry: programs.analyse,
+              limitMs: options.buildLimits.verifyMs,
+            }),
+          share: (folder, deploymentNumber) => {
+            const user = isolation.user(deploymentNumber)
+            if (user) readableBy(folder, user)
+          },
+          log,
+        }),
+      close: () => objects.remove(pathsIn(namespace).policies, policyName(homeId)),
+    }
+  }
+  return openProcessMachine(options, openUnits)
+}
+
+/** A name as engines write it, for exactly this image. Pure. */
+const withDigest = (image: string, digest: string): string => `${image.replace(/(:[\w.-]+)?(@.*)?$/, "")}@${digest}`
+
+/** @throws NotInCluster, UnusableKubeconfig, IncompleteSettings */
+export async function openCluster(
+  { kubeconfig, namespace }: Pick<KubernetesSettings, "kubeconfig" | "namespace">,
+  environment: NodeJS.ProcessEnv,
+): Promise<{ readonly cluster: Cluster; readonly namespace: string; readonly platformNamespace: string }> {
+  if (kubeconfig === undefined) {
+    const found = await accessInCluster(environment)
+    return {
+      cluster: clusterAt(found.access),
+      namespace: namespace ?? found.namespace,
+      platformNamespace: found.namespace,
+    }
+  }
+  if (namespace === undefined)
+    throw new IncompleteSettings("SUPERSTEP_KUBERNETES_NAMESPACE: set it, since a kubeconfig is used")
+  return { cluster: clusterAt(await accessByKubeconfig(kubeconfig)), namespace, platformNamespace: namespace }
+}
+
+/** @throws IncompleteSettings, InvalidInput */
+function repositoryOf(registry: string | undefined): Pick<Reference, "host" | "repository"> {
+  if (registry === undefined)
+    throw new IncompleteSettings(
+      "SUPERSTEP_REGISTRY: set it to a repository for the images of agents, such as images.example.com/team/agents",
+    )
+  const { host, repository } = parseReference(registry)
+  return { host, repository }
+}
