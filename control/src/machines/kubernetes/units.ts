@@ -30,6 +30,8 @@ export interface KubernetesUnitsOptions {
   /** The image of an artefact, in a registry that nodes can pull from. */
   readonly imageOf: (artifactId: string) => Promise<UnitImage>
   readonly environment: NodeJS.ProcessEnv
+  /** How long a node may take beyond a pod's grace time, until the pod counts as lost with its node; in milliseconds. */
+  readonly lostMs?: number
 }
 
 /** A pod was created, and did not start within its time. */
@@ -43,13 +45,12 @@ export class PodNotStarted extends KnownError {
 const pollMs = 100
 // A node may have to pull the image first.
 const startMs = 120_000
-// Beyond its grace time: for a node that answers slowly. After that its pod counts as lost with its node.
-const lostMs = 30_000
+const usualLostMs = 30_000
 // Programs of an image are not where ours are.
 const pathInside = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
-  const { cluster, objects, homeId, namespace, folder } = options
+  const { cluster, objects, homeId, namespace, folder, lostMs = usualLostMs } = options
   const paths = pathsIn(namespace)
   const folderOf = (unitId: string) => join(folder, unitId)
   const findPod = (unitId: string) => objects.find<Pod>(paths.pods, nameOf(unitId))

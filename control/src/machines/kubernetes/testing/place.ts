@@ -77,7 +77,8 @@ export async function newNamespace({ admin }: TestCluster): Promise<string> {
   return name
 }
 
-export async function kubernetesPlace(tested: TestCluster, user: Cluster = tested.machine) {
+export async function kubernetesPlace(tested: TestCluster, { lostMs }: { readonly lostMs?: number } = {}) {
+  const user: Cluster = tested.machine
   const [folder, project] = [temporaryFolder(), temporaryFolder()]
   const artifactId = "artefact"
   for (const [name, content] of Object.entries(projectFiles)) writeFileSync(join(project, name), content)
@@ -105,6 +106,7 @@ export async function kubernetesPlace(tested: TestCluster, user: Cluster = teste
       pullSecret: undefined,
       folder,
       imageOf,
+      ...(lostMs !== undefined && { lostMs }),
       environment: { SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" },
     })
   const podOf = async (unitId: string) => objects.find<Pod>(pathsIn(namespace).pods, nameOf(unitId))

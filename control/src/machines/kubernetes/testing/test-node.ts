@@ -65,7 +65,8 @@ export async function testNode(admin: Cluster, tls: { readonly certificate: stri
       method: "PATCH",
       contentType: "application/merge-patch+json",
       body: { metadata: { uid: metadata.uid }, status },
-      also: [404, 409],
+      // It was deleted, or evicted and so has ended for the API.
+      also: [404, 409, 422],
     })
   }
   const startContainer = async ({ pod, ip }: Running, container: Container): Promise<TestContainer> => {
@@ -156,18 +157,27 @@ export async function testNode(admin: Cluster, tls: { readonly certificate: stri
     await reportMetrics(admin, pods.values())
   }
   let isStopped = false
+  let isLost = false
   const loop = (async () => {
     while (!isStopped) {
       // While the API server is away, pods run on.
-      await look().catch((error: unknown) => {
-        if (!(error instanceof ClusterFailed)) throw error
-      })
+      if (!isLost)
+        await look().catch((error: unknown) => {
+          if (!(error instanceof ClusterFailed)) throw error
+        })
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   })()
   return {
     /** Of the first process of a pod, as this computer sees it. */
     pidOf: (podUid: string): number => pods.get(podUid)?.main?.pid ?? 0,
+    /** The cluster hears nothing of it, and its pods run on. */
+    lose: () => {
+      isLost = true
+    },
+    comeBack: () => {
+      isLost = false
+    },
     stop: async () => {
       isStopped = true
       await loop
