@@ -20,9 +20,15 @@ export interface PlatformWithRepository extends Platform {
   serveRepository(change?: DeploymentChange): Promise<Deployed>
 }
 
-/** @param env  settings of the control plane, which is started */
-export async function platformWithRepository(env: Record<string, string> = {}): Promise<PlatformWithRepository> {
-  const platform = await testPlatform()
+/**
+ * @param env    settings of the control plane, which is started
+ * @param given  as for `testPlatform`
+ */
+export async function platformWithRepository(
+  env: Record<string, string> = {},
+  given: Parameters<typeof testPlatform>[0] = {},
+): Promise<PlatformWithRepository> {
+  const platform = await testPlatform(given)
   const repository = bareRepository(temporaryFolder())
   repository.commit(smallProject)
   const deployRepository = async (change?: DeploymentChange) => {

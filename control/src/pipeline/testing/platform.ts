@@ -45,10 +45,14 @@ const finalStatuses = ["DEPLOYED", "SKIPPED", "INTERRUPTED", "CREATE_FAILED", "B
 /**
  * @param db    its database, dropped when the platform closes; default a new one on the Postgres that all tests share
  * @param home  a folder that is created
+ * @param program  the control plane's, with settings of its own
  */
-export async function testPlatform(given: { db?: Database; home?: string } = {}): Promise<Platform> {
+export async function testPlatform(
+  given: { db?: Database; home?: string; program?: { file: string; env: Record<string, string> } } = {},
+): Promise<Platform> {
   const db = given.db ?? (await freshDatabase())
   const home = given.home ?? join(temporaryFolder(), "home")
+  const { program = { file: mainFile, env: {} } } = given
   const temporary = temporaryFolder()
   const logFile = join(temporaryFolder(), "control.log")
   const [port, agentsPort] = [await freePort(), await freePort()]
@@ -68,8 +72,8 @@ export async function testPlatform(given: { db?: Database; home?: string } = {})
       DATABASE_URI: db.uri,
       LOG_LEVEL: "debug",
     }
-    const spawned = spawn(process.execPath, ["--enable-source-maps", mainFile], {
-      env: { PATH: process.env.PATH ?? "", ...settings, ...env },
+    const spawned = spawn(process.execPath, ["--enable-source-maps", program.file], {
+      env: { PATH: process.env.PATH ?? "", ...settings, ...program.env, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     })
     let output = ""

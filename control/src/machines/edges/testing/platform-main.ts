@@ -1,0 +1,80 @@
+/**
+ * The control plane as in production, except that somebody else starts its edges, and that its units and builds are fakes. `TEST_EDGES` has the
+ * addresses of their admin APIs, `TEST_EDGE_URL` that of one of them for callers.
+ */
+import { mkdir } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
+import type { Address } from "@superstep/protocol/http/address"
+import { createLog } from "@superstep/toolkit/log/log"
+import { readConfig } from "../../../config.js"
+import { startControlPlane } from "../../../control-plane.js"
+import { crashPoints } from "../../../crash-points.js"
+import { token } from "../../../edge/testing/harness.js"
+import { foldersOf } from "../../../folders.js"
+import { openHome } from "../../../home.js"
+import { openProcessMachine } from "../../process/machine.js"
+import { severalEdges } from "../edges.js"
+import { listenForWakeCallsAt } from "../wake-port.js"
+
+const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/control/machines/testing/${name}`))
+const { TEST_EDGES = "", TEST_EDGE_URL: url = "", TEST_WAKE_PORT: wakePort } = process.env
+
+const config = readConfig()
+const log = createLog({ process: "control", level: config.logLevel })
+const homeId = await openHome(foldersOf(config.home))
+const crashPoint = crashPoints(config.crashAt)
+const { host, port, home } = config
+await mkdir(foldersOf(home).control, { recursive: true, mode: 0o700 })
+const machine = await openProcessMachine({
+  home,
+  homeId,
+  programs: {
+    server: entry("fake-unit"),
+    verify: entry("fake-verify"),
+    verifyPython: "",
+    analyse: entry("fake-analyse"),
+  },
+  edge: { ...config, port: config.agentsPort },
+  apiPort: port,
+  // The control plane is this process, whoever runs it.
+  controlFolders: [],
+  masterKeyFile: undefined,
+  buildLimits: {
+    installMs: config.installMs,
+    buildMs: config.buildMs,
+    silenceMs: config.silenceMs,
+    verifyMs: config.verifyMs,
+    memoryMb: config.buildMemoryMb,
+    diskMb: config.buildDiskMb,
+  },
+  nodeDirs: config.nodeDirs,
+  environment: process.env,
+  log,
+  crashPoint,
+})
+const addresses = () =>
+  Promise.all(
+    (TEST_EDGES.split(",") as Address[]).map(async (address) => {
+      const answered = await fetch(`${address}/ready`).catch(() => undefined)
+      return { address, isReady: answered?.status === 200 }
+    }),
+  )
+const edge = severalEdges({ addresses, token, url, log })
+const controlPlane = await startControlPlane({
+  config,
+  environment: process.env,
+  log,
+  homeId,
+  host: {
+    ...machine,
+    edge,
+    listenForWakeCalls: (wake) => listenForWakeCallsAt({ host, port: Number(wakePort) }, wake, { log, token }),
+  },
+  address: { host, port },
+  crashPoint,
+})
+process.on("SIGTERM", async () => {
+  await controlPlane.stop({ all: config.stopAllOnExit })
+  await edge.close()
+  process.exit(0)
+})
