@@ -35,7 +35,7 @@ test("the platform's image changes with its release only in the last layer, and 
   assert.deepEqual(first.layers.slice(0, -1), next.layers.slice(0, -1))
   const { config } = JSON.parse(first.config.toString()) as ImageConfig
   assert.deepEqual(config?.Env, ["PATH=/usr/bin:/bin:/superstep/node_modules/.bin"])
-  assert.equal(config?.User, "65532:65532")
+  assert.equal(config?.User, "1000:1000")
   const bytes: Buffer[] = []
   for await (const piece of layout.read(first.layers.at(-2)?.blob.digest ?? "")) bytes.push(Buffer.from(piece))
   const names = Buffer.concat(bytes).toString()

