@@ -32,7 +32,9 @@ import { countFailures } from "./http/count-failures.js"
 import { addReference } from "./http/reference.js"
 import { requestId } from "./http/request-id.js"
 import { addIntegrationRoutes } from "./integrations/routes.js"
+import { exchangeWithListeners } from "./listeners/exchange-routes.js"
 import { addListenerRoutes } from "./listeners/routes.js"
+import { addListenerTokenRoutes } from "./listeners/token-routes.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import { addLogRoutes } from "./logs/routes.js"
 import { addLogStreamRoutes } from "./logs/stream-routes.js"
@@ -140,6 +142,7 @@ export function createApp(given: AppOptions): Hono {
   addAgentTokenRoute(api, options)
   addGithubRepositories(api, options)
   addListenerRoutes(api, options)
+  addListenerTokenRoutes(api, options)
   addEventRoutes(api, options)
   addAuditRoutes(api, options)
   addOutgoingWebhookRoutes(api, options)
@@ -167,6 +170,7 @@ export function createApp(given: AppOptions): Hono {
   app.onError(errorHandler({ log, detail: "list" }))
   app.route("/", api)
   app.route("/api-host", api)
+  app.route("/", exchangeWithListeners({ ...options, db: given.db, counted }))
   const site = staticSite({ folder: options.consoleFolder, base: "/", connectsTo: [new URL(options.agentsUrl).origin] })
   addSite(app, { site, version: options.version })
   app.notFound(pageOrNotFound(site, notFound(app)))

@@ -6,6 +6,8 @@ import { deleteOldEvents } from "./events/queries.js"
 import type { Authority } from "./host-names/authority-settings.js"
 import { createIssueLoop } from "./host-names/issue-loop.js"
 import { deleteOldKeys } from "./http/queries.js"
+import { startFollowing } from "./listeners/mirror/follow.js"
+import type { Central } from "./listeners/mirror/settings.js"
 import { LogForwarder } from "./log-forwarding/forwarder.js"
 import { switchOff } from "./log-forwarding/queries.js"
 import type { Sink } from "./log-forwarding/sink.js"
@@ -30,6 +32,12 @@ export interface BackgroundOptions extends SamplerOptions {
   readonly logSink: Sink | undefined
   /** Gives certificates for host names; undefined when the operator has accepted the terms of none. */
   readonly authority: Authority | undefined
+  /** The control plane that this installation is a listener of. */
+  readonly central: Central | undefined
+  /** This installation, as it calls that control plane. */
+  readonly caller: { readonly homeId: string; readonly version: string }
+  /** The public address of agents. */
+  readonly agentsUrl: string
   readonly keepEventsDays: number
   readonly keepMetricsHours: number
 }
@@ -42,12 +50,13 @@ export async function startBackground(context: PipelineContext, options: Backgro
   const certificates = issuing(context, options)
   const cleaning = repeated(() => deleteOldRecords(context, options), cleanUpEveryMs)
   const sampler = startSampler(context, options)
+  const following = await startFollowing(context, options)
   await deliveries.start()
   await certificates?.start()
   cleaning.wake()
   return {
     stop: async () => {
-      const loops = [deliveries, certificates, cleaning, sampler, forwarder]
+      const loops = [deliveries, certificates, cleaning, sampler, forwarder, following]
       await Promise.all(loops.map((loop) => loop?.stop()))
     },
   }

@@ -11,6 +11,7 @@ import type { GitProtocol } from "./deployments/repository.js"
 import { resourceTiersOf, resourceTiersSchema } from "./deployments/resource-tiers.js"
 import { authoritySettings } from "./host-names/authority-settings.js"
 import { canonicalHostName } from "./host-names/host-name.js"
+import { listenerSettings } from "./listeners/mirror/settings.js"
 import { logForwardSettings } from "./log-forwarding/settings.js"
 import { machineSettings } from "./machines/settings.js"
 import type { Amounts } from "./quotas/quota.js"
@@ -265,6 +266,7 @@ export const settings = {
     schema: count.default(30),
   },
   ...machineSettings,
+  ...listenerSettings,
   ...logForwardSettings,
   ...authoritySettings,
   sourceMs: {

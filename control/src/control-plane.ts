@@ -31,6 +31,7 @@ import { removeLeftovers } from "./home.js"
 import { stayInCharge, takeDatabase } from "./home-in-charge.js"
 import { hasHomeTable } from "./home-queries.js"
 import { authorityOf, authorityProblem } from "./host-names/authority-settings.js"
+import { centralOf, listenerSettingsProblem } from "./listeners/mirror/settings.js"
 import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import type { Host } from "./machines/host.js"
@@ -81,7 +82,10 @@ export interface ControlPlaneOptions {
 export async function startControlPlane(input: ControlPlaneOptions): Promise<ControlPlane> {
   const { config, log, homeId } = input
   const logSink = allowedSink(config)
-  const problem = authorityProblem(config) ?? (authorityOf(config) && input.host.edge.whyNoCertificates)
+  const problem =
+    authorityProblem(config) ??
+    listenerSettingsProblem(config) ??
+    (authorityOf(config) && input.host.edge.whyNoCertificates)
   if (problem !== undefined) throw new InvalidSettings(`cannot start:\n  ${problem}`)
   const folders = foldersOf(config.home)
   await removeLeftovers(folders)
@@ -205,6 +209,9 @@ async function startParts(
     authority: authorityOf(config),
     runTotals,
     reportOf: planner.reportOf,
+    central: centralOf(config),
+    caller: { homeId, version },
+    agentsUrl: agentsUrlOf(config),
   })
   undo.push(background.stop)
   const pushWork = await startPushWork({

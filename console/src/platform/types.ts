@@ -21,7 +21,8 @@ export interface Deployment {
   readonly latest_revision_id: string | null
   readonly active_revision_id: string | null
   readonly source_config: {
-    readonly custom_url: string
+    /** Null until its listener has reported one. */
+    readonly custom_url: string | null
     readonly repo_url: string | null
     readonly repo_branch: string | null
     readonly integration_id: string | null

@@ -53,7 +53,9 @@ export function RevisionsPage() {
         <Badge tone={tone} isMoving={isMoving}>
           {word}
         </Badge>
-        <CopyText text={deployment.source_config.custom_url} label="the address" />
+        {deployment.source_config.custom_url !== null && (
+          <CopyText text={deployment.source_config.custom_url} label="the address" />
+        )}
         {deployment.source_config.repo_url && (
           <span className="faint revisions-source">
             from {deployment.source_config.repo_url} {deployment.source_config.repo_branch}

@@ -107,21 +107,16 @@ async function checkIntegration(tx: Db, workspaceId: string, integrationId: stri
   throw inSourceConfig("integration_id", `Integration ID ${integrationId} not found.`)
 }
 
-/** Rejects every listener: none runs deployments in this release. */
 async function checkListener(tx: Db, workspaceId: string, listenerId: string | null): Promise<void> {
-  if (listenerId === null) return
-  if (!(await listenerExists(tx, workspaceId, listenerId))) {
-    throw inSourceConfig("listener_id", `Listener ID ${listenerId} not found.`)
-  }
-  const words = "listeners can be registered, but this release deploys only on its own machine: leave out listener_id"
-  throw new Refused(words, "listener_unsupported")
+  if (listenerId === null || (await listenerExists(tx, workspaceId, listenerId))) return
+  throw inSourceConfig("listener_id", `Listener ID ${listenerId} not found.`)
 }
 
 /**
  * Stores the deployment under the first free route name: its own, or one with a suffix that is stable for the workspace, so
  * that a deployment which is deleted and created again keeps its address.
  */
-async function takeName(tx: Db, deployment: Omit<NewDeployment, "routeName">): Promise<void> {
+export async function takeName(tx: Db, deployment: Omit<NewDeployment, "routeName">): Promise<void> {
   const { name, agent, workspaceId } = deployment
   await lockNames(tx, workspaceId)
   for (const routeName of routeNames(deployment)) {

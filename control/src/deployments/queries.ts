@@ -1,6 +1,8 @@
 /** The table `deployments`; each statement is confined to a workspace. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { ListenerFacts } from "../listeners/facts.js"
+import { listenerFacts } from "../listeners/facts-queries.js"
 import type { HealthFacts } from "../planner/health.js"
 import { healthFacts } from "../planner/health-queries.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
@@ -38,6 +40,8 @@ export interface DeploymentRow {
   readonly secret_names: readonly string[]
   /** From the units that serve. */
   readonly health_facts: HealthFacts
+  /** The listener that carries it out; null: this installation does. */
+  readonly listener: ListenerFacts | null
 }
 
 const selectDeployments = sql`
@@ -45,7 +49,7 @@ const selectDeployments = sql`
     r.commit_sha as latest_commit_sha,
     array(select s.name from secrets s
       where s.deployment_id = d.deployment_id and s.secrets_version = d.secrets_version order by s.name) as secret_names,
-    ${healthFacts(sql`u.deployment_id = d.deployment_id`)}
+    ${healthFacts(sql`u.deployment_id = d.deployment_id`)}, ${listenerFacts}
   from deployments d left join revisions r on r.revision_id = d.latest_revision_id`
 
 export const deploymentById = (db: Db, workspaceId: string, deploymentId: string): Promise<DeploymentRow | undefined> =>
@@ -101,10 +105,10 @@ export const lockNames = (tx: Db, workspaceId: string): Promise<number> =>
  */
 export const insertDeployment = async (tx: Db, it: NewDeployment): Promise<boolean> => {
   const inserted = await tx.run(sql`
-    insert into deployments (deployment_id, workspace_id, name, route_name, source, integration_id, source_config,
+    insert into deployments (deployment_id, workspace_id, name, route_name, source, integration_id, listener_id, source_config,
       source_revision_config, agent_id, agent_environment, status)
     select ${it.deploymentId}::uuid, ${it.workspaceId}::uuid, ${it.name}, ${it.routeName}, ${it.source},
-      ${it.sourceConfig.integration_id}::uuid, ${JSON.stringify(it.sourceConfig)}::jsonb,
+      ${it.sourceConfig.integration_id}::uuid, ${it.sourceConfig.listener_id ?? null}::uuid, ${JSON.stringify(it.sourceConfig)}::jsonb,
       ${JSON.stringify(it.sourceRevisionConfig)}::jsonb, ${it.agent?.id ?? null}, ${it.agent?.environment ?? null},
       'AWAITING_DATABASE'
     where not exists (

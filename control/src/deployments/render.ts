@@ -1,5 +1,6 @@
 /** Renders a deployment as a reply. Pure. */
 import type { z } from "@hono/zod-openapi"
+import { stateAtListener, statusSeen } from "../listeners/facts.js"
 import { healthOf, isRestarting, runStateOf } from "../planner/health.js"
 import { renderSourceRevisionConfig } from "../revisions/schema.js"
 import { masked } from "../secrets/secret.js"
@@ -25,7 +26,8 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
     on_orphaned_threads: row.source_config.on_orphaned_threads ?? null,
     canary_weight: row.source_config.canary_weight ?? null,
     rollback_on: row.source_config.rollback_on ?? null,
-    custom_url: row.source_config.custom_url ?? publicUrl(agentsUrl, row.route_name),
+    custom_url:
+      row.source_config.custom_url ?? (row.listener ? row.listener.url : publicUrl(agentsUrl, row.route_name)),
     // The configured branch, apart from the commit it resolved to; Terraform's imports read it (§1.3).
     repo_branch: row.source === "github" ? row.source_revision_config.repo_ref : null,
   },
@@ -35,18 +37,22 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
   ),
   secrets: masked(row.secret_names),
   secret_references: [],
-  status: row.status,
+  status: statusSeen(row.status, row.listener),
   latest_revision_id: row.latest_revision_id,
   active_revision_id: row.active_revision_id,
   image_version: null,
   is_preview: row.is_preview,
   agent_id: row.agent_id,
   agent_environment: row.agent_environment,
-  run_state: runStateOf(row.health_facts),
-  health: healthOf(row.health_facts),
-  is_restarting: isRestarting(row.health_facts),
+  ...(row.listener ? stateAtListener(row.listener, row.desired_run_state) : stateHere(row)),
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
+})
+
+const stateHere = ({ health_facts: facts }: DeploymentRow) => ({
+  run_state: runStateOf(facts),
+  health: healthOf(facts),
+  is_restarting: isRestarting(facts),
 })
 
 /** Changes with each change by a caller, not with the pipeline's progress (D6). */

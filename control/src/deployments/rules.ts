@@ -45,6 +45,9 @@ function misplaced(source: Source, config: SourceConfig, revision: SourceRevisio
   return [
     ...(config.repo_url && source !== "github" ? [inSourceConfig("repo_url", "is only for github sources")] : []),
     ...(revision.repo_ref && source !== "github" ? [inRevisionConfig("repo_ref", "is only for github sources")] : []),
+    ...(config.listener_id && typeof config.canary_weight === "number"
+      ? [inSourceConfig("canary_weight", "a deployment of a listener has no canaries")]
+      : []),
     ...(revision.image_uri && !isImage ? [inRevisionConfig("image_uri", "is only for sources that are images")] : []),
   ]
 }

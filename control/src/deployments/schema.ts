@@ -136,7 +136,9 @@ const sourceConfigReply = z.object({
   repo_branch: nullableText.openapi({ description: "the configured branch" }),
   deployment_type: z.enum(deploymentTypes).nullable(),
   build_on_push: z.boolean().nullable(),
-  custom_url: z.string().openapi({ description: "the address of the deployment" }),
+  custom_url: nullableText.openapi({
+    description: "the address of the deployment; null until its listener has reported one",
+  }),
   resource_spec: resourceSpecReply.nullable(),
   listener_id: nullableText,
   listener_config: z.object({ k8s_namespace: nullableText }).nullable(),

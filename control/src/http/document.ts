@@ -133,7 +133,8 @@ const operationId = (method: string, path: string): string =>
     .join("_")
 
 /** Routes that only read, that are signed, or that show a secret once, whose reply must not be stored. */
-const hasNoKey = /(_logs|\/push-token|\/agent-token|\/v2\/console\/codes|\/v2\/api-keys|\/v2\/webhooks)$|^\/_uploads\//
+const hasNoKey =
+  /(_logs|\/push-token|\/agent-token|\/v2\/console\/codes|\/v2\/api-keys|\/v2\/webhooks|\/v2\/listeners\/.*\/tokens)$|^\/_uploads\//
 
 /** Of the deletions, only those with a reply to repeat: removing secrets creates a revision. */
 const isRepeatable = (path: string, method: string): boolean =>

@@ -135,6 +135,7 @@ test("the document lists Idempotency-Key exactly where requests can be repeated 
     "delete /v2/integrations/git/{integration_id}",
     "delete /v2/integrations/git/{integration_id}/webhook",
     "delete /v2/listeners/{listener_id}",
+    "delete /v2/listeners/{listener_id}/tokens/{token_id}",
     "delete /v2/previews/{preview_id}",
     "delete /v2/webhooks/{webhook_id}",
     "post /v1/integrations/bitbucket/webhook",
@@ -149,6 +150,7 @@ test("the document lists Idempotency-Key exactly where requests can be repeated 
     "post /v2/console/sessions",
     "post /v2/deployments/{deployment_id}/agent-token",
     "post /v2/deployments/{deployment_id}/push-token",
+    "post /v2/listeners/{listener_id}/tokens",
     "post /v2/webhooks",
     "put /_uploads/{deployment_id}/{file}",
   ])

@@ -12,6 +12,8 @@ export interface Listener {
   readonly compute_config: ComputeConfig
   /** Version of its program, as it reported it. */
   readonly version: string | null
+  /** When its installation called last, accurate to ten seconds; null: never. */
+  readonly last_seen_at: Date | null
   readonly created_at: Date
   readonly updated_at: Date
 }

@@ -45,22 +45,22 @@ test("a workspace has one listener for each cluster, and others have theirs (L1)
   assert.equal(other.status, 201)
 })
 
-test("a deployment for a known listener is refused with 400, for an unknown one with 422 (L2)", async () => {
+test("a deployment names a listener of its workspace; any other is 422, and so is a canary there (L2)", async () => {
   const { body: own } = await api.call("POST", "/v2/listeners", { body: body("own") })
   const { body: foreign } = await api.callAsOther("POST", "/v2/listeners", { body: body("foreign") })
-  const deploy = (listener_id: string) => {
+  const deploy = (listener_id: string, more: object = {}) => {
     const example = exampleDeployment("remote")
     return api.call("POST", "/v2/deployments", {
-      body: { ...example, source_config: { ...example.source_config, listener_id } },
+      body: { ...example, source_config: { ...example.source_config, listener_id, ...more } },
     })
   }
 
-  const refused = await deploy(own.id)
   const unknown = await deploy(foreign.id)
+  const canary = await deploy(own.id, { canary_weight: 10 })
+  const made = await deploy(own.id)
 
-  assert.deepEqual([refused.status, refused.body.code], [400, "listener_unsupported"])
-  assert.equal(unknown.status, 422)
-  assert.equal((await api.call("GET", "/v2/deployments")).body.resources.length, 0)
+  assert.deepEqual([unknown.status, canary.status, made.status], [422, 422, 201])
+  assert.equal(made.body.source_config.listener_id, own.id)
 })
 
 test("malformed listeners are 422", async () => {

@@ -1,5 +1,5 @@
 /** Registers, finds and deletes listeners. */
-import type { Db } from "@superstep/toolkit/db/database"
+import { type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
 import type { ComputeConfig, Listener } from "./listener.js"
@@ -64,7 +64,16 @@ export async function changeListener(
   return listener
 }
 
-/** @throws NotFound */
+/**
+ * Deletes it with its tokens.
+ * @throws NotFound
+ * @throws Conflict  it has deployments, possibly one that is being deleted
+ */
 export async function deleteListener(db: Db, { workspaceId, listenerId }: ListenerIds): Promise<void> {
-  if ((await removeListener(db, workspaceId, listenerId)) === 0) throw notFound(listenerId)
+  try {
+    if ((await removeListener(db, workspaceId, listenerId)) === 0) throw notFound(listenerId)
+  } catch (error) {
+    if (!isSqlState(error, sqlState.foreignKeyViolation)) throw error
+    throw new Conflict(`Listener ID ${listenerId} has deployments: delete them first`, "in_use")
+  }
 }

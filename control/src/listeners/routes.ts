@@ -1,4 +1,4 @@
-/** HTTP for listeners, which are registered and listed. A later release will assign work to them. */
+/** HTTP for listeners; their tokens are in `token-routes.ts`, the calls of their installations in `exchange-routes.ts`. */
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
@@ -122,7 +122,11 @@ function addDelete(api: Api, { db, log }: ListenerRoutes): void {
       method: "delete",
       ...onePath,
       summary: "Deletes a listener.",
-      responses: { 204: { description: "forgotten" }, ...notFound },
+      responses: {
+        204: { description: "deleted, with its tokens" },
+        ...notFound,
+        409: { description: "it has deployments" },
+      },
     },
     async ({ c, params }) => {
       await deleteListener(db, { workspaceId: c.get("caller").workspaceId, listenerId: params.listener_id })

@@ -20,7 +20,11 @@ export const listenerReply = z
     id: z.string(),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
-    version: z.string().nullable(),
+    version: z.string().nullable().openapi({ description: "the release of its installation" }),
+    last_seen_at: z.iso
+      .datetime()
+      .nullable()
+      .openapi({ description: "when its installation called last, accurate to ten seconds; null: never" }),
     compute_type: z.enum(["k8s"]),
     compute_id: z.string(),
     compute_config: z.object({ k8s_namespaces: z.array(z.string()).nullable() }),
@@ -32,6 +36,7 @@ export const renderListener = (row: Listener) => ({
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
   version: row.version,
+  last_seen_at: row.last_seen_at?.toISOString() ?? null,
   compute_type: row.compute_type,
   compute_id: row.compute_id,
   compute_config: row.compute_config,

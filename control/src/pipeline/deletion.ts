@@ -5,6 +5,7 @@
 import { dropDatabase } from "@superstep/toolkit/db/provision"
 import type { PipelineContext } from "../context.js"
 import type { CarriedDeployment } from "../deployments/carried-queries.js"
+import { isHeldByListener } from "../listeners/report-queries.js"
 import { syncEdge } from "../planner/edge-table.js"
 import { unitsOfDeployment } from "../planner/queries.js"
 import { artifactsOf } from "../revisions/artifact-queries.js"
@@ -18,6 +19,8 @@ export async function deleteNext(context: PipelineContext, deployment: CarriedDe
   await machine.builds.stop(await revisionIdsOf(db, id))
   await syncEdge(context)
   crashPoint("delete:after-route")
+  // Its listener removes units and data, and its report wakes us.
+  if (await isHeldByListener(db, id)) return
   // The planner stops the units; the end of the last one wakes us.
   if ((await unitsOfDeployment(db, id)).length > 0) return
   await setDeploymentStatus(db, id, "AWAITING_FINAL_DELETE")

@@ -31,6 +31,8 @@ export const leftOut: Readonly<Record<string, string>> = {
   run_samples: "measurements of the past",
   commit_statuses: "hosts were told already",
   previews: "made again from their pull requests",
+  listener_reports: "a listener reports again",
+  mirrored_deployments: "the central installation says what is mirrored",
   host_names: "a name may belong to another deployment by now",
 }
 

@@ -5,7 +5,7 @@
  * and a workspace fetches and builds at most as many revisions at once as its quota `builds` says.
  */
 import { type Database, type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { RevisionRow } from "./queries.js"
 import type { Reason, RevisionStatus, Stage } from "./revision.js"
@@ -40,6 +40,9 @@ export interface OpenStages {
   readonly reserved: readonly Stage[]
 }
 
+/** Whether this installation carries the revision out, and no listener does (listeners/README.md). */
+const isOurs = (revision: Sql): Sql => sql`${revision}.source_config ->> 'listener_id' is null`
+
 // Any constant of our own.
 const claimLock = 7_283_117
 
@@ -70,7 +73,7 @@ export async function claimNextRevision(
               select count(*) filter (where held.stage = r.stage) as in_stage,
                 count(*) filter (where held.stage in ('fetch', 'build')) as builds
               from held where held.workspace_id = d.workspace_id) own
-          where r.stage is not null and r.lease_owner is null and r.not_before <= now()
+          where r.stage is not null and r.lease_owner is null and r.not_before <= now() and ${isOurs(sql`r`)}
             and (r.stage = any(${open.all}) or (r.stage = any(${open.reserved}) and own.in_stage = 0))
             and (r.stage not in ('fetch', 'build') or own.builds < coalesce(q.builds, ${builds}))
             and not exists (
@@ -130,6 +133,7 @@ export const noteWaiting = (
             count(*) filter (where held.stage in ('fetch', 'build')) as builds
           from held where held.workspace_id = d.workspace_id) own
       where r.stage is not null and r.lease_owner is null and r.not_before <= now() and r.stage_attempt = 0
+        and ${isOurs(sql`r`)}
         and not exists (
           select 1 from revisions older
           where older.deployment_id = r.deployment_id and older.seq < r.seq and older.stage is not null)
@@ -257,7 +261,7 @@ async function fenced(claim: Claim, written: Promise<number>): Promise<void> {
 export const admitRevisions = (db: Db): Promise<number> =>
   db.run(sql`
     update revisions set status = 'QUEUED', updated_at = now()
-    where status = 'CREATING' and stage = 'queue' and lease_owner is null`)
+    where status = 'CREATING' and stage = 'queue' and lease_owner is null and ${isOurs(sql`revisions`)}`)
 
 /**
  * Skips revisions that have not started and have a newer unfinished one behind them. A rollback does not wait for a build or
@@ -273,7 +277,7 @@ export const skipSuperseded = (db: Db): Promise<number> =>
     where newer.deployment_id = old.deployment_id and newer.seq = (
         select max(latest.seq) from revisions latest
         where latest.deployment_id = old.deployment_id and latest.stage is not null)
-      and newer.seq > old.seq and old.stage in ('queue', 'fetch', 'build', 'deploy')
+      and newer.seq > old.seq and old.stage in ('queue', 'fetch', 'build', 'deploy') and ${isOurs(sql`old`)}
       and ((old.lease_owner is null and old.status in ('CREATING', 'QUEUED', 'AWAITING_BUILD'))
         or newer.trigger in ('redeploy', 'rollback'))`)
 

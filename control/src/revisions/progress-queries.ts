@@ -6,6 +6,8 @@ import type { Stage } from "./revision.js"
 // As `claimNextRevision` chooses: a revision that is delayed, or waits for an older one of its deployment, does not count.
 const couldBeClaimed = sql`
   r.stage is not null and r.lease_owner is null and r.not_before <= now()
+  -- That of a listener waits for it, and is no sign of our own health.
+  and r.source_config ->> 'listener_id' is null
   and not exists (
     select 1 from revisions older
     where older.deployment_id = r.deployment_id and older.seq < r.seq and older.stage is not null)`

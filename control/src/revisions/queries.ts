@@ -2,6 +2,8 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { Source, SourceConfig } from "../deployments/deployment.js"
+import type { ListenerFacts } from "../listeners/facts.js"
+import { listenerFacts } from "../listeners/facts-queries.js"
 import type { Role } from "../planner/facts.js"
 import type { HealthFacts } from "../planner/health.js"
 import { healthFacts } from "../planner/health-queries.js"
@@ -44,6 +46,9 @@ export interface RevisionRow {
 export interface SeenRevision extends RevisionRow {
   /** From the units that serve with it. */
   readonly health_facts: HealthFacts
+  /** The listener that carries it out; null: this installation does. */
+  readonly listener: ListenerFacts | null
+  readonly is_active: boolean | null
   /** The weight of its deployment's canary. */
   readonly canary_weight: number | null
   readonly runs_ended: number
@@ -84,7 +89,8 @@ const ofDeployment = (workspaceId: string, deploymentId: string) => sql`
   from revisions r join deployments d using (deployment_id)
   where d.workspace_id = ${workspaceId} and d.deployment_id = ${deploymentId}`
 
-const seen = sql`r.*, ${healthFacts(sql`u.revision_id = r.revision_id`)},
+const seen = sql`r.*, ${healthFacts(sql`u.revision_id = r.revision_id`)}, ${listenerFacts},
+  r.revision_id = d.active_revision_id as is_active,
   (select weight from revisions c where c.deployment_id = r.deployment_id and c.role = 'canary') as canary_weight,
   (select coalesce(sum(runs_ended), 0)::bigint from units u where u.revision_id = r.revision_id) as runs_ended,
   (select coalesce(sum(runs_failed), 0)::bigint from units u where u.revision_id = r.revision_id) as runs_failed,

@@ -1,6 +1,7 @@
 /** The format of a revision in a reply. */
 import { z } from "@hono/zod-openapi"
 import { resourceSpecReply } from "../deployments/resource-spec.js"
+import { type ListenerFacts, messageSeen, stateAtListener } from "../listeners/facts.js"
 import { healthOf, healths } from "../planner/health.js"
 import type { SeenRevision } from "./queries.js"
 import { type SourceRevisionConfig, type Stage, stages } from "./revision.js"
@@ -94,6 +95,10 @@ function trafficOf({ role, weight, canary_weight: ofCanary, runs_ended: ended, r
   return role === "serving" ? { weight: 100 - (ofCanary ?? 0), runs } : null
 }
 
+/** Only of the revision that serves there. Pure. */
+const healthAtListener = ({ is_active }: SeenRevision, listener: ListenerFacts) =>
+  is_active ? stateAtListener(listener, "running").health : null
+
 export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply> => ({
   id: row.revision_id,
   deployment_id: row.deployment_id,
@@ -103,7 +108,7 @@ export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply>
   trigger: row.trigger,
   actor: row.actor,
   repeats_revision_id: row.repeats_revision_id,
-  health: healthOf(row.health_facts),
+  health: row.listener ? healthAtListener(row, row.listener) : healthOf(row.health_facts),
   pinned_threads: row.pinned_threads,
   orphaned_threads: row.orphaned_threads,
   traffic: trafficOf(row),
@@ -112,7 +117,7 @@ export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply>
   secret_names: [...row.secret_names],
   duration_ms_by_stage: durationsByStage(row.stage_started_at, row.finished_at),
   error_code: row.error_code,
-  status_message: row.status_message,
+  status_message: messageSeen(row, row.listener),
   commit: row.commit,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),

@@ -15,7 +15,7 @@ import {
   workspaceById,
   workspaceByName,
 } from "./queries.js"
-import { type ApiKey, type Caller, isUuid, keyHash, newKey, type Scope, type Workspace } from "./workspace.js"
+import { type ApiKey, type Caller, isOwn, isUuid, keyHash, newKey, type Scope, type Workspace } from "./workspace.js"
 
 /** @throws Conflict  the name is taken */
 export async function createWorkspace(db: Db, name: string): Promise<Workspace> {
@@ -119,13 +119,13 @@ export interface FirstCredentials {
 }
 
 /**
- * Creates the workspace `default` with a key, and a key of the installation, when there is no workspace yet.
+ * Creates the workspace `default` with a key, and a key of the installation, when this installation has no workspace of its own yet.
  * @returns  the credentials to show and keep, or undefined when there was a workspace already
  */
 export const ensureDefaultWorkspace = (db: Database): Promise<FirstCredentials | undefined> =>
   db.transaction(async (tx) => {
     await lockFirstStart(tx)
-    if ((await allWorkspaces(tx)).length > 0) return undefined
+    if ((await allWorkspaces(tx)).some(isOwn)) return undefined
     const { workspace_id: workspaceId } = await createWorkspace(tx, "default")
     const own = await createApiKey(tx, { workspaceId, name: "first start" })
     const org = await createApiKey(tx, { workspaceId: null, name: "first start" })

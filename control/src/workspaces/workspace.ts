@@ -7,6 +7,12 @@ export interface Workspace {
   readonly created_at: Date
 }
 
+/** The name of a workspace that mirrors one of the control plane of which this installation is a listener. */
+export const mirrorName = (workspaceId: string): string => `listener-${workspaceId}`
+
+/** Whether a workspace belongs to this installation itself. */
+export const isOwn = ({ workspace_id, name }: Workspace): boolean => name !== mirrorName(workspace_id)
+
 export interface ApiKey {
   readonly api_key_id: string
   /** null: the key belongs to the installation and may name any workspace. */

@@ -1,0 +1,215 @@
+/** A listener: a second installation carries out deployments of the first, and only calls out. */
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { type CuttableHttp, cuttableHttp } from "./testing/cuttable-http.js"
+import {
+  clientOf,
+  type Deployment,
+  deploymentOf,
+  type Revision,
+  startRevision,
+  untilDeployed,
+} from "./testing/deployments.js"
+import { type Platform, startPlatform } from "./testing/platform.js"
+import { createRepository, type Repository, versionFile } from "./testing/repository.js"
+
+const skip = unlessWide("starts two installations and builds agents")
+
+interface Parts {
+  readonly central: Platform
+  readonly line: CuttableHttp
+  readonly listenerId: string
+  readonly token: { readonly id: string; readonly token: string }
+  readonly repository: Repository
+  remote: Platform
+}
+let parts: Parts
+const remoteHome = temporaryFolder()
+
+const created = async <T>(platform: Platform, path: string, body: object): Promise<T> => {
+  const reply = await platform.api<T>("POST", path, body)
+  assert.equal(reply.status, 201, JSON.stringify(reply.body))
+  return reply.body
+}
+
+const newListener = async (central: Platform, compute_id: string) => {
+  const { id } = await created<{ id: string }>(central, "/v2/listeners", {
+    compute_type: "k8s",
+    compute_id,
+    compute_config: { k8s_namespaces: null },
+  })
+  const token = await created<{ id: string; token: string }>(central, `/v2/listeners/${id}/tokens`, { name: "first" })
+  return { id, token }
+}
+
+const startRemote = (): Promise<Platform> =>
+  startPlatform({
+    home: remoteHome,
+    env: { SUPERSTEP_LISTENER_URL: parts.line.url, SUPERSTEP_LISTENER_TOKEN: parts.token.token },
+  })
+
+before(async () => {
+  if (skip) return
+  const central = await startPlatform()
+  const line = await cuttableHttp(central.credentials.url)
+  const { id: listenerId, token } = await newListener(central, "other-network")
+  const repository = await createRepository()
+  parts = { central, line, listenerId, token, repository, remote: central }
+  parts.remote = await startRemote()
+})
+after(async () => {
+  if (skip) return
+  await parts.remote[Symbol.asyncDispose]()
+  await parts.line[Symbol.asyncDispose]()
+  await parts.central[Symbol.asyncDispose]()
+})
+
+/** As the official clients deploy, with a listener's id. */
+async function deployThere(name: string, secrets: { name: string; value: string }[] = []): Promise<Deployment> {
+  const { central, listenerId, repository } = parts
+  const request = deploymentOf(name, repository.url)
+  const source_config = { ...request.source_config, listener_id: listenerId }
+  const made = await created<Deployment>(central, "/v2/deployments", { ...request, source_config, secrets })
+  await untilDeployed(central, made.id, made.latest_revision_id)
+  return (await central.api<Deployment>("GET", `/v2/deployments/${made.id}`)).body
+}
+
+/** The version that answers, asked by the official client with the key of the first installation's workspace. */
+async function answerOf(deployment: Deployment): Promise<string | undefined> {
+  const input = { messages: [{ role: "user", content: "hi" }] }
+  const values = await clientOf(parts.central, deployment).runs.wait(null, "chat", { input })
+  return /hello from (\w+)/.exec(JSON.stringify(values))?.[1]
+}
+
+/** What the other installation said of the build, as the first one has it. */
+async function buildLogOf(deploymentId: string, revisionId: string): Promise<string[]> {
+  const path = `/v1/projects/${deploymentId}/revisions/${revisionId}/build_logs`
+  const { status, body } = await parts.central.api<{ logs: { message: string }[] }>("POST", path, { limit: 1000 })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body.logs.map(({ message }) => message)
+}
+
+const statusOf = async (deploymentId: string, revisionId: string): Promise<string> => {
+  const path = `/v2/deployments/${deploymentId}/revisions/${revisionId}`
+  return (await parts.central.api<Revision>("GET", path)).body.status
+}
+
+async function killControlPlane(platform: Platform): Promise<void> {
+  const pid = await until(() => platform.controlPid(), { what: "a control plane runs", timeoutMs: 60_000 })
+  process.kill(pid, "SIGKILL")
+}
+
+let far: Deployment
+
+test("a deployment of a listener is built, served and rolled back in the other installation, and clients see no difference", {
+  skip,
+}, async () => {
+  const { central, remote, repository, listenerId } = parts
+  await repository.push(versionFile("one"))
+  far = await deployThere("far", [{ name: "FAR_SECRET", value: "only-for-far" }])
+  const first = await answerOf(far)
+  await repository.push(versionFile("two"))
+  const next = await startRevision(central, far.id)
+  await untilDeployed(central, far.id, next)
+  const second = await answerOf(far)
+  const back = await central.api<Deployment>("POST", `/v2/deployments/${far.id}/rollback`, {})
+  await untilDeployed(central, far.id, back.body.latest_revision_id)
+  const third = await answerOf(far)
+
+  const path = `/v2/deployments/${far.id}`
+  const isHealthy = async () => (await central.api<{ health: string }>("GET", path)).body.health === "healthy"
+  await until(isHealthy, { what: "the first installation says that it is healthy", timeoutMs: 30_000 })
+  const { body: seen } = await central.api<Deployment & { status: string }>("GET", path)
+  const { body: listener } = await central.api<{ last_seen_at: string }>("GET", `/v2/listeners/${listenerId}`)
+  const log = await buildLogOf(far.id, next)
+  assert.ok(far.source_config.custom_url.startsWith(remote.agentsUrl), far.source_config.custom_url)
+  assert.deepEqual([first, second, third], ["one", "two", "one"])
+  assert.deepEqual([seen.status, seen.active_revision_id], ["READY", back.body.latest_revision_id])
+  assert.ok(listener.last_seen_at)
+  assert.ok(
+    log.some((line) => line.startsWith("build finished")),
+    log.join("\n"),
+  )
+})
+
+test("while the line is cut agents answer, also after a kill there; what was asked for and said meanwhile follows", {
+  skip,
+}, async () => {
+  const { central, line, repository, remote } = parts
+  line.cut()
+  await repository.push(versionFile("three"))
+  const next = await startRevision(central, far.id)
+  const during = await answerOf(far)
+  await killControlPlane(remote)
+  const afterKill = await answerOf(far)
+  const meanwhile = await statusOf(far.id, next)
+  line.heal()
+  await until(async () => (await statusOf(far.id, next)) === "BUILDING", {
+    what: "the other installation builds it",
+    timeoutMs: 120_000,
+  })
+  line.cut()
+  await until(async () => (await answerOf(far)) === "three", {
+    what: "the other installation ends the deploy without the first one",
+    timeoutMs: 180_000,
+  })
+  const unseen = await statusOf(far.id, next)
+  line.heal()
+  await untilDeployed(central, far.id, next)
+
+  const ends = async () => (await buildLogOf(far.id, next)).filter((text) => text.startsWith("build finished"))
+  await until(async () => (await ends()).length > 0, { what: "its log is there", timeoutMs: 60_000 })
+  assert.deepEqual([during, afterKill], ["one", "one"])
+  assert.equal(meanwhile, "CREATING")
+  assert.notEqual(unseen, "DEPLOYED")
+  assert.equal((await ends()).length, 1, "no line is there twice")
+})
+
+test("a deploy ends although both control planes are killed in the middle of it", { skip }, async () => {
+  const { central, remote, repository } = parts
+  await repository.push(versionFile("four"))
+  const next = await startRevision(central, far.id)
+  await until(async () => /BUILD|DEPLOY/.test(await statusOf(far.id, next)), {
+    what: "the other installation works on it",
+    timeoutMs: 120_000,
+  })
+
+  await Promise.all([killControlPlane(remote), killControlPlane(central)])
+
+  await untilDeployed(central, far.id, next)
+  assert.equal(await answerOf(far), "four")
+})
+
+test("a deployment that is deleted here is deleted there, and then its row goes", { skip }, async () => {
+  const { central, remote } = parts
+  const path = `/v2/deployments/${far.id}`
+  const there = async () => {
+    const headers = { "x-api-key": remote.credentials.org_api_key, "x-tenant-id": central.credentials.tenant_id }
+    return (await remote.api("GET", path, undefined, headers)).status
+  }
+  const before = await there()
+
+  const { status } = await central.api("DELETE", path)
+  await until(async () => (await central.api("GET", path)).status === 404, {
+    what: "its row is gone",
+    timeoutMs: 120_000,
+  })
+
+  assert.deepEqual([before, status, await there()], [200, 204, 404])
+})
+
+test("agents go on when the token of their listener is revoked", { skip }, async () => {
+  const { central, listenerId, token } = parts
+  const stays = await deployThere("stays")
+
+  const { status } = await central.api("DELETE", `/v2/listeners/${listenerId}/tokens/${token.id}`)
+  const next = await startRevision(central, stays.id)
+  const answer = await answerOf(stays)
+
+  assert.equal(status, 204)
+  assert.equal(answer, "four")
+  assert.equal(await statusOf(stays.id, next), "CREATING")
+})
