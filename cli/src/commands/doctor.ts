@@ -3,6 +3,7 @@ import { statfs } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { describeEngine } from "@superstep/control/machines/docker/machine"
+import { describeCluster } from "@superstep/control/machines/kubernetes/machine"
 import { readMachineNote } from "@superstep/control/machines/machine-note"
 import { decideIsolation } from "@superstep/control/machines/process/isolation"
 import { openPortsWarning } from "@superstep/control/machines/process/open-ports"
@@ -147,12 +148,21 @@ async function databaseFinding(home: Home, config: Config): Promise<Finding> {
 async function machineFindings(home: Home, { environment }: Config): Promise<Finding[]> {
   // What the last start was given as an option is not in our environment.
   const last = await readMachineNote(home.folder)
-  const noted =
-    last.machine === "docker" ? { SUPERSTEP_MACHINE: "docker", SUPERSTEP_DOCKER_SOCKET: last.engineSocket } : {}
-  const { machine, engineSocket, baseImage } = readSettings(machineSettings, { ...noted, ...environment })
-  if (machine !== "docker") return []
+  const noted: NodeJS.ProcessEnv = {
+    SUPERSTEP_MACHINE: last.machine,
+    ...(last.machine === "docker" && { SUPERSTEP_DOCKER_SOCKET: last.engineSocket }),
+    ...(last.kubeconfig !== undefined && { SUPERSTEP_KUBECONFIG: last.kubeconfig }),
+    ...(last.agentsNamespace !== undefined && { SUPERSTEP_KUBERNETES_NAMESPACE: last.agentsNamespace }),
+  }
+  const settings = readSettings(machineSettings, { ...noted, ...environment })
+  const { machine, engineSocket, baseImage, agentsNamespace } = settings
+  if (machine === "process") return []
   try {
-    return [{ level: "good", words: await describeEngine(engineSocket, baseImage) }]
+    const words =
+      machine === "docker"
+        ? await describeEngine(engineSocket, baseImage)
+        : await describeCluster({ ...settings, namespace: agentsNamespace }, environment)
+    return [{ level: "good", words }]
   } catch (error) {
     return [{ level: "missing", words: messageOf(error) }]
   }

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { readJson } from "@superstep/control/files/json-file"
 import { homeIdOf } from "@superstep/control/home"
 import { foundDockerUnits } from "@superstep/control/machines/docker/found-units"
+import { foundKubernetesUnits } from "@superstep/control/machines/kubernetes/found-units"
 import { readMachineNote } from "@superstep/control/machines/machine-note"
 import type { Units } from "@superstep/control/machines/port"
 import { stopBuilds } from "@superstep/control/machines/process/builds/builds"
@@ -38,9 +39,11 @@ export function agentsOf(home: Home): Agents {
   const nodes = installedNodes([], {})
   const shared = { folders, serverEntry: "", isolation: { user }, nodes, environment: {}, log: home.log }
   const unitsIn = async (cgroups: Cgroups | undefined): Promise<Units> => {
-    const { machine, engineSocket } = await readMachineNote(home.folder)
-    if (machine === "process") return processUnits({ ...shared, cgroups })
-    return foundDockerUnits(folders, await homeIdOf(folders), engineSocket)
+    const note = await readMachineNote(home.folder)
+    if (note.machine === "process") return processUnits({ ...shared, cgroups })
+    const homeId = await homeIdOf(folders)
+    if (note.machine === "kubernetes") return foundKubernetesUnits(folders, homeId, note)
+    return foundDockerUnits(folders, homeId, note.engineSocket)
   }
   const edge = () => readJson<ProcessIdentity>(join(folders.edge, "pid.json"))
   const edgeRuns = async () => {

@@ -6,6 +6,9 @@ import type { machineKinds } from "./settings.js"
 export interface MachineNote {
   readonly machine: (typeof machineKinds)[number]
   readonly engineSocket: string
+  /** How the cluster of the units is reached. */
+  readonly kubeconfig?: string | undefined
+  readonly agentsNamespace?: string | undefined
 }
 
 export const machineNoteFile = (home: string): string => join(home, "machine.json")
@@ -14,5 +17,8 @@ export const machineNoteFile = (home: string): string => join(home, "machine.jso
 export const readMachineNote = async (home: string): Promise<MachineNote> =>
   (await readJson<MachineNote>(machineNoteFile(home))) ?? { machine: "process", engineSocket: "" }
 
-export const writeMachineNote = (home: string, { machine, engineSocket }: MachineNote): Promise<void> =>
-  writeJson(machineNoteFile(home), { machine, engineSocket } satisfies MachineNote)
+export const writeMachineNote = (
+  home: string,
+  { machine, engineSocket, kubeconfig, agentsNamespace }: MachineNote,
+): Promise<void> =>
+  writeJson(machineNoteFile(home), { machine, engineSocket, kubeconfig, agentsNamespace } satisfies MachineNote)

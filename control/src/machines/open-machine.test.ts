@@ -60,3 +60,18 @@ test("where the former engine was removed, a start says what to do, and that hel
 
   await start()
 })
+
+test("pods of a cluster that cannot be asked count as running until the operator says otherwise", async () => {
+  const home = temporaryFolder()
+  mkdirSync(join(home, "units"))
+  const kubeconfig = join(home, "no.kubeconfig")
+  const cluster = { machine: "kubernetes", engineSocket: "", kubeconfig, agentsNamespace: "agents" } as const
+  await writeMachineNote(home, cluster)
+
+  await requireSameMachine(cluster, { home, homeId })
+  for (const other of [{ machine: "process", engineSocket: "" } as const, { ...cluster, agentsNamespace: "others" }])
+    await assert.rejects(
+      requireSameMachine(other, { home, homeId }),
+      refusedWith(/SUPERSTEP_KUBERNETES_NAMESPACE=agents, and that cluster does not answer/),
+    )
+})

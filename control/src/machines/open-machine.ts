@@ -1,6 +1,7 @@
 /** Chooses the kind of machine. */
 import { readdir, realpath } from "node:fs/promises"
 import { join } from "node:path"
+import type { Values } from "@superstep/toolkit/config/settings"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
@@ -8,14 +9,16 @@ import { readJson } from "../files/json-file.js"
 import { EngineFailed } from "./docker/engine.js"
 import { foundDockerUnits } from "./docker/found-units.js"
 import { openDockerMachine } from "./docker/machine.js"
+import { NoAccess } from "./kubernetes/access.js"
+import { ClusterFailed } from "./kubernetes/cluster.js"
+import { foundKubernetesUnits } from "./kubernetes/found-units.js"
+import { openKubernetesMachine } from "./kubernetes/machine.js"
 import { type MachineNote, machineNoteFile, readMachineNote, writeMachineNote } from "./machine-note.js"
 import { type MachineFolders, machineFolders } from "./process/folders.js"
 import { openProcessMachine, type ProcessMachine, type ProcessMachineOptions } from "./process/machine.js"
+import type { machineSettings } from "./settings.js"
 
-export interface MachineChoice extends MachineNote {
-  readonly baseImage: string | undefined
-  readonly engineNetwork: string | undefined
-}
+export type MachineChoice = Values<typeof machineSettings>
 
 /** Units run, or may run, on another machine than the chosen one, which would start them again beside them. */
 export class OtherMachine extends KnownError {
@@ -24,15 +27,20 @@ export class OtherMachine extends KnownError {
 
 /** @throws OtherMachine */
 export async function openMachine(choice: MachineChoice, options: ProcessMachineOptions): Promise<ProcessMachine> {
-  const { machine, engineSocket, baseImage, engineNetwork } = choice
   await requireSameMachine(choice, options)
-  const opened =
-    machine === "process"
-      ? await openProcessMachine(options)
-      : await openDockerMachine({ ...options, docker: { socketPath: engineSocket, baseImage, network: engineNetwork } })
+  const opened = await openChosen(choice, options)
   // Only now: a machine that does not open has started no unit.
   await writeMachineNote(options.home, choice)
   return opened
+}
+
+function openChosen(choice: MachineChoice, options: ProcessMachineOptions): Promise<ProcessMachine> {
+  const { machine, engineSocket, baseImage, engineNetwork, agentsNamespace } = choice
+  if (machine === "docker")
+    return openDockerMachine({ ...options, docker: { socketPath: engineSocket, baseImage, network: engineNetwork } })
+  if (machine === "kubernetes")
+    return openKubernetesMachine({ ...options, kubernetes: { ...choice, namespace: agentsNamespace } })
+  return openProcessMachine(options)
 }
 
 type Installation = Pick<ProcessMachineOptions, "home" | "homeId">
@@ -42,33 +50,48 @@ export async function requireSameMachine(choice: MachineNote, { home, homeId }: 
   const former = await readMachineNote(home)
   if (await isSame(former, choice)) return
   const folders = machineFolders(home)
-  const runs = former.machine === "process" ? await anyProcessRuns(folders) : await anyContainerRuns()
+  const runs = former.machine === "process" ? await anyProcessRuns(folders) : await anyOtherRuns()
   if (!runs) return
   throw new OtherMachine(
     `agents of this folder run with ${settingsOf(former)}: stop them first, by Ctrl-C of a superstep up with ${former.machine === "process" ? "that setting" : "these settings"}`,
   )
 
-  async function anyContainerRuns(): Promise<boolean> {
-    const units = foundDockerUnits(folders, homeId, former.engineSocket)
+  async function anyOtherRuns(): Promise<boolean> {
     try {
+      const units =
+        former.machine === "docker"
+          ? foundDockerUnits(folders, homeId, former.engineSocket)
+          : await foundKubernetesUnits(folders, homeId, former)
       const found = await Promise.all((await units.list()).map(units.status))
       return found.some(({ state }) => state === "running")
     } catch (cause) {
-      if (!(cause instanceof EngineFailed)) throw cause
+      if (!(cause instanceof EngineFailed || cause instanceof ClusterFailed || cause instanceof NoAccess)) throw cause
+      const place = former.machine === "docker" ? "engine" : "cluster"
       throw new OtherMachine(
-        `agents of this folder ran with ${settingsOf(former)}, and that engine does not answer, so they may still run: start it. If it was removed for good, delete ${machineNoteFile(home)} and start again`,
+        `agents of this folder ran with ${settingsOf(former)}, and that ${place} does not answer, so they may still run: start it. If it was removed for good, delete ${machineNoteFile(home)} and start again`,
         { cause },
       )
     }
   }
 }
 
-const settingsOf = ({ machine, engineSocket }: MachineNote): string =>
-  `SUPERSTEP_MACHINE=${machine}${machine === "docker" ? ` SUPERSTEP_DOCKER_SOCKET=${engineSocket}` : ""}`
+function settingsOf({ machine, engineSocket, kubeconfig, agentsNamespace }: MachineNote): string {
+  const settings = {
+    SUPERSTEP_MACHINE: machine,
+    ...(machine === "docker" && { SUPERSTEP_DOCKER_SOCKET: engineSocket }),
+    ...(kubeconfig !== undefined && { SUPERSTEP_KUBECONFIG: kubeconfig }),
+    ...(agentsNamespace !== undefined && { SUPERSTEP_KUBERNETES_NAMESPACE: agentsNamespace }),
+  }
+  return Object.entries(settings)
+    .map((it) => it.join("="))
+    .join(" ")
+}
 
 /** One engine may have several names, such as /run/docker.sock and /var/run/docker.sock. */
 async function isSame(one: MachineNote, other: MachineNote): Promise<boolean> {
   if (one.machine !== other.machine) return false
+  if (one.machine === "kubernetes")
+    return one.kubeconfig === other.kubeconfig && one.agentsNamespace === other.agentsNamespace
   if (one.machine === "process" || one.engineSocket === other.engineSocket) return true
   const [first, second] = await Promise.all(
     [one, other].map(({ engineSocket }) => realpath(engineSocket).catch(ifCode(missing, engineSocket))),

@@ -1,14 +1,22 @@
 /** The settings of machines; `config.ts` reads them. */
+
+import { resolve } from "node:path"
 import type { Settings } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
+import { edgePodSettings } from "./kubernetes/edge/settings.js"
 
-export const machineKinds = ["process", "docker"] as const
+export const machineKinds = ["process", "docker", "kubernetes"] as const
+
+const file = z
+  .string()
+  .transform((path) => resolve(path))
+  .optional()
 
 export const machineSettings = {
   machine: {
     env: "SUPERSTEP_MACHINE",
     describe:
-      "What agents run in: `process`, or `docker` for containers of an engine on this computer (docs/machines.md).",
+      "What agents run in: `process`, `docker` for containers of an engine on this computer, or `kubernetes` for pods of a cluster (docs/machines.md).",
     schema: z.enum(machineKinds).default("process"),
   },
   engineSocket: {
@@ -19,7 +27,7 @@ export const machineSettings = {
   baseImage: {
     env: "SUPERSTEP_BASE_IMAGE",
     describe:
-      "Image that agents run on top of, with `docker`; it needs Node, and glibc at least as new as this computer's. By default `node:<major version>-bookworm-slim`.",
+      "Image that agents run on top of, with `docker` or `kubernetes`; it needs Node, and glibc at least as new as this computer's. By default `node:<major version>-bookworm-slim`.",
     schema: z.string().optional(),
   },
   engineNetwork: {
@@ -28,4 +36,33 @@ export const machineSettings = {
       "Network of the engine for agents, with `docker`; by default one of the installation's own, in which they cannot reach each other.",
     schema: z.string().optional(),
   },
+  kubeconfig: {
+    env: "SUPERSTEP_KUBECONFIG",
+    describe:
+      "File that leads to the cluster, with `kubernetes`; its current context is used. By default the service account of this pod.",
+    schema: file,
+  },
+  agentsNamespace: {
+    env: "SUPERSTEP_KUBERNETES_NAMESPACE",
+    describe: "Namespace of agents, with `kubernetes`; by default that of this pod.",
+    schema: z.string().optional(),
+  },
+  registry: {
+    env: "SUPERSTEP_REGISTRY",
+    describe:
+      "Repository for the images of agents, with `kubernetes`, such as `images.example.com/team/agents`. It must be allowed to delete.",
+    schema: z.string().optional(),
+  },
+  registryLogin: {
+    env: "SUPERSTEP_REGISTRY_AUTH",
+    describe:
+      "File with passwords of registries, with `kubernetes`: a `config.json` as in a Secret of the type `kubernetes.io/dockerconfigjson`.",
+    schema: file,
+  },
+  pullSecret: {
+    env: "SUPERSTEP_PULL_SECRET",
+    describe: "Secret in the namespace of agents with which nodes pull their images, with `kubernetes`.",
+    schema: z.string().optional(),
+  },
+  ...edgePodSettings,
 } satisfies Settings

@@ -8,12 +8,20 @@ import type { ClusterAccess } from "./cluster.js"
 
 export const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 
+// Each cluster's DNS has it, for programs that do not have the pod's variables.
+const nameInCluster = "kubernetes.default.svc"
+
+/** Where the cluster is, and who we are there, is unknown. */
+export class NoAccess extends KnownError {
+  readonly code: string = "no_access_to_cluster"
+}
+
 /** The program does not run in a pod, or its pod has no token. */
-export class NotInCluster extends KnownError {
-  readonly code = "not_in_cluster"
+export class NotInCluster extends NoAccess {
+  override readonly code = "not_in_cluster"
   constructor() {
     super(
-      "this runs in no pod with a service account: start it in the cluster, with a token mounted (docs/machines.md)",
+      "this runs in no pod with a service account: start it in the cluster, with a token mounted, or set SUPERSTEP_KUBECONFIG (docs/kubernetes.md)",
     )
   }
 }
@@ -26,10 +34,10 @@ export async function accessInCluster(
   environment: NodeJS.ProcessEnv,
   folder: string = accountFolder,
 ): Promise<{ readonly access: ClusterAccess; readonly namespace: string }> {
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = environment
+  const { KUBERNETES_SERVICE_HOST: host = nameInCluster, KUBERNETES_SERVICE_PORT: port = "443" } = environment
   const read = (name: string) => readFile(join(folder, name), "utf8").catch(ifCode(missing))
   const [authority, namespace, token] = await Promise.all([read("ca.crt"), read("namespace"), read("token")])
-  if (host === undefined || namespace === undefined || token === undefined) throw new NotInCluster()
+  if (namespace === undefined || token === undefined) throw new NotInCluster()
   return {
     namespace: namespace.trim(),
     access: {

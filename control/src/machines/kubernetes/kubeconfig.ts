@@ -2,15 +2,15 @@
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
 import { Secret } from "@superstep/toolkit/config/settings"
-import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { parse } from "yaml"
 import { z } from "zod"
+import { NoAccess } from "./access.js"
 import type { ClusterAccess } from "./cluster.js"
 
 /** The file cannot be used, and why. */
-export class UnusableKubeconfig extends KnownError {
-  readonly code = "unusable_kubeconfig"
+export class UnusableKubeconfig extends NoAccess {
+  override readonly code = "unusable_kubeconfig"
 }
 
 const schema = z.object({

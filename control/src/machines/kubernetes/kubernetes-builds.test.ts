@@ -47,6 +47,11 @@ async function machinePlace() {
       registryLogin: undefined,
       pullSecret: undefined,
       baseImage: tested.baseImage,
+      edgeToken: undefined,
+      edgeUrl: undefined,
+      edgePods: "",
+      edgeAdminPort: 0,
+      wakePort: 0,
     },
   }
   const machines = [await openKubernetesMachine(options), await openKubernetesMachine(options)] as const

@@ -2,12 +2,12 @@
  * A cluster as a `Machine`. Builds are those of `process`, beside the control plane; what they publish goes to a registry; units are pods.
  */
 import { join } from "node:path"
-import { KnownError } from "@superstep/toolkit/errors/errors"
+import type { Secret } from "@superstep/toolkit/config/settings"
 import { readJson } from "../../files/json-file.js"
 import { removeTree } from "../../files/remove-tree.js"
 import { requireFit } from "../images/base-fit.js"
 import { layoutIn } from "../images/layout.js"
-import { registryAt } from "../images/registry/client.js"
+import { type Registry, registryAt } from "../images/registry/client.js"
 import { credentialsIn } from "../images/registry/login-file.js"
 import { findImage } from "../images/registry/pull.js"
 import { originOf, parseReference, type Reference } from "../images/registry/reference.js"
@@ -24,23 +24,18 @@ import {
   type ProcessMachine,
   type ProcessMachineOptions,
 } from "../process/machine.js"
-import { accessInCluster } from "./access.js"
 import { artifactStore } from "./artifact-store.js"
 import { lookInside } from "./base-image.js"
-import { type Cluster, clusterAt } from "./cluster.js"
-import { accessByKubeconfig } from "./kubeconfig.js"
+import { edgesInCluster } from "./edge/edges-in-cluster.js"
 import { inside } from "./manifests.js"
 import { pathsIn, policyName } from "./objects.js"
+import { type ClusterSettings, IncompleteSettings, openCluster } from "./open-cluster.js"
 import { ownedObjects } from "./owned-objects.js"
 import { registryArtifacts } from "./registry-artifacts.js"
 import { unitImages } from "./unit-images.js"
 import { kubernetesUnits } from "./units.js"
 
-export interface KubernetesSettings {
-  /** Undefined in a pod with a service account. */
-  readonly kubeconfig: string | undefined
-  /** Where units are; undefined for the namespace of this pod. */
-  readonly namespace: string | undefined
+export interface KubernetesSettings extends ClusterSettings {
   /** Such as `images.example.com/team/agents`. */
   readonly registry: string | undefined
   /** A file with `auths`, for sending images; undefined for a registry that asks for none. */
@@ -48,15 +43,16 @@ export interface KubernetesSettings {
   /** The Secret by which nodes pull. */
   readonly pullSecret: string | undefined
   readonly baseImage: string | undefined
+  /** Edges as pods, when both are set; else one edge beside the control plane. */
+  readonly edgeToken: Secret | undefined
+  readonly edgeUrl: string | undefined
+  readonly edgePods: string
+  readonly edgeAdminPort: number
+  readonly wakePort: number
 }
 
 export interface KubernetesMachineOptions extends ProcessMachineOptions {
   readonly kubernetes: KubernetesSettings
-}
-
-/** A setting that the machine needs is missing. */
-export class IncompleteSettings extends KnownError {
-  readonly code = "incomplete_settings"
 }
 
 /** The official image for the Node that builds run on. */
@@ -72,22 +68,17 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   const { kubernetes, homeId, home, environment, log, programs } = options
   const { cluster, namespace, platformNamespace } = await openCluster(kubernetes, environment)
   const target = repositoryOf(kubernetes.registry)
-  const registryOf = async (reference: Pick<Reference, "host">) => {
-    const { registryLogin } = kubernetes
-    const credentials = registryLogin === undefined ? undefined : await credentialsIn(registryLogin, reference.host)
-    return registryAt({ origin: originOf(reference), credentials })
-  }
   const objects = ownedObjects(cluster, homeId)
   // Refused now rather than at the first start of a unit.
   await objects.list(pathsIn(namespace).pods)
   const baseImage = kubernetes.baseImage ?? defaultBaseImage()
   const base = parseReference(baseImage)
-  const baseRegistry = await registryOf(base)
+  const baseRegistry = await registryFor(base, kubernetes.registryLogin)
   const images = join(home, "images")
   const sending = join(images, "sending")
   // Of a control plane that was killed.
   await removeTree(sending)
-  const store = artifactStore(await registryOf(target), target, sending)
+  const store = artifactStore(await registryFor(target, kubernetes.registryLogin), target, sending)
   await store.list()
 
   const openUnits = async ({ folders, isolation, pythons }: OtherUnitsPlace): Promise<OtherUnits> => {
@@ -110,6 +101,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
     log.info({ namespace, registry: kubernetes.registry, base_image: baseImage }, "units are pods")
     return {
       units: kubernetesUnits({ ...shared, platformNamespace, folder: folders.units, imageOf, environment }),
+      servicesIn: namespace,
       nodes,
       pythons: fitting,
       runsAt: inside.app,
@@ -142,29 +134,49 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
       close: () => objects.remove(pathsIn(namespace).policies, policyName(homeId)),
     }
   }
-  return openProcessMachine(options, openUnits)
+  const opened = await openProcessMachine(options, openUnits)
+  const { edgeToken, edgeUrl } = kubernetes
+  if (edgeToken === undefined || edgeUrl === undefined) return opened
+  if (opened.controlUser)
+    throw new IncompleteSettings("SUPERSTEP_EDGE_URL: edges as pods need a control plane that does not run as root")
+  const settings = { ...kubernetes, edgeToken, edgeUrl }
+  return withEdges(opened, edgesInCluster({ cluster, namespace: platformNamespace, settings, log }))
+}
+
+/** Somebody else starts and stops the edges. */
+function withEdges(
+  machine: ProcessMachine,
+  { edge, listenForWakeCalls }: ReturnType<typeof edgesInCluster>,
+): ProcessMachine {
+  return {
+    ...machine,
+    edge: { ...edge, copyCertificate: async () => undefined, stop: async () => undefined },
+    listenForWakeCalls,
+    close: async () => {
+      await edge.close()
+      await machine.close()
+    },
+  }
+}
+
+/**
+ * For `superstep doctor`: asks the API server and the registry.
+ * @throws as `openKubernetesMachine`
+ */
+export async function describeCluster(
+  settings: Omit<KubernetesSettings, "edgeToken">,
+  environment: NodeJS.ProcessEnv,
+): Promise<string> {
+  const { cluster, namespace } = await openCluster(settings, environment)
+  const { body } = await cluster.json<{ readonly gitVersion: string }>("/version")
+  await cluster.json(pathsIn(namespace).pods, { query: { limit: "1" } })
+  const target = repositoryOf(settings.registry)
+  await (await registryFor(target, settings.registryLogin)).ask("/v2/", { expect: [200] })
+  return `Kubernetes ${body.gitVersion} with the namespace ${namespace}, and the registry ${target.host}`
 }
 
 /** A name as engines write it, for exactly this image. Pure. */
 const withDigest = (image: string, digest: string): string => `${image.replace(/(:[\w.-]+)?(@.*)?$/, "")}@${digest}`
-
-/** @throws NotInCluster, UnusableKubeconfig, IncompleteSettings */
-export async function openCluster(
-  { kubeconfig, namespace }: Pick<KubernetesSettings, "kubeconfig" | "namespace">,
-  environment: NodeJS.ProcessEnv,
-): Promise<{ readonly cluster: Cluster; readonly namespace: string; readonly platformNamespace: string }> {
-  if (kubeconfig === undefined) {
-    const found = await accessInCluster(environment)
-    return {
-      cluster: clusterAt(found.access),
-      namespace: namespace ?? found.namespace,
-      platformNamespace: found.namespace,
-    }
-  }
-  if (namespace === undefined)
-    throw new IncompleteSettings("SUPERSTEP_KUBERNETES_NAMESPACE: set it, since a kubeconfig is used")
-  return { cluster: clusterAt(await accessByKubeconfig(kubeconfig)), namespace, platformNamespace: namespace }
-}
 
 /** @throws IncompleteSettings, InvalidInput */
 function repositoryOf(registry: string | undefined): Pick<Reference, "host" | "repository"> {
@@ -174,4 +186,9 @@ function repositoryOf(registry: string | undefined): Pick<Reference, "host" | "r
     )
   const { host, repository } = parseReference(registry)
   return { host, repository }
+}
+
+async function registryFor(reference: Pick<Reference, "host">, login: string | undefined): Promise<Registry> {
+  const credentials = login === undefined ? undefined : await credentialsIn(login, reference.host)
+  return registryAt({ origin: originOf(reference), credentials })
 }

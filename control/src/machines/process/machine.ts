@@ -63,6 +63,8 @@ export interface OtherUnits {
   readonly units: Units
   readonly nodes: InstalledNodes
   readonly pythons: InstalledPythons
+  /** The namespace of a cluster in which units are Services. */
+  readonly servicesIn?: string
   /** Where projects are when they run. */
   readonly runsAt: string
   /** What it adds to the builds and artefacts of this computer. */
@@ -139,6 +141,7 @@ export async function openProcessMachine(
     facts: {
       homeId: options.homeId,
       unitSockets: folders.unitSockets,
+      servicesIn: other?.servicesIn,
       edgeUrl: edge.url,
       wakeSocket: files.wakeSocket,
       wakeToken: token,

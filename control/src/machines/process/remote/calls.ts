@@ -17,6 +17,8 @@ import type { AnyFunction } from "./values.js"
 export interface Facts {
   readonly homeId: string
   readonly unitSockets: string
+  /** The namespace of a cluster in which units are Services; undefined for units with sockets. */
+  readonly servicesIn: string | undefined
   readonly edgeUrl: string
   readonly wakeSocket: string
   readonly wakeToken: Secret

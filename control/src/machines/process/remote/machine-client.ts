@@ -2,6 +2,8 @@
 import { unixAddress } from "@superstep/protocol/http/address"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Host } from "../../host.js"
+import { addressOf } from "../../kubernetes/objects.js"
+import type { Units } from "../../port.js"
 import { listenForWakeCalls } from "../edge/wake-socket.js"
 import { unitSocket } from "../folders.js"
 import { type Areas, type Facts, type Installation, table } from "./calls.js"
@@ -19,8 +21,11 @@ export async function remoteMachine(channel: Channel, log: Log): Promise<RemoteM
 /** Pure. */
 export function machineOf(areas: Areas, facts: Facts, log: Log): RemoteMachine {
   const { units, builds, artifacts, edge, keyFiles, installation } = areas
+  const { servicesIn } = facts
+  const address: Units["address"] = (unitId) =>
+    servicesIn === undefined ? unixAddress(unitSocket(facts, unitId)) : addressOf(unitId, servicesIn)
   return {
-    units: { ...units, address: (unitId) => unixAddress(unitSocket(facts, unitId)) },
+    units: { ...units, address },
     builds,
     artifacts,
     edge: { ...edge, url: facts.edgeUrl },

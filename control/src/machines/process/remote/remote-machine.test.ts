@@ -54,7 +54,14 @@ function serve(machine: Machine, facts: Facts, onEnd: (why: Error | undefined) =
 function remotePlace() {
   const place = processPlace()
   const { unitSockets } = place.folders
-  const facts = { homeId: "home", unitSockets, edgeUrl: "", wakeSocket: "", wakeToken: new Secret("t") }
+  const facts = {
+    homeId: "home",
+    unitSockets,
+    servicesIn: undefined,
+    edgeUrl: "",
+    wakeSocket: "",
+    wakeToken: new Secret("t"),
+  }
   const open = () => serve(place.open(), facts)
   return { ...place, served: open, open: () => open().machine, units: () => open().machine.units }
 }
