@@ -1,6 +1,7 @@
 /** HTTP for the tokens with which the console calls an agent. */
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
+import { Conflict } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { notFound, onePath } from "../deployments/answer.js"
 import { publicUrl } from "../deployments/deployment.js"
@@ -30,11 +31,19 @@ export function addAgentTokenRoute(api: Api, { db, key, agentsUrl }: TokenRoutes
       path: `${onePath.path}/agent-token`,
       summary: "Issues a short-lived token for the deployment's agent, for pages that must not have the API key.",
       params: onePath.params,
-      responses: { 200: { description: "the token", schema: tokenReply }, ...notFound },
+      responses: {
+        200: { description: "the token", schema: tokenReply },
+        ...notFound,
+        409: { description: "its agents are at a listener" },
+      },
     },
     async ({ c, params: { deployment_id: id } }) => {
       const caller = c.get("caller")
-      const { route_name: name } = await findDeployment(db, caller.workspaceId, id)
+      const { route_name: name, listener } = await findDeployment(db, caller.workspaceId, id)
+      if (listener) {
+        const words = `its agents are at the listener ${listener.compute_id}: open the console of that installation`
+        throw new Conflict(words, "at_listener")
+      }
       const { token, scopes, expiresAt } = await issueAgentToken({ db, key, now: new Date() }, caller, id.toLowerCase())
       c.header("cache-control", "no-store")
       return c.json({ token, url: publicUrl(agentsUrl, name), scopes, expires_at: expiresAt })

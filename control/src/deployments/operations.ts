@@ -28,7 +28,7 @@ import {
   settled,
   startsWithARevision,
 } from "./deployment.js"
-import { checkVersion, type DeploymentIds, deploymentNotFound, holdDeployment } from "./hold.js"
+import { checkOwn, checkVersion, type DeploymentIds, deploymentNotFound, holdDeployment } from "./hold.js"
 import {
   countDeployments,
   type DeploymentFilter,
@@ -151,7 +151,7 @@ export interface DeleteOptions {
 /**
  * Marks a deployment for deletion and returns at once; the pipeline removes its data, and then the row (D5).
  * @throws NotFound | PreconditionFailed
- * @throws Refused  `force` on a deployment that is not marked
+ * @throws Refused  `force` on a deployment that is not marked, or one that a control plane decides about
  */
 export async function deleteDeployment(
   tx: Db,
@@ -164,7 +164,10 @@ export async function deleteDeployment(
     throw new Refused("force is only for a deployment that is being deleted already: delete it without force first")
   }
   if (isMarked && !force) return
-  if (!isMarked) checkVersion(deployment, expectedVersions)
+  if (!isMarked) {
+    checkOwn(deployment)
+    checkVersion(deployment, expectedVersions)
+  }
   await removeHostNamesOf(tx, ids.deploymentId)
   await markForDeletion(tx, ids.deploymentId, force ? "AWAITING_FINAL_DELETE" : "AWAITING_DELETE")
   await wakePipeline(tx, ids.deploymentId)

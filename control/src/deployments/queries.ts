@@ -42,6 +42,8 @@ export interface DeploymentRow {
   readonly health_facts: HealthFacts
   /** The listener that carries it out; null: this installation does. */
   readonly listener: ListenerFacts | null
+  /** It mirrors a deployment of the control plane of which this installation is a listener. */
+  readonly is_mirrored: boolean
 }
 
 const selectDeployments = sql`
@@ -49,7 +51,8 @@ const selectDeployments = sql`
     r.commit_sha as latest_commit_sha,
     array(select s.name from secrets s
       where s.deployment_id = d.deployment_id and s.secrets_version = d.secrets_version order by s.name) as secret_names,
-    ${healthFacts(sql`u.deployment_id = d.deployment_id`)}, ${listenerFacts}
+    ${healthFacts(sql`u.deployment_id = d.deployment_id`)}, ${listenerFacts},
+    exists (select from mirrored_deployments m where m.deployment_id = d.deployment_id) as is_mirrored
   from deployments d left join revisions r on r.revision_id = d.latest_revision_id`
 
 export const deploymentById = (db: Db, workspaceId: string, deploymentId: string): Promise<DeploymentRow | undefined> =>

@@ -2,8 +2,8 @@
 import { X509Certificate } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import type { Db } from "@superstep/toolkit/db/database"
-import { Conflict, Forbidden, InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
-import { type DeploymentIds, holdForChange } from "../deployments/hold.js"
+import { Conflict, Forbidden, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
+import { type DeploymentIds, holdKept } from "../deployments/hold.js"
 import { findDeployment } from "../deployments/operations.js"
 import { type QuotaRules, requireQuota } from "../quotas/operations.js"
 import { nothing } from "../quotas/quota.js"
@@ -23,6 +23,7 @@ export interface HostNameRules {
 /**
  * Adding a name that the deployment has already changes nothing.
  * @throws InvalidInput  it is no host name, or one of the platform's (N2)
+ * @throws Refused       its agents are at a listener
  * @throws Forbidden     only the operator may add it (N3)
  * @throws Conflict      `host_name_taken`: it belongs to another deployment (N1); `quota_exceeded`
  */
@@ -32,7 +33,9 @@ export async function addHostName(
   { isOperator, ...ids }: DeploymentIds & { readonly isOperator: boolean },
   wanted: string,
 ): Promise<{ readonly row: HostName; readonly isNew: boolean }> {
-  await holdForChange(tx, ids)
+  const { listener } = await holdKept(tx, ids)
+  if (listener)
+    throw new Refused(`its agents are at the listener ${listener.compute_id}: add the name in that installation`)
   const hostName = checkedName(rules, wanted)
   const present = await hostNameOf(tx, ids.deploymentId, hostName)
   if (present) return { row: present, isNew: false }

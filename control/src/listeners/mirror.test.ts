@@ -2,14 +2,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { credentialsOf } from "../integrations/operations.js"
-import { appendLogLines } from "../logs/operations.js"
 import { secretsOfVersion } from "../secrets/operations.js"
 import { exampleDeployment } from "../testing/api.js"
 import {
   createListener,
-  createToken,
   deployTo,
+  endAt,
   type TwoInstallations,
   twoInstallations,
 } from "./testing/two-installations.js"
@@ -17,17 +15,6 @@ import {
 const revisionAt = async ({ remote }: TwoInstallations, revisionId: string) =>
   remote.db.row<{ status: string; seq: number; source_config: { listener_id: string | null } }>(sql`
     select status, seq, source_config from revisions where revision_id = ${revisionId}`)
-
-/** As the pipeline of the other installation does. */
-const endAt = ({ remote }: TwoInstallations, revisionId: string, status: string) =>
-  remote.db.transaction(async (tx) => {
-    await tx.run(sql`
-      update revisions set status = ${status}, stage = null, commit_sha = 'abc', finished_at = now() where revision_id = ${revisionId}`)
-    await tx.run(sql`
-      update deployments d set status = 'READY',
-        active_revision_id = case when ${status} = 'DEPLOYED' then ${revisionId}::uuid else active_revision_id end
-      where d.deployment_id = (select deployment_id from revisions where revision_id = ${revisionId})`)
-  })
 
 test("a deployment is mirrored under its ids with its secrets and the hashes of its callers' keys (L5, L7)", async () => {
   await using two = await twoInstallations()
@@ -73,108 +60,6 @@ test("what is mirrored twice is there once, in whatever order the process dies (
   assert.deepEqual(rows, [{ revision_id: made.latest_revision_id, name: "MODEL_KEY" }])
 })
 
-test("an integration's credentials follow, and only the control plane reports to the host of the repository", async () => {
-  await using two = await twoInstallations()
-  const { central, remote, listenerId } = two
-  const { body: integration } = await central.call("POST", "/v2/integrations/git", {
-    body: { name: "hub", host: "github.com", token: "token-for-hub" },
-  })
-  const example = exampleDeployment("far")
-  const { body: made } = await central.call("POST", "/v2/deployments", {
-    body: {
-      ...example,
-      source_config: { ...example.source_config, listener_id: listenerId, integration_id: integration.id },
-    },
-  })
-  const { work, reports } = two.follow()
-  await work.next()
-  await endAt(two, made.latest_revision_id, "DEPLOYED")
-  await reports.send()
-
-  const ids = { workspaceId: central.workspaceId, integrationId: integration.id as string }
-  const credentials = await credentialsOf(remote.db, remote.key, ids)
-  const due = (api: typeof central) => api.db.rows(sql`select wanted from commit_statuses`)
-  assert.equal(credentials.kind === "token" && credentials.token.reveal(), "token-for-hub")
-  assert.deepEqual([await due(central), await due(remote)], [[{ wanted: "success" }], []])
-})
-
-test("reports reach the API: status, messages, address and log lines, each line once (L6)", async () => {
-  await using two = await twoInstallations()
-  const { central, remote } = two
-  const made = await deployTo(central, two.listenerId, "far")
-  const { work, reports } = two.follow()
-  await work.next()
-  const path = `/v2/deployments/${made.id}`
-  const before = await central.call("GET", path)
-  const line = (text: string) => appendLogLines(remote.db, made.latest_revision_id, "build", [text])
-
-  await line("installing")
-  await reports.send()
-  await line("building")
-  reports.noteLines(made.id)
-  await reports.send()
-  await endAt(two, made.latest_revision_id, "DEPLOYED")
-  // Another process, which remembers nothing.
-  const second = two.follow()
-  await second.reports.send()
-  await second.reports.send()
-
-  const seen = await central.call("GET", path)
-  const revision = await central.call("GET", `${path}/revisions/${made.latest_revision_id}`)
-  const lines = await central.db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
-  assert.equal(before.body.source_config.custom_url, null)
-  assert.equal(seen.body.source_config.custom_url, "http://far.test:8901/d/far")
-  assert.deepEqual([seen.body.status, seen.body.active_revision_id], ["READY", made.latest_revision_id])
-  assert.deepEqual([revision.body.status, revision.body.source_revision_config.repo_commit_sha], ["DEPLOYED", "abc"])
-  assert.deepEqual(
-    lines.map(({ message }) => message),
-    ["installing", "building"],
-  )
-})
-
-test("a report that comes twice or late changes nothing (L6)", async () => {
-  await using two = await twoInstallations()
-  const { central } = two
-  const made = await deployTo(central, two.listenerId, "far")
-  const { calls } = two.follow()
-  const state = (status: "BUILDING" | "DEPLOYED", stage: "build" | null) => ({
-    is_ready: true,
-    url: null,
-    active_revision_id: null,
-    health: null,
-    run_state: null,
-    is_restarting: false,
-    problem: null,
-    is_gone: false,
-    revisions: [
-      {
-        revision_id: made.latest_revision_id,
-        status,
-        stage,
-        commit_sha: null,
-        commit: null,
-        stage_started_at: {},
-        error_code: null,
-        status_message: null,
-        orphaned_threads: null,
-        pinned_threads: 0,
-        started_at: null,
-        finished_at: null,
-      },
-    ],
-  })
-  const report = (after: number, it: ReturnType<typeof state>) =>
-    calls.report({ deployment_id: made.id, after, state: it, lines: [] })
-
-  const first = await report(0, state("BUILDING", "build"))
-  const second = await report(1, state("DEPLOYED", null))
-  const late = await report(0, state("BUILDING", "build"))
-
-  assert.deepEqual([first.is_accepted, second.is_accepted, late.is_accepted, late.reports], [true, true, false, 2])
-  const revision = await central.call("GET", `/v2/deployments/${made.id}/revisions/${made.latest_revision_id}`)
-  assert.equal(revision.body.status, "DEPLOYED")
-})
-
 test("the central pipeline leaves a listener's revisions alone, and its health does not wait for them (L8)", async () => {
   await using two = await twoInstallations()
   const { central } = two
@@ -194,31 +79,6 @@ test("the central pipeline leaves a listener's revisions alone, and its health d
   assert.equal(claimed, undefined)
   assert.deepEqual(new Set(statuses.map(({ status }) => status)), new Set(["CREATING"]))
   assert.equal((await central.call("GET", "/health")).status, 200)
-})
-
-test("a revision says in words that its listener never called, or is silent, and the deployment is UNKNOWN then (L4)", async () => {
-  await using two = await twoInstallations()
-  const { central } = two
-  const made = await deployTo(central, two.listenerId, "far")
-  const path = `/v2/deployments/${made.id}`
-  const message = async () =>
-    (await central.call("GET", `${path}/revisions/${made.latest_revision_id}`)).body.status_message as string
-
-  const never = await message()
-  const { work, reports } = two.follow()
-  await work.next()
-  const called = await message()
-  await endAt(two, made.latest_revision_id, "DEPLOYED")
-  await reports.send()
-  const second = await central.call("PATCH", path, { body: { source_revision_config: { repo_ref: "next" } } })
-  await central.db.run(sql`update listeners set last_seen_at = now() - interval '3 minutes'`)
-  const deployment = await central.call("GET", path)
-  const revision = await central.call("GET", `${path}/revisions/${second.body.latest_revision_id}`)
-
-  assert.match(never, /^its listener far has never called: start an installation with SUPERSTEP_LISTENER_URL/)
-  assert.equal(called, null)
-  assert.deepEqual([deployment.body.status, deployment.body.health], ["UNKNOWN", null])
-  assert.match(revision.body.status_message, /^its listener far has not called since 20.+Z: check that/)
 })
 
 test("an interruption reaches the other installation, and one that came too late shows how the revision ended", async () => {
@@ -336,36 +196,55 @@ test("a deployment that is deleted goes there first, and then here; force does n
   assert.equal(await isHeldByListener(central.db, lost.id), false)
 })
 
-test("an installation that is set up again gets the revision that served, at its commit, and its reports count from then on", async () => {
+test("what is mirrored is changed and deleted at the control plane only; host names are added where the agents are", async () => {
   await using two = await twoInstallations()
   const { central, remote } = two
   const made = await deployTo(central, two.listenerId, "far")
-  const former = two.follow()
-  await former.work.next()
-  await endAt(two, made.latest_revision_id, "DEPLOYED")
-  await appendLogLines(remote.db, made.latest_revision_id, "deploy", ["one", "two", "three"])
-  await former.reports.send()
-  await remote.db.transaction(async (tx) => {
-    await tx.run(sql`delete from mirrored_deployments`)
-    await tx.run(sql`update deployments set latest_revision_id = null, active_revision_id = null`)
-    await tx.run(sql`delete from deployments`)
-    await tx.run(sql`alter table log_lines alter column log_line_id restart with 1`)
-  })
-  const { token } = await createToken(central, two.listenerId)
+  await two.follow().work.next()
+  const path = `/v2/deployments/${made.id}`
+  const there = { headers: { "x-api-key": remote.orgKey, "x-tenant-id": central.workspaceId } }
+  const name = { body: { name: "far.example.com" } }
 
-  const { work, reports } = two.follow(token, "home-2")
-  await work.next()
-  const again = await remote.db.row<{ source_revision_config: { repo_commit_sha: string } }>(sql`
-    select source_revision_config from revisions where revision_id = ${made.latest_revision_id}`)
-  await appendLogLines(remote.db, made.latest_revision_id, "deploy", ["anew"])
+  const changed = await remote.call("PATCH", path, { ...there, body: { display_name: "mine" } })
+  const deleted = await remote.call("DELETE", path, there)
+  const namedThere = await remote.call("POST", `${path}/host-names`, { ...there, ...name })
+  const namedHere = await central.call("POST", `${path}/host-names`, name)
+  const token = await central.call("POST", `${path}/agent-token`)
+
+  assert.deepEqual([changed.status, changed.body.code], [400, "mirrored"])
+  assert.deepEqual([deleted.status, deleted.body.code], [400, "mirrored"])
+  assert.ok(namedThere.status < 300, namedThere.text)
+  assert.equal(namedHere.status, 400)
+  assert.match(namedHere.body.detail, /its agents are at the listener far/)
+  assert.deepEqual([token.status, token.body.code], [409, "at_listener"])
+})
+
+test("a deployment that cannot be mirrored or reported keeps no other one waiting", async () => {
+  await using two = await twoInstallations()
+  const { central, remote } = two
+  const odd = await deployTo(central, two.listenerId, "odd")
+  await remote.db.run(sql`
+    create function refuse_odd() returns trigger language plpgsql as $$ begin raise exception 'odd'; end $$`)
+  await remote.db.run(sql`
+    create trigger refuse_odd before insert on deployments for each row when (new.name = 'odd') execute function refuse_odd()`)
+  const fine = await deployTo(central, two.listenerId, "fine")
+  const { work, reports } = two.follow()
+
+  const isDone = await work.next()
+  await remote.db.run(sql`drop trigger refuse_odd on deployments`)
   await reports.send()
+  const path = (it: typeof odd) => `/v2/deployments/${it.id}/revisions/${it.latest_revision_id}`
+  const stuck = await central.call("GET", path(odd))
+  await work.next()
+  // As no release reports it.
+  await remote.db.run(sql`
+    update revisions set error_code = repeat('x', 200) where revision_id = ${odd.latest_revision_id}`)
+  await endAt(two, fine.latest_revision_id, "DEPLOYED")
+  await assert.rejects(reports.send(), /422/)
 
-  const lines = await central.db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
-  assert.equal(again?.source_revision_config.repo_commit_sha, "abc")
-  assert.deepEqual(
-    lines.map(({ message }) => message),
-    ["one", "two", "three", "anew"],
-  )
+  assert.equal(isDone, false)
+  assert.match(stuck.body.status_message, /cannot carry it out: an internal error/)
+  assert.equal((await central.call("GET", path(fine))).body.status, "DEPLOYED")
 })
 
 test("the control plane itself cannot be its own listener", async () => {

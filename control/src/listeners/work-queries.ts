@@ -7,7 +7,8 @@ import type { RevisionStatus, SourceRevisionConfig, Stage, Trigger } from "../re
 
 /** Changes with everything that a listener has to know of a deployment: its own version counts the changes by callers. */
 const version = sql`d.version || '.' || (
-    select count(*) from revisions r where r.deployment_id = d.deployment_id and r.status = 'INTERRUPTED') || '.'
+    select md5(coalesce(string_agg(r.revision_id::text, ' ' order by r.seq), '')) from revisions r
+    where r.deployment_id = d.deployment_id and r.status = 'INTERRUPTED') || '.'
   || coalesce((select extract(epoch from i.updated_at)::text from integrations i where i.integration_id = d.integration_id), '')`
 
 export interface AssignedDeployment {

@@ -42,6 +42,10 @@ const mostLines = 500
 // The control plane takes bodies of up to 1 MB; beside them is the state.
 const mostBytes = 300_000
 
+/** Whether one report was refused as such: the others can be sent. Pure. */
+const isAboutOne = (error: unknown): error is CentralFailed =>
+  error instanceof CentralFailed && [400, 409, 413, 422].includes(error.status ?? 0)
+
 export class Reports {
   readonly #progress = new Map<string, Progress>()
   /** Deployments that may have lines which are not sent yet. */
@@ -61,10 +65,19 @@ export class Reports {
   /** Sends all that is not reported yet. @throws CentralFailed  the rest is sent by the next call */
   async send(): Promise<void> {
     const rows = await statesHere(this.db)
-    for (const row of rows) await this.#sendOne(row.deployment_id, stateOf(row, this.agentsUrl))
+    let refused: CentralFailed | undefined
+    for (const row of rows) {
+      try {
+        await this.#sendOne(row.deployment_id, stateOf(row, this.agentsUrl))
+      } catch (error) {
+        if (!isAboutOne(error)) throw error
+        refused = error
+      }
+    }
     const ids = new Set(rows.map((row) => row.deployment_id))
     for (const id of this.#progress.keys()) if (!ids.has(id)) this.#progress.delete(id)
     for (const id of this.#hasLines) if (!ids.has(id)) this.#hasLines.delete(id)
+    if (refused) throw refused
   }
 
   async #sendOne(id: string, state: DeploymentState): Promise<void> {

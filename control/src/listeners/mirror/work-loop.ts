@@ -46,9 +46,12 @@ export class Work {
       log.info({ deployment_id: deploymentId, version: wanted.version }, "deployment mirrored")
       return true
     } catch (error) {
-      if (!(error instanceof KnownError) || error instanceof CentralFailed) throw error
+      if (error instanceof CentralFailed) throw error
+      // The others are not to wait for it, whatever it is.
       log.warn({ err: error, deployment_id: deploymentId }, "a deployment cannot be mirrored; it is tried again")
-      await saveMirrored(db, { deploymentId, version: "", problem: error.message, isDeleted })
+      const problem =
+        error instanceof KnownError ? error.message : "an internal error: see the log of that installation"
+      await saveMirrored(db, { deploymentId, version: "", problem, isDeleted })
       return false
     }
   }

@@ -1,6 +1,7 @@
 /** For tests: a control plane, and another installation that follows it over HTTP, each with a database of its own. */
 import assert from "node:assert/strict"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { sql } from "@superstep/toolkit/db/sql"
 import { listen } from "@superstep/toolkit/http/listen"
 import { createLog } from "@superstep/toolkit/log/log"
 import { exampleDeployment, startApi, type TestApi } from "../../testing/api.js"
@@ -75,3 +76,14 @@ export async function twoInstallations(): Promise<TwoInstallations> {
     },
   }
 }
+
+/** As the pipeline of the other installation does. */
+export const endAt = ({ remote }: TwoInstallations, revisionId: string, status: string) =>
+  remote.db.transaction(async (tx) => {
+    await tx.run(sql`
+      update revisions set status = ${status}, stage = null, commit_sha = 'abc', finished_at = now() where revision_id = ${revisionId}`)
+    await tx.run(sql`
+      update deployments d set status = 'READY',
+        active_revision_id = case when ${status} = 'DEPLOYED' then ${revisionId}::uuid else active_revision_id end
+      where d.deployment_id = (select deployment_id from revisions where revision_id = ${revisionId})`)
+  })
