@@ -14,7 +14,7 @@ import { allUnits } from "../planner/queries.js"
 import { deleteNext } from "./deletion.js"
 import { readDueSchemas } from "./due-schemas.js"
 import { revisionsInBuild } from "./queries.js"
-import { removeUnknownArtifacts, removeUnknownCaches, removeWhatIsOld } from "./retention.js"
+import { removeUnknownArtifacts, removeUnknownCaches, retentionSteps } from "./retention.js"
 
 // After a change, and while something is not in line: a stage may have started just then what nobody wants any more.
 const passMs = 5000
@@ -45,7 +45,9 @@ export function startReconciler(context: PipelineContext): Reconciler {
   }
   const checkEdge = edgeCheck(context, wakePasses)
   const edge = repeated(() => attempt(context, "edge", checkEdge), edgeMs)
-  const retention = repeated(() => attempt(context, "retention", () => removeWhatIsOld(context)), retentionMs)
+  const retention = repeated(async () => {
+    for (const [name, step] of Object.entries(retentionSteps)) await attempt(context, name, () => step(context))
+  }, retentionMs)
   const stopping = new AbortController()
   const schemas = repeated(() => attempt(context, "schemas", () => readDueSchemas(context, stopping.signal)), schemasMs)
   schemas.wake()

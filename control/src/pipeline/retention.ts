@@ -9,7 +9,17 @@ import { removeOldArchives } from "../uploads/operations.js"
 import { measureDisk } from "./disk-use.js"
 import { allDeploymentIds } from "./queries.js"
 
-export async function removeWhatIsOld(context: PipelineContext): Promise<void> {
+/** What is done each hour, by name. One that fails, as when a registry is away, does not hold up the others. */
+export const retentionSteps: Readonly<Record<string, (context: PipelineContext) => Promise<unknown>>> = {
+  "old artefacts": removeUnneeded,
+  "unknown artefacts": removeUnknownArtifacts,
+  "unknown caches": removeUnknownCaches,
+  "old secrets": ({ db, limits }) => removeOldSecrets(db, limits.keptArtifacts),
+  "old lines": ({ db, limits }) => removeOldLines(db, limits.keptLogDays),
+  "old archives": ({ db }) => removeOldArchives(db),
+}
+
+async function removeUnneeded(context: PipelineContext): Promise<void> {
   const { db, machine, limits, crashPoint } = context
   const toMeasure = new Set(await unmeasuredDeployments(db))
   for (const { artifact_id, deployment_id } of await unneededArtifacts(db, limits.keptArtifacts)) {
@@ -23,11 +33,6 @@ export async function removeWhatIsOld(context: PipelineContext): Promise<void> {
     const deployment = await deploymentById(db, deploymentId)
     if (deployment) await measureDisk(context, deployment)
   }
-  await removeUnknownArtifacts(context)
-  await removeUnknownCaches(context)
-  await removeOldSecrets(db, limits.keptArtifacts)
-  await removeOldLines(db, limits.keptLogDays)
-  await removeOldArchives(db)
 }
 
 /** Removes artefacts of builds whose revision was ended just as they published. */

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { mediaTypes } from "../images/image.js"
 import { layoutIn } from "../images/layout.js"
 import { places } from "../images/project-image.js"
 import { registryAt } from "../images/registry/client.js"
@@ -23,8 +25,16 @@ after(async () => {
   if (!skip) await real[Symbol.asyncDispose]()
 })
 
-const storeAt = (repository: string) =>
-  artifactStore(registryAt({ origin: real.origin }), { host: `127.0.0.1:${real.port}`, repository }, temporaryFolder())
+const [oneHome, otherHome] = [randomUUID(), randomUUID()]
+
+const storeAt = (repository: string, homeId = oneHome, { origin, port } = real) =>
+  artifactStore({
+    registry: registryAt({ origin }),
+    target: { host: `127.0.0.1:${port}`, repository },
+    folder: temporaryFolder(),
+    homeId,
+    log: silent,
+  })
 
 function project(): string {
   const folder = temporaryFolder()
@@ -95,6 +105,42 @@ test("the image of a unit is made once for each base, release and state of the a
   assert.deepEqual(await store.list(), ["a12"])
   assert.equal(await store.find("a1"), undefined)
   await assert.rejects(release("one")("a1"), ArtifactGone)
-  const response = await fetch(`${real.origin}/v2/units/tags/list`)
-  assert.deepEqual(((await response.json()) as { tags: string[] }).tags, ["a12"])
+  assert.deepEqual(await tagsOf("units"), [store.tagOf("a12")])
+})
+
+const tagsOf = async (repository: string) => {
+  const response = await fetch(`${real.origin}/v2/${repository}/tags/list`)
+  return ((await response.json()) as { tags: string[] }).tags.toSorted()
+}
+
+test("in a repository that several share, each installation lists and removes only what is its own", {
+  skip,
+}, async () => {
+  const [one, other] = [storeAt("shared"), storeAt("shared", otherHome)]
+  const same = project()
+  await one.put("a1", same, {})
+  await other.put("a1", same, {})
+  const manifest = await fetch(`${real.origin}/v2/shared/manifests/${other.tagOf("a1")}`, {
+    headers: { accept: mediaTypes.manifest },
+  })
+  const latest = { method: "PUT", headers: { "content-type": mediaTypes.manifest }, body: await manifest.text() }
+  assert.equal((await fetch(`${real.origin}/v2/shared/manifests/latest`, latest)).status, 201)
+
+  assert.deepEqual([await one.list(), await other.list()], [["a1"], ["a1"]])
+  await one.remove("a1")
+  await one.remove("latest")
+
+  assert.deepEqual(await one.list(), [])
+  assert.ok(await other.find("a1"), "the image of the other one is left")
+  assert.deepEqual(await tagsOf("shared"), ["latest", other.tagOf("a1")].toSorted())
+})
+
+test("a registry that deletes nothing keeps no deployment from being deleted", { skip }, async () => {
+  await using keeping = await realRegistry({ deletes: false })
+  const store = storeAt("agents", oneHome, keeping)
+  await store.put("a1", project(), {})
+
+  await store.remove("a1")
+
+  assert.deepEqual(await store.list(), ["a1"])
 })

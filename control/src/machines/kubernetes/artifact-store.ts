@@ -1,12 +1,14 @@
 /**
- * Artefacts in a registry: each is an image with the layers of its project and nothing below them, whose tag is the artefact's id. Every control
- * plane that reaches the registry has the same artefacts.
+ * Artefacts in a registry: each is an image with the layers of its project and nothing below them, whose tag is made of the installation's id and
+ * the artefact's. Every control plane of the installation has the same artefacts. Other tags of the repository, such as those of another
+ * installation, are neither listed nor deleted; our images also differ from theirs in a label, since a registry deletes all tags of an image at once.
  */
 import { randomUUID } from "node:crypto"
 import { createWriteStream } from "node:fs"
 import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
+import type { Log } from "@superstep/toolkit/log/log"
 import * as tar from "tar"
 import { appendLayers, type BaseImage, type Layer, mediaTypes } from "../images/image.js"
 import { layoutIn } from "../images/layout.js"
@@ -26,9 +28,13 @@ export interface StoredArtifact {
 }
 
 export interface ArtifactStore {
-  /** One repository for all images of an installation. */
+  /** The repository for all images of an installation. */
   readonly target: Pick<Reference, "host" | "repository">
   readonly registry: Registry
+  /** The labels of every image that is made of an artefact. */
+  labelsOf(artifactId: string): Readonly<Record<string, string>>
+  /** @param made  for an image that was made of the artefact: what it was made with */
+  tagOf(artifactId: string, made?: string): string
   find(artifactId: string): Promise<StoredArtifact | undefined>
   /** @returns  the digest of the image with this tag */
   digestOf(tag: string): Promise<string | undefined>
@@ -43,21 +49,27 @@ export interface ArtifactStore {
   list(): Promise<string[]>
 }
 
-const labels = { artifact: "superstep.artifact", env: "superstep.env" } as const
+const labels = { owner: "superstep.owner", artifact: "superstep.artifact", env: "superstep.env" } as const
 
 // Packages, and the project itself (`projectLayers`).
 const layersOfProject = 2
 
-/** Images made of an artefact have tags that begin with its id. */
-export const tagFor = (artifactId: string, made: string): string => `${artifactId}-${made}`
+export interface ArtifactStoreOptions {
+  readonly registry: Registry
+  readonly target: Pick<Reference, "host" | "repository">
+  /** For layers on their way. */
+  readonly folder: string
+  /** Of the installation. */
+  readonly homeId: string
+  readonly log: Log
+}
 
-/** @param folder  for layers on their way */
-export function artifactStore(
-  registry: Registry,
-  target: Pick<Reference, "host" | "repository">,
-  folder: string,
-): ArtifactStore {
+export function artifactStore({ registry, target, folder, homeId, log }: ArtifactStoreOptions): ArtifactStore {
   const { repository } = target
+  // Ids of artefacts have no "-".
+  const ours = `${homeId.replaceAll("-", "")}-`
+  const tagOf: ArtifactStore["tagOf"] = (artifactId, made) => [ours + artifactId, ...(made ? [made] : [])].join("-")
+  const labelsOf = (artifactId: string) => ({ [labels.owner]: homeId, [labels.artifact]: artifactId })
 
   const digestOf = async (tag: string): Promise<string | undefined> => {
     const headers = { accept: mediaTypes.manifest }
@@ -72,7 +84,7 @@ export function artifactStore(
     return digest
   }
   const find = async (artifactId: string): Promise<StoredArtifact | undefined> => {
-    const digest = await digestOf(artifactId)
+    const digest = await digestOf(tagOf(artifactId))
     if (digest === undefined) return undefined
     const { base } = await findImage(registry, { repository, version: digest })
     const text = base.config.config?.Labels?.[labels.env] ?? "{}"
@@ -82,9 +94,9 @@ export function artifactStore(
     pushImage({
       registry,
       repository,
-      version: artifactId,
+      version: tagOf(artifactId),
       image: appendLayers(nothing(), layers, {
-        Labels: { [labels.artifact]: artifactId, [labels.env]: JSON.stringify(configEnv) },
+        Labels: { ...labelsOf(artifactId), [labels.env]: JSON.stringify(configEnv) },
       }),
       read,
     })
@@ -97,6 +109,7 @@ export function artifactStore(
       await rm(own, { recursive: true, force: true })
     }
   }
+  /** Those of this installation. */
   const tags = async (): Promise<string[]> => {
     const found: string[] = []
     for (let path: string | undefined = `/v2/${repository}/tags/list?n=1000`; path !== undefined; ) {
@@ -104,7 +117,7 @@ export function artifactStore(
       // 404: nothing was ever sent there.
       if (response.status === 404) return found
       const { tags } = (await response.json()) as { readonly tags: readonly string[] | null }
-      found.push(...(tags ?? []))
+      found.push(...(tags ?? []).filter((tag) => tag.startsWith(ours)))
       path = /<([^>]+)>;\s*rel="?next"?/.exec(response.headers.get("link") ?? "")?.[1]
     }
     return found
@@ -112,6 +125,8 @@ export function artifactStore(
   return {
     target,
     registry,
+    labelsOf,
+    tagOf,
     find,
     digestOf,
     put: (artifactId, project, configEnv) =>
@@ -135,17 +150,19 @@ export function artifactStore(
         await push(artifactId, [...found.layers.slice(0, layersOfProject), added], found.configEnv, layout.read)
       }),
     remove: async (artifactId) => {
-      const made = (await tags()).filter((tag) => tag.startsWith(tagFor(artifactId, "")))
-      for (const tag of [...made, artifactId]) {
+      const own = tagOf(artifactId)
+      const made = (await tags()).filter((tag) => tag.startsWith(`${own}-`))
+      for (const tag of [...made, own]) {
         const digest = await digestOf(tag)
         if (digest === undefined) continue
         const path = `/v2/${repository}/manifests/${digest}`
         const { status } = await registry.ask(path, { method: "DELETE", expect: [200, 202, 404, 405] })
+        // Nobody can do better until the operator allows it, and a deployment must not be there for ever for that.
         if (status === 405)
-          throw new RegistryFailed(`${target.host} deletes nothing: allow it to, or old images stay for ever`, status)
+          log.warn({ tag }, `${target.host} deletes nothing: allow it to, or old images stay for ever`)
       }
     },
-    list: async () => (await tags()).filter((tag) => !tag.includes("-")),
+    list: async () => (await tags()).map((tag) => tag.slice(ours.length)).filter((id) => !id.includes("-")),
   }
 }
 

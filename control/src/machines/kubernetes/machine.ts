@@ -78,7 +78,13 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   const sending = join(images, "sending")
   // Of a control plane that was killed.
   await removeTree(sending)
-  const store = artifactStore(await registryFor(target, kubernetes.registryLogin), target, sending)
+  const store = artifactStore({
+    registry: await registryFor(target, kubernetes.registryLogin),
+    target,
+    folder: sending,
+    homeId,
+    log,
+  })
   await store.list()
 
   const openUnits = async ({ folders, isolation, pythons }: OtherUnitsPlace): Promise<OtherUnits> => {

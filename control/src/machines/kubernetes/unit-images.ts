@@ -12,7 +12,7 @@ import { findImage, type RemoteImage, readBlob } from "../images/registry/pull.j
 import { pushImage } from "../images/registry/push.js"
 import type { Reference } from "../images/registry/reference.js"
 import type { Part } from "../images/tree-entries.js"
-import { type ArtifactStore, type StoredArtifact, tagFor } from "./artifact-store.js"
+import type { ArtifactStore, StoredArtifact } from "./artifact-store.js"
 
 /** The registry has no such artefact any more. */
 export class ArtifactGone extends KnownError {
@@ -64,13 +64,12 @@ export function unitImages(options: UnitImagesOptions): (artifactId: string) => 
   }
   const make = async (artifactId: string, tag: string, { remote, runtime }: Shared, { layers }: StoredArtifact) => {
     const begun = performance.now()
-    const labels = { "superstep.artifact": artifactId }
     const ofBase = new Set(remote.base.layers.map(({ blob }) => blob.digest))
     const pushed = await pushImage({
       registry,
       repository: target.repository,
       version: tag,
-      image: imageOf({ base: remote.base, runtime, layers, labels }),
+      image: imageOf({ base: remote.base, runtime, layers, labels: store.labelsOf(artifactId) }),
       read: (digest, from) =>
         ofBase.has(digest) ? readBlob(baseRegistry, base.repository, digest, from) : layout.read(digest, from),
       mountFrom: base.host === target.host ? base.repository : undefined,
@@ -83,7 +82,7 @@ export function unitImages(options: UnitImagesOptions): (artifactId: string) => 
     const place = `${target.host}/${target.repository}`
     const [parts, stored] = await Promise.all([sharedParts(), store.find(artifactId)])
     if (!stored) throw new ArtifactGone(artifactId, place)
-    const tag = tagFor(artifactId, madeOf(parts, stored))
+    const tag = store.tagOf(artifactId, madeOf(parts, stored))
     const digest = (await store.digestOf(tag)) ?? (await make(artifactId, tag, parts, stored))
     return { reference: `${place}@${digest}`, configEnv: stored.configEnv }
   }

@@ -15,15 +15,15 @@ export const hasRegistry = (): boolean => spawnSync(program, ["--version"]).stat
 // The registry accepts bcrypt only; of the password "wonderful".
 const passwords = "robot:$2b$05$SvilAHk12TnaIrxmHVfd1uyo4K/ZmYtSUgfq7IjRWhe3/cdV4s8WC\n"
 
-/** @param hasPasswords  whether it asks for `robot` and `wonderful` */
-export async function realRegistry({ hasPasswords = false } = {}) {
+/** @param hasPasswords  whether it asks for `robot` and `wonderful` @param deletes  false as by default: it refuses to delete images */
+export async function realRegistry({ hasPasswords = false, deletes = true } = {}) {
   const folder = temporaryFolder()
   const port = await freePort()
   writeFileSync(join(folder, "passwords"), passwords)
   const config = {
     version: 0.1,
     log: { level: "error" },
-    storage: { filesystem: { rootdirectory: join(folder, "store") }, delete: { enabled: true } },
+    storage: { filesystem: { rootdirectory: join(folder, "store") }, delete: { enabled: deletes } },
     http: { addr: `127.0.0.1:${port}`, secret: "of a test" },
     ...(hasPasswords && { auth: { htpasswd: { realm: "test", path: join(folder, "passwords") } } }),
   }

@@ -86,7 +86,13 @@ export async function kubernetesPlace(tested: TestCluster, { lostMs }: { readonl
   const namespace = await newNamespace(tested)
   const objects = ownedObjects(user, homeId)
   const registry = registryAt({ origin: tested.registry.origin })
-  const store = artifactStore(registry, { host: tested.host, repository: "agents" }, temporaryFolder())
+  const store = artifactStore({
+    registry,
+    target: { host: tested.host, repository: "agents" },
+    folder: temporaryFolder(),
+    homeId,
+    log: silent,
+  })
   await store.put(artifactId, project, {})
   const imageOf = unitImages({
     store,
