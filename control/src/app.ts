@@ -104,10 +104,15 @@ export interface AppOptions {
   /** Reverse proxies whose X-Forwarded headers are believed; default none. */
   readonly trustedProxies?: BlockList
   readonly keyFailuresPerMinute?: number
+  /** Most bytes of logs of a deployment that a listener reports. */
+  readonly logQuotaBytes?: number
 }
 
 // Room for 500 secrets of ordinary size; archives have routes and limits of their own.
 const maxBodyBytes = 1024 * 1024
+
+// As a control plane without that setting.
+const usualLogQuotaBytes = 100 * 1024 * 1024
 
 /** @returns  an app whose `fetch` serves the whole API; it owns nothing that must be closed */
 export function createApp(given: AppOptions): Hono {
@@ -121,7 +126,7 @@ export function createApp(given: AppOptions): Hono {
     { ...options, webhookSecrets: options.webhookSecrets ?? [], lookMs: options.pollMs ?? 0 },
     (tx, deployments, event) => takePullRequest(tx, options, deployments, event),
   )
-  const { trustedProxies = new BlockList(), keyFailuresPerMinute = 100 } = options
+  const { trustedProxies = new BlockList(), keyFailuresPerMinute = 100, logQuotaBytes = usualLogQuotaBytes } = options
   const counted = countFailures(trustedProxies, keyFailuresPerMinute)
   const entering = { db, log, trustedProxies, counted, consoleOrigins: options.consoleOrigins ?? [] }
   const identify = identifyBy(entering)
@@ -170,7 +175,7 @@ export function createApp(given: AppOptions): Hono {
   app.onError(errorHandler({ log, detail: "list" }))
   app.route("/", api)
   app.route("/api-host", api)
-  app.route("/", exchangeWithListeners({ ...options, db: given.db, counted }))
+  app.route("/", exchangeWithListeners({ ...options, db: given.db, counted, logQuotaBytes }))
   const site = staticSite({ folder: options.consoleFolder, base: "/", connectsTo: [new URL(options.agentsUrl).origin] })
   addSite(app, { site, version: options.version })
   app.notFound(pageOrNotFound(site, notFound(app)))

@@ -181,6 +181,7 @@ async function startParts(
     version,
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,
+    logQuotaBytes: context.limits.logQuotaBytes,
   })
   const tls = tlsFilesOf(config.tlsCert, config.tlsKey)
   const listening = await listen(app.fetch, input.address, tls && { files: tls, log })

@@ -19,6 +19,8 @@ interface ExchangeRoutes {
   readonly db: Database
   readonly key: MasterKey
   readonly counted: CountFailures
+  /** Most bytes of logs of a deployment. */
+  readonly logQuotaBytes: number
   /** Ends requests that wait for work. */
   readonly stopping: AbortSignal
 }
@@ -60,7 +62,7 @@ function addWork(api: Api, options: ExchangeRoutes): void {
 }
 
 function addReports(api: Api, options: ExchangeRoutes): void {
-  const { db } = options
+  const { db, logQuotaBytes } = options
   addRoute(
     api,
     {
@@ -74,7 +76,7 @@ function addReports(api: Api, options: ExchangeRoutes): void {
         404: { description: "the listener has no such deployment" },
       },
     },
-    async ({ c, body }) => c.json(await takeReport(db, await callerOf(c, options), body)),
+    async ({ c, body }) => c.json(await takeReport(db, await callerOf(c, options), body, logQuotaBytes)),
   )
 }
 

@@ -66,6 +66,22 @@ test("reports reach the API: status, messages, address and log lines, each line 
   )
 })
 
+test("lines of a listener count for the quota of logs, as any others", async () => {
+  await using two = await twoInstallations({ logQuotaBytes: 20_000 })
+  const { central, remote } = two
+  const made = await deployTo(central, two.listenerId, "far")
+  const { work, reports } = two.follow()
+  await work.next()
+  const lines = Array.from({ length: 30 }, (_, n) => `line ${n} ${"x".repeat(1000)}`)
+  await appendLogLines(remote.db, made.latest_revision_id, "deploy", lines)
+
+  await reports.send()
+
+  const kept = await central.db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
+  assert.match(kept.at(-1)?.message ?? "", /lines dropped: the oldest ones/)
+  assert.ok(kept.length < 30, `${kept.length} lines`)
+})
+
 test("a report that comes twice or late changes nothing (L6)", async () => {
   await using two = await twoInstallations()
   const { central } = two

@@ -79,7 +79,12 @@ export async function hideSecretsOf(
 
 /** Keeps the log of a deployment within its quota. @param bytes  its size; undefined when nothing was added */
 export async function keepWithin(
-  { db, limits: { logQuotaBytes: quotaBytes } }: Pick<PipelineContext, "db" | "limits">,
+  {
+    db,
+    limits: { logQuotaBytes: quotaBytes },
+  }: Pick<PipelineContext, "db"> & {
+    readonly limits: Pick<PipelineContext["limits"], "logQuotaBytes">
+  },
   { revision_id: revisionId, deployment_id: deploymentId }: { revision_id: string; deployment_id: string },
   bytes: number | undefined,
 ): Promise<void> {

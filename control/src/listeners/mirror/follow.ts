@@ -60,7 +60,11 @@ export async function startFollowing(
     while (!signal.aborted) if (!(await attempt(() => work.next()))) await pause(retryMs, signal)
   })()
   const reporting = repeated(async () => {
-    await attempt(async () => void (await reports.send()))
+    const isDone = await attempt(async () => {
+      await reports.send()
+      return true
+    })
+    if (!isDone) await pause(retryMs, signal)
   }, reportEveryMs)
   const lines = await db.listen(
     logsChannel,

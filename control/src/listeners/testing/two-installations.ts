@@ -48,8 +48,9 @@ export async function deployTo(api: TestApi, listenerId: string, name: string) {
   return reply.body as { id: string; latest_revision_id: string }
 }
 
-export async function twoInstallations(): Promise<TwoInstallations> {
-  const central = await startApi()
+/** @param options  of the control plane */
+export async function twoInstallations(options: Parameters<typeof startApi>[0] = {}): Promise<TwoInstallations> {
+  const central = await startApi(options)
   const remote = await startApi()
   const listening = await listen(central.fetch, { host: "127.0.0.1", port: 0 })
   const url = `http://127.0.0.1:${listening.port}`
