@@ -55,11 +55,12 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version }}
 {{- if contains ":" .Values.listenHost -}}[{{ .Values.listenHost }}]{{- else -}}{{ .Values.listenHost }}{{- end -}}
 {{- end -}}
 
+{{/* As the user `node` of the official images of Node: ssh refuses to run as a user without a name. */}}
 {{- define "superstep.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
+runAsUser: 1000
+runAsGroup: 1000
+fsGroup: 1000
 fsGroupChangePolicy: OnRootMismatch
 seccompProfile: { type: RuntimeDefault }
 {{- end -}}
