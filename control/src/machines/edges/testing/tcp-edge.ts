@@ -20,10 +20,18 @@ export interface TcpEdge extends AsyncDisposable {
   kill(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** Does not wait until it answers. @param env  further settings */
-export async function tcpEdge(wakeAddress: Address, env: Record<string, string> = {}): Promise<TcpEdge> {
-  const url: Address = `http://127.0.0.1:${await freePort()}`
-  const admin: Address = `http://127.0.0.1:${await freePort()}`
+/**
+ * Does not wait until it answers.
+ * @param env    further settings
+ * @param place  its host, and the port of its admin API; a free one when undefined
+ */
+export async function tcpEdge(
+  wakeAddress: Address,
+  env: Record<string, string> = {},
+  { host = "127.0.0.1", adminPort }: { readonly host?: string; readonly adminPort?: number } = {},
+): Promise<TcpEdge> {
+  const url: Address = `http://${host}:${await freePort()}`
+  const admin: Address = `http://${host}:${adminPort ?? (await freePort())}`
   const spec = edgeProcess({
     listenAddress: url,
     adminAddress: admin,

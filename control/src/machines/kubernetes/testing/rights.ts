@@ -1,15 +1,12 @@
-/** The least rights of the machine (docs/kubernetes.md): tests run with these, and with no other. */
+/** The least rights of the machine, which the chart gives to the control plane: tests run with these, and with no other. */
 import type { Cluster } from "../cluster.js"
 
 export const machineRules = [
-  { apiGroups: [""], resources: ["pods", "services", "secrets"], verbs: ["get", "list", "create", "patch", "delete"] },
+  { apiGroups: [""], resources: ["pods", "services"], verbs: ["get", "list", "create", "patch", "delete"] },
+  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
   { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
-  {
-    apiGroups: ["networking.k8s.io"],
-    resources: ["networkpolicies"],
-    verbs: ["get", "list", "create", "patch", "delete"],
-  },
-  { apiGroups: ["metrics.k8s.io"], resources: ["pods"], verbs: ["get", "list"] },
+  { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: ["get", "create", "patch", "delete"] },
+  { apiGroups: ["metrics.k8s.io"], resources: ["pods"], verbs: ["list"] },
 ]
 
 /** Gives them to the user of `real-cluster.ts`. */
