@@ -29,6 +29,8 @@ export function readOptions(argv) {
 }
 
 async function makeImage({ push, layout: layoutFolder, base: baseName }) {
+  // npm installs programs for this system, and the image is one of Linux.
+  if (process.platform !== "linux") throw new SetupFailed("make the image on Linux, on the processor that it is for")
   await setUp()
   const images = "../control/dist/machines/images"
   const { layoutIn } = await import(`${images}/layout.js`)
@@ -98,6 +100,10 @@ async function registryOf(reference) {
 
 if (process.argv[1]?.endsWith("image.mjs")) {
   const make = async () => console.log(await makeImage(readOptions(process.argv.slice(2))))
-  const { KnownError } = await import("../toolkit/dist/errors/errors.js")
-  await make().catch((error) => explain(error instanceof KnownError ? new SetupFailed(error.message) : error))
+  await make().catch(async (error) => {
+    // Not before: a fresh clone is built by `make`.
+    if (error instanceof SetupFailed) return explain(error)
+    const { KnownError } = await import("../toolkit/dist/errors/errors.js")
+    explain(error instanceof KnownError ? new SetupFailed(error.message) : error)
+  })
 }

@@ -46,26 +46,33 @@ export interface RegistryRequest {
 }
 
 const defaultDelaysMs = [500, 2000, 5000, 10_000]
-// A chunk of an upload on a slow line takes a minute.
+// Until the answer begins. A chunk of an upload on a slow line takes a minute. Of an answer that has begun `fetch` gives up after as long a silence.
 const limitMs = 300_000
 
 export function registryAt({ origin, credentials, delaysMs = defaultDelaysMs }: RegistryOptions): Registry {
   // The header of the last answer to a challenge: most requests of a push need the same.
   let authorization: Secret | undefined
 
-  const send = (url: URL, { method = "GET", headers = {}, body }: RegistryRequest) =>
-    fetch(url, {
-      method,
-      // A layer may be stored elsewhere, where our credentials are not to be sent; `fetch` drops them there.
-      headers: {
-        ...headers,
-        ...(authorization && url.origin === origin && { authorization: authorization.reveal() }),
-      },
-      signal: AbortSignal.timeout(limitMs),
-      ...(body && { body }),
-    }).catch((cause: unknown) => {
+  const send = async (url: URL, { method = "GET", headers = {}, body }: RegistryRequest): Promise<Response> => {
+    const silence = new AbortController()
+    const timer = setTimeout(() => silence.abort(new Error(`silent for ${limitMs} ms`)), limitMs)
+    try {
+      return await fetch(url, {
+        method,
+        // A layer may be stored elsewhere, where our credentials are not to be sent; `fetch` drops them there.
+        headers: {
+          ...headers,
+          ...(authorization && url.origin === origin && { authorization: authorization.reveal() }),
+        },
+        signal: silence.signal,
+        ...(body && { body }),
+      })
+    } catch (cause) {
       throw new RegistryFailed(`${url.host} does not answer: check the address and the network`, undefined, { cause })
-    })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
 
   const askOnce: Registry["askOnce"] = async (path, request) => {
     const url = new URL(path, origin)

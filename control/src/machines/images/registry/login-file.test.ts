@@ -32,8 +32,14 @@ test("credentials of a registry are found by its host, in each of their forms", 
   assert.equal(await shown(join(temporaryFolder(), "missing.json"), "images.example.com"), undefined)
 })
 
-test("a file of another form, and a password that is kept elsewhere, are errors that say so", async () => {
+test("an entry whose password is kept elsewhere counts as none, since many images may be read without", async () => {
+  const path = fileWith({ auths: { "https://index.docker.io/v1/": {} }, credsStore: "desktop" })
+  assert.equal(await shown(path, "registry-1.docker.io"), undefined)
+})
+
+test("a file of another form, and an entry without a user, are errors that say so", async () => {
+  const auth = Buffer.from("just-a-token").toString("base64")
   await assert.rejects(credentialsIn(fileWith("no JSON"), "a.example.com"), UnusableLogin)
-  const elsewhere = fileWith({ auths: { "a.example.com": {} }, credsStore: "desktop" })
-  await assert.rejects(credentialsIn(elsewhere, "a.example.com"), /no password for a\.example\.com/)
+  const entry = fileWith({ auths: { "a.example.com": { auth } } })
+  await assert.rejects(credentialsIn(entry, "a.example.com"), /no password for a\.example\.com/)
 })

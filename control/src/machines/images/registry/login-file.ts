@@ -38,7 +38,8 @@ export async function credentialsIn(path: string, host: string): Promise<Credent
     })
   }
   const names = [host, `https://${host}`, ...(host === "registry-1.docker.io" ? hubNames : [])]
-  const found = names.flatMap((name) => auths[name] ?? [])[0]
+  // An empty entry is that of a program which keeps passwords elsewhere; the registry may let anybody read.
+  const found = names.flatMap((name) => auths[name] ?? []).find((it) => Object.keys(it).length > 0)
   if (!found) return undefined
   const [user, password] = found.auth === undefined ? [found.username, found.password] : pairOf(found.auth)
   if (!user || !password)
@@ -50,5 +51,6 @@ export async function credentialsIn(path: string, host: string): Promise<Credent
 function pairOf(auth: string): [string, string] {
   const text = Buffer.from(auth, "base64").toString()
   const at = text.indexOf(":")
+  if (at < 1) return ["", ""]
   return [text.slice(0, at), text.slice(at + 1)]
 }

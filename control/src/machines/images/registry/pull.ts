@@ -1,5 +1,6 @@
 /** Reads an image in a registry, as the base of others: its documents now, its layers when somebody needs them. */
 import { arch } from "node:os"
+import { setTimeout as sleep } from "node:timers/promises"
 import { type BaseImage, type Descriptor, digestOf, type ImageConfig, type Manifest, mediaTypes } from "../image.js"
 import { type Registry, RegistryFailed } from "./client.js"
 
@@ -50,8 +51,37 @@ export async function findImage(
   return { base: { config: { rootfs, ...rest }, layers }, digest: digestOf(found) }
 }
 
-/** The content of a layer in a registry, from a byte on. */
+/**
+ * The content of a layer in a registry, from a byte on. What breaks off is continued.
+ * @throws RegistryFailed
+ */
 export async function* readBlob(
+  registry: Registry,
+  repository: string,
+  digest: string,
+  from: number,
+): AsyncGenerator<Uint8Array> {
+  let at = from
+  for (let failures = 0; ; ) {
+    const before = at
+    try {
+      for await (const bytes of contentOf(registry, repository, digest, at)) {
+        at += bytes.length
+        yield bytes
+      }
+      return
+    } catch (cause) {
+      if (cause instanceof RegistryFailed) throw cause
+      failures = at > before ? 0 : failures
+      const delayMs = registry.delaysMs[failures++]
+      if (delayMs === undefined)
+        throw new RegistryFailed(`${registry.origin} breaks off again and again in ${digest}`, undefined, { cause })
+      await sleep(delayMs)
+    }
+  }
+}
+
+async function* contentOf(
   registry: Registry,
   repository: string,
   digest: string,
