@@ -20,6 +20,7 @@ import { resolveServices } from "./cluster-dns.js"
 import { pushBase } from "./push-base.js"
 import { noKubernetes, realCluster } from "./real-cluster.js"
 import { grantRights } from "./rights.js"
+import { writeServiceNames } from "./service-names.js"
 import { whyNoContainers } from "./test-container.js"
 import { testNode } from "./test-node.js"
 
@@ -45,11 +46,12 @@ const runtime = {
 export type TestCluster = Awaited<ReturnType<typeof testCluster>>
 
 /** One cluster with one node and a registry, for all tests of a file. */
-export async function testCluster() {
+export async function testCluster({ shared = [] }: { readonly shared?: readonly string[] } = {}) {
   const cluster = await realCluster()
-  const node = await testNode(cluster.admin, cluster)
+  const node = await testNode(cluster.admin, { ...cluster, shared })
   const registry = await realRegistry()
   const endNames = resolveServices(cluster.admin)
+  const endHosts = writeServiceNames(cluster.admin)
   const layout = layoutIn(temporaryFolder())
   const host = `127.0.0.1:${registry.port}`
   const baseImage = await pushBase(registry.origin)
@@ -62,6 +64,7 @@ export async function testCluster() {
     baseImage,
     stop: async () => {
       endNames()
+      await endHosts()
       await node.stop()
       await cluster.stop()
       await registry[Symbol.asyncDispose]()

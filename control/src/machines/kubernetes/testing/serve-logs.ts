@@ -18,6 +18,7 @@ export function serveLogs(
   response.writeHead(200, { "content-type": "text/plain" })
   response.flushHeaders()
   const send = () => {
+    if (response.writableEnded) return
     for (const { time, text } of container.lines.slice(next)) {
       // The parameter has whole seconds.
       if (since !== null && Date.parse(time) < Date.parse(since)) continue

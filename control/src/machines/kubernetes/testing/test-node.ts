@@ -46,8 +46,22 @@ interface Running {
 
 const nodeName = "test-node"
 
-export async function testNode(admin: Cluster, tls: { readonly certificate: string; readonly key: string }) {
+export interface TestNodeOptions {
+  readonly certificate: string
+  readonly key: string
+  /** Folders of this computer that containers see at the same place, such as that of a database's socket. */
+  readonly shared?: readonly string[]
+}
+
+export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNodeOptions) {
   const folder = temporaryFolder()
+  const images = new Map<string, ReturnType<typeof unpack>>()
+  /** Containers share an image's files, which they cannot change. */
+  const filesOf = (image: string) => {
+    const files = images.get(image) ?? unpack(join(folder, "images", `${images.size}`, "root"), image)
+    images.set(image, files)
+    return files
+  }
   const pods = new Map<string, Running>()
   const server = createServer({ cert: tls.certificate, key: tls.key }, (request, response) => {
     const [, , namespace, name] = new URL(request.url ?? "/", "https://node").pathname.split("/")
@@ -70,11 +84,12 @@ export async function testNode(admin: Cluster, tls: { readonly certificate: stri
     })
   }
   const startContainer = async ({ pod, ip }: Running, container: Container): Promise<TestContainer> => {
-    const { root, config } = await unpack(join(folder, pod.metadata.uid ?? "", container.name), container.image)
+    const { root, config } = await filesOf(container.image)
     const user = pod.spec.securityContext.runAsUser
     const mounts = await Promise.all(
       (container.volumeMounts ?? []).map(async ({ name, mountPath: to }) => ({ from: await volume(pod, name), to })),
     )
+    mounts.push(...shared.map((path) => ({ from: path, to: path })))
     const command = "command" in container ? (container.command as readonly string[]) : (config.Entrypoint ?? [])
     const variables = "env" in container ? environmentOf(container.env as readonly object[], ip) : {}
     const environment = { ...Object.fromEntries((config.Env ?? []).map((it) => it.split(/=(.*)/s))), ...variables }
