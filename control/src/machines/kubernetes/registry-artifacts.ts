@@ -44,7 +44,7 @@ function sentArtifacts(
 ): Artifacts {
   return {
     ...local,
-    has: async (artifactId) => (await store.digestOf(artifactId)) !== undefined,
+    has: async (artifactId) => (await store.digestOf(store.tagOf(artifactId))) !== undefined,
     readSchemas: async (source, signal) => {
       const { artifactId, configPath, deploymentNumber } = source
       const found = await store.find(artifactId)
