@@ -36,7 +36,8 @@ test("agents in pods are deployed, replaced and started again, and end with the 
     SUPERSTEP_REGISTRY: `${cluster.host}/agents`,
     SUPERSTEP_BASE_IMAGE: cluster.baseImage,
   }
-  const owned = () => ownedObjects(cluster.machine, readFileSync(join(home, "id"), "utf8"))
+  // Asked as an administrator: the machine itself may not list secrets.
+  const owned = () => ownedObjects(cluster.admin, readFileSync(join(home, "id"), "utf8"))
   const running = async () =>
     (await owned().list<Pod>(pods)).filter(({ status }) => status?.phase === "Running").map(({ metadata }) => metadata)
   const repository = await createRepository()
