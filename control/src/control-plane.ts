@@ -8,7 +8,7 @@ import { inspectServer, type ServerFacts } from "@superstep/toolkit/db/inspect-s
 import { migrate } from "@superstep/toolkit/db/migrate"
 import { restrictToOwner } from "@superstep/toolkit/db/provision"
 import { untilReachable } from "@superstep/toolkit/db/until-reachable"
-import { type ListenAddress, listen } from "@superstep/toolkit/http/listen"
+import { type ListenAddress, type Listening, listen } from "@superstep/toolkit/http/listen"
 import { tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { networks } from "@superstep/toolkit/http/trusted-proxies"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -28,8 +28,7 @@ import type { PipelineContext, PipelineLimits } from "./context.js"
 import type { CrashPoint } from "./crash-points.js"
 import { type Folders, foldersOf } from "./folders.js"
 import { removeLeftovers } from "./home.js"
-import { stayInCharge, takeDatabase } from "./home-in-charge.js"
-import { hasHomeTable } from "./home-queries.js"
+import { type Candidate, type NotInCharge, sessionInCharge, stayInCharge, takeDatabase } from "./home-in-charge.js"
 import { authorityOf, authorityProblem } from "./host-names/authority-settings.js"
 import { centralOf, listenerSettingsProblem } from "./listeners/mirror/settings.js"
 import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"
@@ -48,6 +47,7 @@ import { freeFormerClaims } from "./revisions/claims.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { archiveSource } from "./sources/archive.js"
 import { gitSource } from "./sources/git.js"
+import { standbyApp } from "./standby-app.js"
 import { removeFormerFiles, storeFormerFiles } from "./uploads/former-files.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
 
@@ -77,8 +77,13 @@ export interface ControlPlaneOptions {
   /** Of the API. */
   readonly address: ListenAddress
   readonly crashPoint: CrashPoint
+  /** Ends the wait of one that stands by. */
+  readonly giveUp: AbortSignal
+  /** Called when another process has taken over: nothing can be written any more, so this one has to end at once. */
+  readonly onLost: (error: NotInCharge) => void
 }
 
+/** On a shared machine it resolves when this process is in charge; until then it stands by. */
 export async function startControlPlane(input: ControlPlaneOptions): Promise<ControlPlane> {
   const { config, log, homeId } = input
   const logSink = allowedSink(config)
@@ -91,20 +96,38 @@ export async function startControlPlane(input: ControlPlaneOptions): Promise<Con
   await removeLeftovers(folders)
   const uri = config.databaseUri.reveal()
   const server = await untilReachable(() => inspectServer(uri), { forMs: databaseMs, log })
-  const db = openDatabase({ uri, log })
+  const candidate = { homeId, processId: randomUUID(), standsBy: input.host.isShared ?? false }
+  await takeMigrated(input, candidate)
+  const db = openDatabase({ uri, log, onSession: sessionInCharge(candidate.processId, input.onLost) })
   const undo: (() => Promise<unknown>)[] = [() => db.close()]
   try {
-    // Before the migration, too: another folder's database must not be migrated to our release.
-    if (await hasHomeTable(db)) await takeDatabase(db, homeId)
-    await migrate({ uri, folder: migrations, log })
-    await restrictToOwner(uri)
-    await takeDatabase(db, homeId)
-    const leaveDatabase = stayInCharge({ db, log }, homeId)
+    const leaveDatabase = stayInCharge({ db, log }, candidate.processId, input.onLost)
     undo.push(leaveDatabase)
     return await startParts(input, { folders, server, db, leaveDatabase, logSink, undo })
   } catch (error) {
     for (const step of undo.toReversed()) await step()
     throw error
+  }
+}
+
+/** Takes the database and migrates it. While another process is in charge, its API answers that this one stands by. */
+async function takeMigrated({ config, log, address, giveUp }: ControlPlaneOptions, candidate: Candidate): Promise<void> {
+  const uri = config.databaseUri.reveal()
+  await using db = openDatabase({ uri, log })
+  let answering: Listening | undefined
+  const onStandBy = async () => {
+    const tls = tlsFilesOf(config.tlsCert, config.tlsKey)
+    answering = await listen(standbyApp(log).fetch, address, tls && { files: tls, log })
+    log.info({ host: config.host, port: answering.port }, "control plane stands by: another one is in charge")
+  }
+  try {
+    // Before the migration, too: another folder's database, or one that is in use, must not be migrated to our release.
+    await takeDatabase(db, candidate, { onStandBy, signal: giveUp })
+    await migrate({ uri, folder: migrations, log })
+    await restrictToOwner(uri)
+    await takeDatabase(db, candidate, { onStandBy, signal: giveUp })
+  } finally {
+    await answering?.close(0)
   }
 }
 

@@ -13,6 +13,7 @@ import { type ControlPlaneOptions, startControlPlane } from "./control-plane.js"
 import { crashPoints } from "./crash-points.js"
 import { foldersOf } from "./folders.js"
 import { openHome } from "./home.js"
+import { StoppedStandingBy } from "./home-in-charge.js"
 import { openMachine } from "./machines/open-machine.js"
 import type { ProcessMachine, ProcessMachineOptions } from "./machines/process/machine.js"
 import type { Installation } from "./machines/process/remote/calls.js"
@@ -99,21 +100,31 @@ async function runWithoutRights(config: Config, log: Log): Promise<void> {
 
 /** Starts the control plane, and stops it at a signal. */
 async function untilStopped(
-  input: Omit<ControlPlaneOptions, "environment" | "crashPoint">,
+  input: Omit<ControlPlaneOptions, "environment" | "crashPoint" | "giveUp" | "onLost">,
   onSignal: OnSignal,
 ): Promise<void> {
   const { config, log } = input
   const crashPoint = crashPoints(config.crashAt)
-  const starting = startControlPlane({ ...input, environment: processEnvironment(), crashPoint })
+  const givingUp = new AbortController()
   await new Promise<void>((resolve, reject) => {
-    starting.catch(reject)
+    const starting = startControlPlane({
+      ...input,
+      environment: processEnvironment(),
+      crashPoint,
+      giveUp: givingUp.signal,
+      onLost: reject,
+    })
+    starting.catch((error: unknown) => (error instanceof StoppedStandingBy ? resolve() : reject(error)))
     let isStopping = false
     const stop = (signal: NodeJS.Signals) => {
       if (isStopping) process.exit(1)
       isStopping = true
       log.info({ signal }, "control plane is stopping")
       const all = config.stopAllOnExit && signal !== "SIGUSR2"
-      starting.then((controlPlane) => controlPlane.stop({ all })).then(resolve, reject)
+      givingUp.abort()
+      starting
+        .then((controlPlane) => controlPlane.stop({ all }))
+        .then(resolve, (error: unknown) => (error instanceof StoppedStandingBy ? resolve() : reject(error)))
     }
     onSignal(stop).catch(reject)
   })

@@ -1,4 +1,5 @@
 /** `superstep secrets rotate-key`: encrypts all secrets of the installation with another master key. */
+import { randomUUID } from "node:crypto"
 import { readConfig as readControlConfig } from "@superstep/control/config"
 import { foldersOf } from "@superstep/control/folders"
 import { openHome as lockHome } from "@superstep/control/home"
@@ -26,8 +27,11 @@ export const rotateKey: CliCommand<RotateOptions> = {
       // A control plane that was started without this command line has a lock of its own.
       const homeId = await lockHome(folders)
       // So has a control plane with another data folder on the same database.
-      await takeDatabase(db, homeId)
-      const leaveDatabase = stayInCharge({ db, log: home.log }, homeId)
+      const processId = randomUUID()
+      await takeDatabase(db, { homeId, processId, standsBy: false })
+      const leaveDatabase = stayInCharge({ db, log: home.log }, processId, (err) =>
+        home.log.error({ err }, "another control plane uses the database now: stop it"),
+      )
       try {
         const settings = { ...config.environment, SUPERSTEP_HOME: home.folder, DATABASE_URI: db.uri }
         return await rotateMasterKey({ config: readControlConfig(settings), folders, log: home.log }, db)

@@ -55,7 +55,7 @@ const types = {
     format === "binary" ? pg.types.getTypeParser(oid, "binary") : (parsers[oid] ?? pg.types.getTypeParser(oid, "text")),
 } as pg.CustomTypesConfig
 
-const runOn = async (target: pg.Pool | pg.PoolClient, statement: Sql): Promise<pg.QueryResult> => {
+const runOn = async (target: pg.Pool | pg.ClientBase, statement: Sql): Promise<pg.QueryResult> => {
   const { text, values } = statement.render()
   return reached(target.query({ name: statementName(text), text, values }))
 }
@@ -65,7 +65,7 @@ const reached = <T>(answer: Promise<T>): Promise<T> =>
     throw asUnavailable(error)
   })
 
-const dbOn = (target: pg.Pool | pg.PoolClient): Db => ({
+const dbOn = (target: pg.Pool | pg.ClientBase): Db => ({
   rows: async <Row extends object>(statement: Sql) => (await runOn(target, statement)).rows as Row[],
   row: async <Row extends object>(statement: Sql) => (await runOn(target, statement)).rows[0] as Row | undefined,
   run: async (statement) => (await runOn(target, statement)).rowCount ?? 0,
@@ -82,6 +82,8 @@ export interface DatabaseOptions {
   readonly statementMs?: number
   /** Postgres itself stops a statement that takes longer, in milliseconds; it fails as `DatabaseUnavailable`. */
   readonly cancelAfterMs?: number | undefined
+  /** Called with each new session before its first use; if it throws, the statement that wanted the session fails with that error. */
+  readonly onSession?: (session: Db) => Promise<void>
   readonly log: Log
 }
 
@@ -91,7 +93,7 @@ const usualConnectMs = 10_000
 
 /** Opens a pool. Nothing connects before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { uri, poolSize = 10, connectMs = usualConnectMs, statementMs, cancelAfterMs, log } = options
+  const { uri, poolSize = 10, connectMs = usualConnectMs, statementMs, cancelAfterMs, onSession, log } = options
   const pool = new pg.Pool({
     connectionString: uri,
     max: poolSize,
@@ -101,8 +103,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     // The connection of a statement that took too long is closed, and the next statement gets a new one.
     ...(statementMs !== undefined && { query_timeout: statementMs }),
     // Not pg's `statement_timeout`, which is a startup parameter: PgBouncer refuses every unknown one.
-    ...(cancelAfterMs !== undefined && {
-      onConnect: (client) => client.query(`set statement_timeout = ${cancelAfterMs}`),
+    ...((cancelAfterMs !== undefined || onSession) && {
+      onConnect: async (client) => {
+        if (cancelAfterMs !== undefined) await client.query(`set statement_timeout = ${cancelAfterMs}`)
+        await onSession?.(dbOn(client))
+      },
     }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,

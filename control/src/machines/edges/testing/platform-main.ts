@@ -1,6 +1,7 @@
 /**
  * The control plane as in production, except that somebody else starts its edges, and that its units and builds are fakes. `TEST_EDGES` has the
- * addresses of their admin APIs, `TEST_EDGE_URL` that of one of them for callers.
+ * addresses of their admin APIs, `TEST_EDGE_URL` that of one of them for callers. With `TEST_INSTALLATION`, its id, several processes use the same
+ * folder as the machine that they share.
  */
 import { mkdir } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
@@ -17,11 +18,11 @@ import { severalEdges } from "../edges.js"
 import { listenForWakeCallsAt } from "../wake-port.js"
 
 const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/control/machines/testing/${name}`))
-const { TEST_EDGES = "", TEST_EDGE_URL: url = "", TEST_WAKE_PORT: wakePort } = process.env
+const { TEST_EDGES = "", TEST_EDGE_URL: url = "", TEST_WAKE_PORT: wakePort, TEST_INSTALLATION: installation } = process.env
 
 const config = readConfig()
 const log = createLog({ process: "control", level: config.logLevel })
-const homeId = await openHome(foldersOf(config.home))
+const homeId = installation ?? (await openHome(foldersOf(config.home)))
 const crashPoint = crashPoints(config.crashAt)
 const { host, port, home } = config
 await mkdir(foldersOf(home).control, { recursive: true, mode: 0o700 })
@@ -67,11 +68,17 @@ const controlPlane = await startControlPlane({
   homeId,
   host: {
     ...machine,
+    isShared: installation !== undefined,
     edge,
     listenForWakeCalls: (wake) => listenForWakeCallsAt({ host, port: Number(wakePort) }, wake, { log, token }),
   },
   address: { host, port },
   crashPoint,
+  giveUp: new AbortController().signal,
+  onLost: (error) => {
+    process.stderr.write(`${error.message}\n`)
+    process.exit(1)
+  },
 })
 process.on("SIGTERM", async () => {
   await controlPlane.stop({ all: config.stopAllOnExit })
