@@ -111,7 +111,10 @@ export async function startControlPlane(input: ControlPlaneOptions): Promise<Con
 }
 
 /** Takes the database and migrates it. While another process is in charge, its API answers that this one stands by. */
-async function takeMigrated({ config, log, address, giveUp }: ControlPlaneOptions, candidate: Candidate): Promise<void> {
+async function takeMigrated(
+  { config, log, address, giveUp }: ControlPlaneOptions,
+  candidate: Candidate,
+): Promise<void> {
   const uri = config.databaseUri.reveal()
   await using db = openDatabase({ uri, log })
   let answering: Listening | undefined

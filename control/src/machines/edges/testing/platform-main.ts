@@ -18,7 +18,12 @@ import { severalEdges } from "../edges.js"
 import { listenForWakeCallsAt } from "../wake-port.js"
 
 const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/control/machines/testing/${name}`))
-const { TEST_EDGES = "", TEST_EDGE_URL: url = "", TEST_WAKE_PORT: wakePort, TEST_INSTALLATION: installation } = process.env
+const {
+  TEST_EDGES = "",
+  TEST_EDGE_URL: url = "",
+  TEST_WAKE_PORT: wakePort,
+  TEST_INSTALLATION: installation,
+} = process.env
 
 const config = readConfig()
 const log = createLog({ process: "control", level: config.logLevel })
