@@ -71,7 +71,9 @@ before(async () => {
     TEST_INSTALLATION: "5f0c8a52-8b1c-4c53-9a53-0d0b3a5fd6a1",
   }
   one = await platformWithRepository({ SUPERSTEP_CRASH_AT: "" }, { program: { file, env } })
-  two = await testPlatform({ db: one.db, home: one.home, program: { file, env } })
+  // On another computer it would have the same port; here a stopped process keeps its own.
+  const ofTwo = { ...env, TEST_WAKE_PORT: String(await freePort()) }
+  two = await testPlatform({ db: one.db, home: one.home, program: { file, env: ofTwo } })
   ;({ deploymentId } = await one.serveRepository({ name: "chat" }))
   await one.kill()
   inCharge = { platform: one, child: await one.start() }
