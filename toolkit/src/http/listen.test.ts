@@ -1,16 +1,17 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import { chmodSync } from "node:fs"
 import { readFile, stat, writeFile } from "node:fs/promises"
 import { Agent, type IncomingMessage, request } from "node:http"
-import { connect } from "node:net"
+import { connect, createServer } from "node:net"
 import { join } from "node:path"
 import { test } from "node:test"
 import { Hono } from "hono"
 import { runCommand } from "../exec/run-command.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
 import { bindUnixSocket } from "./bound-socket.js"
-import { AddressInUse, listen } from "./listen.js"
+import { AddressInUse, bind, listen } from "./listen.js"
 
 const app = () => new Hono().get("/hello", (c) => c.text("hello"))
 const loopback = { host: "127.0.0.1", port: 0 }
@@ -90,6 +91,20 @@ for (const how of ["bound by itself", "bound by another process"]) {
     assert.equal(answer, "hello")
   })
 }
+
+test("a socket that somebody takes over as soon as it exists is left as he made it", async () => {
+  const socketPath = join(temporaryFolder(), "unit.sock")
+  const server = createServer()
+  server.once("listening", () => chmodSync(socketPath, 0o600))
+  const maskBefore = process.umask()
+
+  await bind(server, { socketPath })
+
+  assert.equal((await stat(socketPath)).mode & 0o777, 0o600)
+  assert.equal(process.umask(), maskBefore)
+  server.close()
+  await once(server, "close")
+})
 
 test("a socket is open to other users, and the file of a killed process is replaced", async () => {
   const socketPath = join(temporaryFolder(), "unit.sock")

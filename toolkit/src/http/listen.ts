@@ -1,6 +1,6 @@
 /** Serves an app on a TCP address or a Unix socket, and stops it without cutting requests under way. */
 import { once } from "node:events"
-import { chmod, lstat, rm } from "node:fs/promises"
+import { lstat, rm } from "node:fs/promises"
 import { type IncomingMessage, maxHeaderSize, type Server } from "node:http"
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https"
 import { type AddressInfo, connect, type Server as NetServer, type Socket } from "node:net"
@@ -109,13 +109,20 @@ async function listenSecurely(input: {
  * @throws AddressInUse  when another process listens there
  */
 export async function bind(server: NetServer, address: ListenAddress): Promise<void> {
-  if ("socketPath" in address) {
-    await removeDeadSocket(address.socketPath)
-    await tryBind(server, address)
-    // The folder and the credential of each request decide which process may connect.
-    await chmod(address.socketPath, 0o666)
-  } else {
-    await tryBind(server, address)
+  if ("socketPath" in address) await removeDeadSocket(address.socketPath)
+  await tryBind(server, address)
+}
+
+// Read and write for all: the folder and the credential of each request decide which process may connect.
+const socketMask = 0o111
+
+/** Node creates the socket before `listen` returns. Later its mode may be somebody else's to change: a machine takes over sockets that it finds. */
+function listenOnSocket(server: NetServer, path: string, backlog: number): void {
+  const before = process.umask(socketMask)
+  try {
+    server.listen({ path, backlog })
+  } finally {
+    process.umask(before)
   }
 }
 
@@ -127,7 +134,7 @@ async function tryBind(server: NetServer, address: ListenAddress): Promise<void>
   const backlog = waitingConnections
   try {
     const listening = once(server, "listening")
-    if ("socketPath" in address) server.listen({ path: address.socketPath, backlog })
+    if ("socketPath" in address) listenOnSocket(server, address.socketPath, backlog)
     // Node accepts the backlog for a descriptor only as a separate argument.
     else if ("descriptor" in address) server.listen({ fd: address.descriptor }, backlog)
     else server.listen({ port: address.port, host: address.host, backlog })
