@@ -62,8 +62,17 @@ export const settings = {
     env: "SUPERSTEP_LISTEN",
     describe:
       "Where to listen: host:port, unix:/path for a socket, or fd:3 for a socket that the parent process has bound and passes as this descriptor.",
-    schema: address.default({ host: "127.0.0.1", port: 2024 }),
-    defaultText: "`127.0.0.1:2024`",
+    schema: address.optional(),
+    defaultText: "port `PORT` of all addresses, if that is set; else `127.0.0.1:2024`",
+  },
+  port: {
+    env: "PORT",
+    describe: "Where to listen without SUPERSTEP_LISTEN, as in a container that another platform starts.",
+    schema: z
+      .string()
+      .regex(/^\d{1,5}$/, "expected a port")
+      .transform(Number)
+      .optional(),
   },
   serverId: {
     env: "SUPERSTEP_SERVER_ID",
@@ -268,7 +277,7 @@ export const settings = {
   logLevel,
 } satisfies Settings
 
-export type Config = Values<typeof settings>
+export type Config = Omit<Values<typeof settings>, "listen" | "port"> & { readonly listen: ListenAddress }
 
 /**
  * Reads all settings.
@@ -276,12 +285,13 @@ export type Config = Values<typeof settings>
  * @throws InvalidSettings  naming every variable that is missing or invalid
  */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const config = readSettings(settings, env)
+  const { listen, port, ...config } = readSettings(settings, env)
   // Without its credential a unit would accept requests of every process that can reach its socket.
   if (config.revisionId !== undefined && config.unitToken === undefined) {
     throw new InvalidSettings(
       `cannot start:\n  ${settings.unitToken.env}: it must be set, because ${settings.revisionId.env} is set. ${settings.unitToken.describe}`,
     )
   }
-  return config
+  const usual = port === undefined ? { host: "127.0.0.1", port: 2024 } : { host: "0.0.0.0", port }
+  return { ...config, listen: listen ?? usual }
 }
