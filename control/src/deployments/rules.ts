@@ -76,9 +76,11 @@ export function checkSource(
     ...pushOnTag(config, revision),
   ]
   if (problems.length > 0) throw new InvalidInput(problems)
-  if (source === "external_docker" && config.deployment_type) {
-    throw new Refused("deployment_type does not apply to external_docker deployments: leave it out")
-  }
+  if (source !== "external_docker") return
+  // Which threads a revision executes is decided in its agent server, and that of a ready-made image is somebody else's.
+  for (const field of ["deployment_type", "canary_weight"] as const)
+    if (config[field] !== null)
+      throw new Refused(`${field} does not apply to external_docker deployments: leave it out`)
 }
 
 /**

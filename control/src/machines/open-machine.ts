@@ -35,9 +35,10 @@ export async function openMachine(choice: MachineChoice, options: ProcessMachine
 }
 
 function openChosen(choice: MachineChoice, options: ProcessMachineOptions): Promise<ProcessMachine> {
-  const { machine, engineSocket, baseImage, engineNetwork, agentsNamespace } = choice
+  const { machine, engineSocket: socketPath, baseImage, engineNetwork: network, agentsNamespace } = choice
+  const { imageCredentials: authFolder } = choice
   if (machine === "docker")
-    return openDockerMachine({ ...options, docker: { socketPath: engineSocket, baseImage, network: engineNetwork } })
+    return openDockerMachine({ ...options, docker: { socketPath, baseImage, network, authFolder } })
   if (machine === "kubernetes")
     return openKubernetesMachine({ ...options, kubernetes: { ...choice, namespace: agentsNamespace } })
   return openProcessMachine(options)

@@ -188,6 +188,21 @@ export interface Builds {
   list(): Promise<string[]>
 }
 
+/** An image that somebody else built, of which nothing is known but that it answers `GET /ok` on `$PORT`. */
+export interface ForeignImage {
+  readonly deploymentId: string
+  /** Its name in a registry, with a tag or a digest. */
+  readonly reference: string
+  /** Names of credentials that the operator has given to the machine. */
+  readonly pullSecrets: readonly string[]
+}
+
+export interface AdoptedImage {
+  /** Of its manifest or index: adopting it by this digest gives the same artefact. */
+  readonly digest: string
+  readonly artifact: PublishedArtifact
+}
+
 /** Whose schemas are read. */
 export interface SchemaSource {
   readonly artifactId: string
@@ -201,6 +216,12 @@ export interface Artifacts {
   has(artifactId: string): Promise<boolean>
   /** The platforms for which a deployment's artefacts can run here. */
   platforms(deploymentNumber: number): Promise<readonly string[]>
+  /**
+   * Makes an image of a registry an artefact of a deployment. The registry is asked each time, so that nobody runs an image that it would not
+   * give to him. May be repeated.
+   * @throws BuildFailed  this machine runs no images, or the registry has no such image for these credentials
+   */
+  adoptImage(image: ForeignImage, signal: AbortSignal): Promise<AdoptedImage>
   /**
    * Reads the schemas of its graphs from their sources, without executing them, and stores them for its units, which notice. May be
    * repeated.

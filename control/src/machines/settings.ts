@@ -64,5 +64,11 @@ export const machineSettings = {
     describe: "Secret in the namespace of agents with which nodes pull their images, with `kubernetes`.",
     schema: z.string().optional(),
   },
+  imageCredentials: {
+    env: "SUPERSTEP_IMAGE_CREDENTIALS",
+    describe:
+      "Folder with credentials for registries of images that somebody else built, with `docker`: `default.json` for every deployment, `<name>.json` for those whose image_pull_secrets name it, in the format of Docker's config.json.",
+    schema: z.string().optional(),
+  },
   ...edgePodSettings,
 } satisfies Settings

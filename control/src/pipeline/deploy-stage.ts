@@ -2,7 +2,6 @@
 
 import { setTimeout as sleep } from "node:timers/promises"
 import { loadProblems, loadSentence } from "@superstep/protocol/unit/load-failures"
-import type { PipelineContext } from "../context.js"
 import { lastLogLines } from "../logs/operations.js"
 import { askStatus, type UnitReport } from "../machines/unit-client.js"
 import { NoConnections } from "../planner/connections.js"
@@ -62,7 +61,7 @@ async function untilReady(input: StageInput, unit: UnitRow, deadline: number): P
     }
     await failIfItEndsAgainAndAgain(input, current)
     await shipUnitLog(context, current)
-    if (performance.now() > deadline) throw new DeployFailed("health_timeout", timeoutWords(report, context))
+    if (performance.now() > deadline) throw new DeployFailed("health_timeout", timeoutWords(report, input))
     await sleep(pollMs, undefined, { signal })
     current = (await unitById(context.db, unit.unit_id)) ?? current
   }
@@ -97,7 +96,10 @@ export function reasonOfEnds(lastLines: readonly string[]): ErrorCode {
   return says(/the database cannot be reached/) ? "db_unreachable" : "crash_loop"
 }
 
-const timeoutWords = (report: UnitReport | undefined, { limits }: PipelineContext): string =>
-  report
-    ? `the agent server was not ready after ${limits.healthMs / 1000} s`
-    : `the agent server did not answer for ${limits.healthMs / 1000} s`
+function timeoutWords(report: UnitReport | undefined, { context, revision }: StageInput): string {
+  const limit = `${context.limits.healthMs / 1000} s`
+  if (!report) return `the agent server did not answer for ${limit}`
+  if (revision.source === "external_docker")
+    return `the image did not answer GET /ok on $PORT with a status from 200 to 299 within ${limit}`
+  return `the agent server was not ready after ${limit}`
+}

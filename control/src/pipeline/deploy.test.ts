@@ -219,7 +219,7 @@ test("a unit that never gets ready fails when its time is over", async () => {
   await platform.start()
 })
 
-test("an image cannot be built here, and the revision says so", async () => {
+test("an image does not run on a machine of processes, and the revision says so", async () => {
   const { deploymentId, revisionId } = await platform.deploy({
     name: "image",
     source: "external_docker",

@@ -1,6 +1,7 @@
 /** fetch: resolves a ref or an archive to a hash of its content, stores the hash at once, then fetches the tree. */
 import { recordCommit } from "../revisions/claims.js"
 import { logBuild } from "./build-log.js"
+import { fetchImage } from "./fetch-image.js"
 import { type Located, locate } from "./locate.js"
 import { reuseArtifact } from "./reuse-artifact.js"
 import type { RunStage, StageInput } from "./stage.js"
@@ -8,6 +9,7 @@ import type { RunStage, StageInput } from "./stage.js"
 export const runFetch: RunStage = async (input) => {
   const { context, revision, signal } = input
   context.crashPoint("fetch:begin")
+  if (revision.source === "external_docker") return fetchImage(input)
   const code = await locate(input)
   const pinned = revision.commit_sha ?? revision.source_revision_config.repo_commit_sha
   const sha = pinned ?? (await code.resolve(signal))

@@ -15,10 +15,13 @@ export interface Located {
   fetch(id: string, folder: string, signal: AbortSignal): Promise<FetchedTree>
 }
 
-/** All work of a located source together is bounded in time: it holds one of the fetches that a workspace may have. */
-function located<Location>(source: Source<Location>, location: Location, shown: string, limitMs: number): Located {
+/**
+ * All work on a source together is bounded in time: it holds one of the fetches that a workspace may have.
+ * @returns  a function that does a part of it
+ */
+export function timeLimit(shown: string, limitMs: number) {
   const late = AbortSignal.timeout(limitMs)
-  const inTime = async <T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  return async <T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     try {
       return await work(AbortSignal.any([signal, late]))
     } catch (cause) {
@@ -27,6 +30,10 @@ function located<Location>(source: Source<Location>, location: Location, shown: 
       throw new SourceFailed("source_timeout", words, { cause, isTransient: true })
     }
   }
+}
+
+function located<Location>(source: Source<Location>, location: Location, shown: string, limitMs: number): Located {
+  const inTime = timeLimit(shown, limitMs)
   return {
     shown,
     resolve: (signal) => inTime(signal, (either) => source.resolve(location, either)),
@@ -46,8 +53,10 @@ export async function locate(input: StageInput): Promise<Located> {
     case "internal_source":
       return located(sources.archive, await archiveLocation(input), "the uploaded archive", limits.sourceMs)
     case "internal_docker":
+      throw unsupported("this installation has no registry of its own: push to another one and deploy external_docker")
     case "external_docker":
-      throw unsupported("this installation runs no ready-made images yet: deploy source code")
+      // It has a way of its own (fetch-image.ts).
+      throw unsupported("an image has no source code")
     case "internal_template":
       throw unsupported("this installation has no templates: deploy source code")
   }

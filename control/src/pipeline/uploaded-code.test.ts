@@ -120,7 +120,7 @@ test("what this installation cannot run is stored, and says why it is not run", 
   const image = { source_config: { resource_spec: {} }, source_revision_config: { image_uri: "registry.test/agent:1" } }
   const template = { source_config: { template_id: "chat" }, source_revision_config: {} }
   const cases = [
-    [{ name: "image", source: "external_docker", ...image }, /ready-made images/],
+    [{ name: "image", source: "external_docker", ...image }, /runs no images that somebody else built/],
     [{ name: "template", source: "internal_template", ...template }, /no templates/],
   ] as const
   for (const [body, words] of cases) {

@@ -8,11 +8,15 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { imageArchive } from "../images/archive.js"
 import type { BaseImage, Image } from "../images/image.js"
 import type { Layout } from "../images/layout.js"
-import { projectImage, type Runtime } from "../images/project-image.js"
+import { projectImage, type Runtime, runtimeImage } from "../images/project-image.js"
 import type { Part } from "../images/tree-entries.js"
 import { exportBase, inspectImage, requireImage } from "./base-image.js"
 import { labels } from "./container.js"
 import { type Engine, EngineFailed, imageSilenceMs, untilDone } from "./engine.js"
+
+/** What an installation calls its images in the engine. */
+export const imageName = (homeId: string, tag: string): string =>
+  `superstep/${homeId.replaceAll("-", "").toLowerCase()}:${tag}`
 
 export interface ArtifactImages {
   /**
@@ -20,6 +24,11 @@ export interface ArtifactImages {
    * @returns  its name
    */
   ensure(artifactId: string): Promise<string>
+  /**
+   * The image of our programs alone, in the engine.
+   * @returns  its name
+   */
+  ensureRuntime(): Promise<string>
   remove(artifactId: string): Promise<void>
 }
 
@@ -29,7 +38,12 @@ export interface ArtifactImagesOptions {
   /** Contains the base and the runtime, and a project's layers while its image is made. */
   readonly layout: Layout
   readonly baseReference: string
-  readonly runtime: { readonly parts: () => Promise<readonly Part[]>; readonly entry: string }
+  readonly runtime: {
+    readonly parts: () => Promise<readonly Part[]>
+    /** The main files of the agent server, and of what runs beside an image of somebody else. */
+    readonly entry: string
+    readonly companion: string
+  }
   readonly folderOf: (artifactId: string) => string
   readonly log: Log
 }
@@ -42,7 +56,7 @@ interface Shared {
 
 export function artifactImages(options: ArtifactImagesOptions): ArtifactImages {
   const { engine, layout, log, homeId } = options
-  const nameOf = (artifactId: string) => `superstep/${homeId.replaceAll("-", "").toLowerCase()}:${artifactId}`
+  const nameOf = (tag: string) => imageName(homeId, tag)
   let shared: Promise<Shared> | undefined
   // Some engines keep layers in a way that requires all of them in each archive.
   let needsAll = false
@@ -92,26 +106,36 @@ export function artifactImages(options: ArtifactImagesOptions): ArtifactImages {
       "image loaded",
     )
   }
-  const ensure = async (artifactId: string): Promise<string> => {
+  const makeRuntime = async (tag: string, { base, baseId, runtime }: Shared): Promise<void> => {
+    const marks = { [labels.home]: homeId, ...labelsOf(baseId, runtime) }
+    const image = runtimeImage({ base, runtime, entry: options.runtime.companion, labels: marks })
+    await loadWithFallback(image, nameOf(tag), base)
+  }
+  const ensure = async (tag: string, makeIt: typeof make): Promise<string> => {
     const parts = await sharedParts()
     const wanted = labelsOf(parts.baseId, parts.runtime)
-    const present = (await inspectImage(engine, nameOf(artifactId)))?.Config?.Labels ?? {}
+    const present = (await inspectImage(engine, nameOf(tag)))?.Config?.Labels ?? {}
     const isCurrent = Object.entries(wanted).every(([name, value]) => present[name] === value)
-    if (!isCurrent) await make(artifactId, parts)
-    return nameOf(artifactId)
+    if (!isCurrent) await makeIt(tag, parts)
+    return nameOf(tag)
+  }
+  /** One after the other: images of one project share layers while they are made. */
+  const inTurn = (tag: string, makeIt: typeof make): Promise<string> => {
+    const done = last.then(() => ensure(tag, makeIt))
+    last = done.catch(() => undefined)
+    return done
   }
   return {
-    // One after the other: images of one project share layers while they are made.
-    ensure: (artifactId) => {
-      const done = last.then(() => ensure(artifactId))
-      last = done.catch(() => undefined)
-      return done
-    },
+    ensure: (artifactId) => inTurn(artifactId, make),
+    ensureRuntime: () => inTurn(runtimeTag, makeRuntime),
     remove: async (artifactId) => {
       await engine.json(`/images/${nameOf(artifactId)}`, { method: "DELETE", query: { force: "1" }, also: [404, 409] })
     },
   }
 }
+
+// No artefact has such an id.
+const runtimeTag = "runtime"
 
 const labelsOf = (baseId: string, { layer }: Runtime): Record<string, string> => ({
   [labels.base]: baseId,

@@ -10,9 +10,13 @@ import { piecesOf } from "./unit-output.js"
 
 interface InspectedImage {
   readonly Id: string
+  readonly Os: string
+  readonly Architecture: string
   readonly Config?: {
     readonly Labels?: Readonly<Record<string, string>> | null
     readonly Env?: readonly string[] | null
+    readonly Cmd?: readonly string[] | null
+    readonly Entrypoint?: readonly string[] | null
   }
 }
 

@@ -15,6 +15,10 @@ export const labels = {
   artifact: "superstep.artifact",
   base: "superstep.base",
   runtime: "superstep.runtime",
+  /** Of a unit that runs an image of somebody else. */
+  guest: "superstep.guest",
+  /** Of the container beside it: the unit's id. It is no unit. */
+  companion: "superstep.companion",
   /** Of a unit whose memory the engine limits. */
   memoryMb: "superstep.memory_mb",
 } as const
@@ -58,34 +62,65 @@ export interface MountedFile {
 
 /** The body of the engine's request to create it. */
 export function containerOf(spec: UnitSpec, place: ContainerPlace) {
-  const { unitId, deploymentId, revisionId, artifactId, limits } = spec
-  const { user, unitFolder, socketFolder, databaseFolder, schemas } = place
-  const memory = limits.memoryMb === undefined ? undefined : limits.memoryMb * megabyte
-  const bind = (from: string, to: string, isReadOnly: boolean) => `${from}:${to}${isReadOnly ? ":ro" : ""}`
+  const { unitFolder, socketFolder, databaseFolder, schemas, network } = place
   return {
-    Image: place.image,
-    User: `${user.uid}:${user.gid}`,
-    Env: Object.entries(place.environment).map(([name, value]) => `${name}=${value}`),
-    WorkingDir: inside.app,
-    Labels: {
-      [labels.home]: place.homeId,
-      [labels.unit]: unitId,
-      [labels.deployment]: deploymentId,
-      [labels.revision]: revisionId,
-      [labels.artifact]: artifactId,
-      ...(limits.memoryMb !== undefined && { [labels.memoryMb]: String(limits.memoryMb) }),
-    },
-    HostConfig: {
-      NetworkMode: place.network,
-      ExtraHosts: place.network === "none" || place.network === "host" ? [] : [`${hostName}:host-gateway`],
-      Binds: [
-        bind(join(unitFolder, "data"), join(inside.unit, "data"), false),
-        bind(join(unitFolder, "tmp"), join(inside.unit, "tmp"), false),
-        bind(socketFolder, inside.sockets, false),
-        ...(schemas ? [bind(schemas.from, schemas.to, true)] : []),
-        ...place.certificates.map(({ from, to }) => bind(from, to, true)),
-        ...(databaseFolder === undefined ? [] : [bind(databaseFolder, databaseFolder, true)]),
+    ...confined({
+      ...place,
+      limits: spec.limits,
+      labels: unitLabels(spec, place.homeId),
+      hosts: network === "none" || network === "host" ? [] : [thisComputer],
+      binds: [
+        bind(join(unitFolder, "data"), join(inside.unit, "data")),
+        bind(join(unitFolder, "tmp"), join(inside.unit, "tmp")),
+        bind(socketFolder, inside.sockets),
+        ...(schemas ? [readOnly(schemas)] : []),
+        ...place.certificates.map(readOnly),
+        ...(databaseFolder === undefined ? [] : [readOnly({ from: databaseFolder, to: databaseFolder })]),
       ],
+    }),
+    WorkingDir: inside.app,
+  }
+}
+
+export const unitLabels = (
+  { unitId, deploymentId, revisionId, artifactId, limits }: UnitSpec,
+  homeId: string,
+): Readonly<Record<string, string>> => ({
+  [labels.home]: homeId,
+  [labels.unit]: unitId,
+  [labels.deployment]: deploymentId,
+  [labels.revision]: revisionId,
+  [labels.artifact]: artifactId,
+  ...(limits.memoryMb !== undefined && { [labels.memoryMb]: String(limits.memoryMb) }),
+})
+
+export const bind = (from: string, to: string): string => `${from}:${to}`
+export const readOnly = ({ from, to }: MountedFile): string => `${from}:${to}:ro`
+
+export interface Confined {
+  readonly image: string
+  /** `container:<id>`: that of another container. */
+  readonly network: string
+  readonly user: OsUser
+  readonly environment: Readonly<Record<string, string>>
+  readonly labels: Readonly<Record<string, string>>
+  readonly hosts: readonly string[]
+  readonly binds: readonly string[]
+  readonly limits: UnitSpec["limits"]
+}
+
+/** What all our containers have in common (M4). */
+export function confined({ user, limits, ...it }: Confined) {
+  const memory = limits.memoryMb === undefined ? undefined : limits.memoryMb * megabyte
+  return {
+    Image: it.image,
+    User: `${user.uid}:${user.gid}`,
+    Env: Object.entries(it.environment).map(([name, value]) => `${name}=${value}`),
+    Labels: it.labels,
+    HostConfig: {
+      NetworkMode: it.network,
+      ExtraHosts: it.hosts,
+      Binds: it.binds,
       Tmpfs: { "/tmp": "rw,nosuid,nodev,size=256m" },
       // The planner restarts units, and counts how often.
       RestartPolicy: { Name: "no" },
@@ -119,6 +154,7 @@ export function withCertificates(environment: NodeJS.ProcessEnv): {
 
 /** This computer, as a container calls it. */
 const hostName = "host.docker.internal"
+export const thisComputer = `${hostName}:host-gateway`
 
 /**
  * The database as a container reaches it.

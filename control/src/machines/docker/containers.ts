@@ -10,6 +10,8 @@ export interface FoundContainer {
   readonly state: string
   /** Whether the engine limits its memory. */
   readonly isLimited: boolean
+  /** Whether it runs an image of somebody else, and so has a companion. */
+  readonly isGuest: boolean
 }
 
 export interface InspectedContainer {
@@ -45,8 +47,8 @@ export type Containers = ReturnType<typeof containersOf>
 
 /** @param homeId  of the installation */
 export function containersOf(engine: Engine, homeId: string) {
-  const list = async (unitId?: string): Promise<FoundContainer[]> => {
-    const label = [`${labels.home}=${homeId}`, unitId === undefined ? labels.unit : `${labels.unit}=${unitId}`]
+  const list = async (wanted: string): Promise<FoundContainer[]> => {
+    const label = [`${labels.home}=${homeId}`, wanted]
     const query = { all: "1", filters: JSON.stringify({ label }) }
     const { body } = await engine.json<readonly Listed[]>("/containers/json", { query })
     return body.map(({ Id, State, Labels }) => ({
@@ -54,6 +56,7 @@ export function containersOf(engine: Engine, homeId: string) {
       unitId: Labels[labels.unit] ?? "",
       state: State,
       isLimited: labels.memoryMb in Labels,
+      isGuest: labels.guest in Labels,
     }))
   }
   const inspect = async (id: string): Promise<InspectedContainer | undefined> => {
@@ -61,8 +64,11 @@ export function containersOf(engine: Engine, homeId: string) {
     return status === 404 ? undefined : body
   }
   return {
-    list: () => list(),
-    find: async (unitId: string): Promise<FoundContainer | undefined> => (await list(unitId))[0],
+    /** Those of units. */
+    list: () => list(labels.unit),
+    find: async (unitId: string): Promise<FoundContainer | undefined> => (await list(`${labels.unit}=${unitId}`))[0],
+    companionOf: async (unitId: string): Promise<FoundContainer | undefined> =>
+      (await list(`${labels.companion}=${unitId}`))[0],
     inspect,
     /** @returns  its id; undefined when one of this name exists */
     create: async (name: string, body: unknown): Promise<string | undefined> => {

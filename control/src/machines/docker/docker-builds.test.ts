@@ -34,7 +34,12 @@ async function machinePlace() {
     environment: { PATH: process.env.PATH },
     log: silent,
     crashPoint: () => undefined,
-    docker: { socketPath: testEngine().socketPath, baseImage: baseReference, network: undefined },
+    docker: {
+      socketPath: testEngine().socketPath,
+      baseImage: baseReference,
+      network: undefined,
+      authFolder: undefined,
+    },
   }
   const machines = [await openDockerMachine(options), await openDockerMachine(options)] as const
   let opened = 0

@@ -3,6 +3,7 @@ import { Agent, type IncomingMessage, request } from "node:http"
 import { Readable } from "node:stream"
 import { buffer } from "node:stream/consumers"
 import { pipeline } from "node:stream/promises"
+import type { Secret } from "@superstep/toolkit/config/settings"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 
 /** The engine refuses a request, or does not answer. */
@@ -23,6 +24,8 @@ export interface EngineRequest {
   readonly body?: unknown
   /** Sent as an archive instead. */
   readonly archive?: AsyncIterable<Uint8Array>
+  /** For the registry that the engine asks: the value of `X-Registry-Auth`. */
+  readonly registryAuth?: Secret | undefined
   /** Statuses that are an answer besides those from 200 to 399. */
   readonly also?: readonly number[]
   /** How long the engine may send and take nothing, in milliseconds; 60 s by default, 0 for any time. */
@@ -48,7 +51,7 @@ export function engineAt(socketPath: string): Engine {
 
   const send = (path: string, asked: EngineRequest): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
-      const { method = "GET", query = {}, body, archive, silenceMs = usualSilenceMs, signal } = asked
+      const { method = "GET", query = {}, body, archive, registryAuth, silenceMs = usualSilenceMs, signal } = asked
       const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
       const sent = request({
         socketPath,
@@ -60,6 +63,7 @@ export function engineAt(socketPath: string): Engine {
           host: "engine",
           ...(content && { "content-type": "application/json", "content-length": content.length }),
           ...(archive && { "content-type": "application/x-tar" }),
+          ...(registryAuth && { "x-registry-auth": registryAuth.reveal() }),
         },
         ...(signal && { signal }),
       })
@@ -154,16 +158,15 @@ function messageOf(text: string): string {
 }
 
 /**
- * The lines of an answer that reports progress. An engine answers 200 before it starts, and reports a failure in a line.
+ * Reads an answer that reports progress. An engine answers 200 before it starts, and reports a failure in a line.
  * @throws EngineFailed
  */
-export async function untilDone(response: IncomingMessage): Promise<string[]> {
+export async function untilDone(response: IncomingMessage): Promise<void> {
   const lines = (await bytesOf(response))
     .toString()
     .split(/\r?\n/)
     .filter((line) => line.startsWith("{"))
-  const parsed = lines.map((line) => JSON.parse(line) as { error?: string; stream?: string })
+  const parsed = lines.map((line) => JSON.parse(line) as { error?: string })
   const failed = parsed.find(({ error }) => error !== undefined)
   if (failed) throw new EngineFailed(failed.error ?? "")
-  return parsed.map(({ stream = "" }) => stream)
 }

@@ -19,6 +19,7 @@ import { inspectImage, lookInside, requireImage } from "./base-image.js"
 import { inside } from "./container.js"
 import { containersOf } from "./containers.js"
 import { type Engine, engineAt } from "./engine.js"
+import { guestImages, withGuests } from "./guest-images.js"
 import { ensureNetwork, removeNetwork } from "./network.js"
 import { dockerUnits } from "./units.js"
 
@@ -28,6 +29,8 @@ export interface DockerMachineOptions extends ProcessMachineOptions {
     readonly baseImage: string | undefined
     /** Of the engine; undefined for one of the installation's own. */
     readonly network: string | undefined
+    /** A folder with credentials of registries (registry-auth.ts). */
+    readonly authFolder: string | undefined
   }
 }
 
@@ -46,18 +49,20 @@ export function openDockerMachine(options: DockerMachineOptions): Promise<Proces
   const openUnits = async ({ folders, isolation, pythons }: OtherUnitsPlace): Promise<OtherUnits> => {
     const found = await fittingBase(engine, baseReference, await pythons.found(isolation.user(1)))
     const network = docker.network ?? (await ensureNetwork(engine, homeId))
-    const { parts, entry } = await runtimeFiles(options.programs)
+    const { parts, entry, companion } = await runtimeFiles(options.programs)
+    const folderOf = (artifactId: string) => `${folders.artifacts}/${artifactId}`
     const images = artifactImages({
       engine,
       homeId,
       layout: layoutIn(layoutFolder(home)),
       baseReference,
-      runtime: { parts: async () => parts, entry },
-      folderOf: (artifactId) => `${folders.artifacts}/${artifactId}`,
+      runtime: { parts: async () => parts, entry, companion },
+      folderOf,
       log,
     })
     log.info({ base_image: baseReference, network, socket: docker.socketPath }, "units are containers")
-    const shared = { engine, containers: containersOf(engine, homeId), images, homeId, network }
+    const guests = guestImages({ engine, homeId, folderOf, authFolder: docker.authFolder })
+    const shared = { engine, containers: containersOf(engine, homeId), images, guests, homeId, network }
     return {
       units: dockerUnits({ ...shared, folders, isolation, environment, publishes: true }),
       nodes: { own: ownNode, others: async () => [] },
@@ -65,13 +70,7 @@ export function openDockerMachine(options: DockerMachineOptions): Promise<Proces
       runsAt: inside.app,
       around: ({ builds, artifacts }) => ({
         builds,
-        artifacts: {
-          ...artifacts,
-          remove: async (artifactId) => {
-            await images.remove(artifactId)
-            await artifacts.remove(artifactId)
-          },
-        },
+        artifacts: withGuests(artifacts, { guests, folderOf, removeImage: images.remove }),
       }),
       close: () => removeNetwork(engine, homeId),
     }

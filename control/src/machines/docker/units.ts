@@ -20,9 +20,11 @@ import { edgeUserOf, type Isolation } from "../process/isolation.js"
 import { unitEnvironment, unitSecrets } from "../process/units/unit-environment.js"
 import type { ArtifactImages } from "./artifact-images.js"
 import { containerName, containerOf, databaseOf, inside, withCertificates } from "./container.js"
-import type { Containers } from "./containers.js"
-import type { Engine } from "./engine.js"
-import { unitOutput } from "./unit-output.js"
+import type { Containers, FoundContainer } from "./containers.js"
+import { bytesOf, type Engine } from "./engine.js"
+import type { GuestImages } from "./guest-images.js"
+import { startGuest } from "./guest-units.js"
+import { piecesOf, unitOutput } from "./unit-output.js"
 import { socketOf, type UnitSocket } from "./unit-socket.js"
 
 export interface DockerUnitsOptions {
@@ -31,6 +33,7 @@ export interface DockerUnitsOptions {
   readonly engine: Engine
   readonly containers: Containers
   readonly images: ArtifactImages
+  readonly guests: Pick<GuestImages, "ensure">
   readonly homeId: string
   readonly network: string
   readonly environment: NodeJS.ProcessEnv
@@ -46,6 +49,14 @@ export class ForeignContainer extends KnownError {
   }
 }
 
+/** Our program beside an image of somebody else does not run, and so nothing reaches the image. */
+export class CompanionFailed extends KnownError {
+  readonly code = "companion_failed"
+  constructor(output: string) {
+    super(`the companion of the image has exited, though it should not; its last output: ${output}`)
+  }
+}
+
 const megabyte = 1024 * 1024
 const pollMs = 20
 // A server listens within a second; on a busy machine it takes longer.
@@ -54,7 +65,7 @@ const listenMs = 60_000
 const pathInside = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 export function dockerUnits(options: DockerUnitsOptions): Units {
-  const { folders, containers, images, isolation, network } = options
+  const { folders, containers, images, guests, isolation, network } = options
   const folderOf = (unitId: string) => join(folders.units, unitId)
   const ownerFile = (unitId: string) => join(folderOf(unitId), "owner.json")
   const output = unitOutput(options, folderOf)
@@ -67,17 +78,24 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
   const status = async (unitId: string): Promise<UnitStatus> => {
     const found = await containers.find(unitId)
     if (!found || found.state === "created") return { state: "absent" }
-    if (found.state === "running") {
+    // While it is started, its companion is still to come.
+    if (found.state === "running" && (starts.has(unitId) || (await runsWhole(found)))) {
       // A control plane that was killed right after the start has not done it.
       if (options.publishes) await (await storedSocket(unitId)).publish()
       return { state: "running" }
     }
     const seen = await containers.inspect(found.id)
     if (!seen) return { state: "absent" }
+    // Its companion has ended: nothing can reach it.
+    if (seen.State.Running) return { state: "exited" }
     return seen.State.OOMKilled
       ? { state: "exited", ranOutOfMb: Math.round(seen.HostConfig.Memory / megabyte) }
       : { state: "exited" }
   }
+
+  /** A guest without its companion is no unit. */
+  const runsWhole = async ({ unitId, state, isGuest }: FoundContainer): Promise<boolean> =>
+    state === "running" && (!isGuest || (await containers.companionOf(unitId))?.state === "running")
 
   const starts = new Map<string, Promise<void>>()
   /** A start that comes while another one of the same unit is under way waits for that. */
@@ -89,13 +107,38 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
   const startNow = async (spec: UnitSpec): Promise<void> => {
     const { unitId } = spec
     const former = await containers.find(unitId)
-    if (former?.state === "running") return
-    const image = await images.ensure(spec.artifactId)
+    if (former && (await runsWhole(former))) return
+    const guest = await guests.ensure(spec.artifactId)
+    const image = guest ?? (await images.ensure(spec.artifactId))
     if (former) await removeContainer(unitId, former.id)
     const user = isolation.user(spec.deploymentNumber) ?? ownUser()
     const folder = await makeFolders(spec, user)
     const socket = socketFor(unitId, user)
     await socket.prepare()
+    const started =
+      guest === undefined
+        ? await startProject(spec, { image, user, folder, socket })
+        : await startGuest({ ...options, spec, image, user, unitFolder: folder, socket, path: pathInside, run })
+    if (started === undefined || (await untilListening(started, socket)) || guest === undefined) return
+    if (await runsAlone(unitId)) throw new CompanionFailed(await lastOutput(started))
+  }
+
+  /** A guest whose companion has exited. */
+  const runsAlone = async (unitId: string): Promise<boolean> => {
+    const found = await containers.find(unitId)
+    return found?.state === "running" && !(await runsWhole(found))
+  }
+  const lastOutput = async (id: string): Promise<string> => {
+    const query = { stdout: "1", stderr: "1", timestamps: "1", tail: "5" }
+    const pieces = piecesOf(await bytesOf(await options.engine.stream(`/containers/${id}/logs`, { query })))
+    return pieces.map(({ content }) => content.toString()).join("")
+  }
+
+  /** @returns  its container */
+  const startProject = async (
+    spec: UnitSpec,
+    { image, user, folder, socket }: { image: string; user: OsUser; folder: string; socket: UnitSocket },
+  ): Promise<string> => {
     const database = databaseOf(spec.databaseUri, network)
     const artifactFolder = join(folders.artifacts, spec.artifactId)
     const { env: configEnv } = await readProjectConfig(artifactFolder, spec.configPath)
@@ -121,20 +164,25 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
       databaseFolder: database.folder,
       certificates,
     })
-    const id = await containers.create(containerName(unitId), body)
-    if (id === undefined) throw new ForeignContainer(containerName(unitId))
-    await containers.start(id)
-    await untilListening(id, socket)
+    return run(containerName(spec.unitId), body)
   }
 
-  /** Or until it has ended: then its status says so. */
-  const untilListening = async (id: string, socket: UnitSocket): Promise<void> => {
+  const run = async (name: string, body: unknown): Promise<string> => {
+    const id = await containers.create(name, body)
+    if (id === undefined) throw new ForeignContainer(name)
+    await containers.start(id)
+    return id
+  }
+
+  /** Or until it has exited, which its status shows. @returns  whether it listens */
+  const untilListening = async (id: string, socket: UnitSocket): Promise<boolean> => {
     const deadline = performance.now() + listenMs
     for (let round = 1; performance.now() < deadline; round++) {
-      if (await socket.publish()) return
-      if (round % 25 === 0 && (await containers.inspect(id))?.State.Running !== true) return
+      if (await socket.publish()) return true
+      if (round % 25 === 0 && (await containers.inspect(id))?.State.Running !== true) return false
       await sleep(pollMs)
     }
+    return false
   }
 
   /** Schemas are added to an artefact after its image was made (port.ts, R7): a container sees their folder. */
@@ -157,7 +205,12 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
 
   const removeContainer = async (unitId: string, id: string): Promise<void> => {
     await output.take(unitId)
-    await containers.remove(id)
+    await removeBoth(unitId, id)
+  }
+  const removeBoth = async (unitId: string, id: string | undefined): Promise<void> => {
+    const companion = await containers.companionOf(unitId)
+    if (companion) await containers.remove(companion.id)
+    if (id !== undefined) await containers.remove(id)
   }
 
   const stop: Units["stop"] = async (unitId, { graceMs }) => {
@@ -204,8 +257,7 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
     },
     stop,
     remove: async (unitId) => {
-      const found = await containers.find(unitId)
-      if (found) await containers.remove(found.id)
+      await removeBoth(unitId, (await containers.find(unitId))?.id)
       await (await storedSocket(unitId)).remove()
       await removeTree(folderOf(unitId))
     },

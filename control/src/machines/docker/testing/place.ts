@@ -9,9 +9,10 @@ import { layoutIn } from "../../images/layout.js"
 import { machineFolders } from "../../process/folders.js"
 import type { Isolation } from "../../process/isolation.js"
 import { projectFiles } from "../../process/testing/place.js"
-import { artifactImages, layoutFolder } from "../artifact-images.js"
+import { type ArtifactImages, artifactImages, layoutFolder } from "../artifact-images.js"
 import { containersOf } from "../containers.js"
 import { engineAt } from "../engine.js"
+import { guestImages } from "../guest-images.js"
 import { dockerUnits } from "../units.js"
 
 const socketPath = process.env.SUPERSTEP_TEST_DOCKER
@@ -27,6 +28,7 @@ const control = fileURLToPath(new URL("..", import.meta.resolve("@superstep/cont
 /** The program of fake units with what it needs, at the same places relative to each other. */
 const fakeRuntime = [
   "control/programs",
+  "server/programs",
   ...["control", "toolkit", "protocol", "server", "workers/js"].map((it) => `${it}/dist/.tsbuildinfo`),
   "node_modules/.package-lock.json",
 ]
@@ -34,19 +36,26 @@ const fakeRuntime = [
 const runtime = {
   parts: async () => fakeRuntime.map((path) => ({ from: join(control, "..", path), to: `superstep/runtime/${path}` })),
   entry: "control/programs/testing-unit.js",
+  companion: "server/programs/companion.js",
 }
 
 // The base is exported once for all tests of a file.
 const layout = layoutIn(layoutFolder(temporaryFolder()))
 
-const places: { removeImage(): Promise<void> }[] = []
+const places: { removeImage(): Promise<void>; readonly images: ArtifactImages }[] = []
 
 /** Call it at the end of a file. */
 export const removeTestImages = async (): Promise<void> => {
-  for (const place of places) await place.removeImage()
+  for (const place of places) {
+    await place.removeImage()
+    await place.images.remove("runtime")
+  }
 }
 
-export function dockerPlace({ user = () => undefined }: Partial<Pick<Isolation, "user">> = {}) {
+export function dockerPlace({
+  user = () => undefined,
+  authFolder = undefined,
+}: Partial<Pick<Isolation, "user">> & { readonly authFolder?: string | undefined } = {}) {
   const folders = machineFolders(temporaryFolder())
   const artifactId = "an-artefact"
   for (const folder of [folders.units, folders.unitSockets, join(folders.artifacts, artifactId)])
@@ -58,8 +67,9 @@ export function dockerPlace({ user = () => undefined }: Partial<Pick<Isolation, 
   const containers = containersOf(engine, homeId)
   const folderOf = (id: string) => join(folders.artifacts, id)
   const imagesNow = () => artifactImages({ engine, homeId, layout, baseReference, runtime, folderOf, log: silent })
+  const images = imagesNow()
+  const guests = guestImages({ engine, homeId, folderOf, authFolder })
   const units = () => {
-    const images = imagesNow()
     const environment = {
       SUPERSTEP_MASTER_KEY: "key",
       DATABASE_URI: "postgres://platform",
@@ -70,7 +80,8 @@ export function dockerPlace({ user = () => undefined }: Partial<Pick<Isolation, 
       isolation: { user },
       engine,
       containers,
-      images,
+      images: imagesNow(),
+      guests,
       homeId,
       network: "none",
       environment,
@@ -88,9 +99,11 @@ export function dockerPlace({ user = () => undefined }: Partial<Pick<Isolation, 
     artifactId,
     engine,
     containers,
+    images,
+    guests,
     units,
     pidOf,
-    removeImage: () => imagesNow().remove(artifactId),
+    removeImage: () => images.remove(artifactId),
   }
   places.push(place)
   return place

@@ -130,6 +130,10 @@ export const table = {
   artifacts: {
     has: z.tuple([id]),
     platforms: z.tuple([deploymentNumber]),
+    adoptImage: z.tuple([
+      z.object({ deploymentId: id, reference: text, pullSecrets: z.array(text) }),
+      z.instanceof(AbortSignal),
+    ]),
     readSchemas: z.tuple([z.object({ artifactId: id, deploymentNumber, configPath }), z.instanceof(AbortSignal)]),
     remove: z.tuple([id]),
     list: none,
