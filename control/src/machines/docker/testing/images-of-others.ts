@@ -1,5 +1,6 @@
 /** Images that nobody of ours has built, in a real registry: `docker build` makes them on the tests' base. */
 import { spawnSync } from "node:child_process"
+import { randomUUID } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
@@ -44,11 +45,12 @@ export function docker(...args: string[]): string {
 
 const usualCommand = ["python3", "/server.py"]
 
-/** @returns  the name of an image in the engine */
+/** @returns  the name of a new image in the engine: no other test has the same one, which it could remove or use */
 export function imageOfOthers(name: string, version: string, command: readonly string[] = usualCommand): string {
   const folder = temporaryFolder()
   writeFileSync(join(folder, "server.py"), server(version))
-  const lines = [`FROM ${baseReference}`, "COPY server.py /server.py", `CMD ${JSON.stringify(command)}`]
+  const id = `LABEL test.image=${randomUUID()}`
+  const lines = [`FROM ${baseReference}`, id, "COPY server.py /server.py", `CMD ${JSON.stringify(command)}`]
   writeFileSync(join(folder, "Dockerfile"), lines.join("\n"))
   docker("build", "--quiet", "--tag", name, folder)
   return name
