@@ -34,6 +34,9 @@ export interface ClusterRequest {
   readonly contentType?: string
   /** Statuses that are an answer besides those from 200 to 299. */
   readonly also?: readonly number[]
+  /** How long until the answer begins, in milliseconds. */
+  readonly answerMs?: number
+  /** Who gives one may wait for long between bytes, as for the lines of a log. */
   readonly signal?: AbortSignal
 }
 
@@ -57,7 +60,7 @@ export function clusterAt({ origin, authority, client, token }: ClusterAccess): 
   })
 
   const send = async (path: string, asked: ClusterRequest): Promise<IncomingMessage> => {
-    const { method = "GET", query = {}, body, contentType = "application/json", signal } = asked
+    const { method = "GET", query = {}, body, contentType = "application/json", answerMs = limitMs, signal } = asked
     const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const url = new URL(path, origin)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
@@ -72,9 +75,17 @@ export function clusterAt({ origin, authority, client, token }: ClusterAccess): 
         const words = `the API server does not answer at ${origin} (${cause.message}): check that it runs, and the network`
         reject(new ClusterFailed(words, undefined, { cause }))
       }
-      const sent = request(url, { method, headers, agent, ...(signal && { signal }) }, resolve)
-      sent.setTimeout(limitMs, () => signal ?? sent.destroy(new Error(`silent for ${limitMs} ms`)))
-      sent.on("error", fail)
+      const endAfter = (ms: number) => () => sent.destroy(new Error(`silent for ${ms} ms`))
+      const timer = setTimeout(endAfter(answerMs), answerMs)
+      const sent = request(url, { method, headers, agent, ...(signal && { signal }) }, (response) => {
+        clearTimeout(timer)
+        if (!signal) sent.setTimeout(limitMs, endAfter(limitMs))
+        resolve(response)
+      })
+      sent.on("error", (cause) => {
+        clearTimeout(timer)
+        fail(cause)
+      })
       sent.end(content)
     })
   }

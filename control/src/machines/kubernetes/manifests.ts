@@ -176,8 +176,8 @@ export function podOf(spec: UnitSpec, place: PodPlace) {
 /** Where the server listens: in a pod, at the address that the cluster gives to it. */
 export const listenVariable = "SUPERSTEP_LISTEN"
 
-/** Kubernetes replaces `$(NAME)` in values. */
-const literal = (value: string): string => value.replaceAll("$(", "$$$$(")
+/** Kubernetes replaces `$(NAME)` in values, and `$$` by `$`. */
+const literal = (value: string): string => value.replaceAll("$", "$$$$")
 
 /** What it may use at most is also reserved for it, except processor time, which is shared while nobody needs it. */
 function resourcesOf({ limits, memoryMb = usualMb }: UnitSpec) {

@@ -4,7 +4,6 @@
  */
 import { appendFile, mkdir, stat, truncate } from "node:fs/promises"
 import { join } from "node:path"
-import { buffer } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { clearFile, fileMark } from "../../files/growing-file.js"
@@ -38,6 +37,10 @@ export interface UnitOutput extends Pick<Units, "logs" | "logMark" | "clearLogs"
 
 // How long the rest of a log may take after its pod has gone.
 const restMs = 2000
+// The API server asks the pod's node. One that is lost must not keep anybody waiting.
+const openMs = 5000
+// Lines are stored together until there are so many bytes of them.
+const togetherBytes = 1024 * 1024
 
 export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace): UnitOutput {
   const fileOf = (unitId: string) => join(folderOf(unitId), "out.log")
@@ -62,16 +65,22 @@ export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace
     const stored = await readJson<Cursor>(cursorFile(unitId))
     return stored?.podUid === podUid ? stored : { taken: nothingTaken, size: stored?.size ?? 0, podUid }
   }
+  /** @returns  undefined when there is no log now: the container has not started, its node is lost, or the server does not answer */
   const openLog = async (unitId: string, query: Record<string, string>, signal?: AbortSignal) => {
     const path = `${pods}/${nameOf(unitId)}/log`
-    const asked = { query: { container: containerName, ...query }, ...(signal && { signal }) }
-    // 400: the container has not started yet, or its log is gone.
-    return cluster.stream(path, { ...asked, also: [400, 404] })
+    const asked = { query: { container: containerName, ...query }, answerMs: openMs, ...(signal && { signal }) }
+    try {
+      return await cluster.stream(path, asked)
+    } catch (error) {
+      if (error instanceof ClusterFailed) return undefined
+      throw error
+    }
   }
-  const append = async (unitId: string, podUid: string, pieces: readonly Piece[]): Promise<void> => {
+  /** @returns  what is in our file now */
+  const append = async (unitId: string, podUid: string, pieces: readonly Piece[]): Promise<Taken> => {
     const cursor = await cursorOf(unitId, podUid)
     const { fresh, taken } = takeFresh(pieces, cursor.taken)
-    if (fresh.length === 0) return
+    if (fresh.length === 0) return cursor.taken
     await mkdir(folderOf(unitId), { recursive: true })
     const size = await sizeOf(unitId)
     if (size > cursor.size) await truncate(fileOf(unitId), cursor.size)
@@ -82,16 +91,30 @@ export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace
       size: Math.min(size, cursor.size) + text.length,
       podUid,
     } satisfies Cursor)
+    return taken
   }
+  /** Reads a log to its end and stores its lines as they come. @param hasEnded  whether nothing will complete the last line */
+  const takeLog = async (
+    log: AsyncIterable<Buffer>,
+    { unitId, podUid, hasEnded }: { readonly unitId: string; readonly podUid: string; readonly hasEnded: boolean },
+  ): Promise<void> => {
+    let { since } = (await cursorOf(unitId, podUid)).taken
+    // With the lines of the last time, which are counted.
+    let last: readonly Piece[] = []
+    for await (const lines of wholeLines(log, hasEnded)) {
+      const pieces = [...last, ...linesOf(lines, since)]
+      since = (await append(unitId, podUid, pieces)).since
+      last = pieces.filter(({ time }) => time >= since)
+    }
+  }
+  const queryFrom = ({ since }: Taken) => ({ timestamps: "true", ...(since !== "" && { sinceTime: since }) })
+
   const takeNow = async (unitId: string): Promise<Pod | undefined> => {
     const pod = await findPod(unitId)
     if (!pod) return undefined
-    const { uid = "" } = pod.metadata
-    const { taken } = await cursorOf(unitId, uid)
-    const query = { timestamps: "true", ...(taken.since !== "" && { sinceTime: taken.since }) }
-    const response = await openLog(unitId, query)
-    const text = await buffer(response)
-    if (response.statusCode === 200) await append(unitId, uid, linesOf(text, taken.since))
+    const { uid: podUid = "" } = pod.metadata
+    const log = await openLog(unitId, queryFrom((await cursorOf(unitId, podUid)).taken))
+    if (log) await takeLog(log, { unitId, podUid, hasEnded: stateOf(pod)?.state === "exited" })
     return pod
   }
   const setSize = async (unitId: string): Promise<void> => {
@@ -117,37 +140,25 @@ export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace
   }
   const takeWhile = async (unitId: string, end: () => Promise<void>): Promise<void> => {
     const pod = await takeNow(unitId)
-    const { uid = "" } = pod?.metadata ?? {}
-    const { taken } = await cursorOf(unitId, uid)
+    const { uid: podUid = "" } = pod?.metadata ?? {}
+    const { taken } = await cursorOf(unitId, podUid)
     const stopping = new AbortController()
-    const query = { timestamps: "true", follow: "true", ...(taken.since !== "" && { sinceTime: taken.since }) }
-    const followed = pod ? await openLog(unitId, query, stopping.signal) : undefined
-    const chunks: Buffer[] = []
-    const closed = new Promise<void>((resolve) => {
-      if (!followed) return resolve()
-      // A stream that breaks off has given what there was.
-      followed.on("error", () => undefined).once("close", resolve)
-      followed.on("data", (chunk: Buffer) => chunks.push(chunk))
-    })
+    const log = pod && (await openLog(unitId, { follow: "true", ...queryFrom(taken) }, stopping.signal))
+    const isTaken = log ? takeLog(log, { unitId, podUid, hasEnded: true }) : Promise.resolve()
+    // Reported below; until then it must not count as unhandled.
+    isTaken.catch(() => undefined)
     try {
       await end()
-      await Promise.race([closed, sleep(restMs, undefined, { ref: false })])
+      await Promise.race([isTaken, sleep(restMs, undefined, { ref: false })])
     } finally {
       stopping.abort()
-      if (followed?.statusCode === 200) await append(unitId, uid, linesOf(Buffer.concat(chunks), taken.since))
+      await isTaken
     }
   }
   const watchLogs: UnitOutput["watchLogs"] = async (unitId, onOutput) => {
     const stopping = new AbortController()
-    const followed = await openLog(unitId, { follow: "true", tailLines: "0" }, stopping.signal).catch(
-      (error: unknown) => {
-        if (!(error instanceof ClusterFailed)) throw error
-      },
-    )
-    if (followed?.statusCode !== 200) {
-      followed?.resume()
-      return undefined
-    }
+    const followed = await openLog(unitId, { follow: "true", tailLines: "0" }, stopping.signal)
+    if (!followed) return undefined
     // An aborted stream ends with an error, which says nothing new.
     followed
       .on("data", onOutput)
@@ -166,6 +177,32 @@ export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace
     takeWhile: (unitId, end) => inTurn(unitId, () => takeWhile(unitId, end)),
     watchLogs,
   }
+}
+
+/**
+ * A log in pieces that end with a line. What breaks off has given what there was.
+ * @param takesRest  whether a last line without an end is given, too
+ */
+export async function* wholeLines(log: AsyncIterable<Buffer>, takesRest: boolean): AsyncGenerator<Buffer> {
+  let chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of log) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes < togetherBytes || !chunk.includes(newline)) continue
+      const all = Buffer.concat(chunks)
+      const end = all.lastIndexOf(newline) + 1
+      yield all.subarray(0, end)
+      chunks = [all.subarray(end)]
+      bytes = all.length - end
+    }
+  } catch {
+    // It broke off, or was aborted: what came counts.
+  }
+  const rest = Buffer.concat(chunks)
+  const whole = takesRest ? rest : rest.subarray(0, rest.lastIndexOf(newline) + 1)
+  if (whole.length > 0) yield whole
 }
 
 /**

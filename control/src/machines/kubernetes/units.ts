@@ -98,7 +98,10 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     for (const deadline = performance.now() + startMs; ; await sleep(pollMs)) {
       const pod = await findPod(unitId)
       if (!pod || stateOf(pod)) return
-      if (performance.now() > deadline) throw new PodNotStarted(nameOf(unitId), whyPending(pod))
+      if (performance.now() < deadline) continue
+      // The next start makes another one: the reason may be in the settings that this one was made with.
+      await objects.remove(paths.pods, nameOf(unitId), { graceSeconds: killSeconds })
+      throw new PodNotStarted(nameOf(unitId), whyPending(pod))
     }
   }
   /** Resolves when its node has ended its processes, or when the node is lost. */

@@ -63,7 +63,9 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
     return files
   }
   const pods = new Map<string, Running>()
+  let isLost = false
   const server = createServer({ cert: tls.certificate, key: tls.key }, (request, response) => {
+    if (isLost) return void request.socket.destroy()
     const [, , namespace, name] = new URL(request.url ?? "/", "https://node").pathname.split("/")
     const found = [...pods.values()].findLast(
       ({ pod: { metadata } }) => metadata.name === name && metadata.namespace === namespace,
@@ -172,7 +174,6 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
     await reportMetrics(admin, pods.values())
   }
   let isStopped = false
-  let isLost = false
   const loop = (async () => {
     while (!isStopped) {
       // While the API server is away, pods run on.
@@ -189,6 +190,7 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
     /** The cluster hears nothing of it, and its pods run on. */
     lose: () => {
       isLost = true
+      server.closeAllConnections()
     },
     comeBack: () => {
       isLost = false
