@@ -95,7 +95,7 @@ async function registryOf(reference) {
   const { registryAt } = await import("../control/dist/machines/images/registry/client.js")
   const { credentialsIn } = await import("../control/dist/machines/images/registry/login-file.js")
   const file = join(process.env.DOCKER_CONFIG ?? join(homedir(), ".docker"), "config.json")
-  return registryAt({ origin: originOf(reference), credentials: await credentialsIn(file, reference.host) })
+  return registryAt({ origin: originOf(reference), login: () => credentialsIn(file, reference.host) })
 }
 
 if (process.argv[1]?.endsWith("image.mjs")) {

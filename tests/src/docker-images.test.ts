@@ -68,7 +68,7 @@ async function imageOfOurs(artifactFolder: string, port: number): Promise<string
   const { digest } = await pushImage({
     registry: registryAt({
       origin: `http://127.0.0.1:${port}`,
-      credentials: { user: "robot", password: new Secret("wonderful") },
+      login: async () => ({ user: "robot", password: new Secret("wonderful") }),
     }),
     repository: "team/ours",
     version: "v1",

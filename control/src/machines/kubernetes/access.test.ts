@@ -111,7 +111,7 @@ test("a pod finds its API server, its namespace and its present token in what th
   assert.equal(body.authorization, "Bearer second")
 })
 
-test("a refusal has the words and the status of the server; a server that is away or another one is told as such", {
+test("a refusal has the words and the status of the server; a server that is away, or is another one, has an error of its own", {
   skip,
 }, async () => {
   const cluster = (authority: string | undefined, token: string, at = port) =>

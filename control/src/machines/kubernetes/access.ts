@@ -21,7 +21,7 @@ export class NotInCluster extends NoAccess {
   override readonly code = "not_in_cluster"
   constructor() {
     super(
-      "this runs in no pod with a service account: start it in the cluster, with a token mounted, or set SUPERSTEP_KUBECONFIG (docs/kubernetes.md)",
+      "this process runs outside of a pod with a service account: start it in the cluster, with a token mounted, or set SUPERSTEP_KUBECONFIG (docs/kubernetes.md)",
     )
   }
 }

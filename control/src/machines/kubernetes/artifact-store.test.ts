@@ -9,6 +9,7 @@ import { mediaTypes } from "../images/image.js"
 import { layoutIn } from "../images/layout.js"
 import { places } from "../images/project-image.js"
 import { registryAt } from "../images/registry/client.js"
+import { findImage } from "../images/registry/pull.js"
 import { parseReference } from "../images/registry/reference.js"
 import { hasRegistry, realRegistry } from "../images/testing/real-registry.js"
 import { artifactStore } from "./artifact-store.js"
@@ -76,14 +77,15 @@ test("the image of a unit is made once for each base, release and state of the a
   skip,
 }, async () => {
   const store = storeAt("units")
-  const base = await pushBase(real.origin)
+  const base = parseReference(await pushBase(real.origin))
+  const { digest } = await findImage(registryAt({ origin: real.origin }), base)
   const release = (content: string) => {
     const runtime = temporaryFolder()
     writeFileSync(join(runtime, "main.js"), content)
     return unitImages({
       store,
       baseRegistry: registryAt({ origin: real.origin }),
-      base: parseReference(base),
+      base: { ...base, digest },
       runtime: { parts: [{ from: runtime, to: places.runtime }], entry: "main.js" },
       layout: layoutIn(temporaryFolder()),
       log: silent,

@@ -1,10 +1,11 @@
-/** Looks into the base image, by a pod of it that ends at once. What it told is kept, by the image's digest. */
+/** Looks into the base image, by a pod of it that ends at once. The answer is kept, by the image's digest. */
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { buffer } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { readJson, writeJson } from "../../files/json-file.js"
 import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
+import { mayPass } from "../images/registry/client.js"
 import type { PythonProgram } from "../process/builds/python/pythons.js"
 import type { Cluster } from "./cluster.js"
 import { type Owner, probePodOf } from "./manifests.js"
@@ -24,6 +25,40 @@ const pollMs = 200
 // A node may have to pull the image first.
 const startMs = 300_000
 
+/** A name as engines write it, for exactly this image. Pure. */
+export const withDigest = (image: string, digest: string): string =>
+  `${image.replace(/(:[\w.-]+)?(@.*)?$/, "")}@${digest}`
+
+/**
+ * @param find  asks the registry
+ * @returns     the digest of the base image; while its registry does not answer, the one that was used last
+ * @throws RegistryFailed  and no digest of this image is known
+ */
+export async function baseDigest(
+  place: BaseImagePlace,
+  image: string,
+  find: () => Promise<{ readonly digest: string }>,
+): Promise<string> {
+  try {
+    return (await find()).digest
+  } catch (error) {
+    const known = mayPass(error) ? await readKnown(place) : undefined
+    const [name, digest = ""] = known?.image.split("@") ?? []
+    if (name === undefined || withDigest(image, digest) !== `${name}@${digest}`) throw error
+    return digest
+  }
+}
+
+interface Known {
+  /** With its digest. */
+  readonly image: string
+  readonly paths: readonly string[]
+  readonly inside: Inside
+}
+
+const fileOf = ({ folder }: BaseImagePlace): string => join(folder, "base.json")
+const readKnown = (place: BaseImagePlace) => readJson<Known>(fileOf(place))
+
 /**
  * @param image    with its digest
  * @param pythons  of this computer, to look for
@@ -35,12 +70,11 @@ export async function lookInside(
   pythons: readonly PythonProgram[],
 ): Promise<Inside> {
   const paths = pythons.map(({ path }) => path).toSorted()
-  const file = join(place.folder, "base.json")
-  const known = await readJson<{ image: string; paths: readonly string[]; inside: Inside }>(file)
+  const known = await readKnown(place)
   if (known?.image === image && known.paths.join() === paths.join()) return known.inside
   const inside = await ask(place, image, paths)
   await mkdir(place.folder, { recursive: true })
-  await writeJson(file, { image, paths, inside })
+  await writeJson(fileOf(place), { image, paths, inside } satisfies Known)
   return inside
 }
 

@@ -241,7 +241,9 @@ test("who deletes the Service of a unit deletes all of it, and it starts again (
   await end()
 })
 
-test("a namespace that somebody deletes is told as such, and units start again when it is back", { skip }, async () => {
+test("an error says that somebody has deleted the namespace, and units start again when it is back", {
+  skip,
+}, async () => {
   const place = await kubernetesPlace(tested)
   const { units, unit, unitId, answers, end } = await started(place)
   const path = `/api/v1/namespaces/${place.namespace}`

@@ -7,7 +7,7 @@ import { readJson } from "../../files/json-file.js"
 import { removeTree } from "../../files/remove-tree.js"
 import { requireFit } from "../images/base-fit.js"
 import { layoutIn } from "../images/layout.js"
-import { type Registry, registryAt } from "../images/registry/client.js"
+import { mayPass, type Registry, registryAt } from "../images/registry/client.js"
 import { credentialsIn } from "../images/registry/login-file.js"
 import { findImage } from "../images/registry/pull.js"
 import { originOf, parseReference, type Reference } from "../images/registry/reference.js"
@@ -25,7 +25,7 @@ import {
   type ProcessMachineOptions,
 } from "../process/machine.js"
 import { artifactStore } from "./artifact-store.js"
-import { lookInside } from "./base-image.js"
+import { baseDigest, lookInside, withDigest } from "./base-image.js"
 import { edgesInCluster } from "./edge/edges-in-cluster.js"
 import { inside } from "./manifests.js"
 import { pathsIn, policyName } from "./objects.js"
@@ -73,32 +73,37 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   await objects.list(pathsIn(namespace).pods)
   const baseImage = kubernetes.baseImage ?? defaultBaseImage()
   const base = parseReference(baseImage)
-  const baseRegistry = await registryFor(base, kubernetes.registryLogin)
+  const baseRegistry = registryFor(base, kubernetes.registryLogin)
   const images = join(home, "images")
   const sending = join(images, "sending")
   // Of a control plane that was killed.
   await removeTree(sending)
   const store = artifactStore({
-    registry: await registryFor(target, kubernetes.registryLogin),
+    registry: registryFor(target, kubernetes.registryLogin),
     target,
     folder: sending,
     homeId,
     log,
   })
-  await store.list()
+  // Credentials that are wrong are refused now. A registry that is away is not: what runs needs it only for what is new.
+  await store.list().catch((error: unknown) => {
+    if (!mayPass(error)) throw error
+    log.warn({ err: error }, "the registry does not answer: builds and starts that need it fail until it does")
+  })
 
   const openUnits = async ({ folders, isolation, pythons }: OtherUnitsPlace): Promise<OtherUnits> => {
     const { parts, entry } = await runtimeFiles(programs)
     const shared = { cluster, objects, homeId, namespace, pullSecret: kubernetes.pullSecret }
     const here = await pythons.found(isolation.user(1))
-    const { digest } = await findImage(baseRegistry, base)
-    const there = await lookInside({ ...shared, folder: images }, withDigest(baseImage, digest), here)
+    const basePlace = { ...shared, folder: images }
+    const digest = await baseDigest(basePlace, baseImage, () => findImage(baseRegistry, base))
+    const there = await lookInside(basePlace, withDigest(baseImage, digest), here)
     const found = requireFit(baseImage, there, here)
     const fitting = { found: async () => [...found] }
     const imageOf = unitImages({
       store,
       baseRegistry,
-      base,
+      base: { repository: base.repository, host: base.host, digest },
       runtime: { parts, entry },
       layout: layoutIn(images),
       log,
@@ -177,12 +182,9 @@ export async function describeCluster(
   const { body } = await cluster.json<{ readonly gitVersion: string }>("/version")
   await cluster.json(pathsIn(namespace).pods, { query: { limit: "1" } })
   const target = repositoryOf(settings.registry)
-  await (await registryFor(target, settings.registryLogin)).ask("/v2/", { expect: [200] })
+  await registryFor(target, settings.registryLogin).ask("/v2/", { expect: [200] })
   return `Kubernetes ${body.gitVersion} with the namespace ${namespace}, and the registry ${target.host}`
 }
-
-/** A name as engines write it, for exactly this image. Pure. */
-const withDigest = (image: string, digest: string): string => `${image.replace(/(:[\w.-]+)?(@.*)?$/, "")}@${digest}`
 
 /** @throws IncompleteSettings, InvalidInput */
 function repositoryOf(registry: string | undefined): Pick<Reference, "host" | "repository"> {
@@ -194,7 +196,9 @@ function repositoryOf(registry: string | undefined): Pick<Reference, "host" | "r
   return { host, repository }
 }
 
-async function registryFor(reference: Pick<Reference, "host">, login: string | undefined): Promise<Registry> {
-  const credentials = login === undefined ? undefined : await credentialsIn(login, reference.host)
-  return registryAt({ origin: originOf(reference), credentials })
-}
+/** @param login  a file, which is read again when the registry refuses: passwords of clouds last for hours */
+const registryFor = (reference: Pick<Reference, "host">, login: string | undefined): Registry =>
+  registryAt({
+    origin: originOf(reference),
+    login: login === undefined ? undefined : () => credentialsIn(login, reference.host),
+  })

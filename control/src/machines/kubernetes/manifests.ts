@@ -192,7 +192,8 @@ function resourcesOf({ limits, memoryMb = usualMb }: UnitSpec) {
 }
 
 // Addresses at which clouds give credentials of the computer to whoever asks.
-const cloudMetadata = ["169.254.169.254/32", "169.254.170.2/32"]
+const cloudMetadata = ["169.254.169.254/32", "169.254.169.252/32", "169.254.170.2/32", "169.254.170.23/32"]
+const cloudMetadataV6 = ["fd00:ec2::254/128", "fd00:ec2::23/128"]
 
 /** Only the platform's own pods, in the namespace of the control plane, reach units; so units do not reach each other. */
 export const policyOf = ({ homeId, namespace }: Owner, platformNamespace: string) =>
@@ -220,7 +221,10 @@ export const policyOf = ({ homeId, namespace }: Owner, platformNamespace: string
       ],
       egress: [
         {
-          to: [{ ipBlock: { cidr: "0.0.0.0/0", except: cloudMetadata } }, { ipBlock: { cidr: "::/0" } }],
+          to: [
+            { ipBlock: { cidr: "0.0.0.0/0", except: cloudMetadata } },
+            { ipBlock: { cidr: "::/0", except: cloudMetadataV6 } },
+          ],
         },
       ],
     },

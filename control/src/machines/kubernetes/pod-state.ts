@@ -29,7 +29,7 @@ export function whyPending({ status }: Pod): string {
 
 const units: Readonly<Record<string, number>> = { "": 1, k: 1e3, M: 1e6, G: 1e9, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 }
 
-/** A quantity of memory in bytes. @returns  undefined for what is none */
+/** A quantity of memory in bytes. @returns  undefined for a text that is no quantity */
 export function bytesOf(quantity: string | undefined): number | undefined {
   const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)(k|M|G|Ki|Mi|Gi)?$/.exec(quantity ?? "") ?? []
   const factor = units[unit]

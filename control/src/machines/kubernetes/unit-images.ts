@@ -5,10 +5,11 @@
 import { createHash } from "node:crypto"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { Layer } from "../images/image.js"
 import type { Layout } from "../images/layout.js"
 import { imageOf, type Runtime } from "../images/project-image.js"
 import type { Registry } from "../images/registry/client.js"
-import { findImage, type RemoteImage, readBlob } from "../images/registry/pull.js"
+import { findImage, readBlob } from "../images/registry/pull.js"
 import { pushImage } from "../images/registry/push.js"
 import type { Reference } from "../images/registry/reference.js"
 import type { Part } from "../images/tree-entries.js"
@@ -31,38 +32,25 @@ export interface UnitImage {
 export interface UnitImagesOptions {
   readonly store: ArtifactStore
   readonly baseRegistry: Registry
-  readonly base: Reference
+  /** The image that was looked into; its registry is asked only when an image is made. */
+  readonly base: Pick<Reference, "host" | "repository"> & { readonly digest: string }
   readonly runtime: { readonly parts: readonly Part[]; readonly entry: string }
   /** Contains the runtime's layer. */
   readonly layout: Layout
   readonly log: Log
 }
 
-interface Shared {
-  readonly remote: RemoteImage
-  readonly runtime: Runtime
-}
-
 /** @returns  a function that gives the image of an artefact, made where the registry lacks it */
 export function unitImages(options: UnitImagesOptions): (artifactId: string) => Promise<UnitImage> {
   const { store, baseRegistry, base, layout, log } = options
   const { registry, target } = store
-  let shared: Promise<Shared> | undefined
+  const { repository, digest: version } = base
+  const remoteBase = untilKnown(() => findImage(baseRegistry, { repository, version }))
+  const ownLayer = untilKnown(() => layout.addLayer(options.runtime.parts))
 
-  const readShared = async (): Promise<Shared> => {
-    const remote = await findImage(baseRegistry, base)
-    const layer = await layout.addLayer(options.runtime.parts)
-    return { remote, runtime: { layer, entry: options.runtime.entry } }
-  }
-  /** Read once; after a failure again. */
-  const sharedParts = (): Promise<Shared> => {
-    shared ??= readShared().catch((error: unknown) => {
-      shared = undefined
-      throw error
-    })
-    return shared
-  }
-  const make = async (artifactId: string, tag: string, { remote, runtime }: Shared, { layers }: StoredArtifact) => {
+  const make = async (artifactId: string, tag: string, { layers }: StoredArtifact) => {
+    const [remote, layer] = await Promise.all([remoteBase(), ownLayer()])
+    const runtime: Runtime = { layer, entry: options.runtime.entry }
     const begun = performance.now()
     const ofBase = new Set(remote.base.layers.map(({ blob }) => blob.digest))
     const pushed = await pushImage({
@@ -80,14 +68,26 @@ export function unitImages(options: UnitImagesOptions): (artifactId: string) => 
   }
   return async (artifactId) => {
     const place = `${target.host}/${target.repository}`
-    const [parts, stored] = await Promise.all([sharedParts(), store.find(artifactId)])
+    const [layer, stored] = await Promise.all([ownLayer(), store.find(artifactId)])
     if (!stored) throw new ArtifactGone(artifactId, place)
-    const tag = store.tagOf(artifactId, madeOf(parts, stored))
-    const digest = (await store.digestOf(tag)) ?? (await make(artifactId, tag, parts, stored))
+    const tag = store.tagOf(artifactId, madeOf(base.digest, layer, stored))
+    const digest = (await store.digestOf(tag)) ?? (await make(artifactId, tag, stored))
     return { reference: `${place}@${digest}`, configEnv: stored.configEnv }
   }
 }
 
 /** Changes with the base, with our release, and with schemas that are added. Pure. */
-const madeOf = ({ remote, runtime }: Shared, { digest }: StoredArtifact): string =>
-  createHash("sha256").update(remote.digest).update(runtime.layer.diffId).digest("hex").slice(0, 6) + digest.slice(-6)
+const madeOf = (baseDigest: string, { diffId }: Layer, { digest }: StoredArtifact): string =>
+  createHash("sha256").update(baseDigest).update(diffId).digest("hex").slice(0, 6) + digest.slice(-6)
+
+/** Does the work at the first call, and after a failure again. */
+function untilKnown<T>(work: () => Promise<T>): () => Promise<T> {
+  let known: Promise<T> | undefined
+  return () => {
+    known ??= work().catch((error: unknown) => {
+      known = undefined
+      throw error
+    })
+    return known
+  }
+}

@@ -18,7 +18,8 @@ export class RegistryFailed extends KnownError {
 export interface RegistryOptions {
   /** Such as `https://images.example.com`. */
   readonly origin: string
-  readonly credentials?: Credentials | undefined
+  /** Asked when the registry wants credentials, and again when it no longer accepts them. */
+  readonly login?: (() => Promise<Credentials | undefined>) | undefined
   /** How long to wait before each further try, in milliseconds. */
   readonly delaysMs?: readonly number[]
 }
@@ -49,7 +50,7 @@ const defaultDelaysMs = [500, 2000, 5000, 10_000]
 // Until the answer begins. A chunk of an upload on a slow line takes a minute. Of an answer that has begun `fetch` gives up after as long a silence.
 const limitMs = 300_000
 
-export function registryAt({ origin, credentials, delaysMs = defaultDelaysMs }: RegistryOptions): Registry {
+export function registryAt({ origin, login, delaysMs = defaultDelaysMs }: RegistryOptions): Registry {
   // The header of the last answer to a challenge: most requests of a push need the same.
   let authorization: Secret | undefined
 
@@ -79,7 +80,7 @@ export function registryAt({ origin, credentials, delaysMs = defaultDelaysMs }: 
     let response = await send(url, request)
     if (response.status === 401) {
       await response.arrayBuffer()
-      authorization = await headerFor(response, credentials, url.host)
+      authorization = await headerFor(response, await login?.(), url.host)
       response = await send(url, request)
     }
     if (request.expect.includes(response.status)) return response

@@ -23,7 +23,7 @@ interface Built {
 
 const push = (origin: string, { image, layout }: Built, more: { mountFrom?: string; repository?: string } = {}) =>
   pushImage({
-    registry: registryAt({ origin, credentials: robot, delaysMs }),
+    registry: registryAt({ origin, login: async () => robot, delaysMs }),
     repository,
     version,
     image,
@@ -125,7 +125,7 @@ test("wrong credentials are refused with the name of the registry, and without t
     using server = await fakeRegistry({ auth })
     const client = registryAt({
       origin: server.origin,
-      credentials: { user: "robot", password: new Secret("forgotten") },
+      login: async () => ({ user: "robot", password: new Secret("forgotten") }),
       delaysMs,
     })
 

@@ -75,7 +75,10 @@ test("a real registry with passwords takes an image from its user, and from nobo
   const { image, layout } = await smallImage(builtProject())
   const pushAs = (password: string) =>
     pushImage({
-      registry: registryAt({ origin: server.origin, credentials: { user: "robot", password: new Secret(password) } }),
+      registry: registryAt({
+        origin: server.origin,
+        login: async () => ({ user: "robot", password: new Secret(password) }),
+      }),
       repository: "team/agent",
       version: "v1",
       image,

@@ -7,6 +7,7 @@ import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
 import { layoutIn } from "../../images/layout.js"
 import { registryAt } from "../../images/registry/client.js"
+import { findImage } from "../../images/registry/pull.js"
 import { parseReference } from "../../images/registry/reference.js"
 import { hasRegistry, realRegistry } from "../../images/testing/real-registry.js"
 import { projectFiles } from "../../process/testing/place.js"
@@ -97,10 +98,12 @@ export async function kubernetesPlace(tested: TestCluster, { lostMs }: { readonl
     log: silent,
   })
   await store.put(artifactId, project, {})
+  const base = parseReference(tested.baseImage)
+  const { digest } = await findImage(registry, base)
   const imageOf = unitImages({
     store,
     baseRegistry: registry,
-    base: parseReference(tested.baseImage),
+    base: { ...base, digest },
     runtime,
     layout: tested.layout,
     log: silent,
