@@ -22,8 +22,8 @@ export interface Silence {
   readonly ofTheDead: number
 }
 
-// Any constant of our own: the class of the advisory locks.
-const lockClass = 7_283_118
+/** Any constant of our own: the class of the advisory locks. */
+export const lockClass = 7_283_118
 const lockOf = (processId: unknown) => sql`hashtext(${processId})`
 
 /** @returns  false when another one is in charge */

@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
+import { lockClass } from "../../home-queries.js"
 import { machineFolders } from "../../machines/process/folders.js"
 import type { Platform } from "./platform.js"
 import { canFindProcesses, processesOf } from "./processes-of.js"
@@ -111,7 +112,11 @@ async function present(platform: Platform, { units, goesOn }: Tables): Promise<P
       select coalesce(usename, '') || ' in ' || datname || ': ' || query as name from pg_stat_activity
       where datname is not null and pid <> pg_backend_pid()
         and (datname <> current_database() or usename <> current_user or state like 'idle in%')`),
-    locks: await names(sql`select pid::text as name from pg_locks where locktype = 'advisory'`),
+    // Each session of the process in charge has one.
+    locks: await names(sql`
+      select pid::text as name from pg_locks
+      where locktype = 'advisory' and (classid::bigint <> ${lockClass}
+        or objid::bigint is distinct from (select hashtext(process_id)::bigint & 4294967295 from home_in_charge))`),
     processes: canFindProcesses ? found(platform, units) : [],
     files: [
       ...entries(home).filter((path) => path !== run && !folderNames.has(path.slice(home.length + 1))),
