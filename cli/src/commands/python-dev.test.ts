@@ -16,8 +16,12 @@ const skip =
   unlessWide("it installs packages of PyPI") ||
   (!process.env.SUPERSTEP_TEST_PYTHON && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON")
 
+/** The Python on PATH has no packages, whatever is installed on this machine. */
 async function startDev(cwd: string) {
-  const running = startCli(["dev", "--port", String(await freePort())], { cwd, env: { SUPERSTEP_WORKERS: "1" } })
+  const python = join(temporaryFolder(), "python")
+  await promisify(execFile)("python3", ["-m", "venv", "--without-pip", python])
+  const PATH = `${join(python, "bin")}:${process.env.PATH}`
+  const running = startCli(["dev", "--port", String(await freePort())], { cwd, env: { SUPERSTEP_WORKERS: "1", PATH } })
   const isUp = () => running.lines.some((line) => line.includes("  Try "))
   return { running, isUp }
 }

@@ -72,7 +72,13 @@ test("metrics count pending, running and ended runs and their durations", async 
   await create()
   await create()
   await http.send("POST", "/runs", { assistant_id: "agent", input: {}, after_seconds: 1000 })
-  const busy = await scrape()
+  const busy = await until(
+    async () => {
+      const samples = await scrape()
+      return samples['superstep_runs{status="running"}'] === undefined ? undefined : samples
+    },
+    { what: "the first run executes" },
+  )
   const { workers } = http.server
   workers.started[0]?.emit("values", {})
   workers.started[0]?.done()

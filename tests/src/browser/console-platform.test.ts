@@ -98,7 +98,7 @@ test("the pages of the platform", { skip }, async (t) => {
     const { id } = await exampleOf(platform)
     await go("Deployments")
     await page.getByRole("link", { name: "chat", exact: true }).click()
-    await page.getByRole("heading", { name: "chat" }).waitFor()
+    await page.getByRole("heading", { name: "chat", level: 1 }).waitFor()
     await go("Settings")
     await button("Set a secret").click()
     await field("Name").fill("MODEL_KEY")
