@@ -240,6 +240,22 @@ test("what is open and what was answered is counted over all edges, also over on
   assert.equal(last.units.u0?.streams, 0)
 })
 
+test("a sum outlives the only edge that has counted, and ends with the deployment's route (M4)", async () => {
+  await using setup = await setUp()
+  await setup.begin()
+  const { one, edges } = setup
+  const deployment = "deployment-of-chat"
+  for (const edge of [one, one]) await ask(edge)
+  assert.equal((await edges.status()).deployments[deployment]?.requests, 2)
+
+  await one.kill()
+  setup.all.splice(0, 1)
+  for (const _ of [1, 2]) assert.equal((await edges.status()).deployments[deployment]?.requests, 2)
+
+  await edges.push({ generation: 2, routes: [] })
+  assert.deepEqual((await edges.status()).deployments, {})
+})
+
 test("a caller of any edge wakes a deployment over TCP, and waits for the table that comes to all", async (t) => {
   await using setup = await setUp()
   await setup.begin()

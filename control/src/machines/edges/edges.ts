@@ -3,7 +3,7 @@
  * M1 A push resolves when every edge that is ready uses the table. An edge that is gone, or gets no callers, delays nobody.
  * M2 An edge is ready only with a table: a new one, or one that has started again, gets the last within a second.
  * M3 What an edge that gets no more callers still carries is counted, and keys that are revoked end it there too.
- * M4 The sums of what they answered never fall while this process runs.
+ * M4 The sums of what they answered never fall while this process runs; that of a deployment ends with its route.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Address } from "@superstep/protocol/http/address"
@@ -112,7 +112,11 @@ export function severalEdges(options: EdgesOptions): Edges {
       newestGeneration: Math.max(...generations(all)),
       // One that is stopping may be slow to answer, and still carry what it has reported before.
       units: openTogether([...reports.values()].map(({ units }) => units)),
-      deployments: sumsOf(new Map(all.map(([address, { deployments }]) => [address, deployments])), present),
+      deployments: sumsOf({
+        reports: new Map(all.map(([address, { deployments }]) => [address, deployments])),
+        present,
+        deploymentIds: last && new Set(last.routes.map((route) => route.deployment_id)),
+      }),
     }
   }
 

@@ -6,13 +6,23 @@ import type { Tally } from "../../edge/tallies.js"
 
 type Tallies = Readonly<Record<string, Tally>>
 
-/** @returns  takes the reports of those edges that answered, and the names of all that exist; gives sums that only rise */
-export function runningSums(): (reports: ReadonlyMap<string, Tallies>, present: ReadonlySet<string>) => Tallies {
+/** What is known of the edges when their counts are added. */
+export interface EdgesNow {
+  /** Of the edges that answered. */
+  readonly reports: ReadonlyMap<string, Tallies>
+  /** The names of all edges that exist. */
+  readonly present: ReadonlySet<string>
+  /** The deployments of the table that edges are sent. Undefined: no table was sent yet. */
+  readonly deploymentIds: ReadonlySet<string> | undefined
+}
+
+/** @returns  gives sums that only rise, until the table has the deployment no more */
+export function runningSums(): (now: EdgesNow) => Tallies {
   /** Of edges that are gone, or have started again. */
   const former = new Map<string, Tally>()
   const last = new Map<string, Tallies>()
   const keep = (deploymentId: string, tally: Tally) => former.set(deploymentId, sum(former.get(deploymentId), tally))
-  return (reports, present) => {
+  return ({ reports, present, deploymentIds }) => {
     for (const [name, tallies] of last) {
       if (present.has(name)) continue
       for (const [id, tally] of Object.entries(tallies)) keep(id, tally)
@@ -26,11 +36,9 @@ export function runningSums(): (reports: ReadonlyMap<string, Tallies>, present: 
     }
     const sums: Record<string, Tally> = {}
     for (const [id, tally] of [...last.values()].flatMap((it) => Object.entries(it))) sums[id] = sum(sums[id], tally)
-    // A deployment that no edge reports is deleted.
     for (const [id, tally] of former) {
-      const present = sums[id]
-      if (present) sums[id] = sum(present, tally)
-      else if (last.size > 0) former.delete(id)
+      if (deploymentIds?.has(id) === false) former.delete(id)
+      else sums[id] = sum(sums[id], tally)
     }
     return sums
   }
