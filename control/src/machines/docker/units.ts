@@ -234,10 +234,10 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
     start,
     status,
     address: (unitId) => unixAddress(unitSocket(folders, unitId)),
-    logs: output.read,
-    logMark: output.mark,
-    watchLogs: output.watch,
-    clearLogs: output.clear,
+    logs: output.logs,
+    logMark: output.logMark,
+    watchLogs: output.watchLogs,
+    clearLogs: output.clearLogs,
     memoryMb: async (unitIds) => {
       const found = await measured(unitIds, { withLimits: false })
       return new Map(found.flatMap(({ unitId, use }) => (use ? [[unitId, use.memoryBytes / megabyte] as const] : [])))

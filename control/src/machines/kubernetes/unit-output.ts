@@ -1,26 +1,10 @@
-/**
- * The output of a unit as a file that grows. The API gives the log of a pod by time, and it goes with the pod; a cursor file says which lines are
- * in our file, and how long our file was then. After a crash between the two writes, the file is cut to that length and read on.
- */
-import { appendFile, mkdir, stat, truncate } from "node:fs/promises"
-import { join } from "node:path"
+/** The output of units from the API server, which gives the log of a pod by time. The log goes with the pod. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import { clearFile, fileMark } from "../../files/growing-file.js"
-import { readJson, writeJson } from "../../files/json-file.js"
-import { readLines } from "../../files/read-lines.js"
-import { nothingTaken, type Piece, type Taken, takeFresh } from "../docker/unit-output.js"
+import { outputFiles, type Piece, type Taken } from "../output-files.js"
 import type { Units } from "../port.js"
 import { type Cluster, ClusterFailed } from "./cluster.js"
 import { containerName, nameOf, type Pod } from "./objects.js"
 import { stateOf } from "./pod-state.js"
-
-interface Cursor {
-  readonly taken: Taken
-  readonly size: number
-  /** Of the pod whose log was read. */
-  readonly podUid: string
-}
 
 export interface UnitOutputPlace {
   readonly cluster: Cluster
@@ -43,28 +27,6 @@ const openMs = 5000
 const togetherBytes = 1024 * 1024
 
 export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace): UnitOutput {
-  const fileOf = (unitId: string) => join(folderOf(unitId), "out.log")
-  const cursorFile = (unitId: string) => join(folderOf(unitId), "output.json")
-  const turns = new Map<string, Promise<unknown>>()
-
-  /** One at a time for each unit: a second one would append the same lines. */
-  const inTurn = <T>(unitId: string, work: () => Promise<T>): Promise<T> => {
-    const done = (turns.get(unitId) ?? Promise.resolve()).then(work)
-    const ended = done.then(
-      () => undefined,
-      () => undefined,
-    )
-    turns.set(unitId, ended)
-    void ended.then(() => turns.get(unitId) === ended && turns.delete(unitId))
-    return done
-  }
-  const sizeOf = async (unitId: string) => (await stat(fileOf(unitId)).catch(ifCode(missing)))?.size ?? 0
-
-  /** The place in the log of this pod; a unit's next pod has a log of its own. */
-  const cursorOf = async (unitId: string, podUid: string): Promise<Cursor> => {
-    const stored = await readJson<Cursor>(cursorFile(unitId))
-    return stored?.podUid === podUid ? stored : { taken: nothingTaken, size: stored?.size ?? 0, podUid }
-  }
   /** @returns  undefined when there is no log now: the container has not started, its node is lost, or the server does not answer */
   const openLog = async (unitId: string, query: Record<string, string>, signal?: AbortSignal) => {
     const path = `${pods}/${nameOf(unitId)}/log`
@@ -76,34 +38,17 @@ export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace
       throw error
     }
   }
-  /** @returns  what is in our file now */
-  const append = async (unitId: string, podUid: string, pieces: readonly Piece[]): Promise<Taken> => {
-    const cursor = await cursorOf(unitId, podUid)
-    const { fresh, taken } = takeFresh(pieces, cursor.taken)
-    if (fresh.length === 0) return cursor.taken
-    await mkdir(folderOf(unitId), { recursive: true })
-    const size = await sizeOf(unitId)
-    if (size > cursor.size) await truncate(fileOf(unitId), cursor.size)
-    const text = Buffer.concat(fresh.map(({ content }) => content))
-    await appendFile(fileOf(unitId), text, { mode: 0o600 })
-    await writeJson(cursorFile(unitId), {
-      taken,
-      size: Math.min(size, cursor.size) + text.length,
-      podUid,
-    } satisfies Cursor)
-    return taken
-  }
   /** Reads a log to its end and stores its lines as they come. @param hasEnded  whether nothing will complete the last line */
   const takeLog = async (
     log: AsyncIterable<Buffer>,
     { unitId, podUid, hasEnded }: { readonly unitId: string; readonly podUid: string; readonly hasEnded: boolean },
   ): Promise<void> => {
-    let { since } = (await cursorOf(unitId, podUid)).taken
+    let { since } = await files.taken(unitId, podUid)
     // With the lines of the last time, which are counted.
     let last: readonly Piece[] = []
     for await (const lines of wholeLines(log, hasEnded)) {
       const pieces = [...last, ...linesOf(lines, since)]
-      since = (await append(unitId, podUid, pieces)).since
+      since = (await files.append(unitId, pieces, podUid)).since
       last = pieces.filter(({ time }) => time >= since)
     }
   }
@@ -113,35 +58,21 @@ export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace
     const pod = await findPod(unitId)
     if (!pod) return undefined
     const { uid: podUid = "" } = pod.metadata
-    const log = await openLog(unitId, queryFrom((await cursorOf(unitId, podUid)).taken))
+    const log = await openLog(unitId, queryFrom(await files.taken(unitId, podUid)))
     if (log) await takeLog(log, { unitId, podUid, hasEnded: stateOf(pod)?.state === "exited" })
     return pod
   }
-  const setSize = async (unitId: string): Promise<void> => {
-    const cursor = await readJson<Cursor>(cursorFile(unitId))
-    if (cursor) await writeJson(cursorFile(unitId), { ...cursor, size: await sizeOf(unitId) } satisfies Cursor)
-  }
-  const read = async (unitId: string, from: number) => {
-    const pod = await takeNow(unitId)
-    const { hasMore, ...found } = await readLines(fileOf(unitId), from)
-    if (found.lines.length > 0 || !hasMore || (pod && stateOf(pod)?.state === "running")) return found
-    // The pod has ended, so nothing will complete its last line.
-    await appendFile(fileOf(unitId), "\n")
-    await setSize(unitId)
-    const { lines, next } = await readLines(fileOf(unitId), from)
-    return { lines, next }
-  }
-  const clear = async (unitId: string, size: number): Promise<boolean> => {
-    await takeNow(unitId)
-    if ((await stat(fileOf(unitId)).catch(ifCode(missing))) === undefined) return true
-    const isCleared = clearFile(fileOf(unitId), size)
-    if (isCleared) await setSize(unitId)
-    return isCleared
-  }
+  const files = outputFiles({
+    folderOf,
+    take: async (unitId) => {
+      const pod = await takeNow(unitId)
+      return pod !== undefined && stateOf(pod)?.state === "running"
+    },
+  })
   const takeWhile = async (unitId: string, end: () => Promise<void>): Promise<void> => {
     const pod = await takeNow(unitId)
     const { uid: podUid = "" } = pod?.metadata ?? {}
-    const { taken } = await cursorOf(unitId, podUid)
+    const taken = await files.taken(unitId, podUid)
     const stopping = new AbortController()
     const log = pod && (await openLog(unitId, { follow: "true", ...queryFrom(taken) }, stopping.signal))
     const isTaken = log ? takeLog(log, { unitId, podUid, hasEnded: true }) : Promise.resolve()
@@ -166,16 +97,13 @@ export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace
       .once("close", onOutput)
     return () => stopping.abort()
   }
+  const { logs, logMark, clearLogs, inTurn } = files
   return {
-    logs: (unitId, from) => inTurn(unitId, () => read(unitId, from)),
-    logMark: (unitId) =>
-      inTurn(unitId, async () => {
-        await takeNow(unitId)
-        return fileMark(fileOf(unitId))
-      }),
-    clearLogs: (unitId, size) => inTurn(unitId, () => clear(unitId, size)),
-    takeWhile: (unitId, end) => inTurn(unitId, () => takeWhile(unitId, end)),
+    logs,
+    logMark,
+    clearLogs,
     watchLogs,
+    takeWhile: (unitId, end) => inTurn(unitId, () => takeWhile(unitId, end)),
   }
 }
 
