@@ -28,7 +28,15 @@ import type { PipelineContext, PipelineLimits } from "./context.js"
 import type { CrashPoint } from "./crash-points.js"
 import { type Folders, foldersOf } from "./folders.js"
 import { removeLeftovers } from "./home.js"
-import { type Candidate, type NotInCharge, sessionInCharge, stayInCharge, takeDatabase } from "./home-in-charge.js"
+import {
+  type Candidate,
+  type NotInCharge,
+  sessionInCharge,
+  sharedHome,
+  stayInCharge,
+  takeDatabase,
+} from "./home-in-charge.js"
+import { installationIdOf } from "./home-queries.js"
 import { authorityOf, authorityProblem } from "./host-names/authority-settings.js"
 import { centralOf, listenerSettingsProblem } from "./listeners/mirror/settings.js"
 import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"
@@ -67,13 +75,24 @@ const pollTimeoutMs = 30_000
 // Requests of the API are short.
 const closeMs = 5000
 
+/** A place of one computer. This process, or the one that started it, has the lock of the data folder. */
+export interface OwnPlace {
+  /** The id of the data folder, by which its objects on the machine are recognized. */
+  readonly homeId: string
+  readonly host: Host
+}
+
+/** Units and edges that other computers reach too, so that another control plane may stand by there. */
+export interface SharedPlace {
+  /** Called once, when this process is in charge. @param installationId  in place of the id of a data folder */
+  openHost(installationId: string): Promise<Host>
+}
+
 export interface ControlPlaneOptions {
   readonly config: Config
   readonly environment: NodeJS.ProcessEnv
   readonly log: Log
-  /** The data folder's own id. This process, or the one that started it, has its lock. */
-  readonly homeId: string
-  readonly host: Host
+  readonly place: OwnPlace | SharedPlace
   /** Of the API. */
   readonly address: ListenAddress
   readonly crashPoint: CrashPoint
@@ -83,32 +102,51 @@ export interface ControlPlaneOptions {
   readonly onLost: (error: NotInCharge) => void
 }
 
-/** On a shared machine it resolves when this process is in charge; until then it stands by. */
+/** In a shared place it resolves when this process is in charge; until then it stands by. */
 export async function startControlPlane(input: ControlPlaneOptions): Promise<ControlPlane> {
-  const { config, log, homeId } = input
+  const { config, log, place } = input
   const logSink = allowedSink(config)
-  const problem =
-    authorityProblem(config) ??
-    listenerSettingsProblem(config) ??
-    (authorityOf(config) && input.host.edge.whyNoCertificates)
-  if (problem !== undefined) throw new InvalidSettings(`cannot start:\n  ${problem}`)
+  const isShared = "openHost" in place
+  refuse(authorityProblem(config) ?? listenerSettingsProblem(config))
+  refuse(isShared ? sharedKeyProblem(config) : certificateProblem(config, place.host))
   const folders = foldersOf(config.home)
   await removeLeftovers(folders)
   const uri = config.databaseUri.reveal()
   const server = await untilReachable(() => inspectServer(uri), { forMs: databaseMs, log })
-  const candidate = { homeId, processId: randomUUID(), standsBy: input.host.isShared ?? false }
+  const candidate = { homeId: isShared ? sharedHome : place.homeId, processId: randomUUID(), standsBy: isShared }
   await takeMigrated(input, candidate)
   const db = openDatabase({ uri, log, onSession: sessionInCharge(candidate.processId, input.onLost) })
   const undo: (() => Promise<unknown>)[] = [() => db.close()]
   try {
     const leaveDatabase = stayInCharge({ db, log }, candidate.processId, input.onLost)
     undo.push(leaveDatabase)
-    return await startParts(input, { folders, server, db, leaveDatabase, logSink, undo })
+    const own = isShared ? await openShared(place, db) : place
+    refuse(certificateProblem(config, own.host))
+    return await startParts(input, { ...own, folders, server, db, leaveDatabase, logSink, undo })
   } catch (error) {
     for (const step of undo.toReversed()) await step()
     throw error
   }
 }
+
+/** @throws InvalidSettings  when there is a problem */
+function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw new InvalidSettings(`cannot start:\n  ${problem}`)
+}
+
+async function openShared({ openHost }: SharedPlace, db: Database): Promise<OwnPlace> {
+  const homeId = await installationIdOf(db)
+  return { homeId, host: await openHost(homeId) }
+}
+
+const certificateProblem = (config: Config, { edge }: Host): string | undefined =>
+  authorityOf(config) && edge.whyNoCertificates
+
+/** A key in the data folder of one computer would not be found by the next one in charge. */
+const sharedKeyProblem = ({ masterKey, masterKeyFile }: Config): string | undefined =>
+  masterKey || masterKeyFile
+    ? undefined
+    : "SUPERSTEP_MASTER_KEY: set it, or SUPERSTEP_MASTER_KEY_FILE, since other control planes need the same key"
 
 /** Takes the database and migrates it. While another process is in charge, its API answers that this one stands by. */
 async function takeMigrated(
@@ -143,12 +181,12 @@ const addressRulesOf = ({ host, webhookPrivateNetworks }: Config): AddressRules 
 function allowedSink(config: Config): Sink | undefined {
   const sink = sinkOf(config)
   const problem = sink && sinkProblem(addressRulesOf(config), sink)
-  if (problem !== undefined) throw new InvalidSettings(`cannot start:\n  SUPERSTEP_LOG_FORWARD_URL: ${problem}`)
+  refuse(problem && `SUPERSTEP_LOG_FORWARD_URL: ${problem}`)
   return sink
 }
 
 /** The base of all parts. */
-interface Foundation {
+interface Foundation extends OwnPlace {
   readonly folders: Folders
   readonly server: ServerFacts
   readonly db: Database
@@ -164,11 +202,11 @@ interface Foundation {
  */
 async function startParts(
   input: ControlPlaneOptions,
-  { folders, server, db, leaveDatabase, logSink, undo }: Foundation,
+  { homeId, host, folders, server, db, leaveDatabase, logSink, undo }: Foundation,
 ): Promise<ControlPlane> {
-  const { config, log, homeId, host } = input
+  const { config, log } = input
   const { edge } = host
-  const context = await createContext({ ...input, folders, server, db })
+  const context = await createContext({ ...input, host, folders, server, db })
   const stopping = new AbortController()
   let isStarting = true
   const webhookRules = addressRulesOf(config)
@@ -289,7 +327,7 @@ async function createContext({
   db,
   host,
   crashPoint,
-}: ControlPlaneOptions & Pick<Foundation, "folders" | "server" | "db">): Promise<PipelineContext> {
+}: ControlPlaneOptions & Pick<Foundation, "host" | "folders" | "server" | "db">): Promise<PipelineContext> {
   return {
     db,
     log,

@@ -30,6 +30,9 @@ const silence = { ofOtherHome: 30, ofOwnHome: 15, ofTheDead: 3 }
 const tryEveryMs = 1000
 const endingMs = 50
 
+/** The home of all processes that share a place: who reaches the database belongs to the installation. */
+export const sharedHome = "shared"
+
 /** Another process has taken over: this one has to end. */
 export class NotInCharge extends KnownError {
   readonly code = "not_in_charge"

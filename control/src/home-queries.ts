@@ -2,6 +2,7 @@
  * The table `home_in_charge`: the installation, and its process, that has the database. Each session of that process holds a shared
  * advisory lock in its name, which shows whether it lives, and lets its successor end what is left of it.
  */
+import { randomUUID } from "node:crypto"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 
@@ -84,4 +85,12 @@ export async function namesProcesses(db: Db): Promise<boolean> {
     select from pg_attribute
     where attrelid = to_regclass('home_in_charge') and attname = 'process_id' and not attisdropped`)
   return row !== undefined
+}
+
+/** The id of an installation that has no data folder of its own: generated at the first call, and the same for everybody on the database. */
+export async function installationIdOf(db: Db): Promise<string> {
+  await db.run(sql`insert into installation (id) values (${randomUUID()}) on conflict do nothing`)
+  const row = await db.row<{ id: string }>(sql`select id from installation`)
+  if (!row) throw new Error("the row of the table installation was deleted")
+  return row.id
 }

@@ -14,7 +14,7 @@ import { crashPoints } from "./crash-points.js"
 import { foldersOf } from "./folders.js"
 import { openHome } from "./home.js"
 import { StoppedStandingBy } from "./home-in-charge.js"
-import { openMachine } from "./machines/open-machine.js"
+import { isShared, openMachine } from "./machines/open-machine.js"
 import type { ProcessMachine, ProcessMachineOptions } from "./machines/process/machine.js"
 import type { Installation } from "./machines/process/remote/calls.js"
 import {
@@ -36,6 +36,7 @@ export async function start(programs: Programs): Promise<void> {
     const config = readConfig()
     const log = createLog({ process: "control", level: config.logLevel })
     if (isControlProcess(process.argv)) await runWithoutRights(config, log)
+    else if (isShared(config)) await runInSharedPlace(config, log, programs)
     else await runWithMachine(config, log, programs)
   } catch (error) {
     const words = error instanceof KnownError ? error.message : error instanceof Error ? error.stack : String(error)
@@ -57,6 +58,24 @@ async function runWithMachine(config: Config, log: Log, programs: Programs): Pro
   endAs(end)
 }
 
+/** The data folder has nothing that a control plane on another computer would need. */
+async function runInSharedPlace(config: Config, log: Log, programs: Programs): Promise<void> {
+  process.title = "superstep control plane"
+  const onSignal = followSignals()
+  await openHome(foldersOf(config.home))
+  const closing: (() => Promise<void>)[] = []
+  const openHost = async (homeId: string) => {
+    const machine = await machineFor({ config, log, programs, homeId })
+    const rotation = startLogRotation(config.home, machine.logFiles, log)
+    closing.push(rotation.stop, machine.close)
+    return machine
+  }
+  const { host, port } = config
+  await untilStopped({ config, log, place: { openHost }, address: { host, port } }, onSignal)
+  for (const close of closing) await close()
+  process.exit(0)
+}
+
 /** @returns  how it has ended; an orderly end has the code 0 */
 async function runControlPlane(input: {
   readonly config: Config
@@ -69,7 +88,7 @@ async function runControlPlane(input: {
   const { host, port, home } = config
   const { controlUser: user } = machine
   if (!user) {
-    await untilStopped({ config, log, homeId, host: machine, address: { host, port } }, onSignal)
+    await untilStopped({ config, log, place: { homeId, host: machine }, address: { host, port } }, onSignal)
     return { code: 0, signal: null }
   }
   process.title = "superstep machine"
@@ -94,7 +113,7 @@ async function runWithoutRights(config: Config, log: Log): Promise<void> {
   followSignals()
   const host = await machineOfParent(log)
   const { homeId, onSignal } = host
-  await untilStopped({ config, log, homeId, host, address: { descriptor: apiDescriptor } }, onSignal)
+  await untilStopped({ config, log, place: { homeId, host }, address: { descriptor: apiDescriptor } }, onSignal)
   process.exit(0)
 }
 

@@ -4,8 +4,6 @@ import type { KeyFiles } from "../key-files.js"
 import type { Machine } from "./port.js"
 
 export interface Host extends Machine {
-  /** Whether other computers reach the same units and the same edge, so that another control plane may stand by there; default no. */
-  readonly isShared?: boolean
   readonly edge: Edge
   /** Where the master key is stored. */
   readonly keyFiles: KeyFiles

@@ -25,6 +25,10 @@ export class OtherMachine extends KnownError {
   readonly code = "other_machine"
 }
 
+/** Whether units and edges are reached from several computers, so that several control planes may run. */
+export const isShared = ({ machine, edgeToken, edgeUrl }: MachineChoice): boolean =>
+  machine === "kubernetes" && edgeToken !== undefined && edgeUrl !== undefined
+
 /** @throws OtherMachine */
 export async function openMachine(choice: MachineChoice, options: ProcessMachineOptions): Promise<ProcessMachine> {
   await requireSameMachine(choice, options)

@@ -3,7 +3,7 @@
 import { resolve } from "node:path"
 import type { Settings } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
-import { edgePodSettings } from "./kubernetes/edge/settings.js"
+import { platformPodSettings } from "./kubernetes/platform-settings.js"
 
 export const machineKinds = ["process", "docker", "kubernetes"] as const
 
@@ -70,5 +70,5 @@ export const machineSettings = {
       "Folder with credentials for registries of images that somebody else built, with `docker`: `default.json` for every deployment, `<name>.json` for those whose image_pull_secrets name it, in the format of Docker's config.json.",
     schema: z.string().optional(),
   },
-  ...edgePodSettings,
+  ...platformPodSettings,
 } satisfies Settings

@@ -1,6 +1,7 @@
 /** Two control planes of one installation, with kills: one is in charge, the other stands by. */
 import assert from "node:assert/strict"
 import type { ChildProcess } from "node:child_process"
+import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
@@ -68,7 +69,8 @@ before(async () => {
     TEST_EDGES: edge.admin,
     TEST_EDGE_URL: edge.url,
     TEST_WAKE_PORT: String(wakePort),
-    TEST_INSTALLATION: "5f0c8a52-8b1c-4c53-9a53-0d0b3a5fd6a1",
+    TEST_SHARED: "1",
+    SUPERSTEP_MASTER_KEY: randomBytes(32).toString("base64"),
   }
   one = await platformWithRepository({ SUPERSTEP_CRASH_AT: "" }, { program: { file, env } })
   // On another computer it would have the same port; here a stopped process keeps its own.

@@ -48,14 +48,15 @@ const helmDoes = (namespace: string, ...args: string[]) =>
 const list = async <T extends KubernetesObject>(path: string): Promise<readonly T[]> =>
   (await cluster.admin.json<{ readonly items: readonly T[] }>(path)).body.items
 
-interface Deployment extends KubernetesObject {
+interface Workload extends KubernetesObject {
   readonly spec: { readonly template: { readonly metadata: object; readonly spec: object } }
 }
 
-/** The pods of a release's Deployments, accepted where only restricted pods are. */
+/** The pods of a release, accepted where only restricted pods are. */
 async function acceptPods(namespace: string): Promise<readonly string[]> {
-  const deployments = await list<Deployment>(`/apis/apps/v1/namespaces/${namespace}/deployments`)
-  for (const { metadata, spec } of deployments) {
+  const kinds = ["deployments", "statefulsets"]
+  const found = await Promise.all(kinds.map((kind) => list<Workload>(`/apis/apps/v1/namespaces/${namespace}/${kind}`)))
+  for (const { metadata, spec } of found.flat()) {
     const pod = {
       apiVersion: "v1",
       kind: "Pod",
@@ -65,7 +66,10 @@ async function acceptPods(namespace: string): Promise<readonly string[]> {
     const query = { dryRun: "All", fieldValidation: "Strict" }
     await cluster.admin.json(`/api/v1/namespaces/${namespace}/pods`, { method: "POST", query, body: pod })
   }
-  return deployments.map(({ metadata }) => metadata.name).toSorted()
+  return found
+    .flat()
+    .map(({ metadata }) => metadata.name)
+    .toSorted()
 }
 
 /** With labels that make the server refuse every pod with more rights than necessary. */
@@ -90,7 +94,7 @@ test("a cluster takes the chart with the least values, and its pods where only r
   assert.ok(namespaces.some(({ metadata }) => metadata.name === "superstep-agents"))
 })
 
-test("the control plane has the machine's rights among agents, and may only list pods beside it; edges may do nothing", {
+test("the control plane has the machine's rights among agents, and may list pods beside it and label its own; edges may do nothing", {
   skip,
 }, async () => {
   const roles = await list<KubernetesObject & { readonly rules: unknown }>(
@@ -98,11 +102,11 @@ test("the control plane has the machine's rights among agents, and may only list
   )
   assert.deepEqual(roles.find(({ metadata }) => metadata.name === "superstep-agents")?.rules, machineRules)
 
-  const may = async (account: string, namespace: string, verb: string, resource: string) => {
+  const may = async (account: string, namespace: string, verb: string, resource: string, name = "") => {
     const spec = {
       user: `system:serviceaccount:superstep:${account}`,
       groups: ["system:serviceaccounts", "system:serviceaccounts:superstep", "system:authenticated"],
-      resourceAttributes: { namespace, verb, resource },
+      resourceAttributes: { namespace, verb, resource, name },
     }
     const { body } = await cluster.admin.json<{ readonly status: { readonly allowed: boolean } }>(
       "/apis/authorization.k8s.io/v1/subjectaccessreviews",
@@ -114,12 +118,16 @@ test("the control plane has the machine's rights among agents, and may only list
   assert.equal(await may("superstep-control", "superstep", "list", "pods"), true)
   assert.equal(await may("superstep-control", "superstep", "get", "secrets"), false)
   assert.equal(await may("superstep-control", "superstep", "create", "pods"), false)
+  for (const pod of ["superstep-control-0", "superstep-control-1"])
+    assert.equal(await may("superstep-control", "superstep", "patch", "pods", pod), true)
+  assert.equal(await may("superstep-control", "superstep", "patch", "pods", "superstep-edge-0"), false)
+  assert.equal(await may("superstep-control", "superstep", "patch", "pods"), false)
   assert.equal(await may("superstep-control", "default", "list", "pods"), false)
   assert.equal(await may("superstep-edge", "superstep", "list", "pods"), false)
   assert.equal(await may("superstep-edge", "superstep-agents", "list", "pods"), false)
 })
 
-test("an upgrade with other values is accepted, and an uninstall leaves nothing but the volume", { skip }, async () => {
+test("an upgrade with other values is accepted, and an uninstall leaves nothing", { skip }, async () => {
   await helmDoes(
     "superstep",
     "upgrade",
@@ -133,8 +141,8 @@ test("an upgrade with other values is accepted, and an uninstall leaves nothing 
   await helmDoes("superstep", "uninstall", "superstep")
 
   const kinds = [
-    ["api/v1", "services", "serviceaccounts", "secrets"],
-    ["apis/apps/v1", "deployments"],
+    ["api/v1", "services", "serviceaccounts", "secrets", "persistentvolumeclaims"],
+    ["apis/apps/v1", "deployments", "statefulsets"],
     ["apis/policy/v1", "poddisruptionbudgets"],
     ["apis/networking.k8s.io/v1", "networkpolicies", "ingresses"],
     ["apis/rbac.authorization.k8s.io/v1", "roles", "rolebindings"],
@@ -148,11 +156,6 @@ test("an upgrade with other values is accepted, and an uninstall leaves nothing 
       })
     }
   }
-  const claims = await list("/api/v1/namespaces/superstep/persistentvolumeclaims")
-  assert.deepEqual(
-    claims.map(({ metadata }) => metadata.name),
-    ["superstep-control-data"],
-  )
   await until(
     async () => (await list("/api/v1/namespaces")).every(({ metadata }) => metadata.name !== "superstep-agents"),
     { what: "the namespace of agents is gone" },

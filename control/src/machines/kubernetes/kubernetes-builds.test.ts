@@ -52,6 +52,8 @@ async function machinePlace() {
       edgePods: "",
       edgeAdminPort: 0,
       wakePort: 0,
+      podName: undefined,
+      controlPods: "",
     },
   }
   const machines = [await openKubernetesMachine(options), await openKubernetesMachine(options)] as const

@@ -31,6 +31,7 @@ import { inside } from "./manifests.js"
 import { pathsIn, policyName } from "./objects.js"
 import { type ClusterSettings, IncompleteSettings, openCluster } from "./open-cluster.js"
 import { ownedObjects } from "./owned-objects.js"
+import { keepPodInCharge } from "./pod-in-charge.js"
 import { registryArtifacts } from "./registry-artifacts.js"
 import { unitImages } from "./unit-images.js"
 import { kubernetesUnits } from "./units.js"
@@ -49,6 +50,9 @@ export interface KubernetesSettings extends ClusterSettings {
   readonly edgePods: string
   readonly edgeAdminPort: number
   readonly wakePort: number
+  /** This pod and all pods of the control plane; undefined outside of pods. */
+  readonly podName: string | undefined
+  readonly controlPods: string
 }
 
 export interface KubernetesMachineOptions extends ProcessMachineOptions {
@@ -151,19 +155,24 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   if (opened.controlUser)
     throw new IncompleteSettings("SUPERSTEP_EDGE_URL: edges as pods need a control plane that does not run as root")
   const settings = { ...kubernetes, edgeToken, edgeUrl }
-  return withEdges(opened, edgesInCluster({ cluster, namespace: platformNamespace, settings, log }))
+  const platform = { cluster, namespace: platformNamespace, log }
+  const { podName, controlPods: selector } = kubernetes
+  const stopMarking = podName === undefined ? undefined : keepPodInCharge({ ...platform, selector, podName })
+  return withEdges(opened, edgesInCluster({ ...platform, settings }), stopMarking)
 }
 
 /** Somebody else starts and stops the edges. */
 function withEdges(
   machine: ProcessMachine,
   { edge, listenForWakeCalls }: ReturnType<typeof edgesInCluster>,
+  stopMarking: (() => Promise<void>) | undefined,
 ): ProcessMachine {
   return {
     ...machine,
     edge: { ...edge, copyCertificate: async () => undefined, stop: async () => undefined },
     listenForWakeCalls,
     close: async () => {
+      await stopMarking?.()
       await edge.close()
       await machine.close()
     },

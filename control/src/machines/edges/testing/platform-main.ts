@@ -1,7 +1,7 @@
 /**
  * The control plane as in production, except that somebody else starts its edges, and that its units and builds are fakes. `TEST_EDGES` has the
- * addresses of their admin APIs, `TEST_EDGE_URL` that of one of them for callers. With `TEST_INSTALLATION`, its id, several processes use the same
- * folder as the machine that they share.
+ * addresses of their admin APIs, `TEST_EDGE_URL` that of one of them for callers. With `TEST_SHARED`, several processes use the same folder as the
+ * machine that they share.
  */
 import { mkdir } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
@@ -13,51 +13,19 @@ import { crashPoints } from "../../../crash-points.js"
 import { token } from "../../../edge/testing/harness.js"
 import { foldersOf } from "../../../folders.js"
 import { openHome } from "../../../home.js"
+import type { Host } from "../../host.js"
 import { openProcessMachine } from "../../process/machine.js"
 import { severalEdges } from "../edges.js"
 import { listenForWakeCallsAt } from "../wake-port.js"
 
 const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/control/machines/testing/${name}`))
-const {
-  TEST_EDGES = "",
-  TEST_EDGE_URL: url = "",
-  TEST_WAKE_PORT: wakePort,
-  TEST_INSTALLATION: installation,
-} = process.env
+const { TEST_EDGES = "", TEST_EDGE_URL: url = "", TEST_WAKE_PORT: wakePort, TEST_SHARED: isShared } = process.env
 
 const config = readConfig()
 const log = createLog({ process: "control", level: config.logLevel })
-const homeId = installation ?? (await openHome(foldersOf(config.home)))
 const crashPoint = crashPoints(config.crashAt)
 const { host, port, home } = config
 await mkdir(foldersOf(home).control, { recursive: true, mode: 0o700 })
-const machine = await openProcessMachine({
-  home,
-  homeId,
-  programs: {
-    server: entry("fake-unit"),
-    verify: entry("fake-verify"),
-    verifyPython: "",
-    analyse: entry("fake-analyse"),
-  },
-  edge: { ...config, port: config.agentsPort },
-  apiPort: port,
-  // The control plane is this process, whoever runs it.
-  controlFolders: [],
-  masterKeyFile: undefined,
-  buildLimits: {
-    installMs: config.installMs,
-    buildMs: config.buildMs,
-    silenceMs: config.silenceMs,
-    verifyMs: config.verifyMs,
-    memoryMb: config.buildMemoryMb,
-    diskMb: config.buildDiskMb,
-  },
-  nodeDirs: config.nodeDirs,
-  environment: process.env,
-  log,
-  crashPoint,
-})
 const addresses = () =>
   Promise.all(
     (TEST_EDGES.split(",") as Address[]).map(async (address) => {
@@ -66,17 +34,50 @@ const addresses = () =>
     }),
   )
 const edge = severalEdges({ addresses, token, url, log })
+
+async function openHost(homeId: string): Promise<Host> {
+  const machine = await openProcessMachine({
+    home,
+    homeId,
+    programs: {
+      server: entry("fake-unit"),
+      verify: entry("fake-verify"),
+      verifyPython: "",
+      analyse: entry("fake-analyse"),
+    },
+    edge: { ...config, port: config.agentsPort },
+    apiPort: port,
+    // The control plane is this process, whoever runs it.
+    controlFolders: [],
+    masterKeyFile: config.masterKeyFile,
+    buildLimits: {
+      installMs: config.installMs,
+      buildMs: config.buildMs,
+      silenceMs: config.silenceMs,
+      verifyMs: config.verifyMs,
+      memoryMb: config.buildMemoryMb,
+      diskMb: config.buildDiskMb,
+    },
+    nodeDirs: config.nodeDirs,
+    environment: process.env,
+    log,
+    crashPoint,
+  })
+  const listenForWakeCalls: Host["listenForWakeCalls"] = (wake) =>
+    listenForWakeCallsAt({ host, port: Number(wakePort) }, wake, { log, token })
+  return { ...machine, edge, listenForWakeCalls }
+}
+
+async function openOwn() {
+  const homeId = await openHome(foldersOf(home))
+  return { homeId, host: await openHost(homeId) }
+}
+
 const controlPlane = await startControlPlane({
   config,
   environment: process.env,
   log,
-  homeId,
-  host: {
-    ...machine,
-    isShared: installation !== undefined,
-    edge,
-    listenForWakeCalls: (wake) => listenForWakeCallsAt({ host, port: Number(wakePort) }, wake, { log, token }),
-  },
+  place: isShared ? { openHost } : await openOwn(),
   address: { host, port },
   crashPoint,
   giveUp: new AbortController().signal,

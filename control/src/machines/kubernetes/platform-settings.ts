@@ -1,4 +1,4 @@
-/** Settings of a control plane whose edges are pods; the chart sets them. */
+/** Settings of a control plane that is a pod, as its edges are; the chart sets them. */
 import { Secret, type Settings } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 
@@ -9,7 +9,7 @@ const port = (fallback: number) =>
     .transform(Number)
     .default(fallback)
 
-export const edgePodSettings = {
+export const platformPodSettings = {
   edgeToken: {
     env: "SUPERSTEP_EDGE_TOKEN",
     describe: "Secret that control plane and edges share, with `kubernetes`.",
@@ -33,6 +33,17 @@ export const edgePodSettings = {
     env: "SUPERSTEP_EDGE_ADMIN_PORT",
     describe: "Port of the edges' admin API, with `kubernetes`.",
     schema: port(8903),
+  },
+  podName: {
+    env: "SUPERSTEP_POD_NAME",
+    describe:
+      "Name of the control plane's pod, with `kubernetes`; the one in charge gets the label `superstep/in-charge`.",
+    schema: z.string().optional(),
+  },
+  controlPods: {
+    env: "SUPERSTEP_CONTROL_PODS",
+    describe: "Labels of all pods of the control plane, with `kubernetes`.",
+    schema: z.string().default("app.kubernetes.io/name=superstep,app.kubernetes.io/component=control"),
   },
   wakePort: {
     env: "SUPERSTEP_WAKE_PORT",
