@@ -90,9 +90,9 @@ async function startParts({ project, options, context, home, ownership, parts, s
     cwd: project.folder,
     env: serverEnvironment(project, options, { databaseUri: database.uri, serverId, environment }),
     onLine: printer(options, context),
+    note: (identity) => ownership.noteChild(identity),
   })
   await parts.add({ name: "agent server", stop: () => child.stop(stopMs), kill: () => child.kill() })
-  await ownership.noteChild(child.identity)
   const url = urlOf(options.host, options.port)
   const gaveUp = Promise.race([child.exited, stop.requested])
   const isUp = await withProgress(context.err, "starting the agent server", () =>

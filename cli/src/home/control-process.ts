@@ -58,16 +58,14 @@ const logFile = (home: Home): string => join(home.logs, "control.log")
 export async function startControl(options: ControlOptions): Promise<Supervised> {
   const { home, ownership } = options
   await rotateLog(logFile(home))
-  const start = async () => {
-    const child = await startChild({
+  const start = () =>
+    startChild({
       script: controlScript(),
       cwd: home.folder,
       env: controlEnvironment(options),
       logFile: logFile(home),
+      note: (identity) => ownership.noteChild(identity),
     })
-    await ownership.noteChild(child.identity)
-    return child
-  }
   return supervise({ start, log: home.log, onEnd: options.onEnd })
 }
 

@@ -14,7 +14,7 @@ export class AlreadyRunning extends KnownError {
 }
 
 export interface Ownership extends AsyncDisposable {
-  /** Stores the child, so that the next start can stop it if this program is killed. */
+  /** Stores the child before its script starts (processes/child.ts), so that the next start can stop it if this program is killed. */
   noteChild(child: ProcessIdentity): Promise<void>
   /** Records that the installation is up. */
   noteUp(): Promise<void>

@@ -30,6 +30,8 @@ export interface ChildCommand {
   readonly logFile?: string
   /** Receives its output instead; then it exits with this program, since it would lose its pipe. */
   readonly onLine?: (line: string) => void
+  /** Stores its identity. The script starts afterwards; if this program is killed before that, it never starts. */
+  readonly note?: (identity: ProcessIdentity) => Promise<void>
 }
 
 export async function startChild({
@@ -39,16 +41,19 @@ export async function startChild({
   env,
   logFile,
   onLine,
+  note,
 }: ChildCommand): Promise<Child> {
   const node = [process.execPath, "--enable-source-maps", script, ...given] as const
-  const [program, ...args] = onLine ? endWithParent(node, "TERM") : node
+  const command = note ? afterLine(node) : node
+  const [program, ...args] = onLine ? endWithParent(command, "TERM") : command
   const log = logFile === undefined ? undefined : await open(logFile, "a")
   const output = log ? log.fd : "pipe"
-  const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", output, output] })
+  const child = spawn(program, args, { cwd, env, detached: true, stdio: [note ? "pipe" : "ignore", output, output] })
   const exited = exitOf(child)
   const identity = child.pid === undefined ? undefined : await identifyNewChild(child.pid)
   await log?.close()
   if (!identity) throw new Error((await exited).words)
+  if (note) await noteFirst(child, { noted: note(identity), exited })
   for (const stream of [child.stdout, child.stderr]) if (stream && onLine) readLines(stream, onLine)
   return {
     identity,
@@ -58,6 +63,34 @@ export async function startChild({
       await exited
     },
     kill: () => child.kill("SIGKILL"),
+  }
+}
+
+/**
+ * A shell that becomes the program when it reads a line, and exits when its input closes without one: the kernel closes it when this
+ * program is killed.
+ */
+const afterLine = (command: readonly string[]): readonly [string, ...string[]] => [
+  "/bin/sh",
+  "-c",
+  'read -r _ && exec "$@" </dev/null',
+  "sh",
+  ...command,
+]
+
+async function noteFirst(
+  { stdin }: ChildProcess,
+  { noted, exited }: { readonly noted: Promise<void>; readonly exited: Promise<Exit> },
+): Promise<void> {
+  // Whoever has killed it meanwhile has closed its input: `exited` says how it ended.
+  stdin?.on("error", () => undefined)
+  try {
+    await noted
+    stdin?.end("\n")
+  } catch (error) {
+    stdin?.destroy()
+    await exited
+    throw error
   }
 }
 
