@@ -1,11 +1,15 @@
 import assert from "node:assert/strict"
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import test from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { builtProject, smallImage } from "../testing/project.js"
 import { breakingProxy, hasRegistry, realRegistry } from "../testing/real-registry.js"
 import { registryAt } from "./client.js"
+import { credentialsIn } from "./login-file.js"
 import { findImage } from "./pull.js"
 import { pushImage } from "./push.js"
 
@@ -87,4 +91,35 @@ test("a real registry with passwords takes an image from its user, and from nobo
 
   await assert.rejects(pushAs("forgotten"), Unauthenticated)
   assert.equal((await pushAs("wonderful")).digest, image.manifestDescriptor.digest)
+})
+
+/** Replaced in one step, as a kubelet does with the files of a Secret. */
+function mountedSecret(host: string) {
+  const folder = temporaryFolder()
+  const write = (version: string, password: string) => {
+    mkdirSync(join(folder, version))
+    const auths = { [host]: { username: "robot", password } }
+    writeFileSync(join(folder, version, "config.json"), JSON.stringify({ auths }))
+    symlinkSync(version, join(folder, "..data.new"))
+    renameSync(join(folder, "..data.new"), join(folder, "..data"))
+  }
+  write("..1", "forgotten")
+  symlinkSync("..data/config.json", join(folder, "config.json"))
+  return { path: join(folder, "config.json"), renew: () => write("..2", "wonderful") }
+}
+
+test("credentials that a real registry has refused are read again for the next request, from a Secret, too", {
+  skip,
+}, async () => {
+  await using server = await realRegistry({ hasPasswords: true })
+  const { host } = new URL(server.origin)
+  const secret = mountedSecret(host)
+  const registry = registryAt({ origin: server.origin, login: () => credentialsIn(secret.path, host) })
+  const ping = () => registry.ask("/v2/", { expect: [200] })
+  await assert.rejects(ping(), Unauthenticated)
+  await assert.rejects(ping(), Unauthenticated)
+
+  secret.renew()
+
+  assert.equal((await ping()).status, 200)
 })
