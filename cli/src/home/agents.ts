@@ -42,7 +42,7 @@ export function agentsOf(home: Home): Agents {
     const note = await readMachineNote(home.folder)
     if (note.machine === "process") return processUnits({ ...shared, cgroups })
     const homeId = await homeIdOf(folders)
-    if (note.machine === "kubernetes") return foundKubernetesUnits(folders, homeId, note)
+    if (note.machine === "kubernetes") return foundKubernetesUnits(folders, { homeId, log: home.log }, note)
     return foundDockerUnits(folders, homeId, note.engineSocket)
   }
   const edge = () => readJson<ProcessIdentity>(join(folders.edge, "pid.json"))

@@ -5,6 +5,7 @@ import { createServer } from "node:http"
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { labels } from "./docker/container.js"
 import { writeMachineNote } from "./machine-note.js"
 import { OtherMachine, requireSameMachine } from "./open-machine.js"
@@ -36,7 +37,7 @@ test("containers of one engine are not started again by another engine, or as pr
   const another = join(home, "same.sock")
   symlinkSync(engine.socketPath, another)
   const choose = (machine: "docker" | "process", engineSocket: string) =>
-    requireSameMachine({ machine, engineSocket }, { home, homeId })
+    requireSameMachine({ machine, engineSocket }, { home, homeId, log: silent })
 
   await choose("docker", engine.socketPath)
   await choose("docker", another)
@@ -51,7 +52,7 @@ test("where the former engine was removed, a start says what to do, and that hel
   const home = temporaryFolder()
   mkdirSync(join(home, "units"))
   await writeMachineNote(home, { machine: "docker", engineSocket: join(home, "gone.sock") })
-  const start = () => requireSameMachine({ machine: "process", engineSocket: "" }, { home, homeId })
+  const start = () => requireSameMachine({ machine: "process", engineSocket: "" }, { home, homeId, log: silent })
   const file = join(home, "machine.json")
 
   await assert.rejects(start, refusedWith(new RegExp(`removed for good, delete ${file}`)))
@@ -68,10 +69,10 @@ test("pods of a cluster that cannot be asked count as running until the operator
   const cluster = { machine: "kubernetes", engineSocket: "", kubeconfig, agentsNamespace: "agents" } as const
   await writeMachineNote(home, cluster)
 
-  await requireSameMachine(cluster, { home, homeId })
+  await requireSameMachine(cluster, { home, homeId, log: silent })
   for (const other of [{ machine: "process", engineSocket: "" } as const, { ...cluster, agentsNamespace: "others" }])
     await assert.rejects(
-      requireSameMachine(other, { home, homeId }),
+      requireSameMachine(other, { home, homeId, log: silent }),
       refusedWith(/SUPERSTEP_KUBERNETES_NAMESPACE=agents, and that cluster does not answer/),
     )
 })

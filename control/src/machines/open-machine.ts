@@ -48,10 +48,10 @@ function openChosen(choice: MachineChoice, options: ProcessMachineOptions): Prom
   return openProcessMachine(options)
 }
 
-type Installation = Pick<ProcessMachineOptions, "home" | "homeId">
+type Installation = Pick<ProcessMachineOptions, "home" | "homeId" | "log">
 
 /** @throws OtherMachine  units run on the machine that the data folder was used with, and that is another one */
-export async function requireSameMachine(choice: MachineNote, { home, homeId }: Installation): Promise<void> {
+export async function requireSameMachine(choice: MachineNote, { home, homeId, log }: Installation): Promise<void> {
   const former = await readMachineNote(home)
   if (await isSame(former, choice)) return
   const folders = machineFolders(home)
@@ -66,7 +66,7 @@ export async function requireSameMachine(choice: MachineNote, { home, homeId }: 
       const units =
         former.machine === "docker"
           ? foundDockerUnits(folders, homeId, former.engineSocket)
-          : await foundKubernetesUnits(folders, homeId, former)
+          : await foundKubernetesUnits(folders, { homeId, log }, former)
       const found = await Promise.all((await units.list()).map(units.status))
       return found.some(({ state }) => state === "running")
     } catch (cause) {

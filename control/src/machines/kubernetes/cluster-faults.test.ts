@@ -1,9 +1,12 @@
 import assert from "node:assert/strict"
+import { rmSync, symlinkSync } from "node:fs"
 import { request } from "node:http"
+import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { after, before, test } from "node:test"
 import { type Address, connectOptions } from "@superstep/protocol/http/address"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
+import { createLog } from "@superstep/toolkit/log/log"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import type { UnitSpec } from "../port.js"
@@ -171,6 +174,36 @@ test("a pod that was evicted, or deleted by somebody else, has exited, and start
   await answers()
 
   assert.equal(units.address(unitId), address)
+  await end()
+})
+
+test("a stop and a kill end a unit whose output cannot be stored, and the log says so (R5)", { skip }, async () => {
+  const lines: string[] = []
+  const log = createLog({ process: "control", level: "warn" }, { write: (line) => lines.push(line) })
+  const place = await kubernetesPlace(tested, { log })
+  const { units, unit, unitId, answers, untilExited, end } = await started(place)
+  const ends = [() => units.kill(unitId), () => units.stop(unitId, { graceMs: 1000 })]
+
+  for (const [life, endIt] of ends.entries()) {
+    // As a full disk answers.
+    const file = join(place.folder, unitId, "out.log")
+    rmSync(file, { force: true })
+    symlinkSync("/dev/full", file)
+    const pid = await place.pidOf(unitId)
+    await assert.rejects(units.logs(unitId, 0), { code: "ENOSPC" })
+
+    await endIt()
+
+    assert.equal(isAlive(pid), false)
+    assert.match(lines[life] ?? "", new RegExp(`ENOSPC.*${unitId}.*could not be stored`))
+    assert.equal(lines.length, life + 1)
+    rmSync(file)
+    if (life > 0) continue
+    await untilExited()
+    await units.start(unit)
+    await answers()
+  }
+  assert.deepEqual(await units.status(unitId), { state: "absent" })
   await end()
 })
 

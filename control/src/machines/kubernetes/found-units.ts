@@ -1,4 +1,5 @@
 /** The pods of an installation, for programs that only find and stop them. */
+import type { Log } from "@superstep/toolkit/log/log"
 import type { MachineNote } from "../machine-note.js"
 import type { Units } from "../port.js"
 import type { MachineFolders } from "../process/folders.js"
@@ -12,7 +13,7 @@ import { kubernetesUnits } from "./units.js"
  */
 export async function foundKubernetesUnits(
   folders: Pick<MachineFolders, "units">,
-  homeId: string,
+  { homeId, log }: { readonly homeId: string; readonly log: Log },
   { kubeconfig, agentsNamespace }: MachineNote,
 ): Promise<Units> {
   const opened = await openCluster({ kubeconfig, namespace: agentsNamespace }, {})
@@ -24,5 +25,6 @@ export async function foundKubernetesUnits(
     folder: folders.units,
     imageOf: () => Promise.reject(new Error("these units are only found and stopped")),
     environment: {},
+    log,
   })
 }

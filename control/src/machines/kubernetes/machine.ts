@@ -115,7 +115,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
     const nodes = { own: ownNode, others: async () => [] }
     log.info({ namespace, registry: kubernetes.registry, base_image: baseImage }, "units are pods")
     return {
-      units: kubernetesUnits({ ...shared, platformNamespace, folder: folders.units, imageOf, environment }),
+      units: kubernetesUnits({ ...shared, platformNamespace, folder: folders.units, imageOf, environment, log }),
       servicesIn: namespace,
       nodes,
       pythons: fitting,

@@ -1,5 +1,6 @@
 /** The output of units from the API server, which gives the log of a pod by time. The log goes with the pod. */
 import { setTimeout as sleep } from "node:timers/promises"
+import type { Log } from "@superstep/toolkit/log/log"
 import { outputFiles, type Piece, type Taken } from "../output-files.js"
 import type { Units } from "../port.js"
 import { type Cluster, ClusterFailed } from "./cluster.js"
@@ -12,10 +13,11 @@ export interface UnitOutputPlace {
   readonly pods: string
   folderOf(unitId: string): string
   findPod(unitId: string): Promise<Pod | undefined>
+  readonly log: Log
 }
 
 export interface UnitOutput extends Pick<Units, "logs" | "logMark" | "clearLogs" | "watchLogs"> {
-  /** Runs what ends the unit's pod, and keeps what is printed until then. */
+  /** Runs what ends the unit's pod, and keeps what is printed until then. What cannot be kept is only reported. */
   takeWhile(unitId: string, end: () => Promise<void>): Promise<void>
 }
 
@@ -26,7 +28,7 @@ const openMs = 5000
 // Lines are stored together until there are so many bytes of them.
 const togetherBytes = 1024 * 1024
 
-export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace): UnitOutput {
+export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutputPlace): UnitOutput {
   /** @returns  undefined when there is no log now: the container has not started, its node is lost, or the server does not answer */
   const openLog = async (unitId: string, query: Record<string, string>, signal?: AbortSignal) => {
     const path = `${pods}/${nameOf(unitId)}/log`
@@ -40,13 +42,13 @@ export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace
   }
   /** Reads a log to its end and stores its lines as they come. @param hasEnded  whether nothing will complete the last line */
   const takeLog = async (
-    log: AsyncIterable<Buffer>,
+    podLog: AsyncIterable<Buffer>,
     { unitId, podUid, hasEnded }: { readonly unitId: string; readonly podUid: string; readonly hasEnded: boolean },
   ): Promise<void> => {
     let { since } = await files.taken(unitId, podUid)
     // With the lines of the last time, which are counted.
     let last: readonly Piece[] = []
-    for await (const lines of wholeLines(log, hasEnded)) {
+    for await (const lines of wholeLines(podLog, hasEnded)) {
       const pieces = [...last, ...linesOf(lines, since)]
       since = (await files.append(unitId, pieces, podUid)).since
       last = pieces.filter(({ time }) => time >= since)
@@ -58,8 +60,8 @@ export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace
     const pod = await findPod(unitId)
     if (!pod) return undefined
     const { uid: podUid = "" } = pod.metadata
-    const log = await openLog(unitId, queryFrom(await files.taken(unitId, podUid)))
-    if (log) await takeLog(log, { unitId, podUid, hasEnded: stateOf(pod)?.state === "exited" })
+    const present = await openLog(unitId, queryFrom(await files.taken(unitId, podUid)))
+    if (present) await takeLog(present, { unitId, podUid, hasEnded: stateOf(pod)?.state === "exited" })
     return pod
   }
   const files = outputFiles({
@@ -69,15 +71,24 @@ export function unitOutput({ cluster, pods, folderOf, findPod }: UnitOutputPlace
       return pod !== undefined && stateOf(pod)?.state === "running"
     },
   })
-  const takeWhile = async (unitId: string, end: () => Promise<void>): Promise<void> => {
+  /** @returns  `taken` resolves when the log of the unit's pod has ended */
+  const follow = async (unitId: string, signal: AbortSignal): Promise<{ readonly taken: Promise<void> }> => {
     const pod = await takeNow(unitId)
     const { uid: podUid = "" } = pod?.metadata ?? {}
-    const taken = await files.taken(unitId, podUid)
+    const query = queryFrom(await files.taken(unitId, podUid))
+    const followed = pod && (await openLog(unitId, { follow: "true", ...query }, signal))
+    return { taken: followed ? takeLog(followed, { unitId, podUid, hasEnded: true }) : Promise.resolve() }
+  }
+  const takeWhile = async (unitId: string, end: () => Promise<void>): Promise<void> => {
     const stopping = new AbortController()
-    const log = pod && (await openLog(unitId, { follow: "true", ...queryFrom(taken) }, stopping.signal))
-    const isTaken = log ? takeLog(log, { unitId, podUid, hasEnded: true }) : Promise.resolve()
-    // Reported below; until then it must not count as unhandled.
-    isTaken.catch(() => undefined)
+    // A full disk must not keep a pod running.
+    const report = (err: unknown) =>
+      log.error(
+        { err, unit_id: unitId },
+        "the last output of a unit could not be stored; its pod is ended all the same",
+      )
+    const followed = await follow(unitId, stopping.signal).catch(report)
+    const isTaken = followed?.taken.catch(report)
     try {
       await end()
       await Promise.race([isTaken, sleep(restMs, undefined, { ref: false })])

@@ -6,6 +6,7 @@ import { mkdir, readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import type { Log } from "@superstep/toolkit/log/log"
 import { removeTree } from "../../files/remove-tree.js"
 import type { UnitSpec, UnitStatus, Units } from "../port.js"
 import { unitEnvironment, unitSecrets } from "../process/units/unit-environment.js"
@@ -32,6 +33,7 @@ export interface KubernetesUnitsOptions {
   readonly environment: NodeJS.ProcessEnv
   /** How long a node may take beyond a pod's grace time, until the pod counts as lost with its node; in milliseconds. */
   readonly lostMs?: number
+  readonly log: Log
 }
 
 /** A pod was created, and did not start within its time. */
@@ -54,7 +56,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   const paths = pathsIn(namespace)
   const folderOf = (unitId: string) => join(folder, unitId)
   const findPod = (unitId: string) => objects.find<Pod>(paths.pods, nameOf(unitId))
-  const output = unitOutput({ cluster, pods: paths.pods, folderOf, findPod })
+  const output = unitOutput({ cluster, pods: paths.pods, folderOf, findPod, log: options.log })
 
   const status = async (unitId: string): Promise<UnitStatus> => {
     const pod = await findPod(unitId)

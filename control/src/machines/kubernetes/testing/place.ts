@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { Log } from "@superstep/toolkit/log/log"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
@@ -81,7 +82,10 @@ export async function newNamespace({ admin }: TestCluster): Promise<string> {
   return name
 }
 
-export async function kubernetesPlace(tested: TestCluster, { lostMs }: { readonly lostMs?: number } = {}) {
+export async function kubernetesPlace(
+  tested: TestCluster,
+  { lostMs, log = silent }: { readonly lostMs?: number; readonly log?: Log } = {},
+) {
   const user: Cluster = tested.machine
   const [folder, project] = [temporaryFolder(), temporaryFolder()]
   const artifactId = "artefact"
@@ -119,6 +123,7 @@ export async function kubernetesPlace(tested: TestCluster, { lostMs }: { readonl
       folder,
       imageOf,
       ...(lostMs !== undefined && { lostMs }),
+      log,
       environment: { SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" },
     })
   const podOf = async (unitId: string) => objects.find<Pod>(pathsIn(namespace).pods, nameOf(unitId))
