@@ -1,12 +1,15 @@
 /** The first ten minutes: a start from nothing deploys the example. Its build installs packages: one of the wider tests. */
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { test } from "node:test"
 import { promisify } from "node:util"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import type { Credentials } from "../home/credentials.js"
 import { printedCurl } from "../testing/printed-curl.js"
 import { startCli } from "../testing/run-cli.js"
 
@@ -25,9 +28,13 @@ test("the first start deploys the example, the second one finds it, and the prin
     t.after(() => running.signal("SIGKILL"))
     const isOver = () => running.lines.find((line) => /Ctrl-C stops everything|FAILED|✖/.test(line))
     await until(isOver, { what: "the example answers", timeoutMs: 180_000 })
-    const { stdout } = await promisify(execFile)("sh", ["-c", printedCurl(running.lines)])
+    const { api_key } = JSON.parse(readFileSync(join(cwd, ".superstep/credentials.json"), "utf8")) as Credentials
+    // The last line goes to another output, and may be read first.
+    const command = await until(() => printedCurl(running.lines, api_key), { what: "the command is printed" })
+    const { stdout } = await promisify(execFile)("sh", ["-c", command])
     running.signal("SIGINT")
-    const { code, stderr } = await running.ended
+    const { code, stderr, stdout: printed } = await running.ended
+    assert.equal(`${printed}${stderr}`.includes(api_key), false)
     assert.equal(code, 0, stderr)
     answers.push(stdout)
     outputs.push(stderr)

@@ -25,8 +25,8 @@ let ports: readonly [number, number]
 
 const trusting = { NODE_EXTRA_CA_CERTS: join(cwd, "localhost.crt") }
 const cli = (...args: string[]): Promise<Ended> => runCli(args, { cwd, env: trusting })
-const apiKey = () =>
-  (JSON.parse(readFileSync(join(cwd, ".superstep/credentials.json"), "utf8")) as { api_key: string }).api_key
+const apiKey = (folder = cwd) =>
+  (JSON.parse(readFileSync(join(folder, ".superstep/credentials.json"), "utf8")) as { api_key: string }).api_key
 
 /** As a client that trusts the operator's certificate, and no other. */
 const ask = (url: string, headers: Record<string, string> = {}): Promise<string> =>
@@ -105,7 +105,9 @@ test("the example answers over HTTPS by the printed command", {
     await until(isOver, { what: "the example answers", timeoutMs: 180_000 })
     const env = { ...process.env, CURL_CA_BUNDLE: certFile }
 
-    const { stdout } = await promisify(execFile)("sh", ["-c", printedCurl(running.lines)], { env })
+    // The last line goes to another output, and may be read first.
+    const command = await until(() => printedCurl(running.lines, apiKey(folder)), { what: "the command is printed" })
+    const { stdout } = await promisify(execFile)("sh", ["-c", command], { env })
 
     assert.match(stdout, /^event: end\ndata: .*"status":"success"/m)
   } finally {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -65,7 +66,7 @@ async function signIn(url: string, line: string) {
   return [reply.status, ((await reply.json()) as { is_operator?: boolean }).is_operator]
 }
 
-test("the first start creates valid credentials that only the owner can read; superstep console signs in, a log does not", async () => {
+test("the first start creates valid credentials that only the owner can read; superstep console signs in, a log does not and has no key", async () => {
   const place = await installation(temporaryFolder())
 
   const running = await startUp(place)
@@ -75,15 +76,18 @@ test("the first start creates valid credentials that only the owner can read; su
   const { stdout: address } = await runCli(["console"], { cwd: place.cwd })
   const signedIn = await signIn(place.url, address)
   running.signal("SIGTERM")
-  const { code, stderr } = await running.ended
+  const { code, stdout, stderr } = await running.ended
 
   assert.equal(reply.status, 200)
   assert.deepEqual(signedIn, [201, true])
   assert.match(stderr, new RegExp(`Console +${place.url}/sign-in\n`))
   assert.equal(credentials.url, place.url)
   assert.equal(statSync(join(place.cwd, ".superstep/credentials.json")).mode & 0o777, 0o600)
-  for (const word of [credentials.api_key, credentials.tenant_id, credentials.url])
-    assert.ok(stderr.includes(word), word)
+  for (const word of [credentials.tenant_id, credentials.url]) assert.ok(stderr.includes(word), word)
+  for (const key of [credentials.api_key, credentials.org_api_key])
+    assert.equal(`${stdout}${stderr}`.includes(key), false)
+  const [, command = ""] = /API key +api_key in credentials\.json: (.*)/.exec(stderr) ?? []
+  assert.equal(execFileSync("sh", ["-c", command], { encoding: "utf8" }), `${credentials.api_key}\n`)
   assert.equal(code, 0)
 })
 

@@ -5,7 +5,7 @@ import type { Home } from "../home/home.js"
 import { nearPath } from "../output/near-path.js"
 import type { Output } from "../output/output.js"
 import { seconds } from "../output/progress.js"
-import { curlCommand, indented, javascriptSnippet, pythonSnippet, type Target } from "../output/try-it.js"
+import { curlCommand, indented, javascriptSnippet, pythonSnippet, quoted, type Target } from "../output/try-it.js"
 import type { Exit } from "../processes/child.js"
 
 interface Installation {
@@ -17,6 +17,10 @@ interface Installation {
   readonly ms: number
 }
 
+/** Anything but a terminal keeps the output, as the log of a service does: it gets the place of the key, and a command that prints it. */
+const whereKeyIs = ({ credentials: file }: Home): string =>
+  `api_key in credentials.json: node -p ${quoted(`require(${JSON.stringify(file)}).api_key`)}`
+
 export function showInstallation(err: Output, { credentials, home, consoleUrl, agentsUrl, ms }: Installation): void {
   const row = (label: string, text: string) => err.line(`  ${err.style("dim", label.padEnd(15))}${text}`)
   err.line()
@@ -25,13 +29,14 @@ export function showInstallation(err: Output, { credentials, home, consoleUrl, a
   row("Console", err.style("bold", consoleUrl))
   row("Control plane", credentials.url)
   row("Agents", `${agentsUrl}/d/<name>`)
-  row("API key", credentials.api_key)
+  row("API key", err.isTerminal ? credentials.api_key : whereKeyIs(home))
   row("Workspace", credentials.tenant_id)
   row("Data", `${nearPath(home.folder)} (credentials.json, logs, Postgres)`)
   err.line()
 }
 
-export function showTryIt({ out, err }: Context, target: Target): void {
+export function showTryIt({ out, err }: Context, given: Target): void {
+  const target = out.isTerminal ? given : { ...given, apiKey: "<api_key in credentials.json>" }
   const title = (text: string, note = "") => out.line(`  ${out.style("bold", text)}${out.style("dim", note)}\n`)
   const code = (text: string) => out.line(`${indented(text)}\n`)
   title("Ask it", "   paste this into another terminal")

@@ -20,7 +20,8 @@ export function exampleKey(keys: string | undefined, isTerminal: boolean): strin
 
 const question = { messages: [{ role: "user", content: "Hello! What can you do?" }] }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+/** One word for a shell. Pure. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Streams one answer; `-N` shows it as it arrives. */
 export function curlCommand({ url, graph, apiKey }: Target): string {
