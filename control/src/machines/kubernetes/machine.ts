@@ -30,6 +30,7 @@ import { edgesInCluster } from "./edge/edges-in-cluster.js"
 import { inside } from "./manifests.js"
 import { pathsIn, policyName } from "./objects.js"
 import { type ClusterSettings, IncompleteSettings, openCluster } from "./open-cluster.js"
+import { requireAdmitted } from "./own-pod.js"
 import { ownedObjects } from "./owned-objects.js"
 import { keepPodInCharge } from "./pod-in-charge.js"
 import { registryArtifacts } from "./registry-artifacts.js"
@@ -63,14 +64,14 @@ export interface KubernetesMachineOptions extends ProcessMachineOptions {
 export const defaultBaseImage = (): string => `node:${process.versions.node.split(".")[0]}-bookworm-slim`
 
 /**
- * @throws IncompleteSettings, NotInCluster, UnusableKubeconfig
+ * @throws IncompleteSettings, NotInCluster, UnusableKubeconfig, PodNotAdmitted
  * @throws ClusterFailed   the API server refuses, or does not answer
  * @throws RegistryFailed  the registry refuses, or does not answer
  * @throws BaseImageUnfit  what is built here would not run in it
  */
 export async function openKubernetesMachine(options: KubernetesMachineOptions): Promise<ProcessMachine> {
   const { kubernetes, homeId, home, environment, log, programs } = options
-  const { cluster, namespace, platformNamespace } = await openCluster(kubernetes, environment)
+  const { cluster, namespace, platformNamespace } = await openAsPlatform(kubernetes, environment)
   const target = repositoryOf(kubernetes.registry)
   const objects = ownedObjects(cluster, homeId)
   // Refused now rather than at the first start of a unit.
@@ -161,6 +162,17 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   return withEdges(opened, edgesInCluster({ ...platform, settings }), stopMarking)
 }
 
+/** The cluster, of which this process is a pod unless a kubeconfig says where it is. */
+async function openAsPlatform(
+  settings: Pick<KubernetesSettings, keyof ClusterSettings | "podName">,
+  environment: NodeJS.ProcessEnv,
+) {
+  const opened = await openCluster(settings, environment)
+  const { podName, kubeconfig } = settings
+  if (kubeconfig === undefined) await requireAdmitted(opened.cluster, { namespace: opened.platformNamespace, podName })
+  return opened
+}
+
 /** Somebody else starts and stops the edges. */
 function withEdges(
   machine: ProcessMachine,
@@ -187,7 +199,7 @@ export async function describeCluster(
   settings: Omit<KubernetesSettings, "edgeToken">,
   environment: NodeJS.ProcessEnv,
 ): Promise<string> {
-  const { cluster, namespace } = await openCluster(settings, environment)
+  const { cluster, namespace } = await openAsPlatform(settings, environment)
   const { body } = await cluster.json<{ readonly gitVersion: string }>("/version")
   await cluster.json(pathsIn(namespace).pods, { query: { limit: "1" } })
   const target = repositoryOf(settings.registry)

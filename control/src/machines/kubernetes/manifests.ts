@@ -3,7 +3,16 @@ import type { Secret } from "@superstep/toolkit/config/settings"
 import { revealAll } from "@superstep/toolkit/config/settings"
 import { places } from "../images/project-image.js"
 import type { UnitSpec } from "../port.js"
-import { containerName, type KubernetesObject, labels, nameOf, policyName, probeName, unitPort } from "./objects.js"
+import {
+  containerName,
+  type KubernetesObject,
+  labels,
+  nameOf,
+  platformLabels,
+  policyName,
+  probeName,
+  unitPort,
+} from "./objects.js"
 
 /** Paths in a container. */
 export const inside = {
@@ -213,7 +222,7 @@ export const policyOf = ({ homeId, namespace }: Owner, platformNamespace: string
           from: [
             {
               namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": platformNamespace } },
-              podSelector: { matchLabels: { "app.kubernetes.io/part-of": "superstep" } },
+              podSelector: { matchLabels: platformLabels },
             },
           ],
           ports: [{ port: unitPort, protocol: "TCP" }],

@@ -10,6 +10,9 @@ export const labels = {
   revision: "superstep/revision",
 } as const
 
+/** Pods of the platform, which the network policies of agents admit; the chart gives it to control plane and edges. */
+export const platformLabels = { "app.kubernetes.io/part-of": "superstep" } as const
+
 export const fieldManager = "superstep"
 
 export interface Metadata {

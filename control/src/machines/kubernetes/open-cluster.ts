@@ -9,6 +9,8 @@ export interface ClusterSettings {
   readonly kubeconfig?: string | undefined
   /** Where units are; undefined for the namespace of this pod. */
   readonly namespace?: string | undefined
+  /** Where this pod has what its service account needs; undefined for the usual place. */
+  readonly accountFolder?: string | undefined
 }
 
 /** A setting that the machine needs is missing. */
@@ -18,11 +20,11 @@ export class IncompleteSettings extends KnownError {
 
 /** @throws NotInCluster, UnusableKubeconfig, IncompleteSettings */
 export async function openCluster(
-  { kubeconfig, namespace }: ClusterSettings,
+  { kubeconfig, namespace, accountFolder }: ClusterSettings,
   environment: NodeJS.ProcessEnv,
 ): Promise<{ readonly cluster: Cluster; readonly namespace: string; readonly platformNamespace: string }> {
   if (kubeconfig === undefined) {
-    const found = await accessInCluster(environment)
+    const found = await accessInCluster(environment, accountFolder)
     return {
       cluster: clusterAt(found.access),
       namespace: namespace ?? found.namespace,
