@@ -8,10 +8,11 @@ import type { TLSSocket } from "node:tls"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { stringify } from "yaml"
+import { parse, stringify } from "yaml"
 import { accessInCluster, NotInCluster } from "./access.js"
 import { ClusterFailed, clusterAt } from "./cluster.js"
 import { accessByKubeconfig, UnusableKubeconfig } from "./kubeconfig.js"
+import { machineRules } from "./testing/rights.js"
 
 const skip = withoutOpenssl()
 const folder = temporaryFolder()
@@ -89,6 +90,26 @@ test("a kubeconfig that cannot be used is refused with its reason, and shows no 
   const broken = join(temporaryFolder(), "config")
   writeFileSync(broken, "clusters: none")
   await refusal(broken, /no kubeconfig/)
+})
+
+test("the documented kubeconfig is accepted and reads its token anew; the documented rights are those of the machine", {
+  skip,
+}, async () => {
+  const page = readFileSync(new URL("../../../../docs/kubernetes.md", import.meta.url), "utf8")
+  const documents = [...page.matchAll(/<<'EOF'\n(.*?)EOF\n/gs)].map(([, text = ""]) => text)
+  const [role, config = ""] = documents
+  const place = temporaryFolder()
+  const server = `https://127.0.0.1:${port}`
+  writeFileSync(join(place, "kubeconfig"), config.replace("https://api.example.com:6443", server))
+  writeFileSync(join(place, "ca.crt"), certificate)
+  writeFileSync(join(place, "token"), "first\n")
+  const cluster = clusterAt(await accessByKubeconfig(join(place, "kubeconfig")))
+  const seen = async () => (await cluster.json<Seen>("/version")).body.authorization
+
+  assert.equal(await seen(), "Bearer first")
+  writeFileSync(join(place, "token"), "renewed\n")
+  assert.equal(await seen(), "Bearer renewed")
+  assert.deepEqual((parse(role ?? "") as { rules: unknown }).rules, machineRules)
 })
 
 test("a pod finds its API server, its namespace and its present token in what the cluster puts there", {
