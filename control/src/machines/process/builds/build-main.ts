@@ -7,10 +7,9 @@ import { identifyNewChild } from "@superstep/toolkit/exec/process-identity"
 import { readJson, writeJson } from "../../../files/json-file.js"
 import { takeLock } from "../../../files/process-lock.js"
 import { hideSecrets } from "../../../logs/hide-secrets.js"
-import { BuildFailed } from "../../errors.js"
-import { build } from "./build.js"
-import { buildLog, type WriteLine } from "./build-log.js"
-import { agentEnvVariable, type BuildRequest, type BuildResult, buildFiles } from "./build-request.js"
+import { build, failedResult } from "./build.js"
+import { buildLog } from "./build-log.js"
+import { agentEnvVariable, type BuildRequest, buildFiles } from "./build-request.js"
 
 const folder = process.argv[2] ?? ""
 const files = buildFiles(folder)
@@ -40,11 +39,4 @@ async function main(): Promise<void> {
     return signal.aborted ? undefined : failedResult(error, hide, writeLine)
   })
   if (result) await writeJson(files.result, result)
-}
-
-function failedResult(error: unknown, hide: (text: string) => string, writeLine: WriteLine): BuildResult {
-  const message = hide(error instanceof Error ? error.message : String(error))
-  writeLine(message, "ERROR")
-  const code = error instanceof BuildFailed ? error.code : "internal"
-  return { outcome: "failed", error_code: code, message }
 }

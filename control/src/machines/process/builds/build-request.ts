@@ -34,8 +34,8 @@ export interface BuildRequest {
   readonly home: string
   /** The caches of package managers, kept for the next builds of the deployment. */
   readonly packageCache: string
-  /** Packages of former installs (`kept-packages.ts`), in a place where no command of a build may write. */
-  readonly keptPackages: string
+  /** Packages of former installs (`kept-packages.ts`), in a place where no command of a build may write; undefined where none are kept. */
+  readonly keptPackages?: string
   /** Compiled packages depend on it. */
   readonly platform: string
   readonly plan: BuildPlan
@@ -62,7 +62,13 @@ export type BuildResult =
       /** Whether schemas are to be read from the sources of the graphs, since they do not provide them at run time. */
       readonly lacks_schemas: boolean
     }
-  | { readonly outcome: "failed"; readonly error_code: ErrorCode; readonly message: string }
+  | FailedBuild
+
+export interface FailedBuild {
+  readonly outcome: "failed"
+  readonly error_code: ErrorCode
+  readonly message: string
+}
 
 export interface BuildLogLine {
   readonly at: string

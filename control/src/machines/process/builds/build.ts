@@ -9,7 +9,7 @@ import { makeEmptyFolder } from "../files/empty-folder.js"
 import { giveTree } from "../files/own-tree.js"
 import type { BuildContext, BuildInput } from "./build-input.js"
 import type { WriteLine } from "./build-log.js"
-import type { BuildRequest, BuildResult } from "./build-request.js"
+import type { BuildRequest, BuildResult, FailedBuild } from "./build-request.js"
 import type { BuildStep } from "./build-step.js"
 import { findConfinement } from "./confinement.js"
 import { keepPackages, restorePackages } from "./kept-packages.js"
@@ -26,18 +26,45 @@ import { verify } from "./verify-step.js"
 
 /** @throws BuildFailed  with a reason for the person who pushed the code */
 export async function build(context: BuildContext): Promise<BuildResult> {
-  const { request, writeLine } = context
   const begun = performance.now()
+  await runSteps(context)
+  const result = await finishBuild(context)
+  context.writeLine(`build finished in ${msSince(begun)} ms`)
+  return result
+}
+
+/** The commands of the project, which never see the deployment's variables. @throws BuildFailed */
+export async function runSteps(context: BuildContext): Promise<void> {
+  const { request, writeLine } = context
   await giveToBuilder(request)
   for (const note of request.notes) writeLine(note, "WARNING")
-  const input = { ...context, room: roomOf(request), confinement: await findConfinement(request.environment) }
+  const input = await inputOf(context)
   for (const step of request.plan.steps) await runOrRestore(step, input)
+}
+
+/** Loads the graphs, and publishes the tree in which the steps have run. @throws BuildFailed */
+export async function finishBuild(context: BuildContext): Promise<BuildResult> {
+  const { writeLine } = context
+  const input = await inputOf(context)
   const loaded = await timed(writeLine, "verify", "verify: load every graph", () => verify(input))
   await timed(writeLine, "publish", undefined, () => publishTree(input))
-  writeLine(`build finished in ${msSince(begun)} ms`)
   const { graphs, langgraph_version = null, lacks_schemas } = loaded
   return { outcome: "published", graphs, langgraph_version, lacks_schemas }
 }
+
+/** Says it in the log, too. @param hide  removes secrets from a text */
+export function failedResult(error: unknown, hide: (text: string) => string, writeLine: WriteLine): FailedBuild {
+  const message = hide(error instanceof Error ? error.message : String(error))
+  writeLine(message, "ERROR")
+  const code = error instanceof BuildFailed ? error.code : "internal"
+  return { outcome: "failed", error_code: code, message }
+}
+
+const inputOf = async (context: BuildContext): Promise<BuildInput> => ({
+  ...context,
+  room: roomOf(context.request),
+  confinement: await findConfinement(context.request.environment),
+})
 
 async function publishTree({ request, writeLine }: BuildInput): Promise<void> {
   const gone = await closeAndPrune(request.tree, request.reader, dirname(request.configPath))
@@ -82,8 +109,8 @@ const explainingLines = 100
 async function runOrRestore(step: BuildStep, input: BuildInput): Promise<void> {
   const { request, writeLine } = input
   const { tree, platform, plan, user, reader, keptPackages: folder } = request
-  const key = await packagesKey(tree, step, platform)
-  if (key === undefined) return runPlanned(step, input)
+  const key = folder === undefined ? undefined : await packagesKey(tree, step, platform)
+  if (key === undefined || folder === undefined) return runPlanned(step, input)
   const kept = { folder, tree, user, reader, mayBeChanged: plan.steps.at(-1) !== step }
   const begun = performance.now()
   if (await restorePackages(kept, key)) {

@@ -2,8 +2,8 @@
  * Builds as processes of this machine. A build is a folder below `work`, named by its revision: the tree, the home of its commands,
  * and the files by which it and the control plane communicate (build-request.ts).
  */
-import { chmod, chown, lchown, lstat, mkdir, readdir, rename, rm } from "node:fs/promises"
-import { basename, delimiter, dirname, join, relative } from "node:path"
+import { chmod, chown, mkdir, readdir, rm } from "node:fs/promises"
+import { basename, delimiter, join } from "node:path"
 import { revealAll } from "@superstep/toolkit/config/settings"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
@@ -13,25 +13,16 @@ import { readJson } from "../../../files/json-file.js"
 import { readLines } from "../../../files/read-lines.js"
 import { removeTree } from "../../../files/remove-tree.js"
 import type { BuildSource, BuildState, Builds } from "../../port.js"
-import { makeEmptyFolder } from "../files/empty-folder.js"
-import { takeFrom } from "../files/own-tree.js"
 import { type MachineFolders, workFolder } from "../folders.js"
-import { builderBeside, controlUserOf, type Isolation } from "../isolation.js"
-import { artifactId } from "./artifact.js"
+import { builderBeside, type Isolation } from "../isolation.js"
 import { parseBuildLine } from "./build-log.js"
 import { buildState, startBuild, stopBuild } from "./build-process.js"
 import { type BuildLimits, type BuildRequest, type BuildResult, buildFiles } from "./build-request.js"
-import type { BuildPlan } from "./build-step.js"
-import { chooseNode, type NodeChoice, requestedNode } from "./choose-node.js"
 import { buildEnvironment } from "./environment.js"
 import type { InstalledNodes } from "./installed-nodes.js"
-import { planBuild } from "./plan.js"
-import { platformOf } from "./platform.js"
-import { type ProjectFacts, readProjectFacts } from "./project-facts.js"
-import { choosePython } from "./python/choose-python.js"
-import type { PythonProject } from "./python/plan-python.js"
-import { readPythonFacts } from "./python/python-facts.js"
-import type { InstalledPythons, PythonProgram } from "./python/pythons.js"
+import { type Plan, planSource } from "./plan-source.js"
+import type { InstalledPythons } from "./python/pythons.js"
+import { sourceTrees } from "./source-trees.js"
 import { toolsOnPath } from "./tools.js"
 
 export interface BuildsOptions {
@@ -50,73 +41,23 @@ export interface BuildsOptions {
   readonly runsAt?: string | undefined
 }
 
-interface Plan {
-  readonly plan: BuildPlan
-  readonly choice: NodeChoice
-  readonly python: PythonProgram | undefined
-  readonly artifactId: string
-  /** The variables that `langgraph.json` sets. */
-  readonly env: Readonly<Record<string, string>>
-}
-
 export function processBuilds(options: BuildsOptions): Builds {
-  const { folders, isolation, nodes } = options
+  const { folders, isolation } = options
   const placeOf = (revisionId: string) => workFolder(folders, revisionId)
 
-  /** Searches for other Nodes of the machine only when our own does not fit the project's request. */
-  const nodeFor = async (facts: ProjectFacts, user: OsUser | undefined): Promise<NodeChoice> => {
-    const requested = requestedNode(facts)
-    if (!requested || requested.range.includes(nodes.own.version)) return { node: nodes.own, note: undefined }
-    return chooseNode(requested, nodes.own, await nodes.others(user))
-  }
-
-  /** Moves a tree from where the control plane has put it; after this only we can change it. */
-  const takeTree = async (revisionId: string): Promise<void> => {
-    const { fetched, tree } = placeOf(revisionId)
-    const found = await lstat(fetched).catch(ifCode(missing))
-    if (!found) return
-    const control = controlUserOf(isolation)
-    if (control) {
-      await lchown(fetched, 0, 0)
-      await chmod(fetched, 0o700)
-      if (await isThere(fetchedTree(fetched))) await takeFrom(fetchedTree(fetched), control)
-    }
-    await rename(fetchedTree(fetched), tree)
-    await removeTree(fetched)
-  }
+  const trees = sourceTrees(folders, isolation)
 
   const planOf = async (source: BuildSource): Promise<Plan> => {
-    await takeTree(source.revisionId)
-    const { deploymentId, treeHash, configPath, installCommand, buildCommand } = source
-    const facts = await readProjectFacts(placeOf(source.revisionId).tree, configPath)
     const user = isolation.user(source.deploymentNumber)
-    const choice = await nodeFor(facts, user)
-    const python = facts.config.python && choosePython(facts.config.python.version, await options.pythons.found(user))
-    const path = [dirname(choice.node.path), options.environment.PATH ?? ""].join(delimiter)
-    const commands = { installCommand, buildCommand }
-    const plan = planBuild(facts, commands, await toolsOnPath(path, user), await pythonProject(source, facts, python))
-    const platform = platformOf(choice.node, python, options.runsAt)
-    return {
-      plan,
-      choice,
-      python,
-      env: facts.config.env,
-      artifactId: artifactId({ deploymentId, treeHash, configPath, plan, platform }),
-    }
+    const toolsBeside = (nodeFolder: string) =>
+      toolsOnPath([nodeFolder, options.environment.PATH ?? ""].join(delimiter), user)
+    return planSource(await trees.take(source.revisionId), source, { ...options, toolsBeside, user })
   }
 
-  const pythonProject = async (
-    { revisionId, configPath }: BuildSource,
-    { config }: ProjectFacts,
-    python: PythonProgram | undefined,
-  ): Promise<PythonProject | undefined> => {
-    if (!config.python || !python) return undefined
-    const facts = await readPythonFacts(placeOf(revisionId).tree, configPath, config.python)
-    const folder = relative("", dirname(configPath))
-    return { config: config.python, facts, program: python.path, folder }
-  }
-
-  const requestOf = async (source: BuildSource, { plan, choice, python, artifactId }: Plan): Promise<BuildRequest> => {
+  const requestOf = async (
+    source: BuildSource,
+    { plan, choice, platform, artifactId }: Plan,
+  ): Promise<BuildRequest> => {
     const { tree, home } = placeOf(source.revisionId)
     const cache = join(folders.cache, source.deploymentId)
     const reader = isolation.user(source.deploymentNumber) ?? null
@@ -135,7 +76,7 @@ export function processBuilds(options: BuildsOptions): Builds {
       environment: buildEnvironment(environment),
       packageCache,
       keptPackages: join(cache, "packages"),
-      platform: platformOf(choice.node, python, options.runsAt),
+      platform,
       node: choice.node,
       notes: choice.note === undefined ? [] : [choice.note],
       limits: options.limits,
@@ -170,15 +111,9 @@ export function processBuilds(options: BuildsOptions): Builds {
   return {
     prepare: async (revisionId) => {
       await remove(revisionId)
-      const { folder, fetched } = placeOf(revisionId)
-      await mkdir(folder, { recursive: true, mode: 0o755 })
-      await makeEmptyFolder(fetched, controlUserOf(isolation) ?? null)
-      return fetchedTree(fetched)
+      return trees.prepare(revisionId)
     },
-    hasTree: async (revisionId) => {
-      const { fetched, tree } = placeOf(revisionId)
-      return (await isThere(tree)) || (await isThere(fetchedTree(fetched)))
-    },
+    hasTree: trees.has,
     plan: async (source) => (await planOf(source)).artifactId,
     start,
     state,
@@ -193,10 +128,6 @@ export function processBuilds(options: BuildsOptions): Builds {
     list: () => readdir(folders.work),
   }
 }
-
-const fetchedTree = (fetched: string): string => join(fetched, "tree")
-
-const isThere = (path: string): Promise<boolean> => lstat(path).then(() => true, ifCode(missing, false))
 
 /** @param only  the revisions whose builds to stop; all of the installation when it is missing */
 export async function stopBuilds(folders: Pick<MachineFolders, "work">, only?: ReadonlySet<string>): Promise<void> {

@@ -4,7 +4,8 @@ import { delimiter, join } from "node:path"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { isReachable } from "@superstep/toolkit/postgres/postgres-user"
 
-const names = ["npm", "yarn", "pnpm", "bun", "uv"]
+/** The programs that a plan may use. */
+export const packageManagers = ["npm", "yarn", "pnpm", "bun", "uv"]
 
 /**
  * @param path  as in the environment variable PATH
@@ -13,7 +14,7 @@ const names = ["npm", "yarn", "pnpm", "bun", "uv"]
 export async function toolsOnPath(path: string, user?: OsUser): Promise<ReadonlySet<string>> {
   const folders = path.split(delimiter).filter((folder) => folder !== "")
   const found = await Promise.all(
-    names.map(async (name) => {
+    packageManagers.map(async (name) => {
       const looks = folders.map((folder) => isStartable(join(folder, name), user))
       return (await Promise.all(looks)).includes(true) ? [name] : []
     }),

@@ -21,6 +21,9 @@ export interface InstalledPythons {
 const names = ["python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python3"]
 const usualFolders = ["/usr/local/bin", "/usr/bin"]
 
+/** Where Pythons are on most systems. */
+export const usualPythons = usualFolders.flatMap((folder) => names.map((name) => join(folder, name)))
+
 /** @param environment  names the folders (`PATH`), and one program that comes first (`SUPERSTEP_PYTHON`) */
 export function installedPythons(environment: NodeJS.ProcessEnv): InstalledPythons {
   const versions = new Map<string, string | undefined>()

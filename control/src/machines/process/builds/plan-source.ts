@@ -1,0 +1,73 @@
+/** Plans the build of a fetched tree: what is to run, with which Node and Python, and what the result is called. */
+import { dirname, relative } from "node:path"
+import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import type { BuildSource } from "../../port.js"
+import { artifactId } from "./artifact.js"
+import type { BuildPlan } from "./build-step.js"
+import { chooseNode, type NodeChoice, requestedNode } from "./choose-node.js"
+import type { InstalledNodes } from "./installed-nodes.js"
+import { planBuild } from "./plan.js"
+import { platformOf } from "./platform.js"
+import { type ProjectFacts, readProjectFacts } from "./project-facts.js"
+import { choosePython } from "./python/choose-python.js"
+import type { PythonProject } from "./python/plan-python.js"
+import { readPythonFacts } from "./python/python-facts.js"
+import type { InstalledPythons, PythonProgram } from "./python/pythons.js"
+
+export interface Plan {
+  readonly plan: BuildPlan
+  readonly choice: NodeChoice
+  readonly platform: string
+  readonly artifactId: string
+  /** The variables that `langgraph.json` sets. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Where the build will run. */
+export interface BuildPlace {
+  readonly nodes: InstalledNodes
+  readonly pythons: InstalledPythons
+  /** The package managers that a build with the Node in this folder finds. */
+  readonly toolsBeside: (nodeFolder: string) => Promise<ReadonlySet<string>>
+  /** Who builds; our own user when undefined. */
+  readonly user: OsUser | undefined
+  /** Where the project is when it runs; where it is published when undefined. */
+  readonly runsAt?: string | undefined
+}
+
+/** @throws BuildFailed  for every fault that is found before a command runs */
+export async function planSource(tree: string, source: BuildSource, place: BuildPlace): Promise<Plan> {
+  const { deploymentId, treeHash, configPath, installCommand, buildCommand } = source
+  const facts = await readProjectFacts(tree, configPath)
+  const choice = await nodeFor(facts, place)
+  const python = facts.config.python && choosePython(facts.config.python.version, await place.pythons.found(place.user))
+  const tools = await place.toolsBeside(dirname(choice.node.path))
+  const project = await pythonProject(tree, { facts, configPath, python })
+  const plan = planBuild(facts, { installCommand, buildCommand }, tools, project)
+  const platform = platformOf(choice.node, python, place.runsAt)
+  return {
+    plan,
+    choice,
+    platform,
+    env: facts.config.env,
+    artifactId: artifactId({ deploymentId, treeHash, configPath, plan, platform }),
+  }
+}
+
+/** Searches for other Nodes only when our own does not fit the project's request. */
+async function nodeFor(facts: ProjectFacts, { nodes, user }: BuildPlace): Promise<NodeChoice> {
+  const requested = requestedNode(facts)
+  if (!requested || requested.range.includes(nodes.own.version)) return { node: nodes.own, note: undefined }
+  return chooseNode(requested, nodes.own, await nodes.others(user))
+}
+
+async function pythonProject(
+  tree: string,
+  input: { readonly facts: ProjectFacts; readonly configPath: string; readonly python: PythonProgram | undefined },
+): Promise<PythonProject | undefined> {
+  const { facts, configPath, python } = input
+  const { config } = facts
+  if (!config.python || !python) return undefined
+  const found = await readPythonFacts(tree, configPath, config.python)
+  return { config: config.python, facts: found, program: python.path, folder: relative("", dirname(configPath)) }
+}
