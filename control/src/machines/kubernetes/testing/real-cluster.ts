@@ -85,7 +85,7 @@ export async function realCluster() {
   const controllers = part("kube-controller-manager", [
     `--kubeconfig=${kubeconfig}`,
     `--service-account-private-key-file=${accountKey}`,
-    "--controllers=serviceaccount-controller,namespace-controller,garbage-collector-controller",
+    `--controllers=${controllerNames.join()}`,
     "--leader-elect=false",
     "--secure-port=0",
   ])
@@ -116,6 +116,11 @@ export async function realCluster() {
     },
   }
 }
+
+const controllerNames = [
+  ...["serviceaccount-controller", "namespace-controller", "garbage-collector-controller"],
+  ...["job-controller", "ttl-after-finished-controller"],
+]
 
 const kubeconfigOf = (server: string, user?: { readonly token: string; readonly certificate: string }) => ({
   apiVersion: "v1",

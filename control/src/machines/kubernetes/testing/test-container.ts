@@ -4,6 +4,13 @@ import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
+export interface Mount {
+  /** A folder, or a file. */
+  readonly from: string
+  readonly to: string
+  readonly readOnly?: boolean | undefined
+}
+
 export interface ContainerSpec {
   /** Contains the files of the image. */
   readonly root: string
@@ -11,7 +18,7 @@ export interface ContainerSpec {
   readonly command: readonly string[]
   readonly environment: Readonly<Record<string, string>>
   readonly user: number
-  readonly mounts: readonly { readonly from: string; readonly to: string }[]
+  readonly mounts: readonly Mount[]
   readonly memoryBytes: number | undefined
 }
 
@@ -34,8 +41,13 @@ for name in usr lib lib64 bin sbin etc; do
   [ -e "/$name" ] || continue
   mkdir -p "$root/$name"; mount --rbind "/$name" "$root/$name"; mount -o remount,bind,ro "$root/$name"
 done
-mkdir -p "$root/proc" "$root/dev"; mount -t proc proc "$root/proc"; mount --rbind /dev "$root/dev"
-while [ "$1" != -- ]; do mkdir -p "$root$2"; mount --bind "$1" "$root$2"; shift 2; done
+mkdir -p "$root/proc" "$root/dev"; mount -t proc proc "$root/proc"
+mount -t tmpfs -o mode=755 tmpfs "$root/dev"; mkdir -m 1777 "$root/dev/shm"; ln -s /proc/self/fd "$root/dev/fd"
+for name in null zero full random urandom; do : >"$root/dev/$name"; mount --bind "/dev/$name" "$root/dev/$name"; done
+while [ "$1" != -- ]; do
+  if [ -d "$2" ]; then mkdir -p "$root$3"; else : >>"$root$3"; fi
+  mount --bind "$2" "$root$3"; mount -o "remount,bind,$1" "$root$3"; shift 3
+done
 shift
 mount -o remount,bind,ro "$root"
 exec chroot "$root" setpriv --reuid="$user" --regid="$user" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all env -i -C "$dir" "$@"`
@@ -51,7 +63,7 @@ export class TestContainer {
 
   constructor(spec: ContainerSpec) {
     const variables = Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`)
-    const mounts = spec.mounts.flatMap(({ from, to }) => [from, to])
+    const mounts = spec.mounts.flatMap(({ from, to, readOnly = false }) => [readOnly ? "ro" : "rw", from, to])
     const inner = [spec.root, String(spec.user), spec.workingDir, ...mounts, "--", ...variables, ...spec.command]
     const args = ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, "sh", ...inner]
     mkdirSync(spec.root, { recursive: true })

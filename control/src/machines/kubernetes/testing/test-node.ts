@@ -3,7 +3,7 @@
  * scheduler binds to it, from images that it pulls, and serves their logs.
  */
 import { spawnSync } from "node:child_process"
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { createServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -19,30 +19,49 @@ import type { KubernetesObject } from "../objects.js"
 import { bytesOf } from "../pod-state.js"
 import { serveLogs } from "./serve-logs.js"
 import { TestContainer } from "./test-container.js"
+import { fillVolume, terminationFile, terminationMessage, type Volume } from "./test-volumes.js"
 
 type Manifest = ReturnType<typeof podOf>
 type Spec = Manifest["spec"]
 type Sent = Spec["containers"][number] | Spec["initContainers"][number]
 // The API server leaves out what is empty, and pods differ.
-type Container = Omit<Sent, "resources" | "volumeMounts"> & {
+type Container = Pick<Sent, "name" | "image"> & {
+  readonly command?: readonly string[]
+  readonly args?: readonly string[]
+  readonly env?: readonly object[]
   readonly resources: { readonly limits?: { readonly memory?: string } }
-  readonly volumeMounts?: Sent["volumeMounts"]
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[]
 }
 type BoundPod = KubernetesObject & {
   readonly metadata: { readonly deletionGracePeriodSeconds?: number }
-  readonly spec: Pick<Spec, "securityContext"> &
-    Partial<Pick<Spec, "volumes">> & {
-      readonly initContainers?: readonly Container[]
-      readonly containers: readonly Container[]
-    }
+  readonly spec: Pick<Spec, "securityContext"> & {
+    readonly volumes?: readonly Volume[]
+    readonly initContainers?: readonly Container[]
+    readonly containers: readonly Container[]
+  }
 }
 
 interface Running {
   readonly pod: BoundPod
   readonly ip: string
-  main?: TestContainer
+  /** By their names. */
+  readonly containers: Map<string, TestContainer>
+  /** The last one that was started. */
+  current?: TestContainer
   isEnding: boolean
+  isEvicted: boolean
 }
+
+const asRunning = (pod: BoundPod): Running => ({
+  pod,
+  ip: freeAddress(),
+  containers: new Map(),
+  isEnding: false,
+  isEvicted: false,
+})
+
+/** As the API has it, without fractions. */
+const now = (): string => new Date().toISOString().replace(/\.\d+/, "")
 
 const nodeName = "test-node"
 
@@ -66,11 +85,11 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
   let isLost = false
   const server = createServer({ cert: tls.certificate, key: tls.key }, (request, response) => {
     if (isLost) return void request.socket.destroy()
-    const [, , namespace, name] = new URL(request.url ?? "/", "https://node").pathname.split("/")
+    const [, , namespace, name, container = ""] = new URL(request.url ?? "/", "https://node").pathname.split("/")
     const found = [...pods.values()].findLast(
       ({ pod: { metadata } }) => metadata.name === name && metadata.namespace === namespace,
     )
-    serveLogs(found?.main, request, response)
+    serveLogs(found?.containers.get(container), request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   await registerNode(admin, (server.address() as AddressInfo).port)
@@ -85,72 +104,92 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
       also: [404, 409, 422],
     })
   }
-  const startContainer = async ({ pod, ip }: Running, container: Container): Promise<TestContainer> => {
+  const startContainer = async (running: Running, container: Container): Promise<TestContainer | undefined> => {
+    const { pod, ip } = running
     const { root, config } = await filesOf(container.image)
     const user = pod.spec.securityContext.runAsUser
     const mounts = await Promise.all(
-      (container.volumeMounts ?? []).map(async ({ name, mountPath: to }) => ({ from: await volume(pod, name), to })),
+      (container.volumeMounts ?? []).map(async ({ name, mountPath: to, readOnly }) => ({
+        from: await volume(running, name),
+        to,
+        readOnly,
+      })),
     )
-    mounts.push(...shared.map((path) => ({ from: path, to: path })))
-    const command = "command" in container ? (container.command as readonly string[]) : (config.Entrypoint ?? [])
-    const variables = "env" in container ? environmentOf(container.env as readonly object[], ip) : {}
+    if (running.isEnding) return undefined
+    mounts.push(terminationFile(folderOf(pod), container.name))
+    mounts.push(...shared.map((path) => ({ from: path, to: path, readOnly: false })))
+    const command = [...(container.command ?? config.Entrypoint ?? []), ...(container.args ?? [])]
+    const variables = environmentOf(container.env ?? [], ip)
     const environment = { ...Object.fromEntries((config.Env ?? []).map((it) => it.split(/=(.*)/s))), ...variables }
     const memoryBytes = bytesOf(container.resources.limits?.memory)
     const workingDir = config.WorkingDir ?? "/"
-    return new TestContainer({ root, workingDir, command, environment, user, mounts, memoryBytes })
+    const started = new TestContainer({ root, workingDir, command, environment, user, mounts, memoryBytes })
+    running.containers.set(container.name, started)
+    running.current = started
+    await until(() => started.pid > 0 || started.end, { what: "its first process runs" })
+    return started
   }
-  const volume = async (pod: BoundPod, name: string): Promise<string> => {
-    const path = join(folder, pod.metadata.uid ?? "", "volumes", name)
-    mkdirSync(path, { recursive: true })
-    const found = pod.spec.volumes?.find((it) => it.name === name)
-    if (found && "secret" in found && found.secret) {
-      const at = `/api/v1/namespaces/${pod.metadata.namespace}/secrets/${found.secret.secretName}`
-      const { body } = await admin.json<{ data: Record<string, string> }>(at)
-      for (const [file, content] of Object.entries(body.data))
-        writeFileSync(join(path, file), Buffer.from(content, "base64"))
-    } else {
-      chownSync(path, 0, pod.spec.securityContext.fsGroup)
-      chmodSync(path, 0o2777)
+  const folderOf = ({ metadata }: BoundPod) => join(folder, metadata.uid ?? "")
+  const volume = (running: Running, name: string, { pod } = running): Promise<string> =>
+    fillVolume(join(folderOf(pod), "volumes", name), {
+      admin,
+      namespace: pod.metadata.namespace ?? "",
+      volume: pod.spec.volumes?.find((it) => it.name === name),
+      group: pod.spec.securityContext.fsGroup,
+      isEnding: () => running.isEnding,
+    })
+  /** What the API server is told about a pod: the states of its containers as far as they have been started. */
+  const report = (running: Running, phase: string, startedAt: ReadonlyMap<string, string>) => {
+    const { pod, ip, containers } = running
+    const toStatus = ({ name, image }: Container) => {
+      const container = containers.get(name)
+      const end = container?.end
+      const times = { startedAt: startedAt.get(name) }
+      const terminated = end && {
+        ...end,
+        ...times,
+        finishedAt: now(),
+        message: terminationMessage(folderOf(pod), name, end.exitCode, container?.lines ?? []),
+      }
+      const waiting = { reason: "PodInitializing" }
+      const state = terminated ? { terminated } : container ? { running: times } : { waiting }
+      const containerID = container && { containerID: `test://${pod.metadata.uid}/${name}` }
+      return { name, image, imageID: image, ready: false, restartCount: 0, state, ...containerID }
     }
-    return path
+    return setStatus(running, {
+      phase,
+      ...(phase === "Running" && { podIP: ip, podIPs: [{ ip }], hostIP: "127.0.0.1" }),
+      initContainerStatuses: (pod.spec.initContainers ?? []).map(toStatus),
+      containerStatuses: pod.spec.containers.map(toStatus),
+    })
   }
   const run = async (running: Running): Promise<void> => {
-    const { pod, ip } = running
-    for (const container of pod.spec.initContainers ?? []) {
-      const { exitCode } = await (await startContainer(running, container)).ended
-      if (exitCode !== 0) return setStatus(running, { phase: "Failed", reason: "InitFailed" })
+    const { initContainers = [], containers } = running.pod.spec
+    const startedAt = new Map<string, string>()
+    const all = [...initContainers, ...containers.slice(0, 1)]
+    for (const container of all) {
+      if (running.isEnding) return
+      const started = await startContainer(running, container)
+      if (!started) return
+      startedAt.set(container.name, now())
+      await untilAnswered(() => report(running, initContainers.includes(container) ? "Pending" : "Running", startedAt))
+      const { exitCode } = await started.ended
+      if (running.isEvicted) return
+      const isLast = container === all.at(-1)
+      const phase = exitCode !== 0 ? "Failed" : isLast ? "Succeeded" : "Pending"
+      await untilAnswered(() => report(running, phase, startedAt))
+      if (exitCode !== 0) return
     }
-    const [container] = pod.spec.containers
-    if (!container || running.isEnding) return
-    const main = await startContainer(running, container)
-    running.main = main
-    await until(() => main.pid > 0 || main.end, { what: "its first process runs" })
-    const common = {
-      name: container.name,
-      image: container.image,
-      imageID: container.image,
-      ready: false,
-      restartCount: 0,
-    }
-    const now = new Date().toISOString().replace(/\.\d+/, "")
-    const podIPs = [{ ip }]
-    const state = { running: { startedAt: now } }
-    const containerStatuses = [{ ...common, state, containerID: `test://${pod.metadata.uid}` }]
-    await setStatus(running, { phase: "Running", podIP: ip, podIPs, hostIP: "127.0.0.1", containerStatuses })
-    const { exitCode, reason } = await main.ended
-    const terminated = { exitCode, reason, startedAt: now, finishedAt: now }
-    const phase = exitCode === 0 ? "Succeeded" : "Failed"
-    await untilAnswered(() => setStatus(running, { phase, containerStatuses: [{ ...common, state: { terminated } }] }))
   }
   /** As a kubelet does: it asks the processes to end, then forces them, and removes the object last. */
   const end = async (running: Running, graceSeconds: number): Promise<void> => {
     if (running.isEnding) return
     running.isEnding = true
-    const { main, pod } = running
-    if (main && !main.end) {
-      main.signal("SIGTERM")
-      const timer = setTimeout(() => main.signal("SIGKILL"), graceSeconds * 1000)
-      await main.ended
+    const { current, pod } = running
+    if (current && !current.end) {
+      current.signal("SIGTERM")
+      const timer = setTimeout(() => current.signal("SIGKILL"), graceSeconds * 1000)
+      await current.ended
       clearTimeout(timer)
     }
     const body = { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } }
@@ -163,11 +202,11 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
     for (const [uid, pod] of present) {
       const known = pods.get(uid)
       if (!known && pod.metadata.deletionTimestamp === undefined) {
-        const running = { pod: { ...pod, kind: "Pod", apiVersion: "v1" }, ip: freeAddress(), isEnding: false }
+        const running = asRunning({ ...pod, kind: "Pod", apiVersion: "v1" })
         pods.set(uid, running)
         void untilAnswered(() => run(running))
       }
-      const ending = known ?? { pod, ip: "", isEnding: false }
+      const ending = known ?? asRunning(pod)
       if (pod.metadata.deletionTimestamp !== undefined) void end(ending, pod.metadata.deletionGracePeriodSeconds ?? 30)
     }
     for (const [uid, running] of pods) if (!present.has(uid)) void end(running, 0)
@@ -186,7 +225,18 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
   })()
   return {
     /** Of the first process of a pod, as this computer sees it. */
-    pidOf: (podUid: string): number => pods.get(podUid)?.main?.pid ?? 0,
+    pidOf: (podUid: string): number => pods.get(podUid)?.current?.pid ?? 0,
+    /** As a node does that runs short of something, or whose pod uses too much of it. */
+    evict: async (podUid: string, message: string) => {
+      const running = pods.get(podUid)
+      if (!running) throw new Error(`the node has no pod ${podUid}`)
+      running.isEnding = true
+      running.isEvicted = true
+      running.current?.signal("SIGKILL")
+      await running.current?.ended
+      await setStatus(running, { phase: "Failed", reason: "Evicted", message })
+      running.isEnding = false
+    },
     /** The cluster hears nothing of it, and its pods run on. */
     lose: () => {
       isLost = true
@@ -198,7 +248,7 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
     stop: async () => {
       isStopped = true
       await loop
-      for (const { main } of pods.values()) if (main && !main.end) main.signal("SIGKILL")
+      for (const { current } of pods.values()) if (current && !current.end) current.signal("SIGKILL")
       server.closeAllConnections()
       server.close()
     },
@@ -290,7 +340,8 @@ async function defineMetrics(admin: Cluster): Promise<void> {
 }
 
 async function reportMetrics(admin: Cluster, pods: Iterable<Running>): Promise<void> {
-  for (const { pod, main } of pods) {
+  for (const { pod, containers } of pods) {
+    const main = containers.get(pod.spec.containers[0]?.name ?? "")
     if (!main || main.end) continue
     const { name, namespace, labels } = pod.metadata
     const usage = { cpu: "0", memory: `${Math.round(main.usedBytes() / 1024)}Ki` }

@@ -1,0 +1,75 @@
+/** The volumes of a pod of the test node as folders of this computer, and the files by which its containers say why they ended. */
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { until } from "@superstep/toolkit/testing/until"
+import type { Cluster } from "../cluster.js"
+import type { LogLine, Mount } from "./test-container.js"
+
+export interface Volume {
+  readonly name: string
+  readonly secret?: {
+    readonly secretName: string
+    readonly items?: readonly { readonly key: string; readonly path: string }[]
+  }
+}
+
+export interface VolumePlace {
+  readonly admin: Cluster
+  readonly namespace: string
+  readonly volume: Volume | undefined
+  readonly group: number
+  /** Whether the pod is to end, so that nobody needs its volumes any more. */
+  readonly isEnding: () => boolean
+}
+
+/** @returns  the path, with what a Secret has in it; any other volume is an empty folder that the pod's group may write to */
+export async function fillVolume(path: string, place: VolumePlace): Promise<string> {
+  const { admin, namespace, volume, group, isEnding } = place
+  mkdirSync(path, { recursive: true })
+  if (!volume?.secret) {
+    chownSync(path, 0, group)
+    chmodSync(path, 0o2777)
+    return path
+  }
+  const { secretName, items } = volume.secret
+  // A pod waits for its Secrets.
+  const body = await until(
+    async () => {
+      if (isEnding()) return { data: {} }
+      const at = `/api/v1/namespaces/${namespace}/secrets/${secretName}`
+      const found = await admin.json<{ data: Record<string, string> }>(at, { also: [404] })
+      return found.status === 200 && found.body
+    },
+    { what: `there is a Secret ${secretName}`, timeoutMs: 300_000 },
+  )
+  for (const { key, path: file } of items ?? Object.keys(body.data).map((key) => ({ key, path: key })))
+    writeFileSync(join(path, file), Buffer.from(body.data[key] ?? "", "base64"))
+  return path
+}
+
+const fileOf = (folder: string, container: string) => join(folder, `${container}.termination`)
+
+/** Where a container writes why it ends. */
+export function terminationFile(folder: string, container: string): Mount & { readonly readOnly: boolean } {
+  const from = fileOf(folder, container)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(from, "")
+  chmodSync(from, 0o666)
+  return { from, to: "/dev/termination-log", readOnly: false }
+}
+
+// As a kubelet has it.
+const most = { messageBytes: 4096, logLines: 80, logBytes: 2048 }
+
+/** What the container has written; else, when it failed, the end of its log, as with `FallbackToLogsOnError`. */
+export function terminationMessage(
+  folder: string,
+  container: string,
+  exitCode: number,
+  lines: readonly LogLine[],
+): string {
+  const written = readFileSync(fileOf(folder, container)).subarray(0, most.messageBytes).toString()
+  if (written !== "" || exitCode === 0) return written
+  const log = lines.slice(-most.logLines).map(({ text }) => `${text}\n`)
+  return Buffer.from(log.join("")).subarray(-most.logBytes).toString()
+}
