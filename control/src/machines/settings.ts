@@ -12,6 +12,17 @@ const file = z
   .transform((path) => resolve(path))
   .optional()
 
+const peers = z.array(z.record(z.string(), z.unknown()))
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Reported with the setting's name.
+    return undefined
+  }
+}
+
 export const machineSettings = {
   machine: {
     env: "SUPERSTEP_MACHINE",
@@ -27,7 +38,7 @@ export const machineSettings = {
   baseImage: {
     env: "SUPERSTEP_BASE_IMAGE",
     describe:
-      "Image that agents run on top of, with `docker` or `kubernetes`; it needs Node, and glibc at least as new as this computer's. By default `node:<major version>-bookworm-slim`.",
+      "Image that agents run on top of, with `docker` or `kubernetes`; it needs Node, and with `docker` glibc at least as new as this computer's. By default `node:<major version>-bookworm-slim`.",
     schema: z.string().optional(),
   },
   engineNetwork: {
@@ -63,6 +74,20 @@ export const machineSettings = {
     env: "SUPERSTEP_PULL_SECRET",
     describe: "Secret in the namespace of agents with which nodes pull their images, with `kubernetes`.",
     schema: z.string().optional(),
+  },
+  buildEgress: {
+    env: "SUPERSTEP_BUILD_EGRESS",
+    describe:
+      "What builds may reach besides public addresses, with `kubernetes`: peers as in `to` of a NetworkPolicy, in JSON, such as a registry in a private network.",
+    schema: z
+      .string()
+      .default("[]")
+      .transform((text, context) => {
+        const found = peers.safeParse(parsed(text))
+        if (found.success) return found.data
+        context.addIssue({ code: "custom", message: "expected a JSON array of objects" })
+        return z.NEVER
+      }),
   },
   imageCredentials: {
     env: "SUPERSTEP_IMAGE_CREDENTIALS",

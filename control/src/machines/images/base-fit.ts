@@ -1,6 +1,7 @@
 /** Whether what is built on this computer runs on a base image, by what a program in it tells. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { PythonProgram } from "../process/builds/python/pythons.js"
+import { packageManagers } from "../process/builds/tools.js"
 
 /** Where something runs that was compiled. */
 export interface System {
@@ -12,7 +13,13 @@ export interface System {
 }
 
 export interface Inside extends System {
-  /** The Pythons of this computer that are in the image too, with the version there. */
+  /** Where its Node is. */
+  readonly execPath: string
+  /** Its variable PATH. */
+  readonly path: string
+  /** The package managers on that path. */
+  readonly tools: readonly string[]
+  /** Those of the Pythons that were asked for that are in the image, with the version there. */
   readonly pythons: readonly PythonProgram[]
 }
 
@@ -27,7 +34,11 @@ const { spawnSync } = require("node:child_process")
 const versionOf = (path) => /^Python (\\d+\\.\\d+\\.\\d+)/.exec(spawnSync(path, ["--version"], { encoding: "utf8" }).stdout ?? "")?.[1]
 const pythons = ${JSON.stringify(pythons)}.flatMap((path) => { const version = versionOf(path); return version ? [{ path, version }] : [] })
 const { glibcVersionRuntime: glibc } = process.report.getReport().header
-console.log(JSON.stringify({ node: process.version, arch: process.arch, glibc, pythons }))`
+const { existsSync } = require("node:fs")
+const { PATH: path = "" } = require("node:process").env
+const tools = ${JSON.stringify(packageManagers)}.filter((name) => path.split(":").some((folder) => existsSync(folder + "/" + name)))
+const { version: node, arch, execPath } = process
+console.log(JSON.stringify({ node, arch, glibc, execPath, path, tools, pythons }))`
 
 /**
  * Why packages that were compiled here do not run there; undefined when they do. A program runs with a C library as new as the one it was

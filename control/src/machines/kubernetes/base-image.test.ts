@@ -11,7 +11,7 @@ const digest = `sha256:${"a".repeat(64)}`
 /** After a start at which this image was looked into. */
 async function placeAfter(image: string): Promise<BaseImagePlace> {
   const folder = temporaryFolder()
-  await writeJson(join(folder, "base.json"), { image: withDigest(image, digest), paths: [], inside: {} })
+  await writeJson(join(folder, "base.json"), { image: withDigest(image, digest), asked: "", inside: {} })
   return { folder } as BaseImagePlace
 }
 

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { readJson, writeJson } from "../../files/json-file.js"
 import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
 import { mayPass } from "../images/registry/client.js"
-import type { PythonProgram } from "../process/builds/python/pythons.js"
 import type { Cluster } from "./cluster.js"
 import { type Owner, probePodOf } from "./manifests.js"
 import { type Pod, pathsIn, probeName } from "./objects.js"
@@ -52,7 +51,8 @@ export async function baseDigest(
 interface Known {
   /** With its digest. */
   readonly image: string
-  readonly paths: readonly string[]
+  /** The program that was asked in it. */
+  readonly asked: string
   readonly inside: Inside
 }
 
@@ -61,30 +61,40 @@ const readKnown = (place: BaseImagePlace) => readJson<Known>(fileOf(place))
 
 /**
  * @param image    with its digest
- * @param pythons  of this computer, to look for
- * @throws BaseImageUnfit  it has no Node, or cannot be pulled
+ * @param pythons  paths to look for
+ * @throws BaseImageUnfit  it has no Node that our programs run on, or cannot be pulled
  */
-export async function lookInside(
-  place: BaseImagePlace,
-  image: string,
-  pythons: readonly PythonProgram[],
-): Promise<Inside> {
-  const paths = pythons.map(({ path }) => path).toSorted()
+export async function lookInside(place: BaseImagePlace, image: string, pythons: readonly string[]): Promise<Inside> {
+  const asked = probe(pythons)
   const known = await readKnown(place)
-  if (known?.image === image && known.paths.join() === paths.join()) return known.inside
-  const inside = await ask(place, image, paths)
+  if (known?.image === image && known.asked === asked) return known.inside
+  const inside = await ask(place, image, asked)
+  const why = unusable(inside)
+  if (why !== undefined)
+    throw new BaseImageUnfit(`the base image ${image} ${why}: choose another one with SUPERSTEP_BASE_IMAGE`)
   await mkdir(place.folder, { recursive: true })
-  await writeJson(fileOf(place), { image, paths, inside } satisfies Known)
+  await writeJson(fileOf(place), { image, asked, inside } satisfies Known)
   return inside
 }
 
-async function ask(place: BaseImagePlace, image: string, paths: readonly string[]): Promise<Inside> {
+// Of our programs (package.json, "engines").
+const oldestNode = [20, 19] as const
+
+/** Why our programs do not run in it. Projects are built in it too, so what is compiled there fits. Pure. */
+export function unusable({ node, arch }: Pick<Inside, "node" | "arch">): string | undefined {
+  if (arch !== process.arch) return `is for ${arch}, and this control plane makes images for ${process.arch}`
+  const [major = 0, minor = 0] = node.slice(1).split(".").map(Number)
+  const isOld = major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])
+  return isOld ? `has Node ${node}, and ${oldestNode.join(".")} is the oldest that works` : undefined
+}
+
+async function ask(place: BaseImagePlace, image: string, asked: string): Promise<Inside> {
   const { cluster, objects, namespace, homeId, pullSecret } = place
   const { pods } = pathsIn(namespace)
   const name = probeName(homeId)
   await objects.remove(pods, name, { graceSeconds: 0 })
   await objects.untilGone(pods, name, startMs)
-  await objects.apply(pods, probePodOf(place, { image, pullSecret, command: ["node", "-e", probe(paths)] }))
+  await objects.apply(pods, probePodOf(place, { image, pullSecret, command: ["node", "-e", asked] }))
   try {
     const pod = await untilEnded(objects, pods, name)
     if (pod?.status?.phase === "Succeeded") {

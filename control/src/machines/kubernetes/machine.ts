@@ -1,22 +1,16 @@
-/**
- * A cluster as a `Machine`. Builds are those of `process`, beside the control plane; what they publish goes to a registry; units are pods.
- */
+/** A cluster as a `Machine`: builds are Jobs, which send what they publish to a registry; units are pods. */
 import { join } from "node:path"
 import type { Secret } from "@superstep/toolkit/config/settings"
-import { readJson } from "../../files/json-file.js"
 import { removeTree } from "../../files/remove-tree.js"
-import { requireFit } from "../images/base-fit.js"
 import { layoutIn } from "../images/layout.js"
 import { mayPass, type Registry, registryAt } from "../images/registry/client.js"
 import { credentialsIn } from "../images/registry/login-file.js"
 import { findImage } from "../images/registry/pull.js"
 import { originOf, parseReference, type Reference } from "../images/registry/reference.js"
 import { runtimeFiles } from "../images/runtime-files.js"
-import { artifactsInBuild, processArtifacts } from "../process/artifacts.js"
-import { type BuildRequest, buildFiles } from "../process/builds/build-request.js"
-import { ownNode } from "../process/builds/installed-nodes.js"
+import { processArtifacts } from "../process/artifacts.js"
+import { usualPythons } from "../process/builds/python/pythons.js"
 import { readableBy } from "../process/files/own-tree.js"
-import { workFolder } from "../process/folders.js"
 import {
   type OtherUnits,
   type OtherUnitsPlace,
@@ -26,9 +20,10 @@ import {
 } from "../process/machine.js"
 import { artifactStore } from "./artifact-store.js"
 import { baseDigest, lookInside, withDigest } from "./base-image.js"
+import { buildsInCluster, programsIn } from "./builds/builds-in-cluster.js"
 import { edgesInCluster } from "./edge/edges-in-cluster.js"
 import { inside } from "./manifests.js"
-import { pathsIn, policyName } from "./objects.js"
+import { buildPolicyName, pathsIn, policyName } from "./objects.js"
 import { type ClusterSettings, IncompleteSettings, openCluster } from "./open-cluster.js"
 import { requireAdmitted } from "./own-pod.js"
 import { ownedObjects } from "./owned-objects.js"
@@ -45,6 +40,8 @@ export interface KubernetesSettings extends ClusterSettings {
   /** The Secret by which nodes pull. */
   readonly pullSecret: string | undefined
   readonly baseImage: string | undefined
+  /** What builds may reach besides public addresses: peers as in a NetworkPolicy. */
+  readonly buildEgress: readonly object[]
   /** Edges as pods, when both are set; else one edge beside the control plane. */
   readonly edgeToken: Secret | undefined
   readonly edgeUrl: string | undefined
@@ -80,13 +77,13 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   const base = parseReference(baseImage)
   const baseRegistry = registryFor(base, kubernetes.registryLogin)
   const images = join(home, "images")
-  const sending = join(images, "sending")
+  const sendingFolder = join(images, "sending")
   // Of a control plane that was killed.
-  await removeTree(sending)
+  await removeTree(sendingFolder)
   const store = artifactStore({
     registry: registryFor(target, kubernetes.registryLogin),
     target,
-    folder: sending,
+    folder: sendingFolder,
     homeId,
     log,
   })
@@ -96,58 +93,73 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
     log.warn({ err: error }, "the registry does not answer: builds and starts that need it fail until it does")
   })
 
-  const openUnits = async ({ folders, isolation, pythons }: OtherUnitsPlace): Promise<OtherUnits> => {
-    const { parts, entry } = await runtimeFiles(programs)
+  const openUnits = async ({ folders, isolation }: OtherUnitsPlace): Promise<OtherUnits> => {
+    const unitFiles = await runtimeFiles(programs)
     const shared = { cluster, objects, homeId, namespace, pullSecret: kubernetes.pullSecret }
-    const here = await pythons.found(isolation.user(1))
     const basePlace = { ...shared, folder: images }
     const digest = await baseDigest(basePlace, baseImage, () => findImage(baseRegistry, base))
-    const there = await lookInside(basePlace, withDigest(baseImage, digest), here)
-    const found = requireFit(baseImage, there, here)
-    const fitting = { found: async () => [...found] }
-    const imageOf = unitImages({
+    const there = await lookInside(basePlace, withDigest(baseImage, digest), usualPythons)
+    const sending = {
       store,
       baseRegistry,
       base: { repository: base.repository, host: base.host, digest },
-      runtime: { parts, entry },
       layout: layoutIn(images),
-      log,
+    }
+    const { nodes, pythons } = programsIn(there)
+    const limits = options.buildLimits
+    log.info({ namespace, registry: kubernetes.registry, base_image: baseImage }, "builds are Jobs, and units are pods")
+    const builds = await buildsInCluster({
+      ...shared,
+      ...sending,
+      folders,
+      isolation,
+      limits,
+      there,
+      programs,
+      environment,
+      folder: sendingFolder,
+      login: loginFor(target, kubernetes.registryLogin),
+      egress: kubernetes.buildEgress,
     })
-    const nodes = { own: ownNode, others: async () => [] }
-    log.info({ namespace, registry: kubernetes.registry, base_image: baseImage }, "units are pods")
     return {
-      units: kubernetesUnits({ ...shared, platformNamespace, folder: folders.units, imageOf, environment, log }),
+      units: kubernetesUnits({
+        ...shared,
+        platformNamespace,
+        folder: folders.units,
+        imageOf: unitImages({ ...sending, runtime: unitFiles, log }),
+        environment,
+        log,
+      }),
       servicesIn: namespace,
       nodes,
-      pythons: fitting,
+      pythons,
       runsAt: inside.app,
-      around: (local) =>
-        registryArtifacts(local, {
+      around: ({ artifacts: local }) => ({
+        builds,
+        artifacts: registryArtifacts(local, {
           store,
-          folder: folders.artifacts,
-          inBuild: () => artifactsInBuild(folders),
+          inBuild: builds.artifactIds,
           workFolder: join(home, "schemas"),
-          configPathOf: async (revisionId) => {
-            const { request } = buildFiles(workFolder(folders, revisionId).build)
-            return (await readJson<BuildRequest>(request))?.configPath ?? "langgraph.json"
-          },
           artifactsIn: (artifacts) =>
             processArtifacts({
               folders: { ...folders, artifacts },
               nodes,
-              pythons: fitting,
+              pythons,
               isolation,
               environment,
               analyseEntry: programs.analyse,
-              limitMs: options.buildLimits.verifyMs,
+              limitMs: limits.verifyMs,
             }),
           share: (folder, deploymentNumber) => {
             const user = isolation.user(deploymentNumber)
             if (user) readableBy(folder, user)
           },
-          log,
         }),
-      close: () => objects.remove(pathsIn(namespace).policies, policyName(homeId)),
+      }),
+      close: async () => {
+        for (const name of [policyName(homeId), buildPolicyName(homeId)])
+          await objects.remove(pathsIn(namespace).policies, name)
+      },
     }
   }
   const opened = await openProcessMachine(options, openUnits)
@@ -196,7 +208,7 @@ function withEdges(
  * @throws as `openKubernetesMachine`
  */
 export async function describeCluster(
-  settings: Omit<KubernetesSettings, "edgeToken">,
+  settings: Omit<KubernetesSettings, "edgeToken" | "buildEgress">,
   environment: NodeJS.ProcessEnv,
 ): Promise<string> {
   const { cluster, namespace } = await openAsPlatform(settings, environment)
@@ -219,7 +231,9 @@ function repositoryOf(registry: string | undefined): Pick<Reference, "host" | "r
 
 /** @param login  a file, which is read again when the registry refuses: passwords of clouds last for hours */
 const registryFor = (reference: Pick<Reference, "host">, login: string | undefined): Registry =>
-  registryAt({
-    origin: originOf(reference),
-    login: login === undefined ? undefined : () => credentialsIn(login, reference.host),
-  })
+  registryAt({ origin: originOf(reference), login: loginFor(reference, login) })
+
+const loginFor =
+  ({ host }: Pick<Reference, "host">, login: string | undefined) =>
+  async () =>
+    login === undefined ? undefined : credentialsIn(login, host)

@@ -85,18 +85,18 @@ export interface PodPlace extends Owner {
 }
 
 // Deployments have users of their own, far above those of images and of people.
-const firstUser = 200_000
+export const firstUser = 200_000
 // What a unit without a limit needs to be scheduled.
 const usualMb = 256
 const usualCpu = 0.1
 
-const noRights = {
+export const noRights = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ["ALL"] },
 }
 
-const runAs = (user: number) => ({
+export const runAs = (user: number) => ({
   runAsNonRoot: true,
   runAsUser: user,
   runAsGroup: user,
@@ -104,7 +104,8 @@ const runAs = (user: number) => ({
   seccompProfile: { type: "RuntimeDefault" },
 })
 
-const pullBy = (secret: string | undefined) => (secret === undefined ? {} : { imagePullSecrets: [{ name: secret }] })
+export const pullBy = (secret: string | undefined) =>
+  secret === undefined ? {} : { imagePullSecrets: [{ name: secret }] }
 
 /** A pod that runs one command in an image, for `base-image.ts`. */
 export const probePodOf = (
@@ -215,7 +216,11 @@ export const policyOf = ({ homeId, namespace }: Owner, platformNamespace: string
       labels: { "app.kubernetes.io/managed-by": "superstep", [labels.owner]: homeId },
     },
     spec: {
-      podSelector: { matchLabels: { [labels.owner]: homeId } },
+      podSelector: {
+        matchLabels: { [labels.owner]: homeId },
+        // Policies add up, and builds may reach less.
+        matchExpressions: [{ key: labels.unit, operator: "Exists" }],
+      },
       policyTypes: ["Ingress", "Egress"],
       ingress: [
         {

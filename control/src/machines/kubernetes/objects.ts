@@ -8,6 +8,9 @@ export const labels = {
   unit: "superstep/unit",
   deployment: "superstep/deployment",
   revision: "superstep/revision",
+  /** The revision whose build it belongs to. */
+  build: "superstep/build",
+  artifact: "superstep/artifact",
 } as const
 
 /** Pods of the platform, which the network policies of agents admit; the chart gives it to control plane and edges. */
@@ -20,6 +23,8 @@ export interface Metadata {
   readonly namespace?: string
   readonly uid?: string
   readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly creationTimestamp?: string
   readonly deletionTimestamp?: string
 }
 
@@ -35,7 +40,7 @@ export interface ContainerStatus {
   readonly state?: {
     readonly waiting?: { readonly reason?: string; readonly message?: string }
     readonly running?: { readonly startedAt?: string }
-    readonly terminated?: { readonly exitCode: number; readonly reason?: string }
+    readonly terminated?: { readonly exitCode: number; readonly reason?: string; readonly message?: string }
   }
 }
 
@@ -58,10 +63,26 @@ export interface Pod extends KubernetesObject {
   }
 }
 
+export interface Job extends KubernetesObject {
+  readonly status?: {
+    readonly conditions?: readonly {
+      readonly type: string
+      readonly status: string
+      readonly reason?: string
+      readonly message?: string
+    }[]
+  }
+}
+
 /** The name of all objects of a unit. Unit ids are unique, also among installations. */
 export const nameOf = (unitId: string): string => `superstep-${unitId}`
 
 export const policyName = (homeId: string): string => `superstep-units-${homeId}`
+
+/** The name of a build's Job and Secret: the same build is found again by whoever knows its revision. */
+export const buildNameOf = (revisionId: string): string => `superstep-build-${revisionId}`
+
+export const buildPolicyName = (homeId: string): string => `superstep-builds-${homeId}`
 
 /** The pod that looks into the base image. */
 export const probeName = (homeId: string): string => `superstep-base-${homeId}`
@@ -77,6 +98,7 @@ export const pathsIn = (namespace: string) => ({
   pods: `/api/v1/namespaces/${namespace}/pods`,
   services: `/api/v1/namespaces/${namespace}/services`,
   secrets: `/api/v1/namespaces/${namespace}/secrets`,
+  jobs: `/apis/batch/v1/namespaces/${namespace}/jobs`,
   policies: `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`,
   metrics: `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`,
 })

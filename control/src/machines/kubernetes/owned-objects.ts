@@ -20,7 +20,8 @@ export interface Removal {
 export interface OwnedObjects {
   /** @returns  undefined when there is none, or when it is somebody else's */
   find<T extends KubernetesObject>(path: string, name: string): Promise<T | undefined>
-  list<T extends KubernetesObject>(path: string): Promise<T[]>
+  /** @param match  labels that they have besides ours */
+  list<T extends KubernetesObject>(path: string, match?: Readonly<Record<string, string>>): Promise<T[]>
   /**
    * Creates it, or makes it so. A pod that exists cannot be changed: remove it first.
    * @throws ForeignObject
@@ -47,8 +48,9 @@ export function ownedObjects(cluster: Cluster, homeId: string): OwnedObjects {
   }
   return {
     find,
-    list: async <T extends KubernetesObject>(path: string) => {
-      const query = { labelSelector: `${labels.owner}=${homeId}` }
+    list: async <T extends KubernetesObject>(path: string, match: Readonly<Record<string, string>> = {}) => {
+      const selected = Object.entries({ [labels.owner]: homeId, ...match })
+      const query = { labelSelector: selected.map((it) => it.join("=")).join() }
       const { body } = await cluster.json<{ readonly items: T[] }>(path, { query })
       return body.items
     },

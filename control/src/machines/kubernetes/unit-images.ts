@@ -6,14 +6,10 @@ import { createHash } from "node:crypto"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Layer } from "../images/image.js"
-import type { Layout } from "../images/layout.js"
-import { imageOf, type Runtime } from "../images/project-image.js"
-import type { Registry } from "../images/registry/client.js"
-import { findImage, readBlob } from "../images/registry/pull.js"
-import { pushImage } from "../images/registry/push.js"
-import type { Reference } from "../images/registry/reference.js"
+import { imageOf } from "../images/project-image.js"
 import type { Part } from "../images/tree-entries.js"
 import type { ArtifactStore, StoredArtifact } from "./artifact-store.js"
+import { type ImageSenderOptions, imageSender } from "./image-sender.js"
 
 /** The registry has no such artefact any more. */
 export class ArtifactGone extends KnownError {
@@ -29,46 +25,29 @@ export interface UnitImage {
   readonly configEnv: Readonly<Record<string, string>>
 }
 
-export interface UnitImagesOptions {
+export interface UnitImagesOptions extends ImageSenderOptions {
   readonly store: ArtifactStore
-  readonly baseRegistry: Registry
-  /** The image that was looked into; its registry is asked only when an image is made. */
-  readonly base: Pick<Reference, "host" | "repository"> & { readonly digest: string }
   readonly runtime: { readonly parts: readonly Part[]; readonly entry: string }
-  /** Contains the runtime's layer. */
-  readonly layout: Layout
   readonly log: Log
 }
 
 /** @returns  a function that gives the image of an artefact, made where the registry lacks it */
 export function unitImages(options: UnitImagesOptions): (artifactId: string) => Promise<UnitImage> {
-  const { store, baseRegistry, base, layout, log } = options
-  const { registry, target } = store
-  const { repository, digest: version } = base
-  const remoteBase = untilKnown(() => findImage(baseRegistry, { repository, version }))
-  const ownLayer = untilKnown(() => layout.addLayer(options.runtime.parts))
+  const { store, base, log } = options
+  const { target } = store
+  const sender = imageSender(options)
 
   const make = async (artifactId: string, tag: string, { layers }: StoredArtifact) => {
-    const [remote, layer] = await Promise.all([remoteBase(), ownLayer()])
-    const runtime: Runtime = { layer, entry: options.runtime.entry }
-    const begun = performance.now()
-    const ofBase = new Set(remote.base.layers.map(({ blob }) => blob.digest))
-    const pushed = await pushImage({
-      registry,
-      repository: target.repository,
-      version: tag,
-      image: imageOf({ base: remote.base, runtime, layers, labels: store.labelsOf(artifactId) }),
-      read: (digest, from) =>
-        ofBase.has(digest) ? readBlob(baseRegistry, base.repository, digest, from) : layout.read(digest, from),
-      mountFrom: base.host === target.host ? base.repository : undefined,
-    })
-    const durationMs = Math.round(performance.now() - begun)
-    log.info({ artifact_id: artifactId, ...pushed, duration_ms: durationMs }, "image pushed")
+    const labels = store.labelsOf(artifactId)
+    const pushed = await sender.send(tag, (base, layer) =>
+      imageOf({ base, runtime: { layer, entry: options.runtime.entry }, layers, labels }),
+    )
+    log.info({ artifact_id: artifactId, ...pushed }, "image pushed")
     return pushed.digest
   }
   return async (artifactId) => {
     const place = `${target.host}/${target.repository}`
-    const [layer, stored] = await Promise.all([ownLayer(), store.find(artifactId)])
+    const [layer, stored] = await Promise.all([sender.ownLayer(), store.find(artifactId)])
     if (!stored) throw new ArtifactGone(artifactId, place)
     const tag = store.tagOf(artifactId, madeOf(base.digest, layer, stored))
     const digest = (await store.digestOf(tag)) ?? (await make(artifactId, tag, stored))
@@ -79,15 +58,3 @@ export function unitImages(options: UnitImagesOptions): (artifactId: string) => 
 /** Changes with the base, with our release, and with schemas that are added. Pure. */
 const madeOf = (baseDigest: string, { diffId }: Layer, { digest }: StoredArtifact): string =>
   createHash("sha256").update(baseDigest).update(diffId).digest("hex").slice(0, 6) + digest.slice(-6)
-
-/** Does the work at the first call, and after a failure again. */
-function untilKnown<T>(work: () => Promise<T>): () => Promise<T> {
-  let known: Promise<T> | undefined
-  return () => {
-    known ??= work().catch((error: unknown) => {
-      known = undefined
-      throw error
-    })
-    return known
-  }
-}

@@ -75,9 +75,9 @@ export async function testCluster({ shared = [] }: { readonly shared?: readonly 
 }
 
 /** A namespace in which the machine has its rights, and no other. @returns  its name */
-export async function newNamespace({ admin }: TestCluster): Promise<string> {
+export async function newNamespace({ admin }: TestCluster, labels: Record<string, string> = {}): Promise<string> {
   const name = `agents-${newId().slice(-12)}`
-  await admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name } } })
+  await admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name, labels } } })
   await grantRights(admin, name)
   return name
 }
@@ -101,7 +101,7 @@ export async function kubernetesPlace(
     homeId,
     log: silent,
   })
-  await store.put(artifactId, project, {})
+  await store.put(artifactId, project, { configEnv: {} })
   const base = parseReference(tested.baseImage)
   const { digest } = await findImage(registry, base)
   const imageOf = unitImages({

@@ -1,0 +1,60 @@
+/** Builds as Jobs that run in the base image: planned for what it has inside, with our programs and the source as layers on top of it. */
+import { fileURLToPath } from "node:url"
+import type { Inside } from "../../images/base-fit.js"
+import { type RuntimePrograms, runtimeFiles } from "../../images/runtime-files.js"
+import type { BuildLimits } from "../../process/builds/build-request.js"
+import type { InstalledNodes } from "../../process/builds/installed-nodes.js"
+import { planSource } from "../../process/builds/plan-source.js"
+import type { InstalledPythons } from "../../process/builds/python/pythons.js"
+import type { ImageSenderOptions } from "../image-sender.js"
+import { inside } from "../manifests.js"
+import { type JobBuilds, type JobBuildsOptions, jobBuilds } from "./job-builds.js"
+import { jobRequest } from "./job-request.js"
+import { sourceImages } from "./source-images.js"
+
+const buildEntry = fileURLToPath(import.meta.resolve("@superstep/control/machines/kubernetes/builds/job-main"))
+
+export interface BuildsInClusterOptions
+  extends Omit<JobBuildsOptions, "planFor" | "requestFor" | "sendSource" | "limits">,
+    Omit<ImageSenderOptions, "runtime" | "store"> {
+  readonly limits: BuildLimits
+  /** What the base image has. */
+  readonly there: Inside
+  readonly programs: RuntimePrograms
+  readonly environment: NodeJS.ProcessEnv
+  /** Of this computer, for layers on their way. */
+  readonly folder: string
+}
+
+export async function buildsInCluster(options: BuildsInClusterOptions): Promise<JobBuilds> {
+  const { there, programs, limits } = options
+  const runtime = await runtimeFiles({ ...programs, builder: buildEntry })
+  const place = {
+    ...programsIn(there),
+    toolsBeside: async () => new Set(there.tools),
+    user: undefined,
+    runsAt: inside.app,
+  }
+  const told = {
+    limits,
+    environment: { ...options.environment, PATH: there.path },
+    verifyEntry: await runtime.placeOf(programs.verify),
+    verifyPython: await runtime.placeOf(programs.verifyPython),
+  }
+  return jobBuilds({
+    ...options,
+    planFor: (tree, source) => planSource(tree, source, place),
+    requestFor: (source, plan) => jobRequest(source, plan, told),
+    sendSource: sourceImages({ ...options, runtime, entry: await runtime.placeOf(buildEntry) }),
+  })
+}
+
+/** The base image has one Node, on which our programs run too. */
+export const programsIn = ({
+  execPath,
+  node,
+  pythons,
+}: Inside): { nodes: InstalledNodes; pythons: InstalledPythons } => ({
+  nodes: { own: { path: execPath, version: node }, others: async () => [] },
+  pythons: { found: async () => [...pythons] },
+})

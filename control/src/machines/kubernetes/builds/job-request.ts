@@ -1,0 +1,41 @@
+/** What the program in a build's pod is told: as for a build on this computer, with the places of its containers. Pure. */
+import type { BuildSource } from "../../port.js"
+import type { BuildLimits, BuildRequest } from "../../process/builds/build-request.js"
+import { buildEnvironment } from "../../process/builds/environment.js"
+import type { Plan } from "../../process/builds/plan-source.js"
+import { inside } from "../manifests.js"
+import { inJob } from "./job-places.js"
+
+export interface JobPrograms {
+  readonly limits: BuildLimits
+  /** Ours, with the PATH of the base image: builds get a few of its variables. */
+  readonly environment: NodeJS.ProcessEnv
+  /** Programs of the build's image. */
+  readonly verifyEntry: string
+  readonly verifyPython: string
+}
+
+export function jobRequest(source: BuildSource, plan: Plan, place: JobPrograms): BuildRequest {
+  const { node, note } = plan.choice
+  const { limits, environment, verifyEntry, verifyPython } = place
+  const { home, cache, tree } = inJob
+  return {
+    tree,
+    configPath: source.configPath,
+    artifactFolder: inJob.artifact,
+    runsAt: inside.app,
+    home,
+    plan: plan.plan,
+    environment: buildEnvironment({ base: environment, execPath: node.path, home, cache }),
+    packageCache: cache,
+    platform: plan.platform,
+    node,
+    notes: note === undefined ? [] : [note],
+    limits,
+    verifyEntry,
+    verifyPython,
+    // The pod has one user; other deployments have other pods.
+    user: null,
+    reader: null,
+  }
+}

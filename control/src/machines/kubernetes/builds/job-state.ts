@@ -1,0 +1,92 @@
+/** What a Job and its pod say of a build. Pure. */
+import type { ErrorCode } from "../../../revisions/revision.js"
+import type { BuildState } from "../../port.js"
+import type { ContainerStatus, Job, Pod } from "../objects.js"
+import { whyPending } from "../pod-state.js"
+import { parseJobLine } from "./job-log.js"
+import { failure, parts } from "./job-places.js"
+
+export interface JobLimits {
+  readonly memoryMb: number
+  readonly diskMb: number
+  /** How long a pod may wait for a node that starts it, in milliseconds. */
+  readonly startMs: number
+}
+
+/** `sent`: its result is in the registry. */
+export type JobState = Exclude<BuildState, { state: "published" | "absent" }> | { readonly state: "sent" }
+
+/** @param pod  undefined when there is none, yet or any more */
+export function jobState(job: Job, pod: Pod | undefined, now: Date, limits: JobLimits): JobState {
+  const condition = (type: string) => job.status?.conditions?.find((it) => it.type === type && it.status === "True")
+  const failed = condition("Failed")
+  if (condition("Complete")) return { state: "sent" }
+  if (failed?.reason === "DeadlineExceeded") return tooLong(pod)
+  if (pod?.status?.phase === "Failed") return failureOf(pod, limits)
+  // Its pod was deleted by somebody, or went with its node.
+  if (failed) return { state: "ended", why: `the build's pod is gone: ${failed.message ?? failed.reason ?? ""}` }
+  return pod && isStuck(pod, now, limits)
+    ? { state: "ended", why: `the build's pod has not started: ${whyPending(pod)}` }
+    : { state: "running" }
+}
+
+const statusesOf = ({ status }: Pod): readonly ContainerStatus[] =>
+  parts.flatMap(
+    (part) =>
+      [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find(
+        ({ name }) => name === part,
+      ) ?? [],
+  )
+
+const isStuck = (pod: Pod, now: Date, { startMs }: JobLimits): boolean =>
+  pod.status?.phase === "Pending" &&
+  statusesOf(pod).every(({ state }) => !state?.running && !state?.terminated) &&
+  now.getTime() - Date.parse(pod.metadata.creationTimestamp ?? now.toISOString()) > startMs
+
+const tooLong = (pod: Pod | undefined): JobState => {
+  const hasStarted = pod === undefined || statusesOf(pod).some(({ state }) => state?.running ?? state?.terminated)
+  if (!hasStarted) return { state: "ended", why: `the build's pod has not started: ${whyPending(pod)}` }
+  return failedWith("build_timeout", "the build took longer than all its time limits together")
+}
+
+const failedWith = (code: ErrorCode, message: string): JobState => ({ state: "failed", code, message })
+
+function failureOf(pod: Pod, { memoryMb, diskMb }: JobLimits): JobState {
+  const { reason, message = "" } = pod.status ?? {}
+  if (reason === "Evicted") return evicted(message, diskMb)
+  const ended = statusesOf(pod).find(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0)
+  const terminated = ended?.state?.terminated
+  if (!ended || !terminated) return { state: "ended", why: `the build's pod failed: ${reason ?? ""} ${message}`.trim() }
+  if (terminated.reason === "OOMKilled" && ended.name !== "push")
+    return failedWith("build_oom", `the build used more memory than its limit of ${memoryMb} MB`)
+  const told = parseFailure(terminated.message ?? "")
+  if (told && told.error_code !== "internal") return failedWith(told.error_code, told.message)
+  const why =
+    told?.message ?? `exit code ${terminated.exitCode} (${terminated.reason}): ${lastWords(terminated.message)}`
+  return { state: "ended", why: `the build's container "${ended.name}" failed: ${why.trim()}` }
+}
+
+/** The end of its log, which the cluster gives where a container has told nothing itself. */
+const lastWords = (text = ""): string =>
+  text
+    .trimEnd()
+    .split("\n")
+    .slice(-mostLastLines)
+    .map((line) => parseJobLine(line)?.message ?? line)
+    .join(" · ")
+
+const mostLastLines = 5
+
+/** A node evicts pods that use more than they may, and pods that use much when the node itself runs short. */
+const evicted = (message: string, diskMb: number): JobState =>
+  /emptyDir|ephemeral local storage/i.test(message) && /exceed/i.test(message)
+    ? failedWith("build_too_big", `the build used more disk space than its limit of ${diskMb} MB`)
+    : { state: "ended", why: `the cluster evicted the build's pod, since its node ran short: ${message}` }
+
+function parseFailure(text: string) {
+  try {
+    return failure.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}
