@@ -11,6 +11,7 @@ import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { pointsOfRevisions } from "./testing/crash-rows.js"
 import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
 import { deploymentOf, testPlatform } from "./testing/platform.js"
@@ -36,25 +37,7 @@ async function dieAt(points: readonly string[], work: () => Promise<void>): Prom
   }
 }
 
-// Each revision dies at all points of its row, one after the other; two deaths in one stage are allowed.
-const rows = [
-  [
-    "fetch:after-tree",
-    "build:after-publish",
-    "unit:after-spawn",
-    "switch:after-activate",
-    "table:after-row",
-    "verify:before-advance",
-    "watch:after-end",
-    "unit:after-remove",
-  ],
-  ["queue:begin", "fetch:after-resolve", "build:after-start", "deploy:after-unit-row", "switch:before-push"],
-  ["queue:after-provision", "fetch:after-fetch", "build:after-artifact-row", "deploy:after-start", "switch:after-push"],
-  ["queue:after-advance", "build:begin", "build:before-advance", "switch:begin", "switch:after-commit"],
-  ["fetch:begin", "fetch:after-advance", "build:after-advance", "deploy:begin", "deploy:after-advance"],
-  ["switch:after-advance", "verify:begin", "verify:after-advance", "unit:after-stop"],
-]
-for (const [row, points] of rows.entries()) {
+for (const [row, points] of pointsOfRevisions.entries()) {
   const skip = row > 0 && unlessWide("the first row has a point of each stage")
   test(`killed at ${points.join(", ")}: it goes on each time, an agent answers all the while, nothing is left`, {
     skip,

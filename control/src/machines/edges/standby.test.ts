@@ -9,7 +9,9 @@ import type { Address } from "@superstep/protocol/http/address"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { until } from "@superstep/toolkit/testing/until"
-import { type Platform, testPlatform } from "../../pipeline/testing/platform.js"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { pointsOfRevisions } from "../../pipeline/testing/crash-rows.js"
+import { type Platform, smallProject, testPlatform } from "../../pipeline/testing/platform.js"
 import { type PlatformWithRepository, platformWithRepository } from "../../pipeline/testing/platform-with-repository.js"
 import { type TcpEdge, tcpEdge } from "./testing/tcp-edge.js"
 
@@ -19,28 +21,34 @@ let edge: TcpEdge
 let one: PlatformWithRepository
 let two: Platform
 let deploymentId: string
-/** What is in charge, and what stands by until its start resolves. */
 let inCharge: { platform: Platform; child: ChildProcess }
+/** What stands by until its start resolves. */
 let next: { platform: Platform; started: Promise<ChildProcess> }
 
 const healthOf = async (platform: Platform) => {
   const reply = await fetch(`${platform.apiUrl}/health`).catch(() => undefined)
   return reply && { status: reply.status, body: (await reply.json()) as { status?: string } }
 }
-const standBy = async (platform: Platform, env: Record<string, string> = {}) => {
+/** Starts the one that does not run. */
+const startOther = (env: Record<string, string> = {}) => {
+  const platform = inCharge.platform === one ? two : one
   next = { platform, started: platform.start(env) }
-  await until(async () => (await healthOf(platform))?.body.status === "standby", { what: "it stands by" })
+}
+const standBy = async () => {
+  startOther()
+  await until(async () => (await healthOf(next.platform))?.body.status === "standby", { what: "it stands by" })
 }
 const takeOver = async () => {
-  const former = inCharge.platform
   inCharge = { platform: next.platform, child: await next.started }
-  return former
 }
-const redeploy = async (value: string): Promise<string> => {
+/** Other code, so that it passes all stages. @returns  the id of its revision */
+const redeploy = async (): Promise<string> => {
+  one.repository.commit({ ...smallProject, "n.txt": randomBytes(8).toString("hex") })
+  const body = { source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" } }
   const reply = await fetch(`${inCharge.platform.apiUrl}/v2/deployments/${deploymentId}`, {
     method: "PATCH",
     headers: { "x-api-key": one.apiKey, "content-type": "application/json" },
-    body: JSON.stringify({ secrets: [{ name: "ANY_VALUE", value }] }),
+    body: JSON.stringify(body),
   })
   assert.equal(reply.status, 200)
   return ((await reply.json()) as { latest_revision_id: string }).latest_revision_id
@@ -79,41 +87,41 @@ before(async () => {
   ;({ deploymentId } = await one.serveRepository({ name: "chat" }))
   await one.kill()
   inCharge = { platform: one, child: await one.start() }
-  await standBy(two)
 })
 after(async () => {
   await inCharge.platform.kill()
-  const waiting = await next.started.catch(() => undefined)
-  waiting?.kill("SIGKILL")
   await one[Symbol.asyncDispose]()
   await edge[Symbol.asyncDispose]()
 })
 
 test("what stands by refuses requests, and its health says why", async () => {
-  const health = await healthOf(two)
-  const reply = await fetch(`${two.apiUrl}/v2/deployments`, { headers: { "x-api-key": one.apiKey } })
+  await standBy()
+  const health = await healthOf(next.platform)
+  const well = await fetch(`${next.platform.apiUrl}/health?standbyok=true`)
+  const reply = await fetch(`${next.platform.apiUrl}/v2/deployments`, { headers: { "x-api-key": one.apiKey } })
 
   assert.deepEqual(health, { status: 503, body: { status: "standby" } })
+  assert.equal(well.status, 200)
   assert.equal(reply.status, 503)
   assert.match(await reply.text(), /stands by/)
 })
 
 test("after a kill the other deploys what was under way", async () => {
-  const revisionId = await redeploy("1")
+  const revisionId = await redeploy()
   await inCharge.platform.kill()
-  const former = await takeOver()
+  await takeOver()
 
   await untilDeployed(revisionId)
 
   assert.deepEqual(await served(), { status: 200, revision: revisionId })
-  await standBy(former)
 })
 
 test("one that was stopped ends when it goes on, and the other's revision stays", async () => {
+  await standBy()
   const stopped = inCharge.child
-  const revisionId = await redeploy("2")
+  const revisionId = await redeploy()
   stopped.kill("SIGSTOP")
-  const former = await takeOver()
+  await takeOver()
   await untilDeployed(revisionId)
   const ended = once(stopped, "exit")
 
@@ -121,5 +129,33 @@ test("one that was stopped ends when it goes on, and the other's revision stays"
 
   assert.equal((await ended)[0], 1)
   assert.deepEqual(await served(), { status: 200, revision: revisionId })
-  await standBy(former)
 })
+
+for (const points of pointsOfRevisions) {
+  test(`killed at ${points.join(", ")}: the other goes on each time, and callers notice nothing`, {
+    skip: unlessWide("each point takes some seconds"),
+  }, async () => {
+    let isOver = false
+    const statuses = new Set<number>()
+    const caller = (async () => {
+      while (!isOver) statuses.add((await served()).status)
+    })()
+    const [first = "", ...others] = points
+    startOther({ SUPERSTEP_CRASH_AT: first })
+    await inCharge.platform.kill()
+    await takeOver()
+
+    const revisionId = await redeploy()
+    for (const point of [...others, ""]) {
+      startOther({ SUPERSTEP_CRASH_AT: point })
+      await inCharge.platform.untilDead()
+      await takeOver()
+    }
+    await untilDeployed(revisionId)
+    isOver = true
+    await caller
+
+    assert.deepEqual([...statuses], [200])
+    assert.equal((await served()).revision, revisionId)
+  })
+}

@@ -85,9 +85,8 @@ export async function testPlatform(
     }
     await until(
       () => output.includes("control plane listens") || spawned.exitCode !== null || spawned.signalCode !== null,
-      {
-        what: "the control plane listens",
-      },
+      // One that stands by does not listen before the one in charge is gone.
+      { what: "the control plane listens", timeoutMs: 300_000 },
     ).catch((error: unknown) => {
       spawned.kill("SIGKILL")
       throw error

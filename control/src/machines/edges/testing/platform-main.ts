@@ -73,7 +73,7 @@ async function openOwn() {
   return { homeId, host: await openHost(homeId) }
 }
 
-const controlPlane = await startControlPlane({
+const starting = startControlPlane({
   config,
   environment: process.env,
   log,
@@ -87,7 +87,8 @@ const controlPlane = await startControlPlane({
   },
 })
 process.on("SIGTERM", async () => {
-  await controlPlane.stop({ all: config.stopAllOnExit })
+  await (await starting).stop({ all: config.stopAllOnExit })
   await edge.close()
   process.exit(0)
 })
+await starting
