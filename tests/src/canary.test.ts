@@ -24,6 +24,19 @@ export const graph = new StateGraph(State)
 `,
 })
 
+/** @throws Error  the run has not ended after minutes; with why it waits */
+async function answerOf(client: Client, threadId: string): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(180_000)
+  const request = { input: {}, ifNotExists: "create", raiseError: false, signal } as const
+  try {
+    return ((await client.runs.wait(threadId, "echo", request)) as { said?: string }).said
+  } catch (cause) {
+    if (!signal.aborted) throw cause
+    const [run] = await client.runs.list(threadId)
+    throw new Error(`the run has not ended: ${JSON.stringify([run, await client.threads.get(threadId)])}`, { cause })
+  }
+}
+
 /** What each thread's run answers, in the order of the threads; undefined where it failed. */
 async function answersOf(client: Client, threadIds: readonly string[]): Promise<(string | undefined)[]> {
   const answers = new Array<string | undefined>(threadIds.length)
@@ -31,8 +44,7 @@ async function answersOf(client: Client, threadIds: readonly string[]): Promise<
   const clients = Array.from({ length: 16 }, async () => {
     for (let n = next++; n < threadIds.length; n = next++) {
       const threadId = threadIds[n] ?? ""
-      const values = await client.runs.wait(threadId, "echo", { input: {}, ifNotExists: "create", raiseError: false })
-      answers[n] = (values as { said?: string }).said
+      answers[n] = await answerOf(client, threadId)
     }
   })
   await Promise.all(clients)

@@ -20,6 +20,9 @@ export interface Revision {
   readonly status_message: string | null
 }
 
+/** What these functions need of an installation. */
+export type Caller = Pick<Platform, "api" | "credentials" | "output">
+
 /** How a build gets the agent's packages. An install takes five seconds of processor time, so most tests link to ours. */
 export type Packages = "installed" | "linked"
 
@@ -43,7 +46,7 @@ export const deploymentOf = (name: string, repoUrl: string, packages: Packages =
 
 /** Creates a deployment and waits until its first revision serves. */
 export async function deploy(
-  platform: Platform,
+  platform: Caller,
   name: string,
   repoUrl: string,
   secrets: readonly { name: string; value: string }[] = [],
@@ -57,7 +60,7 @@ export async function deploy(
 }
 
 /** Asks for a new revision of the branch's head and gives its id, without waiting for it. */
-export async function startRevision(platform: Platform, deploymentId: string): Promise<string> {
+export async function startRevision(platform: Caller, deploymentId: string): Promise<string> {
   const { status, body } = await platform.api<Deployment>("PATCH", `/v2/deployments/${deploymentId}`, {
     source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" },
   })
@@ -66,7 +69,7 @@ export async function startRevision(platform: Platform, deploymentId: string): P
 }
 
 /** Waits for a revision's last status; a control plane that is down meanwhile is no answer, not a failure. */
-export async function untilEnded(platform: Platform, deploymentId: string, revisionId: string): Promise<Revision> {
+export async function untilEnded(platform: Caller, deploymentId: string, revisionId: string): Promise<Revision> {
   const path = `/v2/deployments/${deploymentId}/revisions/${revisionId}`
   const ended = async () => {
     // Down meanwhile, as said above.
@@ -77,14 +80,14 @@ export async function untilEnded(platform: Platform, deploymentId: string, revis
   return until(ended, { what: "the revision to end", timeoutMs: 180_000 })
 }
 
-export async function untilDeployed(platform: Platform, deploymentId: string, revisionId: string): Promise<Revision> {
+export async function untilDeployed(platform: Caller, deploymentId: string, revisionId: string): Promise<Revision> {
   const revision = await untilEnded(platform, deploymentId, revisionId)
   assert.equal(revision.status, "DEPLOYED", `${revision.error_code}: ${revision.status_message}\n${platform.output()}`)
   return revision
 }
 
 /** The official client, on a deployment's own address. */
-export const clientOf = (platform: Platform, deployment: Deployment): Client =>
+export const clientOf = (platform: Caller, deployment: Deployment): Client =>
   new Client({
     apiUrl: deployment.source_config.custom_url,
     apiKey: platform.credentials.api_key,
