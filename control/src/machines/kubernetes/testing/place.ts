@@ -51,6 +51,7 @@ export type TestCluster = Awaited<ReturnType<typeof testCluster>>
 export async function testCluster({ shared = [] }: { readonly shared?: readonly string[] } = {}) {
   const cluster = await realCluster()
   const node = await testNode(cluster.admin, { ...cluster, shared })
+  const nodes = [node]
   const registry = await realRegistry()
   const endNames = resolveServices(cluster.admin)
   const endHosts = writeServiceNames(cluster.admin)
@@ -60,6 +61,13 @@ export async function testCluster({ shared = [] }: { readonly shared?: readonly 
   return {
     ...cluster,
     node,
+    addNode: async (name: string) => {
+      const added = await testNode(cluster.admin, { ...cluster, shared, name })
+      nodes.push(added)
+      return added
+    },
+    /** Of the first process of a pod, on any node. */
+    pidOf: (podUid: string): number => nodes.map((it) => it.pidOf(podUid)).find((pid) => pid > 0) ?? 0,
     registry,
     layout,
     host,
@@ -67,7 +75,7 @@ export async function testCluster({ shared = [] }: { readonly shared?: readonly 
     stop: async () => {
       endNames()
       await endHosts()
-      await node.stop()
+      for (const it of nodes) await it.stop()
       await cluster.stop()
       await registry[Symbol.asyncDispose]()
     },

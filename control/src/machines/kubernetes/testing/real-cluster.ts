@@ -106,6 +106,8 @@ export async function realCluster() {
     kubeconfig: machineFile,
     certificate,
     key: readFileSync(join(certificates, "apiserver.key"), "utf8"),
+    /** It takes connections, and answers nothing until it is killed. */
+    pauseServer: () => void server.kill("SIGSTOP"),
     killServer: () => end(server),
     startServer: async () => {
       server = startServer()

@@ -1,15 +1,26 @@
 /** The parts of the cluster's DNS and of kube-proxy for other processes: the names of Services in the hosts file that `.ci/kubernetes/with` gives to tests. */
-import { readFileSync, writeFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Cluster, ClusterFailed } from "../cluster.js"
 import { labels, type Pod } from "../objects.js"
 
 const file = process.env.SUPERSTEP_TEST_HOSTS
 
+// Test files that run at the same time have clusters of their own, and share the hosts file: each replaces its own lines. In place, since
+// it is a mounted file, and by one write, since others read it at any time.
+const replaceLines = 'text=$(grep -v " # $1\\$" "$0"; cat); printf "%s\\n" "$text" >"$0"'
+
 /** Each running unit's pod under the name of its Service. @returns  a function that ends it */
 export function writeServiceNames(admin: Cluster): () => Promise<void> {
   if (file === undefined) return async () => undefined
-  const usual = readFileSync(file, "utf8")
+  const mark = `pods of ${process.pid}`
+  let written = ""
+  const replace = (text: string) => {
+    if (text === written) return
+    const { status, stderr } = spawnSync("flock", [file, "sh", "-c", replaceLines, file, mark], { input: text })
+    if (status !== 0) throw new Error(`the hosts file cannot be written: ${stderr}`)
+    written = text
+  }
   let isStopped = false
   const write = async () => {
     const { body } = await admin.json<{ items: readonly Pod[] }>("/api/v1/pods", {
@@ -17,12 +28,10 @@ export function writeServiceNames(admin: Cluster): () => Promise<void> {
     })
     const lines = body.items.flatMap(({ metadata, status }) =>
       status?.phase === "Running" && status.podIP !== undefined
-        ? [`${status.podIP} ${metadata.name}.${metadata.namespace}.svc`]
+        ? [`${status.podIP} ${metadata.name}.${metadata.namespace}.svc # ${mark}\n`]
         : [],
     )
-    const text = [usual.trimEnd(), ...lines, ""].join("\n")
-    // In place: it is a mounted file.
-    if (text !== readFileSync(file, "utf8")) writeFileSync(file, text)
+    replace(lines.join(""))
   }
   const loop = (async () => {
     while (!isStopped) {
@@ -36,6 +45,6 @@ export function writeServiceNames(admin: Cluster): () => Promise<void> {
   return async () => {
     isStopped = true
     await loop
-    writeFileSync(file, usual)
+    replace("")
   }
 }

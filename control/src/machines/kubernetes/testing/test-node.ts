@@ -63,16 +63,15 @@ const asRunning = (pod: BoundPod): Running => ({
 /** As the API has it, without fractions. */
 const now = (): string => new Date().toISOString().replace(/\.\d+/, "")
 
-const nodeName = "test-node"
-
 export interface TestNodeOptions {
+  readonly name?: string
   readonly certificate: string
   readonly key: string
   /** Folders of this computer that containers see at the same place, such as that of a database's socket. */
   readonly shared?: readonly string[]
 }
 
-export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNodeOptions) {
+export async function testNode(admin: Cluster, { name = "test-node", shared = [], ...tls }: TestNodeOptions) {
   const folder = temporaryFolder()
   const images = new Map<string, ReturnType<typeof unpack>>()
   /** Containers share an image's files, which they cannot change. */
@@ -92,7 +91,7 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
     serveLogs(found?.containers.get(container), request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  await registerNode(admin, (server.address() as AddressInfo).port)
+  await registerNode(admin, name, (server.address() as AddressInfo).port)
   await defineMetrics(admin)
 
   const setStatus = async ({ pod: { metadata } }: Running, status: object) => {
@@ -196,7 +195,7 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
     await untilAnswered(() => admin.json(pathOf(pod.metadata), { method: "DELETE", body, also: [404, 409] }))
   }
   const look = async (): Promise<void> => {
-    const query = { fieldSelector: `spec.nodeName=${nodeName}` }
+    const query = { fieldSelector: `spec.nodeName=${name}` }
     const { body } = await admin.json<{ items: BoundPod[] }>("/api/v1/pods", { query })
     const present = new Map(body.items.map((pod) => [pod.metadata.uid ?? "", pod]))
     for (const [uid, pod] of present) {
@@ -224,6 +223,7 @@ export async function testNode(admin: Cluster, { shared = [], ...tls }: TestNode
     }
   })()
   return {
+    name,
     /** Of the first process of a pod, as this computer sees it. */
     pidOf: (podUid: string): number => pods.get(podUid)?.current?.pid ?? 0,
     /** As a node does that runs short of something, or whose pod uses too much of it. */
@@ -304,12 +304,12 @@ async function unpack(root: string, image: string) {
   return { root, config: base.config.config ?? {} }
 }
 
-async function registerNode(admin: Cluster, port: number): Promise<void> {
-  const node = { apiVersion: "v1", kind: "Node", metadata: { name: nodeName, labels: { "kubernetes.io/os": "linux" } } }
+async function registerNode(admin: Cluster, name: string, port: number): Promise<void> {
+  const node = { apiVersion: "v1", kind: "Node", metadata: { name, labels: { "kubernetes.io/os": "linux" } } }
   await admin.json("/api/v1/nodes", { method: "POST", body: node })
   const patch = { method: "PATCH", contentType: "application/merge-patch+json" } as const
   // A new node counts as not ready until a controller that we do not run has seen it.
-  await admin.json(`/api/v1/nodes/${nodeName}`, { ...patch, body: { spec: { taints: null } } })
+  await admin.json(`/api/v1/nodes/${name}`, { ...patch, body: { spec: { taints: null } } })
   const room = { cpu: "64", memory: "256Gi", pods: "500", "ephemeral-storage": "100Gi" }
   const status = {
     capacity: room,
@@ -318,7 +318,7 @@ async function registerNode(admin: Cluster, port: number): Promise<void> {
     daemonEndpoints: { kubeletEndpoint: { Port: port } },
     conditions: [{ type: "Ready", status: "True", reason: "Test", message: "" }],
   }
-  await admin.json(`/api/v1/nodes/${nodeName}/status`, { ...patch, body: { status } })
+  await admin.json(`/api/v1/nodes/${name}/status`, { ...patch, body: { status } })
 }
 
 /** The metrics API as a resource whose objects this node writes. */
@@ -336,7 +336,12 @@ async function defineMetrics(admin: Cluster): Promise<void> {
       versions: [{ name: "v1beta1", served: true, storage: true, schema }],
     },
   }
-  await admin.json("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", { method: "POST", body })
+  await admin.json("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+    method: "POST",
+    body,
+    // Another node has defined it.
+    also: [409],
+  })
 }
 
 async function reportMetrics(admin: Cluster, pods: Iterable<Running>): Promise<void> {
