@@ -1,15 +1,14 @@
 /** Deploy under a live conversation: a new revision takes over, and nobody who is connected notices. */
 import assert from "node:assert/strict"
-import { writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Client } from "@langchain/langgraph-sdk"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
 import { agentLanguages } from "./testing/languages.js"
+import { endTicks } from "./testing/live-traffic.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository, versionFile } from "./testing/repository.js"
 
@@ -24,11 +23,11 @@ const streamCount = 20
 async function converse(
   client: Client,
   threadId: string,
-  untilFile: string,
+  untilItem: string,
 ): Promise<{ ticks: Tick[]; status: string }> {
   const ticks: Tick[] = []
   let status = "none"
-  const input = { count: 0, steps: 1000, everyMs: 250, untilFile }
+  const input = { count: 0, steps: 1000, everyMs: 250, untilItem }
   const stream = client.runs.stream(threadId, "ticks", {
     input,
     streamMode: ["custom"],
@@ -85,7 +84,7 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
     const ids = threads.map(({ thread_id }) => thread_id)
     const [background = ""] = ids.splice(0, 1)
 
-    const over = join(temporaryFolder(), "over")
+    const over = randomUUID()
     const conversations = ids.map((threadId) => converse(client, threadId, over))
     const old = await client.runs.create(background, "ticks", {
       input: { count: 0, steps: 400, everyMs: 250 },
@@ -112,7 +111,7 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
     }
     const after = await fetch(`${deployment.source_config.custom_url}/ok`)
     const { failed, versions } = await requests.stop()
-    writeFileSync(over, "")
+    await endTicks(client, over)
     const results = await Promise.all(conversations)
 
     assert.deepEqual(failed, [])

@@ -1,26 +1,14 @@
 /** Conversations that pause on a revision finish on it, whatever takes over, with the official client. */
 import assert from "node:assert/strict"
-import { readdir, readFile } from "node:fs/promises"
+import { readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
-import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
-import { type Platform, startPlatform } from "./testing/platform.js"
+import { startPlatform } from "./testing/platform.js"
 import { answer, ask, questionIn } from "./testing/question.js"
 import { createRepository } from "./testing/repository.js"
-
-/** The process of each unit that runs, by its id. */
-async function unitPids({ home }: Platform): Promise<Map<string, number>> {
-  const folder = join(home, "units")
-  const found = (await readdir(folder)).map(async (id) => {
-    // A unit that is stopped has none.
-    const text = await readFile(join(folder, id, "pid.json"), "utf8").catch(ifCode(["ENOENT"], undefined))
-    return text === undefined ? [] : [[id, (JSON.parse(text) as { pid: number }).pid] as const]
-  })
-  return new Map((await Promise.all(found)).flat())
-}
 
 test("ten paused conversations finish on their revision after its node was renamed, through kills of everything", {
   skip: unlessWide("takes half a minute"),
@@ -36,19 +24,23 @@ test("ten paused conversations finish on their revision after its node was renam
     return (await platform.api<{ pinned_threads: number }>("GET", path)).body.pinned_threads
   }
   const threads = await Promise.all(Array.from({ length: 10 }, () => ask(client)))
-  const [oldUnit = ""] = (await unitPids(platform)).keys()
+  const { machine } = platform
+  const [oldUnit = ""] = (await machine.running()).map(({ unitId }) => unitId)
+  const runsOld = async () => (await machine.running()).find(({ unitId }) => unitId === oldUnit)
 
   await repository.push(questionIn("confirm"))
   await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
   assert.equal(await answer(client, await ask(client)), "confirm heard yes", "new threads run on the new revision")
-  await until(async () => (await pinnedThreads()) === 10 && !(await unitPids(platform)).has(oldUnit), {
+  await until(async () => (await pinnedThreads()) === 10 && (await runsOld()) === undefined, {
     what: "the old unit sleeps",
   })
 
   const first = await Promise.all(threads.slice(0, 5).map((threadId) => answer(client, threadId)))
   const answers = threads.slice(5).map((threadId) => answer(client, threadId))
   const controlPid = await platform.controlPid()
-  for (const pid of [(await unitPids(platform)).get(oldUnit), controlPid]) if (pid) process.kill(pid, "SIGKILL")
+  const unit = await runsOld()
+  if (unit) await machine.kill(unit)
+  if (controlPid) process.kill(controlPid, "SIGKILL")
   const last = await Promise.all(answers)
 
   assert.deepEqual([...first, ...last], Array(10).fill("ask heard yes"))

@@ -2,10 +2,9 @@
 
 import asyncio
 import operator
-import os
 from typing import Annotated, TypedDict
 
-from langgraph.config import get_stream_writer
+from langgraph.config import get_store, get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 from version import version
@@ -16,8 +15,8 @@ class State(TypedDict, total=False):
     # Steps to make, and milliseconds between them.
     steps: int
     everyMs: int
-    # A file; the run ends when it is there, before it has made all steps.
-    untilFile: str
+    # A key in the store's namespace `tests`; the run ends when its item is there, before it has made all steps.
+    untilItem: str
     log: Annotated[list[int], operator.add]
 
 
@@ -25,8 +24,9 @@ async def tick(state: State) -> Command:
     count = state.get("count", 0)
     await asyncio.sleep(state["everyMs"] / 1000)
     get_stream_writer()({"tick": count, "version": version})
-    file = state.get("untilFile")
-    is_over = count + 1 >= state["steps"] or (file is not None and os.path.exists(file))
+    key = state.get("untilItem")
+    is_told_to_end = key is not None and await get_store().aget(("tests",), key) is not None
+    is_over = count + 1 >= state["steps"] or is_told_to_end
     return Command(update={"count": count + 1, "log": [count]}, goto=END if is_over else "tick")
 
 

@@ -1,5 +1,4 @@
 /** Goes on for as many steps as it is told, one event a step: something to be in the middle of. */
-import { existsSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Annotation, Command, type LangGraphRunnableConfig, StateGraph } from "@langchain/langgraph"
 import { version } from "./version.js"
@@ -9,16 +8,17 @@ const State = Annotation.Root({
   /** Steps to make, and milliseconds between them. */
   steps: Annotation<number>,
   everyMs: Annotation<number>,
-  /** A file; the run ends when it is there, before it has made all steps. */
-  untilFile: Annotation<string>,
+  /** A key in the store's namespace `tests`; the run ends when its item is there, before it has made all steps. */
+  untilItem: Annotation<string>,
   log: Annotation<number[]>({ reducer: (a, b) => a.concat(b), default: () => [] }),
 })
 
-async function tick({ count = 0, steps, everyMs, untilFile }: typeof State.State, config: LangGraphRunnableConfig) {
+async function tick({ count = 0, steps, everyMs, untilItem }: typeof State.State, config: LangGraphRunnableConfig) {
   await sleep(everyMs, undefined, config.signal ? { signal: config.signal } : {})
   config.writer?.({ tick: count, version })
   const update = { count: count + 1, log: [count] }
-  const isOver = count + 1 >= steps || (untilFile !== undefined && existsSync(untilFile))
+  const isToldToEnd = untilItem !== undefined && (await config.store?.get(["tests"], untilItem))
+  const isOver = count + 1 >= steps || isToldToEnd
   return new Command({ update, goto: isOver ? "__end__" : "tick" })
 }
 

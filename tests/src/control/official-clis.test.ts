@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { onlyWithProcesses } from "../testing/machines/machine-of-run.js"
 import {
   type Cli,
   followLog,
@@ -125,7 +126,10 @@ async function deployTemplate(cli: Cli, name: string): Promise<void> {
   await run(cli, "delete", id, "--force")
 }
 
-test("the JavaScript CLI deploys what superstep new makes", { skip }, () =>
+// They show something about the CLIs, and nothing about where agents run.
+const ofTheCli = onlyWithProcesses("the other tests of this file deploy on this machine")
+
+test("the JavaScript CLI deploys what superstep new makes", { skip: skip || ofTheCli }, () =>
   deployTemplate(javascript, "made-javascript"),
 )
 
@@ -133,7 +137,9 @@ test("the JavaScript CLI deploys, redeploys, lists, shows logs and deletes", { s
   await wholeLife(javascript, "by-javascript")
 })
 
-test("the Python CLI deploys, redeploys, lists, shows logs and deletes", { skip: withoutPython }, async () => {
+test("the Python CLI deploys, redeploys, lists, shows logs and deletes", {
+  skip: withoutPython || ofTheCli,
+}, async () => {
   await wholeLife(pythonCli, "by-python")
 })
 
@@ -155,7 +161,7 @@ test("the Python CLI deploys a project with a requirements.txt", { skip: without
   await wholeLife(pythonCli, "by-requirements", await pythonProject())
 })
 
-test("the Python CLI deploys a project of uv, as its lock file says", { skip: withoutPython }, async () => {
+test("the Python CLI deploys a project of uv, as its lock file says", { skip: withoutPython || ofTheCli }, async () => {
   const packages = ["langgraph==1.2.22", "langchain-core==1.7.2"]
   const project = await pythonProject({ "pyproject.toml": pyproject(packages) })
   await rm(join(project.folder, "requirements.txt"))
@@ -177,7 +183,7 @@ test("the Python CLI deploys a project of both languages", { skip: withoutPython
   await wholeLife(pythonCli, "by-both", project)
 })
 
-test("the Python CLI deploys what superstep new makes", { skip: withoutPython }, () =>
+test("the Python CLI deploys what superstep new makes", { skip: withoutPython || ofTheCli }, () =>
   deployTemplate(pythonCli, "made-python"),
 )
 
@@ -193,7 +199,7 @@ const deployments = async (query: string): Promise<readonly Listed[]> => {
 }
 
 test("the Python CLI finds its deployments among more than a page, by name, by type and by agent", {
-  skip: withoutPython,
+  skip: withoutPython || ofTheCli,
 }, async () => {
   const source = { source: "internal_source", source_config: {}, source_revision_config: {} }
   for (let n = 0; n < 101; n++) {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
 import { until } from "@superstep/toolkit/testing/until"
+import { machineOfRun } from "./machines/machine-of-run.js"
 import type { Platform } from "./platform.js"
 
 export interface Deployment {
@@ -23,7 +24,10 @@ export interface Revision {
 /** What these functions need of an installation. */
 export type Caller = Pick<Platform, "api" | "credentials" | "output">
 
-/** How a build gets the agent's packages. An install takes five seconds of processor time, so most tests link to ours. */
+/**
+ * How a build gets the agent's packages. An install takes five seconds of processor time, so most tests link to ours. A link
+ * leads nowhere in a container: there `linked` is the same as `installed`.
+ */
 export type Packages = "installed" | "linked"
 
 const ourPackages = fileURLToPath(new URL("../../../node_modules", import.meta.url))
@@ -38,7 +42,8 @@ export const deploymentOf = (name: string, repoUrl: string, packages: Packages =
     build_on_push: false,
     custom_url: null,
     resource_spec: null,
-    ...(packages === "linked" && { install_command: `ln -s '${ourPackages}' node_modules` }),
+    ...(packages === "linked" &&
+      machineOfRun === "process" && { install_command: `ln -s '${ourPackages}' node_modules` }),
   },
   source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json", image_uri: null },
   secrets: [],

@@ -1,8 +1,6 @@
 /** Traffic on a deployment while it is changed: requests at a steady rate, and conversations that are always open. */
-import { writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { randomUUID } from "node:crypto"
 import type { Client } from "@langchain/langgraph-sdk"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 
 export interface Answer {
   /** Empty when all is well. */
@@ -79,24 +77,28 @@ export interface Conversations {
  * @param steps  events of one; a quarter of a second lies between two of them
  */
 export function keepTalking(client: Client, { count, steps }: { count: number; steps: number }): Conversations {
-  const untilFile = join(temporaryFolder(), "over")
+  const untilItem = randomUUID()
   const ended: Conversation[] = []
   let isOver = false
   const talk = async (first: number) => {
     // They end one after the other, and not all in the same moment.
     for (let length = first; !isOver; length = steps) {
-      const told = await converse(client, { count: 0, steps: length, everyMs: 250, untilFile })
+      const told = await converse(client, { count: 0, steps: length, everyMs: 250, untilItem })
       ended.push({ ...told, endedAt: new Date().toISOString() })
     }
   }
   const all = Array.from({ length: count }, (_, index) => talk(steps + Math.floor((steps * index) / count)))
   const stop = async () => {
     isOver = true
-    writeFileSync(untilFile, "")
+    await endTicks(client, untilItem)
     await Promise.all(all)
   }
   return { ended, stop }
 }
+
+/** Ends the runs of the graph `ticks` whose input has this `untilItem`. */
+export const endTicks = (client: Client, untilItem: string): Promise<void> =>
+  client.store.putItem(["tests"], untilItem, { isOver: true })
 
 async function converse(
   client: Client,

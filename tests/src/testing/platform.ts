@@ -10,6 +10,8 @@ import { freePort } from "@superstep/toolkit/testing/free-port"
 import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { openMachine } from "./machines/machine-of-run.js"
+import type { MachineOfTests } from "./machines/port.js"
 
 const cli = fileURLToPath(import.meta.resolve("superstep/main"))
 
@@ -42,12 +44,16 @@ export interface Platform extends AsyncDisposable {
   controlPid(): Promise<number | undefined>
   /** The same of the edge. */
   edgePid(): Promise<number | undefined>
+  /** Where its agents run. */
+  readonly machine: MachineOfTests
 }
 
 export interface PlatformOptions {
   /** Added to the environment of `superstep up`. */
   readonly env?: Readonly<Record<string, string>>
   readonly home?: string
+  /** Where its agents run; default the machine of this run. */
+  readonly machine?: MachineOfTests
 }
 
 /** Command lines of living processes that have to do with a folder, this one's and its children's left out. */
@@ -72,15 +78,23 @@ export async function pidsOf(title: RegExp): Promise<number[]> {
   return pids.filter((_, n) => found[n]).map(Number)
 }
 
-/** Starts an installation and waits until its API answers. Disposing of it sends the Ctrl-C of a terminal. */
-export async function startPlatform({ env = {}, home = temporaryFolder() }: PlatformOptions = {}): Promise<Platform> {
+/**
+ * Starts an installation on the machine of this run, and waits until its API answers. Disposing of it sends the Ctrl-C of a
+ * terminal.
+ */
+export async function startPlatform({
+  env = {},
+  home = temporaryFolder(),
+  ...options
+}: PlatformOptions = {}): Promise<Platform> {
   const [port, agentsPort] = [await freePort(), await freePort()]
   if (!existsSync(join(home, "postgres"))) await preparedCluster(join(home, "postgres"))
+  const machine = options.machine ?? (await openMachine(home))
   const args = ["up", "--home", home, "--port", `${port}`, "--agents-port", `${agentsPort}`, "--no-example"]
   const child = spawn(process.execPath, [cli, ...args], {
     cwd: home,
     // One worker is enough for what most tests ask, and each of them starts a process that loads LangGraph.
-    env: { ...withoutSettings(), SUPERSTEP_WORKERS: "1", ...env },
+    env: { ...withoutSettings(), SUPERSTEP_WORKERS: "1", ...machine.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   })
   let printed = ""
@@ -111,7 +125,12 @@ export async function startPlatform({ env = {}, home = temporaryFolder() }: Plat
     output: () => printed,
     controlPid: () => listenerOf(port),
     edgePid: () => listenerOf(agentsPort),
-    [Symbol.asyncDispose]: () => interrupt(child, () => printed),
+    machine,
+    [Symbol.asyncDispose]: async () => {
+      await interrupt(child, () => printed)
+      const left = await machine.leftovers()
+      if (left.length > 0) throw new Error(`superstep up has left ${left.join(", ")}:\n${printed}`)
+    },
   }
 }
 

@@ -12,8 +12,12 @@ const folderOf = (language: LanguageName) =>
 export interface Repository {
   /** `file://…`, as a deployment's `repo_url`. */
   readonly url: string
-  /** Writes files, by path, into the work tree and pushes them. @returns the commit */
-  push(files: Readonly<Record<string, string>>): Promise<string>
+  /**
+   * Writes files, by path, into the work tree and pushes them.
+   * @param ref  where to; default the branch `main`
+   * @returns    the commit
+   */
+  push(files: Readonly<Record<string, string>>, ref?: string): Promise<string>
 }
 
 export async function createRepository(language: LanguageName = "JavaScript"): Promise<Repository> {
@@ -25,14 +29,14 @@ export async function createRepository(language: LanguageName = "JavaScript"): P
   await git("init", "--quiet", "--bare", "--initial-branch=main", bare)
   await git("init", "--quiet", "--initial-branch=main")
   await git("remote", "add", "origin", bare)
-  const push = async (files: Readonly<Record<string, string>>) => {
+  const push: Repository["push"] = async (files, ref = "refs/heads/main") => {
     for (const [path, text] of Object.entries(files)) {
       await mkdir(dirname(join(tree, path)), { recursive: true })
       await writeFile(join(tree, path), text)
     }
     await git("add", "--all")
     await git("commit", "--quiet", "--allow-empty", "--message", "change the agent")
-    await git("push", "--quiet", "origin", "main")
+    await git("push", "--quiet", "origin", `HEAD:${ref}`)
     return git("rev-parse", "HEAD")
   }
   await push({})
