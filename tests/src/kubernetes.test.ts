@@ -1,86 +1,97 @@
-/**
- * An installation whose agents are pods, against a real API server and a real registry; the node is played by the test. Control plane and edge run
- * beside the cluster, as root, and reach the Services by name.
- */
+/** What only a cluster does to agents: its API server goes away, and a node is drained. No run that was accepted is lost. */
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
-import { test } from "node:test"
+import { after, before, test } from "node:test"
 import { type Pod, pathsIn } from "@superstep/control/machines/kubernetes/objects"
-import { ownedObjects } from "@superstep/control/machines/kubernetes/owned-objects"
-import { newNamespace, noCluster, testCluster } from "@superstep/control/machines/kubernetes/testing/place"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, type Deployment, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
+import { type KubernetesOfTests, kubernetesOfTests } from "./testing/machines/kubernetes.js"
+import { machineOfRun } from "./testing/machines/machine-of-run.js"
 import { type Platform, startPlatform } from "./testing/platform.js"
-import { createRepository, versionFile } from "./testing/repository.js"
+import { createRepository, type Repository, versionFile } from "./testing/repository.js"
+import { type EndedRun, keepRunning, type SteadyRuns } from "./testing/steady-runs.js"
 
-const skip = noCluster || (process.env.SUPERSTEP_TEST_HOSTS === undefined && "needs .ci/kubernetes/with")
+const skip = machineOfRun !== "kubernetes" && "needs SUPERSTEP_TEST_MACHINE=kubernetes and .ci/kubernetes/with"
 
-/** What the agent of the tests answers: its version. */
-async function versionAt(platform: Platform, deployment: Deployment): Promise<string> {
-  const input = { messages: [{ role: "user", content: "hi" }] }
-  const values = await clientOf(platform, deployment).runs.wait(null, "chat", { input })
-  return /hello from (\w+)/.exec(JSON.stringify(values))?.[1] ?? "none"
+// How many runs end while the API server is away. Five minutes, tried by hand, are 750.
+const runsWhileAway = Number(process.env.SUPERSTEP_TEST_AWAY_RUNS ?? 20)
+
+let machine: KubernetesOfTests
+let platform: Platform
+let repository: Repository
+let deployment: Deployment
+before(async () => {
+  if (skip) return
+  const home = temporaryFolder()
+  machine = await kubernetesOfTests(home)
+  platform = await startPlatform({ home, machine })
+  repository = await createRepository()
+  deployment = await deploy(platform, "steady", repository.url, [{ name: "N_JOBS_PER_WORKER", value: "50" }])
+})
+after(() => platform?.[Symbol.asyncDispose]())
+
+/** Each takes four seconds, and ten are under way at a time. */
+const startRuns = () => keepRunning(clientOf(platform, deployment), { count: 10, steps: 40, everyMs: 100 })
+
+const untilEnded = (runs: SteadyRuns, count: number) => {
+  const wanted = runs.endedCount() + count
+  return until(() => runs.endedCount() >= wanted, { what: `${count} more runs have ended`, timeoutMs: 600_000 })
 }
 
-test("agents in pods are deployed, replaced and started again, and end with the platform", { skip }, async (t) => {
-  const home = temporaryFolder()
-  const cluster = await testCluster({ shared: [home] })
-  const namespace = await newNamespace(cluster)
-  const { pods, secrets, policies } = pathsIn(namespace)
-  const settings = {
-    SUPERSTEP_MACHINE: "kubernetes",
-    SUPERSTEP_KUBECONFIG: cluster.kubeconfig,
-    SUPERSTEP_KUBERNETES_NAMESPACE: namespace,
-    SUPERSTEP_REGISTRY: `${cluster.host}/agents`,
-    SUPERSTEP_BASE_IMAGE: cluster.baseImage,
-  }
-  // Asked as an administrator: the machine itself may not list secrets.
-  const owned = () => ownedObjects(cluster.admin, readFileSync(join(home, "id"), "utf8"))
-  const running = async () =>
-    (await owned().list<Pod>(pods)).filter(({ status }) => status?.phase === "Running").map(({ metadata }) => metadata)
-  const repository = await createRepository()
-  await repository.push(versionFile("one"))
-  {
-    await using platform = await startPlatform({ home, env: settings })
-    const variables = [{ name: "MODEL_KEY", value: "sk-1" }]
-    const deployment = await deploy(platform, "agent", repository.url, variables, "installed")
+function assertWhole(ended: readonly EndedRun[]): void {
+  assert.deepEqual([...new Set(ended.map(({ problem }) => problem))], [""])
+  assert.ok(
+    ended.some(({ resumed }) => resumed > 0),
+    "no stream was cut",
+  )
+}
 
-    await t.test("the official client streams from it", async () => {
-      assert.equal(await versionAt(platform, deployment), "one")
-      const input = { count: 0, steps: 3, everyMs: 1 }
-      const events: string[] = []
-      for await (const { event } of clientOf(platform, deployment).runs.stream(null, "ticks", { input }))
-        events.push(event)
-      assert.equal(events.at(-1), "end")
-    })
+test("while the API server hangs and is away runs go on, none is lost, and the platform recovers by itself", {
+  skip,
+}, async () => {
+  const { cluster } = machine
+  const controlPid = await platform.controlPid()
+  const [unit] = await machine.running()
+  assert.ok(unit)
+  await using runs = startRuns()
+  await untilEnded(runs, 5)
 
-    await t.test("the planner replaces a pod that somebody deletes", async () => {
-      const [deleted] = await running()
-      await cluster.admin.json(`${pods}/${deleted?.name}`, { method: "DELETE", body: { gracePeriodSeconds: 1 } })
+  cluster.pauseServer()
+  await untilEnded(runs, runsWhileAway / 2)
+  await cluster.killServer()
+  await untilEnded(runs, runsWhileAway / 2)
+  await machine.kill(unit)
+  await cluster.startServer()
+  await untilEnded(runs, 20)
+  await repository.push(versionFile("after"))
+  await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
 
-      const isBack = async () => (await versionAt(platform, deployment).catch(() => undefined)) === "one"
-      const isOther = async () => (await running()).some(({ uid }) => uid !== deleted?.uid)
-      await until(async () => (await isOther()) && (await isBack()), { what: "another pod answers" })
-      assert.equal((await running())[0]?.name, deleted?.name)
-    })
+  assertWhole(await runs.stop())
+  assert.equal(await platform.controlPid(), controlPid, "the control plane was started again")
+})
 
-    await t.test("a push replaces it, and a rollback brings it back from the registry", async () => {
-      await repository.push(versionFile("two"))
-      const path = `/v2/deployments/${deployment.id}`
-      const first = (await platform.api<Deployment>("GET", path)).body.active_revision_id
-      await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
-      assert.equal(await versionAt(platform, deployment), "two")
-
-      const { status, body } = await platform.api<Deployment>("POST", `${path}/revisions/${first}/redeploy`)
-      assert.equal(status, 200, JSON.stringify(body))
-      await untilDeployed(platform, deployment.id, body.latest_revision_id)
-      assert.equal(await versionAt(platform, deployment), "one")
-    })
+test("a drained node moves the agent to another one, and no run is lost", { skip }, async () => {
+  const { cluster, namespace } = machine
+  const { pods } = pathsIn(namespace)
+  const other = await cluster.addNode("other-node")
+  await using runs = startRuns()
+  await untilEnded(runs, 5)
+  const podsOn = async (node: string) => {
+    const { body } = await cluster.admin.json<{ items: readonly Pod[] }>(pods)
+    return body.items.filter(({ spec }) => spec.nodeName === node)
   }
 
-  const left = await Promise.all([pods, secrets, policies].map((path) => owned().list(path)))
-  assert.deepEqual(left.flat(), [])
-  await cluster.stop()
+  // As `kubectl drain`: no new pods for the node, and an eviction of each that it has, with the pod's own grace time.
+  const patch = { method: "PATCH", contentType: "application/merge-patch+json" } as const
+  await cluster.admin.json(`/api/v1/nodes/${cluster.node.name}`, { ...patch, body: { spec: { unschedulable: true } } })
+  for (const { metadata } of await podsOn(cluster.node.name)) {
+    const { name } = metadata
+    const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } }
+    await cluster.admin.json(`${pods}/${name}/eviction`, { method: "POST", body })
+  }
+  await until(async () => (await podsOn(cluster.node.name)).length === 0, { what: "the node is empty" })
+  await untilEnded(runs, 20)
+
+  assertWhole(await runs.stop())
+  assert.equal((await podsOn(other.name)).length, 1)
 })
