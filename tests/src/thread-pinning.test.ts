@@ -6,6 +6,7 @@ import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
+import { onlyWithProcesses } from "./testing/machines/machine-of-run.js"
 import { startPlatform } from "./testing/platform.js"
 import { answer, ask, questionIn } from "./testing/question.js"
 import { createRepository } from "./testing/repository.js"
@@ -54,7 +55,7 @@ test("ten paused conversations finish on their revision after its node was renam
 })
 
 test("a conversation that paused on a canary finishes there, also after another canary has replaced it", {
-  skip: unlessWide("takes half a minute"),
+  skip: unlessWide("takes half a minute") || onlyWithProcesses("the edge chooses canaries, whatever they run in"),
 }, async () => {
   await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1" } })
   const repository = await createRepository()

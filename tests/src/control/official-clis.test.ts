@@ -157,7 +157,7 @@ async function pythonProject(files: Readonly<Record<string, string>> = {}): Prom
   return { folder, greets }
 }
 
-test("the Python CLI deploys a project with a requirements.txt", { skip: withoutPython }, async () => {
+test("the Python CLI deploys a project with a requirements.txt", { skip: withoutPython || ofTheCli }, async () => {
   await wholeLife(pythonCli, "by-requirements", await pythonProject())
 })
 
