@@ -33,7 +33,12 @@ async function answerOf(client: Client, threadId: string): Promise<string | unde
   } catch (cause) {
     if (!signal.aborted) throw cause
     const [run] = await client.runs.list(threadId)
-    throw new Error(`the run has not ended: ${JSON.stringify([run, await client.threads.get(threadId)])}`, { cause })
+    const { apiUrl, defaultHeaders } = client.runs as unknown as {
+      apiUrl: string
+      defaultHeaders: Record<string, string>
+    }
+    const reply = await fetch(`${apiUrl}/queue?run_id=${run?.run_id}`, { headers: defaultHeaders })
+    throw new Error(`the run has not ended: ${await reply.text()}`, { cause })
   }
 }
 

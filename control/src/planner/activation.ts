@@ -2,15 +2,16 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { deploymentById } from "../deployments/carried-queries.js"
 import type { Activation } from "../machines/unit-client.js"
-import { canaryOf, executingRevisions } from "./role-queries.js"
+import { executingRevisions } from "./role-queries.js"
 
 /** As the tables say now. */
 export async function activationOf(db: Db, deploymentId: string): Promise<Activation> {
   const deployment = await deploymentById(db, deploymentId)
+  const { all, canary } = await executingRevisions(db, deploymentId)
   return {
     // One that is gone has no threads.
     pinning: deployment?.thread_pinning ?? "none",
-    keep: await executingRevisions(db, deploymentId),
-    canary: await canaryOf(db, deploymentId),
+    keep: all,
+    canary,
   }
 }

@@ -104,11 +104,6 @@ export async function promotedCanary(db: Db, deploymentId: string): Promise<stri
 export const setWeight = (tx: Db, revisionId: string, weight: number | null): Promise<number> =>
   tx.run(sql`update revisions set weight = ${weight}, updated_at = now() where revision_id = ${revisionId}`)
 
-/** The canary of a deployment, unless it is to take over or to be aborted. */
-export const canaryOf = (db: Db, deploymentId: string): Promise<{ revision_id: string; weight: number } | undefined> =>
-  db.row(sql`
-    select revision_id, weight from revisions where deployment_id = ${deploymentId} and role = 'canary' and weight between 1 and 99`)
-
 /**
  * Takes a switch back: the failed revision retires, and the one that stands by serves again. The planner activates its units and brings
  * the edge's table up to date. Call it in a transaction that wakes the pipeline.
@@ -135,11 +130,24 @@ export async function switchBack(
 const lockRoles = (tx: Db, deploymentId: string): Promise<number> =>
   tx.run(sql`select from deployments where deployment_id = ${deploymentId} for update`)
 
-/** The revisions whose units execute runs, so that threads may be pinned to them. */
-export async function executingRevisions(db: Db, deploymentId: string): Promise<string[]> {
-  const rows = await db.rows<{ revision_id: string }>(sql`
-    select revision_id from revisions where deployment_id = ${deploymentId} and role in ('serving', 'standby', 'canary', 'pinned')`)
-  return rows.map(({ revision_id }) => revision_id)
+/** Which revisions of a deployment execute runs. */
+export interface ExecutingRevisions {
+  /** Those to which threads may be pinned. */
+  readonly all: string[]
+  /** Unless it is to take over or to be aborted. */
+  readonly canary: { readonly revision_id: string; readonly weight: number } | undefined
+}
+
+/** In one statement: pins to a canary that is aborted between two would be kept, and nothing would end them. */
+export async function executingRevisions(db: Db, deploymentId: string): Promise<ExecutingRevisions> {
+  const rows = await db.rows<{ revision_id: string; weight: number | null; is_canary: boolean }>(sql`
+    select revision_id, weight, role = 'canary' and weight between 1 and 99 as is_canary
+    from revisions where deployment_id = ${deploymentId} and role in ('serving', 'standby', 'canary', 'pinned')`)
+  const canary = rows.find(({ is_canary }) => is_canary)
+  return {
+    all: rows.map(({ revision_id }) => revision_id),
+    canary: canary && { revision_id: canary.revision_id, weight: canary.weight ?? 0 },
+  }
 }
 
 async function takeOver(tx: Db, deploymentId: string, revisionId: string): Promise<void> {

@@ -5,7 +5,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
-import { claimRuns } from "../runs/claims.js"
+import { claimRuns, releaseRun } from "../runs/claims.js"
 import { showState } from "../runs/queries.js"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
 import { activateOn, body, execute, executorOf, interrupted, newThread, pinOf } from "../testing/revisions.js"
@@ -237,4 +237,21 @@ test("an activation deletes the pins to revisions that it does not keep, since n
 
   assert.deepEqual([await pinOf(db, kept), await pinOf(db, own), await pinOf(db, lost)], ["kept", "old", null])
   assert.equal(await executorOf([old], runId), old, "the waiting run is executed")
+})
+
+test("a run that its revision gives back after its pin was deleted is not pinned either (SV5)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using old = await startTestServer(db, { revisionId: "old" })
+  await using next = await startTestServer(db, { revisionId: "next" })
+  await activateOn(old)
+  const threadId = await newThread(old)
+  const { run_id: runId } = await createRun(old, { threadId, body: body() })
+  assert.equal(await executorOf([old, next], runId), old)
+  await activateOn(next, { thread_pinning: "paused", keep: [] })
+  const claim = await db.row<{ claim_id: string }>(sql`select claim_id from runs where run_id = ${runId}`)
+
+  const release = { runId, claimId: claim?.claim_id ?? "", ending: "handed_back" as const, watcher: undefined }
+  await releaseRun(db, release, "{}")
+
+  assert.deepEqual(await db.row(sql`select revision_id from runs where run_id = ${runId}`), { revision_id: null })
 })

@@ -316,6 +316,8 @@ begin
   _runs_alone := _run.runs_alone or _ending in ('worker_died', 'shared_worker_died') or _servers_lost >= _most_losses;
   update runs r set status = 'pending', losses = _losses, servers_lost = _servers_lost, runs_alone = _runs_alone,
     claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, updated_at = now(),
+    -- The thread's pin may have ended while it ran.
+    revision_id = (select t.revision_id from threads t where t.thread_id = _run.thread_id),
     past_attempts = coalesce(r.past_attempts, '[]') || jsonb_build_object(
       'attempt', r.attempt, 'claimed_at', r.claimed_at, 'ended_at', now(), 'ending', _ending),
     watched_by = case when _watcher is null or _watcher = any (r.watched_by) then r.watched_by else r.watched_by || _watcher end
