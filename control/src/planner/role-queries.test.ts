@@ -10,7 +10,16 @@ import { recordCrash } from "./crash-queries.js"
 import type { Role } from "./facts.js"
 import { addUnit, removeUnit, unitById } from "./queries.js"
 import { crashesAfter } from "./restart.js"
-import { endStandby, retire, serveWith, startRevision, switchBack } from "./role-queries.js"
+import {
+  endStandby,
+  executingRevisions,
+  retire,
+  serveWith,
+  setWeight,
+  startCanary,
+  startRevision,
+  switchBack,
+} from "./role-queries.js"
 
 const database = () => freshDatabase({ migrations: fileURLToPath(new URL("../../src/migrations", import.meta.url)) })
 
@@ -51,6 +60,23 @@ test("the one that served stands by, and the one that stood by keeps its threads
   assert.deepEqual(await rolesOf(oldest, old, current), ["pinned", "standby", "serving"])
   const { crashes, is_down } = await current.row()
   assert.deepEqual({ crashes, is_down }, { crashes: 0, is_down: false }, "it begins with a clean record")
+})
+
+test("threads may be pinned to a canary until it is to be aborted, and it gets its percentage until then", async () => {
+  await using db = await database()
+  const deploymentId = await addDeployment(db)
+  const [base, next] = [await startUnit(db, deploymentId), await startUnit(db, deploymentId)]
+  await base.serve()
+  await setWeight(db, next.revisionId, 10)
+  await db.transaction((tx) => startCanary(tx, { deploymentId, revisionId: next.revisionId }))
+
+  const before = await executingRevisions(db, deploymentId)
+  await setWeight(db, next.revisionId, 0)
+  const after = await executingRevisions(db, deploymentId)
+
+  assert.deepEqual(before.all.toSorted(), [base.revisionId, next.revisionId].toSorted())
+  assert.deepEqual(before.canary, { revision_id: next.revisionId, weight: 10 })
+  assert.deepEqual(after, { all: [base.revisionId], canary: undefined })
 })
 
 test("what retires never serves again", async () => {

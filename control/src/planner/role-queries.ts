@@ -138,11 +138,15 @@ export interface ExecutingRevisions {
   readonly canary: { readonly revision_id: string; readonly weight: number } | undefined
 }
 
-/** In one statement: pins to a canary that is aborted between two would be kept, and nothing would end them. */
+/**
+ * In one statement: pins to a canary that is aborted between two would be kept, and nothing would end them. One that is to be aborted counts as
+ * retired, for the same reason.
+ */
 export async function executingRevisions(db: Db, deploymentId: string): Promise<ExecutingRevisions> {
   const rows = await db.rows<{ revision_id: string; weight: number | null; is_canary: boolean }>(sql`
     select revision_id, weight, role = 'canary' and weight between 1 and 99 as is_canary
-    from revisions where deployment_id = ${deploymentId} and role in ('serving', 'standby', 'canary', 'pinned')`)
+    from revisions where deployment_id = ${deploymentId} and role in ('serving', 'standby', 'canary', 'pinned')
+      and (role <> 'canary' or weight is distinct from 0)`)
   const canary = rows.find(({ is_canary }) => is_canary)
   return {
     all: rows.map(({ revision_id }) => revision_id),
