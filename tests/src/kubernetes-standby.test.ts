@@ -5,7 +5,6 @@
 import assert from "node:assert/strict"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { once } from "node:events"
 import { chmodSync } from "node:fs"
 import { after, before, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
@@ -117,7 +116,7 @@ class ControlPlane {
 
   /** @returns  its exit code; null after a kill */
   async ended(): Promise<number | null> {
-    if (this.child && !this.hasEnded) await once(this.child, "exit")
+    await until(() => this.hasEnded, { what: `the process of ${this.pod} has ended`, timeoutMs: 120_000 })
     return this.child?.exitCode ?? null
   }
 
@@ -154,12 +153,17 @@ async function markedPods(): Promise<readonly string[]> {
   return body.items.map(({ metadata }) => metadata.name)
 }
 
-/** Waits until the installation has the objects of so many units, and no others. */
+/** Waits until the installation has the objects of so many units, and none of a build. */
 async function untilLeft(units: number): Promise<void> {
   const objects = ownedObjects(cluster.admin, await installationIdOf(db))
-  const { services, secrets, pods } = pathsIn(namespace)
-  const left = () => Promise.all([services, secrets, pods].map(async (path) => (await objects.list(path)).length))
-  await until(async () => (await left()).every((count) => count === units), { what: `${units} units are left` })
+  const { services, secrets, pods, jobs } = pathsIn(namespace)
+  const left = async () => {
+    const found = await Promise.all([services, secrets, pods, jobs].map((path) => objects.list(path)))
+    // Its knowledge of the base image stays.
+    return found.map((all) => all.filter(({ metadata }) => !metadata.name.startsWith("superstep-base-")).length)
+  }
+  const wanted = [units, units, units, 0]
+  await until(async () => String(await left()) === String(wanted), { what: `the objects of ${units} units are left` })
 }
 
 let apiKey = ""
@@ -271,25 +275,28 @@ test(`killed at ${points.join(", ")}, the other deploys; no run is lost and noth
     for (; !isOver; await pause(50)) answers.push(await version().catch(String))
   })()
   const versions = ["v0"]
-  for (const [n, point] of points.entries()) {
-    await other().start({ SUPERSTEP_CRASH_AT: point })
-    await other().untilStandby()
-    await inCharge.kill()
-    await takeOver()
+  try {
+    for (const [n, point] of points.entries()) {
+      await other().start({ SUPERSTEP_CRASH_AT: point })
+      await other().untilStandby()
+      await inCharge.kill()
+      await takeOver()
 
-    versions.push(`v${n + 1}`)
-    await repository.push(versionFile(`v${n + 1}`))
-    const revisionId = await startRevision(caller, deployment.id)
-    await other().start()
-    assert.equal(await inCharge.ended(), null, inCharge.output())
-    await takeOver()
+      versions.push(`v${n + 1}`)
+      await repository.push(versionFile(`v${n + 1}`))
+      const revisionId = await startRevision(caller, deployment.id)
+      await other().start()
+      assert.equal(await inCharge.ended(), null, inCharge.output())
+      await takeOver()
 
-    await untilDeployed(caller, deployment.id, revisionId)
-    assert.equal(await version(), `v${n + 1}`)
-    await untilLeft(1)
+      await untilDeployed(caller, deployment.id, revisionId)
+      assert.equal(await version(), `v${n + 1}`)
+      await untilLeft(1)
+    }
+  } finally {
+    isOver = true
+    await runs
   }
-  isOver = true
-  await runs
 
   assert.ok(answers.length > 0)
   assert.deepEqual(

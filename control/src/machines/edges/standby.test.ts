@@ -140,20 +140,24 @@ for (const points of pointsOfRevisions) {
     const caller = (async () => {
       while (!isOver) statuses.add((await served()).status)
     })()
+    let revisionId = ""
     const [first = "", ...others] = points
-    startOther({ SUPERSTEP_CRASH_AT: first })
-    await inCharge.platform.kill()
-    await takeOver()
-
-    const revisionId = await redeploy()
-    for (const point of [...others, ""]) {
-      startOther({ SUPERSTEP_CRASH_AT: point })
-      await inCharge.platform.untilDead()
+    try {
+      startOther({ SUPERSTEP_CRASH_AT: first })
+      await inCharge.platform.kill()
       await takeOver()
+
+      revisionId = await redeploy()
+      for (const point of [...others, ""]) {
+        startOther({ SUPERSTEP_CRASH_AT: point })
+        await inCharge.platform.untilDead()
+        await takeOver()
+      }
+      await untilDeployed(revisionId)
+    } finally {
+      isOver = true
+      await caller
     }
-    await untilDeployed(revisionId)
-    isOver = true
-    await caller
 
     assert.deepEqual([...statuses], [200])
     assert.equal((await served()).revision, revisionId)

@@ -1,14 +1,14 @@
-/** Looks into the base image, by a pod of it that ends at once. The answer is kept, by the image's digest. */
-import { mkdir } from "node:fs/promises"
-import { join } from "node:path"
+/**
+ * Looks into the base image, by a pod of it that ends at once. The answer is kept in the cluster, by the image's digest: the next control plane must
+ * be able to start while the registry is away or no node has room.
+ */
 import { buffer } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
-import { readJson, writeJson } from "../../files/json-file.js"
 import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
 import { mayPass } from "../images/registry/client.js"
 import type { Cluster } from "./cluster.js"
-import { type Owner, probePodOf } from "./manifests.js"
-import { type Pod, pathsIn, probeName } from "./objects.js"
+import { knownBaseOf, type Owner, probePodOf } from "./manifests.js"
+import { baseName, type Pod, pathsIn } from "./objects.js"
 import type { OwnedObjects } from "./owned-objects.js"
 import { whyPending } from "./pod-state.js"
 
@@ -16,8 +16,6 @@ export interface BaseImagePlace extends Owner {
   readonly cluster: Cluster
   readonly objects: OwnedObjects
   readonly pullSecret: string | undefined
-  /** Of this computer, for what was found. */
-  readonly folder: string
 }
 
 const pollMs = 200
@@ -56,8 +54,10 @@ interface Known {
   readonly inside: Inside
 }
 
-const fileOf = ({ folder }: BaseImagePlace): string => join(folder, "base.json")
-const readKnown = (place: BaseImagePlace) => readJson<Known>(fileOf(place))
+async function readKnown({ objects, namespace, homeId }: BaseImagePlace): Promise<Known | undefined> {
+  const found = await objects.find<ReturnType<typeof knownBaseOf>>(pathsIn(namespace).secrets, baseName(homeId))
+  return found && (JSON.parse(Buffer.from(found.data["base.json"], "base64").toString()) as Known)
+}
 
 /**
  * @param image    with its digest
@@ -66,14 +66,16 @@ const readKnown = (place: BaseImagePlace) => readJson<Known>(fileOf(place))
  */
 export async function lookInside(place: BaseImagePlace, image: string, pythons: readonly string[]): Promise<Inside> {
   const asked = probe(pythons)
+  // A control plane that was killed while it looked may have left it.
+  await place.objects.remove(pathsIn(place.namespace).pods, baseName(place.homeId), { graceSeconds: 0 })
   const known = await readKnown(place)
   if (known?.image === image && known.asked === asked) return known.inside
   const inside = await ask(place, image, asked)
   const why = unusable(inside)
   if (why !== undefined)
     throw new BaseImageUnfit(`the base image ${image} ${why}: choose another one with SUPERSTEP_BASE_IMAGE`)
-  await mkdir(place.folder, { recursive: true })
-  await writeJson(fileOf(place), { image, asked, inside } satisfies Known)
+  const text = JSON.stringify({ image, asked, inside } satisfies Known)
+  await place.objects.apply(pathsIn(place.namespace).secrets, knownBaseOf(place, text))
   return inside
 }
 
@@ -91,8 +93,7 @@ export function unusable({ node, arch }: Pick<Inside, "node" | "arch">): string 
 async function ask(place: BaseImagePlace, image: string, asked: string): Promise<Inside> {
   const { cluster, objects, namespace, homeId, pullSecret } = place
   const { pods } = pathsIn(namespace)
-  const name = probeName(homeId)
-  await objects.remove(pods, name, { graceSeconds: 0 })
+  const name = baseName(homeId)
   await objects.untilGone(pods, name, startMs)
   await objects.apply(pods, probePodOf(place, { image, pullSecret, command: ["node", "-e", asked] }))
   try {

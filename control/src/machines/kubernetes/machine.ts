@@ -23,7 +23,7 @@ import { baseDigest, lookInside, withDigest } from "./base-image.js"
 import { buildsInCluster, programsIn } from "./builds/builds-in-cluster.js"
 import { edgesInCluster } from "./edge/edges-in-cluster.js"
 import { inside } from "./manifests.js"
-import { buildPolicyName, pathsIn, policyName } from "./objects.js"
+import { baseName, buildPolicyName, pathsIn, policyName } from "./objects.js"
 import { type ClusterSettings, IncompleteSettings, openCluster } from "./open-cluster.js"
 import { requireAdmitted } from "./own-pod.js"
 import { ownedObjects } from "./owned-objects.js"
@@ -96,9 +96,8 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   const openUnits = async ({ folders, isolation }: OtherUnitsPlace): Promise<OtherUnits> => {
     const unitFiles = await runtimeFiles(programs)
     const shared = { cluster, objects, homeId, namespace, pullSecret: kubernetes.pullSecret }
-    const basePlace = { ...shared, folder: images }
-    const digest = await baseDigest(basePlace, baseImage, () => findImage(baseRegistry, base))
-    const there = await lookInside(basePlace, withDigest(baseImage, digest), usualPythons)
+    const digest = await baseDigest(shared, baseImage, () => findImage(baseRegistry, base))
+    const there = await lookInside(shared, withDigest(baseImage, digest), usualPythons)
     const sending = {
       store,
       baseRegistry,
@@ -159,6 +158,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
       close: async () => {
         for (const name of [policyName(homeId), buildPolicyName(homeId)])
           await objects.remove(pathsIn(namespace).policies, name)
+        await objects.remove(pathsIn(namespace).secrets, baseName(homeId))
       },
     }
   }

@@ -4,13 +4,13 @@ import { revealAll } from "@superstep/toolkit/config/settings"
 import { places } from "../images/project-image.js"
 import type { UnitSpec } from "../port.js"
 import {
+  baseName,
   containerName,
   type KubernetesObject,
   labels,
   nameOf,
   platformLabels,
   policyName,
-  probeName,
   unitPort,
 } from "./objects.js"
 
@@ -116,7 +116,7 @@ export const probePodOf = (
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
-      name: probeName(homeId),
+      name: baseName(homeId),
       namespace,
       labels: { "app.kubernetes.io/managed-by": "superstep", [labels.owner]: homeId },
     },
@@ -129,6 +129,20 @@ export const probePodOf = (
       containers: [{ name: containerName, image, command, securityContext: noRights, resources: {} }],
     },
   }) satisfies KubernetesObject & { spec: unknown }
+
+/** What is known of the base image. A Secret, since the machine may not write other objects that only keep data. */
+export const knownBaseOf = ({ homeId, namespace }: Owner, text: string) =>
+  ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name: baseName(homeId),
+      namespace,
+      labels: { "app.kubernetes.io/managed-by": "superstep", [labels.owner]: homeId },
+    },
+    type: "Opaque",
+    data: { "base.json": Buffer.from(text).toString("base64") },
+  }) satisfies KubernetesObject & { type: string; data: unknown }
 
 export function podOf(spec: UnitSpec, place: PodPlace) {
   const user = firstUser + spec.deploymentNumber

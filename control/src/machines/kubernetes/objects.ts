@@ -84,8 +84,8 @@ export const buildNameOf = (revisionId: string): string => `superstep-build-${re
 
 export const buildPolicyName = (homeId: string): string => `superstep-builds-${homeId}`
 
-/** The pod that looks into the base image. */
-export const probeName = (homeId: string): string => `superstep-base-${homeId}`
+/** The pod that looks into the base image, and the Secret that keeps what it saw. */
+export const baseName = (homeId: string): string => `superstep-base-${homeId}`
 
 export const containerName = "unit"
 export const unitPort = 8000

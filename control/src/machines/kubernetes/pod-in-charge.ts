@@ -36,7 +36,7 @@ export function keepPodInCharge(options: PodInChargeOptions): () => Promise<void
       also: [404],
     })
   }
-  let isTold = false
+  let hasWarned = false
   const keep = repeated(async () => {
     try {
       const { body } = await cluster.json<{ readonly items: readonly Pod[] }>(pods, {
@@ -46,10 +46,10 @@ export function keepPodInCharge(options: PodInChargeOptions): () => Promise<void
       const names = marked.map(({ metadata }) => metadata.name)
       if (!names.includes(podName)) await setLabel(podName, "true")
       for (const name of names) if (name !== podName) await setLabel(name, null)
-      isTold = false
+      hasWarned = false
     } catch (err) {
-      if (!isTold) log.warn({ err }, "the label of the control plane in charge could not be set; retrying")
-      isTold = true
+      if (!hasWarned) log.warn({ err }, "the label of the control plane in charge could not be set; retrying")
+      hasWarned = true
     }
   }, everyMs)
   keep.wake()

@@ -10,7 +10,7 @@ import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { v7 as newId } from "uuid"
 import { registryAt } from "../../images/registry/client.js"
 import type { BuildSource, Machine } from "../../port.js"
-import { type KubernetesObject, type Pod, pathsIn } from "../objects.js"
+import { baseName, type KubernetesObject, type Pod, pathsIn } from "../objects.js"
 import { ownedObjects } from "../owned-objects.js"
 import { buildsPlace, registryPassword } from "../testing/builds-place.js"
 import { noCluster as skip, type TestCluster, testCluster } from "../testing/place.js"
@@ -76,7 +76,7 @@ const untilPrinted = (machine: Machine, source: BuildSource, line: string) =>
 
 type Place = Awaited<ReturnType<typeof buildsPlace>>
 
-/** All objects of the installation, and its tags in the registry. Asked as an administrator. */
+/** All objects of the installation but what it knows of its base image, and its tags in the registry. Asked as an administrator. */
 async function leftIn({ namespace, homeId, repository }: Place): Promise<string[]> {
   const { jobs, pods, secrets: secretsPath } = pathsIn(namespace)
   const owned = ownedObjects(tested.admin, homeId)
@@ -84,7 +84,8 @@ async function leftIn({ namespace, homeId, repository }: Place): Promise<string[
   const path = `/v2/${repository}/tags/list`
   const response = await registryAt({ origin: tested.registry.origin }).ask(path, { expect: [200, 404] })
   const { tags } = (await response.json()) as { readonly tags?: readonly string[] | null }
-  return [...found.flat().map(({ metadata }) => metadata.name), ...(tags ?? [])]
+  const names = found.flat().map(({ metadata }) => metadata.name)
+  return [...names.filter((name) => name !== baseName(homeId)), ...(tags ?? [])]
 }
 
 const podOf = async ({ namespace, homeId }: Place): Promise<Pod | undefined> =>
