@@ -82,7 +82,7 @@ export async function untilEnded(platform: Caller, deploymentId: string, revisio
     const isOver = reply?.status === 200 && /DEPLOYED|FAILED|SKIPPED|INTERRUPTED/.test(reply.body.status)
     return isOver ? reply.body : undefined
   }
-  return until(ended, { what: "the revision to end", timeoutMs: 180_000 })
+  return until(ended, { what: "the revision to end", timeoutMs: 600_000 })
 }
 
 export async function untilDeployed(platform: Caller, deploymentId: string, revisionId: string): Promise<Revision> {
