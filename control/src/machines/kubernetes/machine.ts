@@ -78,7 +78,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   const baseRegistry = registryFor(base, kubernetes.registryLogin)
   const images = join(home, "images")
   const sendingFolder = join(images, "sending")
-  // Of a control plane that was killed.
+  // A killed control plane may have left it.
   await removeTree(sendingFolder)
   const store = artifactStore({
     registry: registryFor(target, kubernetes.registryLogin),

@@ -1,4 +1,4 @@
-/** The control plane's own pod. Its label opens the network policies of agents (manifests.ts); without it, they would be unreachable without a word. */
+/** The control plane's own pod. Its label opens the network policies of agents (manifests.ts); without it, they would be unreachable, and nothing would log why. */
 import { hostname } from "node:os"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Cluster } from "./cluster.js"

@@ -35,7 +35,7 @@ export async function buildsInCluster(options: BuildsInClusterOptions): Promise<
     user: undefined,
     runsAt: inside.app,
   }
-  const told = {
+  const jobPrograms = {
     limits,
     environment: { ...options.environment, PATH: there.path },
     verifyEntry: await runtime.placeOf(programs.verify),
@@ -44,7 +44,7 @@ export async function buildsInCluster(options: BuildsInClusterOptions): Promise<
   return jobBuilds({
     ...options,
     planFor: (tree, source) => planSource(tree, source, place),
-    requestFor: (source, plan) => jobRequest(source, plan, told),
+    requestFor: (source, plan) => jobRequest(source, plan, jobPrograms),
     sendSource: sourceImages({ ...options, runtime, entry: await runtime.placeOf(buildEntry) }),
   })
 }

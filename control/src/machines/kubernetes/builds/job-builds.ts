@@ -36,7 +36,7 @@ export interface JobBuildsOptions extends Owner {
   readonly pullSecret: string | undefined
   /** Plans a build for the base image. */
   readonly planFor: (tree: string, source: BuildSource) => Promise<Plan>
-  /** What the pod of a plan is told. */
+  /** The request in the pod of a plan. */
   readonly requestFor: (source: BuildSource, plan: Plan) => BuildRequest
   /** Sends a tree. @returns  the name of the build's image */
   readonly sendSource: (revisionId: string, tree: string) => Promise<string>
@@ -141,7 +141,7 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
     await removeTree(tree)
   }
 
-  /** Whose source images control planes have left that were killed, or ran elsewhere. Asked once: what is sent after that has a folder or a Job. */
+  /** Revisions whose source image a killed control plane left, or one that ran elsewhere. Asked once: what is sent after that has a folder or a Job. */
   let leftSources: Set<string> | undefined
   const leftovers = async (): Promise<Iterable<string>> => {
     try {

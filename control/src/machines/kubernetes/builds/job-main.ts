@@ -103,16 +103,19 @@ async function main(): Promise<number> {
     await work()
     return 0
   } catch (error) {
-    writeFileSync(terminationLog, failureText(stopping.signal.aborted ? stopped : await told(error)))
+    writeFileSync(terminationLog, failureText(stopping.signal.aborted ? stopped : await failureOf(error)))
     return 1
   }
 }
 
-type Told = Pick<FailedBuild, "error_code" | "message">
+type Failure = Pick<FailedBuild, "error_code" | "message">
 
-const stopped: Told = { error_code: "internal", message: "it was stopped from outside, such as by a drain of its node" }
+const stopped: Failure = {
+  error_code: "internal",
+  message: "it was stopped from outside, such as by a drain of its node",
+}
 
-async function told(error: unknown): Promise<Told> {
+async function failureOf(error: unknown): Promise<Failure> {
   if (!(error instanceof PartFailed))
     return { error_code: "internal", message: error instanceof Error ? error.message : String(error) }
   const { error_code, message } = error.result

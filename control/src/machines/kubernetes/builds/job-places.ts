@@ -35,7 +35,7 @@ export const secretFiles = {
   login: "config.json",
 } as const
 
-/** What the container that sends the result is told. */
+/** The settings of the container that sends the result. */
 export interface Sending {
   readonly host: string
   readonly repository: string

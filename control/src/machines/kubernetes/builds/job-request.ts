@@ -1,4 +1,4 @@
-/** What the program in a build's pod is told: as for a build on this computer, with the places of its containers. Pure. */
+/** The request that the program in a build's pod reads: as for a build on this computer, with the places of its containers. Pure. */
 import type { BuildSource } from "../../port.js"
 import type { BuildLimits, BuildRequest } from "../../process/builds/build-request.js"
 import { buildEnvironment } from "../../process/builds/environment.js"

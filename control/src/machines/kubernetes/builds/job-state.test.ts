@@ -55,22 +55,22 @@ test("a container that the node killed for its memory is named with the limit of
   assert.equal(stateOf(job(), failedIn("push", killed)).state, "ended")
 })
 
-test("what a container told is the project's fault, unless it is internal", () => {
-  const told = (error_code: ErrorCode) =>
+test("the termination message of a container is the project's fault, unless it is internal", () => {
+  const failing = (error_code: ErrorCode) =>
     failedIn("build", { exitCode: 1, reason: "Error", message: failureText({ error_code, message: "no such file" }) })
 
-  assert.deepEqual(stateOf(job({ type: "Failed" }), told("install_failed")), {
+  assert.deepEqual(stateOf(job({ type: "Failed" }), failing("install_failed")), {
     state: "failed",
     code: "install_failed",
     message: "no such file",
   })
-  const ended = stateOf(job(), told("internal"))
+  const ended = stateOf(job(), failing("internal"))
   assert.equal(ended.state === "ended" && ended.why, 'the build\'s container "build" failed: no such file')
-  const invented = stateOf(job(), told("crash_loop"))
+  const invented = stateOf(job(), failing("crash_loop"))
   assert.equal(invented.state, "ended", "user code may have written it")
 })
 
-test("a container that told nothing is described by the end of its log", () => {
+test("a container that wrote no termination message is described by the end of its log", () => {
   const printed: string[] = []
   const write = lineWriter(
     (line) => printed.push(line),

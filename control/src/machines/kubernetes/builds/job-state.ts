@@ -59,15 +59,15 @@ function failureOf(pod: Pod, { memoryMb, diskMb }: JobLimits): JobState {
   if (!ended || !terminated) return { state: "ended", why: `the build's pod failed: ${reason ?? ""} ${message}`.trim() }
   if (terminated.reason === "OOMKilled" && ended.name !== "push")
     return failedWith("build_oom", `the build used more memory than its limit of ${memoryMb} MB`)
-  const told = parseFailure(terminated.message ?? "")
-  if (told && told.error_code !== "internal") return failedWith(told.error_code, told.message)
+  const written = parseFailure(terminated.message ?? "")
+  if (written && written.error_code !== "internal") return failedWith(written.error_code, written.message)
   const why =
-    told?.message ?? `exit code ${terminated.exitCode} (${terminated.reason}): ${lastWords(terminated.message)}`
+    written?.message ?? `exit code ${terminated.exitCode} (${terminated.reason}): ${lastLogLines(terminated.message)}`
   return { state: "ended", why: `the build's container "${ended.name}" failed: ${why.trim()}` }
 }
 
-/** The end of its log, which the cluster gives where a container has told nothing itself. */
-const lastWords = (text = ""): string =>
+/** The end of its log, which the cluster gives for a container that wrote no termination message. */
+const lastLogLines = (text = ""): string =>
   text
     .trimEnd()
     .split("\n")
