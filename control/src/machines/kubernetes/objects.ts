@@ -71,6 +71,8 @@ export interface Job extends KubernetesObject {
       readonly reason?: string
       readonly message?: string
     }[]
+    /** How many of its pods have failed. */
+    readonly failed?: number
   }
 }
 

@@ -14,7 +14,7 @@ const later = new Date("2026-11-26T10:11:00Z")
 const job = (...conditions: { type: string; reason?: string; message?: string }[]): Job => ({
   apiVersion: "batch/v1",
   kind: "Job",
-  metadata: { name: "build" },
+  metadata: { name: "build", creationTimestamp: created },
   status: { conditions: conditions.map((it) => ({ ...it, status: "True" })) },
 })
 type State = NonNullable<NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number]["state"]>
@@ -83,6 +83,17 @@ test("a container that wrote no termination message is described by the end of i
 
   const why = 'the build\'s container "build" failed: exit code 139 (Error): install: npm ci · Segmentation fault'
   assert.deepEqual(ended, { state: "ended", why })
+})
+
+test("a Job for which the cluster creates no pod is given up, and that is not the project's fault", () => {
+  const exceeded = job({ type: "Failed", reason: "DeadlineExceeded" })
+  const none = { state: "ended", why: "the cluster has no pod for the build: see the events of the Job build" }
+
+  assert.deepEqual(stateOf(job(), undefined, soon), { state: "running" })
+  assert.deepEqual(stateOf(job(), undefined, later), none)
+  assert.deepEqual(stateOf(exceeded, undefined, later), none)
+  const deleted = stateOf({ ...exceeded, status: { ...exceeded.status, failed: 1 } }, undefined, later)
+  assert.equal(deleted.state === "failed" && deleted.code, "build_timeout", "its pod was deleted at the deadline")
 })
 
 test("a pod that no node starts is given up, with the reason; a long wait is not the project's fault", () => {

@@ -1,7 +1,7 @@
 /** What a Job and its pod say of a build. Pure. */
 import type { ErrorCode } from "../../../revisions/revision.js"
 import type { BuildState } from "../../port.js"
-import type { ContainerStatus, Job, Pod } from "../objects.js"
+import type { ContainerStatus, Job, KubernetesObject, Pod } from "../objects.js"
 import { whyPending } from "../pod-state.js"
 import { parseJobLine } from "./job-log.js"
 import { failure, parts } from "./job-places.js"
@@ -21,14 +21,24 @@ export function jobState(job: Job, pod: Pod | undefined, now: Date, limits: JobL
   const condition = (type: string) => job.status?.conditions?.find((it) => it.type === type && it.status === "True")
   const failed = condition("Failed")
   if (condition("Complete")) return { state: "sent" }
-  if (failed?.reason === "DeadlineExceeded") return tooLong(pod)
-  if (pod?.status?.phase === "Failed") return failureOf(pod, limits)
+  if (failed?.reason === "DeadlineExceeded") return tooLong(job, pod)
+  if (pod?.status?.phase === "Failed") return podFailure(pod, limits)
   // Its pod was deleted by somebody, or went with its node.
   if (failed) return { state: "ended", why: `the build's pod is gone: ${failed.message ?? failed.reason ?? ""}` }
-  return pod && isStuck(pod, now, limits)
-    ? { state: "ended", why: `the build's pod has not started: ${whyPending(pod)}` }
-    : { state: "running" }
+  if (!pod) return isOld(job, now, limits) ? noPodOf(job) : { state: "running" }
+  return isStuck(pod, now, limits) ? notStarted(pod) : { state: "running" }
 }
+
+/** A quota of the namespace or an admission webhook may refuse the pod. The Job controller reports that only as events, and tries again. */
+const noPodOf = ({ metadata }: Job): JobState => ({
+  state: "ended",
+  why: `the cluster has no pod for the build: see the events of the Job ${metadata.name}`,
+})
+
+const notStarted = (pod: Pod): JobState => ({
+  state: "ended",
+  why: `the build's pod has not started: ${whyPending(pod)}`,
+})
 
 const statusesOf = ({ status }: Pod): readonly ContainerStatus[] =>
   parts.flatMap(
@@ -38,20 +48,25 @@ const statusesOf = ({ status }: Pod): readonly ContainerStatus[] =>
       ) ?? [],
   )
 
-const isStuck = (pod: Pod, now: Date, { startMs }: JobLimits): boolean =>
+const isStuck = (pod: Pod, now: Date, limits: JobLimits): boolean =>
   pod.status?.phase === "Pending" &&
   statusesOf(pod).every(({ state }) => !state?.running && !state?.terminated) &&
-  now.getTime() - Date.parse(pod.metadata.creationTimestamp ?? now.toISOString()) > startMs
+  isOld(pod, now, limits)
 
-const tooLong = (pod: Pod | undefined): JobState => {
-  const hasStarted = pod === undefined || statusesOf(pod).some(({ state }) => state?.running ?? state?.terminated)
-  if (!hasStarted) return { state: "ended", why: `the build's pod has not started: ${whyPending(pod)}` }
+const isOld = ({ metadata }: KubernetesObject, now: Date, { startMs }: JobLimits): boolean =>
+  now.getTime() - Date.parse(metadata.creationTimestamp ?? now.toISOString()) > startMs
+
+/** At the deadline the Job controller deletes the pod, and counts it as failed. */
+const tooLong = (job: Job, pod: Pod | undefined): JobState => {
+  if (!pod && !job.status?.failed) return noPodOf(job)
+  const hasStarted = !pod || statusesOf(pod).some(({ state }) => state?.running ?? state?.terminated)
+  if (!hasStarted) return notStarted(pod)
   return failedWith("build_timeout", "the build took longer than all its time limits together")
 }
 
 const failedWith = (code: ErrorCode, message: string): JobState => ({ state: "failed", code, message })
 
-function failureOf(pod: Pod, { memoryMb, diskMb }: JobLimits): JobState {
+function podFailure(pod: Pod, { memoryMb, diskMb }: JobLimits): JobState {
   const { reason, message = "" } = pod.status ?? {}
   if (reason === "Evicted") return evicted(message, diskMb)
   const ended = statusesOf(pod).find(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0)
