@@ -257,7 +257,7 @@ test("a build whose pod is evicted, or deleted by somebody else, has ended and s
   await machine.builds.remove(evicted.revisionId)
 
   const full = await begun()
-  const words = 'Usage of EmptyDir volume "work" exceeds the limit "1536Mi".'
+  const words = "Pod ephemeral local storage usage exceeds the total limit of containers 1536Mi."
   await tested.node.evict((await podOf(place))?.metadata.uid ?? "", words)
   const afterDisk = await untilEnded(machine, full)
   await machine.builds.remove(full.revisionId)

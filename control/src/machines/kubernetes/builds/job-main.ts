@@ -9,6 +9,7 @@ import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { createLog } from "@superstep/toolkit/log/log"
 import { readJson, writeJson } from "../../../files/json-file.js"
 import { readPlainFile } from "../../../files/read-plain-file.js"
+import { removeTree } from "../../../files/remove-tree.js"
 import { hideSecrets } from "../../../logs/hide-secrets.js"
 import { registryAt } from "../../images/registry/client.js"
 import { credentialsIn } from "../../images/registry/login-file.js"
@@ -67,6 +68,8 @@ const build = () =>
 const verify = async () =>
   inBuild(await required(inJob.variables, secretFiles.variables), async (context) => {
     await writeJson(inJob.result, await finishBuild(context))
+    // The layers of the result need its room.
+    await removeTree(inJob.cache)
     context.writeLine("build finished")
   })
 

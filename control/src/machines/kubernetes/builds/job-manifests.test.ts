@@ -63,8 +63,18 @@ test("a Job is not repeated by the cluster, ends after all limits of its steps, 
   assert.ok(spec.activeDeadlineSeconds * 1000 > limits.installMs + limits.buildMs + limits.verifyMs)
   assert.ok(spec.ttlSecondsAfterFinished > 0)
   assert.ok(metadata.name.length <= 63, "it is a label of the pod")
-  for (const { resources } of pod.initContainers)
-    assert.deepEqual(resources.limits, { memory: `${limits.memoryMb + 256}Mi` })
+  for (const { resources } of pod.initContainers) assert.equal(resources.limits.memory, `${limits.memoryMb + 256}Mi`)
+})
+
+test("a build reserves the disk that it may use, and has one limit for all its volumes", () => {
+  const disk = `${limits.diskMb + 1024}Mi`
+
+  for (const { resources } of [...pod.initContainers, ...pod.containers]) {
+    assert.equal(resources.requests["ephemeral-storage"], disk)
+    assert.equal(resources.limits["ephemeral-storage"], disk)
+  }
+  const volumes = pod.volumes.flatMap((it) => ("emptyDir" in it ? it.emptyDir : []))
+  assert.deepEqual(volumes, [{}, {}, {}])
 })
 
 test("a build's Secret goes with its Job", () => {

@@ -60,6 +60,8 @@ export function jobOf(source: BuildSource, request: BuildRequest, place: JobPlac
   const { limits, plan } = request
   const stepsMs = plan.steps.map(({ name }) => (name === "install" ? limits.installMs : limits.buildMs))
   const wholeMs = [startMs, sendMs, limits.verifyMs, limits.verifyMs, ...stepsMs].reduce((sum, ms) => sum + ms, 0)
+  // Of all that the pod writes, also on its volumes: a node adds them up.
+  const disk = { "ephemeral-storage": `${limits.diskMb + ownDiskMb}Mi` }
   const container = (name: Part, memoryMb: number, volumeMounts: readonly Mount[]) => ({
     name,
     image: place.image,
@@ -68,12 +70,11 @@ export function jobOf(source: BuildSource, request: BuildRequest, place: JobPlac
     // Node's own words, when it ends without ours.
     terminationMessagePolicy: "FallbackToLogsOnError",
     resources: {
-      requests: { memory: `${memoryMb}Mi`, cpu: usualCpu, "ephemeral-storage": `${limits.diskMb}Mi` },
-      limits: { memory: `${memoryMb}Mi` },
+      requests: { memory: `${memoryMb}Mi`, cpu: usualCpu, ...disk },
+      limits: { memory: `${memoryMb}Mi`, ...disk },
     },
     volumeMounts,
   })
-  const room = { emptyDir: { sizeLimit: `${limits.diskMb + ownDiskMb}Mi` } }
   const shared = [
     { name: "work", mountPath: inJob.work },
     { name: "tmp", mountPath: "/tmp" },
@@ -116,9 +117,9 @@ export function jobOf(source: BuildSource, request: BuildRequest, place: JobPlac
             ]),
           ],
           volumes: [
-            { name: "work", ...room },
-            { name: "tmp", ...room },
-            { name: "layers", ...room },
+            { name: "work", emptyDir: {} },
+            { name: "tmp", emptyDir: {} },
+            { name: "layers", emptyDir: {} },
             { name: "request", ...filesOf(secretFiles.request) },
             { name: "variables", ...filesOf(secretFiles.variables) },
             { name: "sending", ...filesOf(secretFiles.sending, secretFiles.login) },

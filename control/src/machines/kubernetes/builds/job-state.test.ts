@@ -115,12 +115,15 @@ test("a pod that no node starts is given up, with the reason; a long wait is not
 test("an eviction is the project's fault only when it used too much disk", () => {
   const evicted = (message: string) => stateOf(job(), pod({ phase: "Failed", reason: "Evicted", message }))
 
-  const full = evicted('Usage of EmptyDir volume "work" exceeds the limit "5Gi". ')
-  assert.deepEqual(full, {
-    state: "failed",
-    code: "build_too_big",
-    message: "the build used more disk space than its limit of 512 MB",
-  })
+  for (const message of [
+    "Pod ephemeral local storage usage exceeds the total limit of containers 1536Mi. ",
+    'Container build exceeded its local ephemeral storage limit "1536Mi". ',
+  ])
+    assert.deepEqual(evicted(message), {
+      state: "failed",
+      code: "build_too_big",
+      message: "the build used more disk space than its limit of 512 MB",
+    })
   assert.equal(evicted("The node was low on resource: ephemeral-storage. ").state, "ended")
 })
 

@@ -94,7 +94,7 @@ const mostLastLines = 5
 
 /** A node evicts pods that use more than they may, and pods that use much when the node itself runs short. */
 const evicted = (message: string, diskMb: number): JobState =>
-  /emptyDir|ephemeral local storage/i.test(message) && /exceed/i.test(message)
+  /ephemeral local storage|local ephemeral storage/.test(message) && /exceed/.test(message)
     ? failedWith("build_too_big", `the build used more disk space than its limit of ${diskMb} MB`)
     : { state: "ended", why: `the cluster evicted the build's pod, since its node ran short: ${message}` }
 
