@@ -140,6 +140,14 @@ interface Mount {
 const privateNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"]
 const privateNetworksV6 = ["fc00::/7", "fe80::/10"]
 
+// CoreDNS and kube-dns have this label everywhere; the address is that of a cache on each node.
+const dnsServers = [
+  { namespaceSelector: {}, podSelector: { matchLabels: { "k8s-app": "kube-dns" } } },
+  { ipBlock: { cidr: "169.254.20.10/32" } },
+]
+// Policies see the port of the pod, which for a server without rights may be 5353.
+const dnsPorts = [53, 5353].flatMap((port) => ["UDP", "TCP"].map((protocol) => ({ port, protocol })))
+
 /** Nobody connects to builds, and they connect to public addresses and the cluster's DNS. @param egress  what else they may reach */
 export const buildPolicyOf = ({ homeId, namespace }: Owner, egress: readonly object[]) =>
   ({
@@ -157,12 +165,7 @@ export const buildPolicyOf = ({ homeId, namespace }: Owner, egress: readonly obj
       },
       policyTypes: ["Ingress", "Egress"],
       egress: [
-        {
-          ports: [
-            { port: 53, protocol: "UDP" },
-            { port: 53, protocol: "TCP" },
-          ],
-        },
+        { to: dnsServers, ports: dnsPorts },
         {
           to: [
             { ipBlock: { cidr: "0.0.0.0/0", except: privateNetworks } },
