@@ -1,8 +1,11 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { request as ask, createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { createLog } from "@superstep/toolkit/log/log"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { mediaTypes } from "../images/image.js"
@@ -26,15 +29,16 @@ after(async () => {
   if (!skip) await real[Symbol.asyncDispose]()
 })
 
+type Place = Pick<typeof real, "origin" | "port">
 const [oneHome, otherHome] = [randomUUID(), randomUUID()]
 
-const storeAt = (repository: string, homeId = oneHome, { origin, port } = real) =>
+const storeAt = (repository: string, homeId = oneHome, { origin, port }: Place = real, log = silent) =>
   artifactStore({
     registry: registryAt({ origin }),
     target: { host: `127.0.0.1:${port}`, repository },
     folder: temporaryFolder(),
     homeId,
-    log: silent,
+    log,
   })
 
 function project(): string {
@@ -136,6 +140,43 @@ test("in a repository that several share, each installation lists and removes on
   assert.ok(await other.find("a1"), "the image of the other one is left")
   assert.deepEqual(await tagsOf("shared"), ["latest", other.tagOf("a1")].toSorted())
 })
+
+test("a login that may push but not delete keeps no build and no deployment from its end", { skip }, async () => {
+  for (const status of [401, 403]) {
+    await using limited = await refusingDeletes(status)
+    const warnings: string[] = []
+    const log = createLog({ process: "control", level: "warn" }, { write: (line) => warnings.push(line) })
+    const store = storeAt(`limited-${status}`, oneHome, limited, log)
+    for (const id of ["a1", "a2"]) await storeAt(`limited-${status}`).put(id, project(), { configEnv: {} })
+
+    for (const id of ["a1", "a2"]) await store.remove(id)
+
+    assert.deepEqual((await store.list()).toSorted(), ["a1", "a2"])
+    assert.equal(warnings.length, 1)
+  }
+})
+
+/** The registry as a login sees it that may not delete. */
+async function refusingDeletes(status: number) {
+  const server = createServer((request, response) => {
+    const { url, method, headers } = request
+    if (url?.startsWith("/token")) return void response.writeHead(403).end()
+    const challenge = `Bearer realm="http://${headers.host}/token"`
+    if (method === "DELETE") return void response.writeHead(status, { "www-authenticate": challenge }).end()
+    const sent = ask(new URL(url ?? "/", real.origin), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(sent)
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    [Symbol.asyncDispose]: async () => void server.close().closeAllConnections(),
+  }
+}
 
 test("a registry that deletes nothing keeps no deployment from being deleted", { skip }, async () => {
   await using keeping = await realRegistry({ deletes: false })

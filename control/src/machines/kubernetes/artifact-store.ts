@@ -8,6 +8,7 @@ import { createWriteStream } from "node:fs"
 import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
+import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import * as tar from "tar"
 import { appendLayers, type BaseImage, type Layer, mediaTypes } from "../images/image.js"
@@ -166,10 +167,20 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
   const removeTag = async (tag: string): Promise<void> => {
     const digest = await digestOf(tag)
     if (digest === undefined) return
-    const path = `/v2/${repository}/manifests/${digest}`
-    const { status } = await registry.ask(path, { method: "DELETE", expect: [200, 202, 404, 405] })
-    // Nobody can do better until the operator allows it, and a deployment must not be there for ever for that.
-    if (status === 405) log.warn({ tag }, `${target.host} deletes nothing: allow it to, or old images stay for ever`)
+    if (await isDeleted(`/v2/${repository}/manifests/${digest}`)) return
+    // Nobody can do better until the operator allows it, and neither a build nor the deletion of a deployment may fail for that.
+    if (!hasWarned) log.warn({ tag }, `${target.host} lets us delete nothing: allow it, or old images stay for ever`)
+    hasWarned = true
+  }
+  let hasWarned = false
+  /** @returns  false when the registry deletes nothing, or nothing for our login, which may read and push */
+  const isDeleted = async (path: string): Promise<boolean> => {
+    try {
+      return (await registry.ask(path, { method: "DELETE", expect: [200, 202, 404, 405] })).status !== 405
+    } catch (error) {
+      if (error instanceof Unauthenticated) return false
+      throw error
+    }
   }
   const sourceTagOf = (revisionId: string) => `${ours}${sourcePrefix}${revisionId}`
   return {
