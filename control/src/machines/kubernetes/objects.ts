@@ -26,6 +26,12 @@ export interface Metadata {
   readonly annotations?: Readonly<Record<string, string>>
   readonly creationTimestamp?: string
   readonly deletionTimestamp?: string
+  readonly ownerReferences?: readonly {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly name: string
+    readonly uid: string
+  }[]
 }
 
 export interface KubernetesObject {
@@ -75,6 +81,9 @@ export interface Job extends KubernetesObject {
     readonly failed?: number
   }
 }
+
+export const isOwnedBy = ({ metadata }: KubernetesObject, owner: KubernetesObject): boolean =>
+  metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false
 
 /** The name of all objects of a unit. Unit ids are unique, also among installations. */
 export const nameOf = (unitId: string): string => `superstep-${unitId}`

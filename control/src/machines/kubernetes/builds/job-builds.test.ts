@@ -10,7 +10,8 @@ import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { v7 as newId } from "uuid"
 import { registryAt } from "../../images/registry/client.js"
 import type { BuildSource, Machine } from "../../port.js"
-import { baseName, type KubernetesObject, type Pod, pathsIn } from "../objects.js"
+import { firstUser, noRights, runAs } from "../manifests.js"
+import { baseName, type KubernetesObject, labels, type Pod, pathsIn } from "../objects.js"
 import { ownedObjects } from "../owned-objects.js"
 import { buildsPlace, registryPassword } from "../testing/builds-place.js"
 import { noCluster as skip, type TestCluster, testCluster } from "../testing/place.js"
@@ -170,6 +171,32 @@ test("what user code puts in the place of the result leads to no file of the con
   assert.deepEqual(ended, { state: "ended", why })
   await machine.builds.remove(source.revisionId)
   assert.deepEqual(await leftIn(place), [])
+})
+
+test("a pod that the build's Job does not own, such as one of a former Job, is not taken for the build's, and goes with it", {
+  skip,
+}, async () => {
+  const place = await buildsPlace(tested)
+  const machine = await place.open()
+  const source = await started(machine, { buildCommand: "echo begun && sleep 2" })
+  const former = {
+    // The API lists pods by their names.
+    metadata: { name: "former", labels: { [labels.owner]: place.homeId, [labels.build]: source.revisionId } },
+    spec: {
+      schedulerName: "none",
+      securityContext: runAs(firstUser),
+      containers: [{ name: "build", image: "none", securityContext: noRights }],
+    },
+  }
+  await tested.admin.json(pathsIn(place.namespace).pods, { method: "POST", body: former })
+
+  await untilPrinted(machine, source, "begun")
+  const ended = await untilEnded(machine, source)
+  await machine.builds.remove(source.revisionId)
+
+  assert.equal(ended.state, "published")
+  const left = await ownedObjects(tested.admin, place.homeId).list<Pod>(pathsIn(place.namespace).pods)
+  assert.deepEqual(left, [])
 })
 
 test("a build that was cancelled leaves nothing, wherever it was (J3)", { skip }, async () => {

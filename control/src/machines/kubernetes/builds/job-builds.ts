@@ -20,7 +20,7 @@ import type { Isolation } from "../../process/isolation.js"
 import type { ArtifactStore } from "../artifact-store.js"
 import { type Cluster, ClusterFailed } from "../cluster.js"
 import type { Owner } from "../manifests.js"
-import { buildNameOf, type Job, labels, type Pod, pathsIn } from "../objects.js"
+import { buildNameOf, isOwnedBy, type Job, labels, type Pod, pathsIn } from "../objects.js"
 import type { OwnedObjects } from "../owned-objects.js"
 import { annotations, buildPolicyOf, buildSecretOf, jobOf, startMs } from "./job-manifests.js"
 import { jobOutput } from "./job-output.js"
@@ -66,14 +66,19 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
   const startedFile = (revisionId: string) => `${folderOf(revisionId)}/started.json`
 
   const podsOf = (revisionId: string) => objects.list<Pod>(paths.pods, { [labels.build]: revisionId })
-  const findPod = async (revisionId: string) => (await podsOf(revisionId))[0]
   const findJob = (revisionId: string) => objects.find<Job>(paths.jobs, buildNameOf(revisionId))
-  const output = jobOutput(cluster, paths.pods, findPod)
+  /** A pod of the revision's former Job may still be there. */
+  const findPod = async (revisionId: string, job: Job): Promise<Pod | undefined> =>
+    (await podsOf(revisionId)).find((pod) => isOwnedBy(pod, job))
+  const output = jobOutput(cluster, paths.pods, async (revisionId) => {
+    const job = await findJob(revisionId)
+    return job && findPod(revisionId, job)
+  })
 
   const state = async (revisionId: string): Promise<BuildState> => {
     const job = await findJob(revisionId)
     if (!job) return (await readJson(startedFile(revisionId))) ? ended("the build's Job is gone") : { state: "absent" }
-    const now = jobState(job, await findPod(revisionId), new Date(), { ...options.limits, startMs })
+    const now = jobState(job, await findPod(revisionId, job), new Date(), { ...options.limits, startMs })
     if (now.state !== "sent") return now
     const artifactId = job.metadata.labels?.[labels.artifact] ?? ""
     const stored = await store.find(artifactId)
@@ -93,6 +98,7 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
         await objects.remove(paths.pods, name, { graceSeconds: killSeconds })
         if (await objects.untilGone(paths.pods, name, lostMs)) return
         await objects.remove(paths.pods, name, { graceSeconds: 0 })
+        await objects.untilGone(paths.pods, name, lostMs)
       }),
     )
   }
@@ -121,8 +127,8 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
   const start = async (source: BuildSource, secrets: Secrets): Promise<void> => {
     const { revisionId } = source
     const job = await findJob(revisionId)
-    if (job && jobState(job, await findPod(revisionId), new Date(), { ...options.limits, startMs }).state === "running")
-      return
+    const limits = { ...options.limits, startMs }
+    if (job && jobState(job, await findPod(revisionId, job), new Date(), limits).state === "running") return
     await end(revisionId)
     const tree = await trees.take(revisionId)
     const plan = await options.planFor(tree, source)
