@@ -149,6 +149,8 @@ export interface BuildLogs {
   readonly lines: readonly NewLogLine[]
   /** Where the next read starts. */
   readonly next: number
+  /** Why the lines from there on cannot be read now; they may be later. */
+  readonly unread?: string
 }
 
 export interface Builds {

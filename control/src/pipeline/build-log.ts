@@ -5,6 +5,7 @@
 import type { PipelineContext } from "../context.js"
 import type { NewLogLine } from "../logs/log-line.js"
 import { appendLogLines } from "../logs/operations.js"
+import type { BuildLogs } from "../machines/port.js"
 import { hideSecretsOf, keepWithin } from "../planner/log-shipping.js"
 import { type ClaimedRevision, holdClaim, recordBuildLog } from "../revisions/claims.js"
 import type { StageInput } from "./stage.js"
@@ -20,10 +21,15 @@ export async function logBuild(
   })
 }
 
-/** @returns where the next reading begins; the same as `from` when there was nothing new */
-export async function shipBuildLog(context: PipelineContext, revision: ClaimedRevision, from: number): Promise<number> {
-  const { lines, next } = await context.machine.builds.logs(revision.revision_id, from)
-  if (next === from) return from
+/** @returns  `next` is where the next reading begins: the same as `from` when there was nothing new */
+export async function shipBuildLog(
+  context: PipelineContext,
+  revision: ClaimedRevision,
+  from: number,
+): Promise<Omit<BuildLogs, "lines">> {
+  const { lines, ...rest } = await context.machine.builds.logs(revision.revision_id, from)
+  const { next } = rest
+  if (next === from) return rest
   // The build process has hidden the secrets, line by line; this finds those that span lines.
   const hide = await hideSecretsOf(context, revision)
   const bytes = await context.db.transaction(async (tx) => {
@@ -31,5 +37,5 @@ export async function shipBuildLog(context: PipelineContext, revision: ClaimedRe
     return appendLogLines(tx, revision.revision_id, "build", lines, { hide })
   })
   await keepWithin(context, revision, bytes)
-  return next
+  return rest
 }

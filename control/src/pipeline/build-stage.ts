@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { secretsOf } from "@superstep/toolkit/config/settings"
 import { pause } from "@superstep/toolkit/exec/pause"
 import { BuildFailed } from "../machines/errors.js"
-import type { BuildSource, BuildState, PublishedArtifact } from "../machines/port.js"
+import type { BuildLogs, BuildSource, BuildState, PublishedArtifact } from "../machines/port.js"
 import { addArtifact, artifactExists } from "../revisions/artifact-queries.js"
 import { secretsOfRevision } from "../secrets/operations.js"
 import { logBuild, shipBuildLog } from "./build-log.js"
@@ -14,6 +14,8 @@ import type { RunStage, StageInput, StageOutcome } from "./stage.js"
 
 // A build cannot call us; the machine notifies us of changes. The look is for one that was killed, and for a machine without notifications.
 const lookMs = 1000
+// Further reads of the end of a log that cannot be read, a second apart; after that the machine removes it.
+const lastReads = 5
 // Lets lines collect, so that a build with much output is stored in large pieces.
 const restMs = 50
 
@@ -88,11 +90,7 @@ async function shipToItsEnd(
   let offset = logOffset
   for (;;) {
     const now = await context.machine.builds.state(revision.revision_id)
-    let before: number
-    do {
-      before = offset
-      offset = await shipBuildLog(context, revision, offset)
-    } while (offset !== before)
+    offset = now.state === "running" ? (await shipNew(input, offset)).next : await shipRest(input, offset)
     if (now.state === "published") return conclude(input, now.artifact)
     if (now.state === "failed") {
       await settleDisk(input, undefined)
@@ -106,6 +104,29 @@ async function shipToItsEnd(
     }
     await untilWritten()
   }
+}
+
+/** Ships what can be read now. */
+async function shipNew({ context, revision }: StageInput, offset: number): Promise<Omit<BuildLogs, "lines">> {
+  for (let from = offset; ; ) {
+    const read = await shipBuildLog(context, revision, from)
+    if (read.next === from) return read
+    from = read.next
+  }
+}
+
+/** Ships the end of the log of a build that has ended, or adds a line that says that it is missing. */
+async function shipRest(input: StageInput, offset: number): Promise<number> {
+  const { context, revision, signal } = input
+  let read = await shipNew(input, offset)
+  for (let left = lastReads; read.unread !== undefined && left > 0; left--) {
+    await sleep(lookMs, undefined, { signal })
+    read = await shipNew(input, read.next)
+  }
+  if (read.unread === undefined) return read.next
+  context.log.warn({ revision_id: revision.revision_id, why: read.unread }, "the end of a build's log is missing")
+  await logBuild(input, [{ level: "WARNING", message: "the end of this log is missing: it could not be read" }])
+  return read.next
 }
 
 async function conclude(input: StageInput, artifact: PublishedArtifact): Promise<StageOutcome> {

@@ -44,6 +44,8 @@ export interface Cluster {
   readonly origin: string
   /** @throws ClusterFailed */
   json<T>(path: string, request?: ClusterRequest): Promise<{ readonly status: number; readonly body: T }>
+  /** A whole answer. @throws ClusterFailed  also when it breaks off */
+  text(path: string, request?: ClusterRequest): Promise<string>
   /** The bytes of an answer, which may go on for long. @throws ClusterFailed */
   stream(path: string, request?: ClusterRequest): Promise<IncomingMessage>
 }
@@ -106,6 +108,7 @@ export function clusterAt({ origin, authority, client, token }: ClusterAccess): 
   return {
     origin,
     stream,
+    text: async (path, asked) => textOf(await stream(path, asked)),
     json: async <T>(path: string, asked: ClusterRequest = {}) => {
       const response = await stream(path, asked)
       const text = await textOf(response)

@@ -71,14 +71,14 @@ export interface Pod extends KubernetesObject {
 
 export interface Job extends KubernetesObject {
   readonly status?: {
+    /** How many of its pods have failed. */
+    readonly failed?: number
     readonly conditions?: readonly {
       readonly type: string
       readonly status: string
       readonly reason?: string
       readonly message?: string
     }[]
-    /** How many of its pods have failed. */
-    readonly failed?: number
   }
 }
 

@@ -314,12 +314,13 @@ test("while the API server is away a build counts as running, and goes on", { sk
 
   await tested.killServer()
   const now = await machine.builds.state(source.revisionId)
-  const { lines, next } = await machine.builds.logs(source.revisionId, 3)
+  const { lines, next, unread } = await machine.builds.logs(source.revisionId, 3)
   await tested.startServer()
   const ended = await untilEnded(machine, source)
 
   assert.deepEqual(now, { state: "running" })
   assert.deepEqual({ lines, next }, { lines: [], next: 3 })
+  assert.match(unread ?? "", /does not answer/)
   assert.equal(ended.state, "published")
   await machine.builds.remove(source.revisionId)
 })

@@ -11,7 +11,7 @@ import { readJson, writeJson } from "../../../files/json-file.js"
 import { removeTree } from "../../../files/remove-tree.js"
 import { mayPass } from "../../images/registry/client.js"
 import type { Credentials } from "../../images/registry/credentials.js"
-import type { BuildSource, BuildState, Builds } from "../../port.js"
+import type { BuildLogs, BuildSource, BuildState, Builds } from "../../port.js"
 import type { BuildRequest } from "../../process/builds/build-request.js"
 import type { Plan } from "../../process/builds/plan-source.js"
 import { sourceTrees } from "../../process/builds/source-trees.js"
@@ -170,7 +170,7 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
     start,
     // While nobody answers, nobody can start another one either.
     state: (revisionId) => state(revisionId).catch(runningIf((error) => mayPass(error) || isAway(error))),
-    logs: (revisionId, from) => output.logs(revisionId, from).catch(nothingNewIf(isAway, from)),
+    logs: (revisionId, from) => output.logs(revisionId, from).catch(unreadIf(isAway, from)),
     // The pipeline looks every second, which costs a small request.
     watch: async () => undefined,
     forgetResult: end,
@@ -196,7 +196,7 @@ interface StartInput {
 const ended = (why: string): BuildState => ({ state: "ended", why })
 
 const isAway = (error: unknown): boolean =>
-  error instanceof ClusterFailed && (error.status === undefined || error.status >= 500)
+  error instanceof ClusterFailed && (error.status === undefined || error.status >= 500 || error.status === 429)
 
 const runningIf =
   (isPassing: (error: unknown) => boolean) =>
@@ -205,7 +205,9 @@ const runningIf =
     throw error
   }
 
-const nothingNewIf = (isPassing: (error: unknown) => boolean, from: number) => (error: unknown) => {
-  if (isPassing(error)) return { lines: [], next: from }
-  throw error
-}
+const unreadIf =
+  (isPassing: (error: unknown) => boolean, from: number) =>
+  (error: unknown): BuildLogs => {
+    if (isPassing(error)) return { lines: [], next: from, unread: String(error) }
+    throw error
+  }

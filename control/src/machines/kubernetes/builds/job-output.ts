@@ -1,8 +1,7 @@
 /** The log of a build, from the logs of its pod's containers. The lines have numbers, so nothing of it is kept here that another control plane would miss. */
-import { buffer } from "node:stream/consumers"
 import type { BuildLogs } from "../../port.js"
 import { type Cluster, ClusterFailed } from "../cluster.js"
-import type { Pod } from "../objects.js"
+import type { ContainerStatus, Pod } from "../objects.js"
 import { type JobLine, type LogPlace, parseJobLine, partsFrom, toCursor, toLogLine, toPlace } from "./job-log.js"
 import type { Part } from "./job-places.js"
 
@@ -24,33 +23,31 @@ export function jobOutput(
   /** When the last line that was read was printed: the API gives a log from a time on. */
   const last = new Map<string, { readonly cursor: number; readonly at: string }>()
 
-  /** @returns  undefined when there is none now: the container has not started, or its node or the API server does not answer */
-  const textOf = async (pod: Pod, part: Part, since: string | undefined): Promise<string | undefined> => {
+  const read = async (pod: Pod, part: Part, since: string | undefined): Promise<PartLog> => {
     const query = { container: part, ...(since !== undefined && { sinceTime: since }) }
     try {
-      return (
-        await buffer(await cluster.stream(`${pods}/${pod.metadata.name}/log`, { query, answerMs: openMs }))
-      ).toString()
+      return { text: await cluster.text(`${pods}/${pod.metadata.name}/log`, { query, answerMs: openMs }) }
     } catch (error) {
-      if (error instanceof ClusterFailed) return undefined
-      throw error
+      if (!(error instanceof ClusterFailed)) throw error
+      return hasStarted(pod, part) ? { unread: error.message } : {}
     }
   }
-  const hasSucceeded = ({ status }: Pod, part: Part): boolean =>
-    status?.initContainerStatuses?.find(({ name }) => name === part)?.state?.terminated?.exitCode === 0
 
   return {
     logs: async (revisionId, from) => {
       const pod = await findPod(revisionId)
+      if (!pod) return { lines: [], next: from }
       const lines: JobLine[] = []
       let place: LogPlace = toPlace(from)
       const known = last.get(revisionId)
       let at = known?.cursor === from ? known.at : undefined
-      for (const part of pod ? partsFrom(place) : []) {
-        const text = pod && (await textOf(pod, part, at))
-        if (!pod || text === undefined) break
+      let unread: string | undefined
+      for (const part of partsFrom(place)) {
+        const found = await read(pod, part, at)
+        unread = found.unread
+        if (found.text === undefined) break
         const { n: begin } = place
-        const fresh = text
+        const fresh = found.text
           .split("\n")
           .flatMap((line) => parseJobLine(line) ?? [])
           .filter(({ n }) => n > begin)
@@ -64,10 +61,28 @@ export function jobOutput(
       }
       const next = toCursor(place)
       if (at !== undefined) last.set(revisionId, { cursor: next, at })
-      return { lines: lines.map(toLogLine), next }
+      return { lines: lines.map(toLogLine), next, ...(unread !== undefined && { unread }) }
     },
     forget: (revisionId) => {
       last.delete(revisionId)
     },
   }
 }
+
+/** The log of a container; empty when it has none yet. */
+interface PartLog {
+  readonly text?: string
+  /** Why it cannot be read now: the node or the API server refuses, or does not answer. */
+  readonly unread?: string
+}
+
+const stateOf = ({ status }: Pod, part: Part): ContainerStatus["state"] =>
+  [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find(({ name }) => name === part)
+    ?.state
+
+const hasStarted = (pod: Pod, part: Part): boolean => {
+  const state = stateOf(pod, part)
+  return (state?.running ?? state?.terminated) !== undefined
+}
+
+const hasSucceeded = (pod: Pod, part: Part): boolean => stateOf(pod, part)?.terminated?.exitCode === 0
