@@ -50,7 +50,7 @@ test("the console's pages of deployed agents", { skip }, async (t) => {
     await approve.press("Enter")
 
     const page = await browser.open("approvals")
-    await page.getByRole("heading", { name: "help-desk", level: 1 }).waitFor()
+    await page.getByRole("heading", { name: "help-desk" }).waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
     const tokens: string[] = []
     page.on("request", (request) => request.url().endsWith("/agent-token") && tokens.push(request.url()))
