@@ -91,6 +91,7 @@ class ControlPlane {
   output = () => this.printed.slice(-4000)
 
   async health(): Promise<string | undefined> {
+    // Nothing listens before it has started, and for a moment while it takes over: no answer then.
     const reply = await fetch(`${this.url}/health`).catch(() => undefined)
     return reply && ((await reply.json()) as { status?: string }).status
   }
