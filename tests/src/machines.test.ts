@@ -49,6 +49,7 @@ test("agents are deployed, killed, replaced, put to sleep and previewed, and end
     assert.ok(killed)
     await machine.kill(killed)
 
+    // While its unit is dead a request may fail, which is no answer.
     const isBack = async () => (await versionAt(platform, deployment).catch(() => undefined)) === "one"
     await until(isBack, { what: "the agent answers again" })
     const values = (await client.runs.join(thread_id, run_id)) as { log: number[] }
