@@ -1,6 +1,6 @@
 /** Replicas by load, with real processes: control plane, edge, fake units that report a load. */
 import assert from "node:assert/strict"
-import { writeFileSync } from "node:fs"
+import { renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -23,7 +23,11 @@ const ask = (name: string) =>
 /** A deployment whose units report the load that a file has. */
 async function deploy(name: string, max_scale: number) {
   const file = join(temporaryFolder(), "load.json")
-  const report = (load: object) => writeFileSync(file, JSON.stringify(load))
+  // By a rename: a unit that reads half a file would crash.
+  const report = (load: object) => {
+    writeFileSync(`${file}.new`, JSON.stringify(load))
+    renameSync(`${file}.new`, file)
+  }
   report(room)
   const config = { resource_spec: { min_scale: 1, max_scale } }
   const ids = await platform.serveRepository({ name, config, secrets: { FAKE_LOAD: file } })
