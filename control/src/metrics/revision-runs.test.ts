@@ -1,6 +1,5 @@
 /** Metrics of runs by revision, from units as real processes over a real control plane. */
 import assert from "node:assert/strict"
-import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { runLatencyBoundsMs } from "@superstep/protocol/unit/run-latency"
@@ -8,6 +7,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { writeFakeReport } from "../machines/testing/fake-report.js"
 import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 
 test("runs that a unit reports appear by revision, once, also after a restart of the control plane", {
@@ -18,7 +18,7 @@ test("runs that a unit reports appear by revision, once, also after a restart of
   const report = (ended: number, failed: number) => {
     const counts = [0, ...runLatencyBoundsMs.map(() => 0)]
     counts[3] = ended
-    writeFileSync(file, JSON.stringify({ runs: { ended, failed }, run_latency: { sum_ms: ended * 400, counts } }))
+    writeFakeReport(file, { runs: { ended, failed }, run_latency: { sum_ms: ended * 400, counts } })
   }
   report(0, 0)
   const { deploymentId, revisionId } = await platform.serveRepository({ secrets: { FAKE_LOAD: file } })

@@ -1,11 +1,11 @@
 /** Replicas by load, with real processes: control plane, edge, fake units that report a load. */
 import assert from "node:assert/strict"
-import { renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { writeFakeReport } from "../machines/testing/fake-report.js"
 import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 
 let platform: PlatformWithRepository
@@ -23,11 +23,7 @@ const ask = (name: string) =>
 /** A deployment whose units report the load that a file has. */
 async function deploy(name: string, max_scale: number) {
   const file = join(temporaryFolder(), "load.json")
-  // By a rename: a unit that reads half a file would crash.
-  const report = (load: object) => {
-    writeFileSync(`${file}.new`, JSON.stringify(load))
-    renameSync(`${file}.new`, file)
-  }
+  const report = (load: object) => writeFakeReport(file, load)
   report(room)
   const config = { resource_spec: { min_scale: 1, max_scale } }
   const ids = await platform.serveRepository({ name, config, secrets: { FAKE_LOAD: file } })
