@@ -142,11 +142,15 @@ async function startParts(start: Start): Promise<void> {
     leave: () => database.leave(),
     kill: () => database.kill(),
   })
+  // The embedded Postgres has no control plane on another computer.
+  const mayHaveOthers = context.config.databaseUri !== undefined
   const killAgents = () =>
-    void agents.stop(0).catch((err: unknown) => home.log.error({ err }, "agents could not be killed"))
+    void agents
+      .stop({ graceMs: 0, mayHaveOthers })
+      .catch((err: unknown) => home.log.error({ err }, "agents could not be killed"))
   await parts.add({
     name: "agents",
-    stop: () => agents.stop(agentsStopMs),
+    stop: () => agents.stop({ graceMs: agentsStopMs, mayHaveOthers }),
     leave: async () => undefined,
     kill: killAgents,
   })

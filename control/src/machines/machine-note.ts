@@ -9,6 +9,8 @@ export interface MachineNote {
   /** How the cluster of the units is reached. */
   readonly kubeconfig?: string | undefined
   readonly agentsNamespace?: string | undefined
+  /** Of a place that computers share: its objects have this id, and not that of the folder. */
+  readonly installationId?: string | undefined
 }
 
 export const machineNoteFile = (home: string): string => join(home, "machine.json")
@@ -19,6 +21,12 @@ export const readMachineNote = async (home: string): Promise<MachineNote> =>
 
 export const writeMachineNote = (
   home: string,
-  { machine, engineSocket, kubeconfig, agentsNamespace }: MachineNote,
+  { machine, engineSocket, kubeconfig, agentsNamespace, installationId }: MachineNote,
 ): Promise<void> =>
-  writeJson(machineNoteFile(home), { machine, engineSocket, kubeconfig, agentsNamespace } satisfies MachineNote)
+  writeJson(machineNoteFile(home), {
+    machine,
+    engineSocket,
+    kubeconfig,
+    agentsNamespace,
+    installationId,
+  } satisfies MachineNote)

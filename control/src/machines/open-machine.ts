@@ -11,7 +11,7 @@ import { foundDockerUnits } from "./docker/found-units.js"
 import { openDockerMachine } from "./docker/machine.js"
 import { NoAccess } from "./kubernetes/access.js"
 import { ClusterFailed } from "./kubernetes/cluster.js"
-import { foundKubernetesUnits } from "./kubernetes/found-units.js"
+import { foundInCluster } from "./kubernetes/found-in-cluster.js"
 import { openKubernetesMachine } from "./kubernetes/machine.js"
 import { type MachineNote, machineNoteFile, readMachineNote, writeMachineNote } from "./machine-note.js"
 import { type MachineFolders, machineFolders } from "./process/folders.js"
@@ -34,7 +34,7 @@ export async function openMachine(choice: MachineChoice, options: ProcessMachine
   await requireSameMachine(choice, options)
   const opened = await openChosen(choice, options)
   // Only now: a machine that does not open has started no unit.
-  await writeMachineNote(options.home, choice)
+  await writeMachineNote(options.home, { ...choice, ...(isShared(choice) && { installationId: options.homeId }) })
   return opened
 }
 
@@ -66,7 +66,7 @@ export async function requireSameMachine(choice: MachineNote, { home, homeId, lo
       const units =
         former.machine === "docker"
           ? foundDockerUnits(folders, homeId, former.engineSocket)
-          : await foundKubernetesUnits(folders, { homeId, log }, former)
+          : (await foundInCluster(folders, { homeId, log }, former)).units
       const found = await Promise.all((await units.list()).map(units.status))
       return found.some(({ state }) => state === "running")
     } catch (cause) {

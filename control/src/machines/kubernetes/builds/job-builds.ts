@@ -22,6 +22,7 @@ import { type Cluster, ClusterFailed } from "../cluster.js"
 import type { Owner } from "../manifests.js"
 import { buildNameOf, isOwnedBy, type Job, labels, type Pod, pathsIn } from "../objects.js"
 import type { OwnedObjects } from "../owned-objects.js"
+import { jobEnds } from "./job-ends.js"
 import { annotations, buildPolicyOf, buildSecretOf, jobOf, startMs } from "./job-manifests.js"
 import { jobOutput } from "./job-output.js"
 import { type Sending, secretFiles } from "./job-places.js"
@@ -51,11 +52,6 @@ export interface JobBuilds extends Builds {
   /** What builds are about to publish, or have published and not reported. */
   artifactIds(): Promise<ReadonlySet<string>>
 }
-
-// With 0 the API would forget a pod before its node has ended it.
-const killSeconds = 1
-// How long a node may take for it, until it counts as lost.
-const lostMs = 30_000
 
 export function jobBuilds(options: JobBuildsOptions): JobBuilds {
   const { cluster, objects, folders, store, homeId, namespace } = options
@@ -87,20 +83,10 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
     return { state: "published", artifact: { artifactId, platform, ...stored.verified } }
   }
 
-  /** Ends the Job, and resolves when its processes have ended, or their node is lost. */
-  const end = async (revisionId: string): Promise<void> => {
+  const ends = jobEnds(objects, namespace)
+  const end = (revisionId: string): Promise<void> => {
     output.forget(revisionId)
-    await objects.remove(paths.jobs, buildNameOf(revisionId))
-    await objects.remove(paths.secrets, buildNameOf(revisionId))
-    const pods = await podsOf(revisionId)
-    await Promise.all(
-      pods.map(async ({ metadata: { name } }) => {
-        await objects.remove(paths.pods, name, { graceSeconds: killSeconds })
-        if (await objects.untilGone(paths.pods, name, lostMs)) return
-        await objects.remove(paths.pods, name, { graceSeconds: 0 })
-        await objects.untilGone(paths.pods, name, lostMs)
-      }),
-    )
+    return ends.end(revisionId)
   }
   const remove = async (revisionId: string): Promise<void> => {
     await end(revisionId)
@@ -158,7 +144,6 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
       throw error
     }
   }
-  const inCluster = async () => (await objects.list<Job>(paths.jobs)).map(({ metadata }) => metadata.labels ?? {})
 
   return {
     prepare: async (revisionId) => {
@@ -175,16 +160,19 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
     watch: async () => undefined,
     forgetResult: end,
     stop: async (revisionIds) => {
-      const present = (await inCluster()).flatMap(({ [labels.build]: id }) => id ?? [])
+      const present = await ends.list()
       await Promise.all(present.filter((id) => revisionIds?.has(id) ?? true).map(end))
     },
     remove,
     list: async () => {
       await mkdir(folders.work, { recursive: true })
-      const found = [await readdir(folders.work), (await inCluster()).flatMap(({ [labels.build]: id }) => id ?? [])]
+      const found = [await readdir(folders.work), await ends.list()]
       return [...new Set([...found.flat(), ...(await leftovers())])]
     },
-    artifactIds: async () => new Set((await inCluster()).flatMap(({ [labels.artifact]: id }) => id ?? [])),
+    artifactIds: async () =>
+      new Set(
+        (await objects.list<Job>(paths.jobs)).flatMap(({ metadata }) => metadata.labels?.[labels.artifact] ?? []),
+      ),
   }
 }
 

@@ -1,0 +1,79 @@
+/**
+ * What an installation has on the machine that its data folder was used with, for programs that start nothing. They stop what a control plane
+ * has left that was killed.
+ */
+import { existsSync } from "node:fs"
+import type { Log } from "@superstep/toolkit/log/log"
+import { homeIdOf } from "../home.js"
+import { foundDockerUnits } from "./docker/found-units.js"
+import { foundInCluster } from "./kubernetes/found-in-cluster.js"
+import { readMachineNote } from "./machine-note.js"
+import type { Units } from "./port.js"
+import { stopBuilds } from "./process/builds/builds.js"
+import { installedNodes } from "./process/builds/installed-nodes.js"
+import { type Cgroups, existingCgroups } from "./process/cgroups/cgroups.js"
+import { machineFolders } from "./process/folders.js"
+import { processUnits } from "./process/units/units.js"
+
+export interface FoundMachine {
+  /** Ids of the units that run. */
+  running(): Promise<string[]>
+  /** Stops all units and builds. */
+  stop(ending: Ending): Promise<void>
+}
+
+export interface Ending {
+  /** For each unit. */
+  readonly graceMs: number
+  /** Whether a control plane on another computer may be in charge of the same installation. Then what runs in a shared place is left to it. */
+  readonly mayHaveOthers: boolean
+}
+
+/** @param home  the data folder */
+export function foundMachine(home: string, log: Log): FoundMachine {
+  const folders = machineFolders(home)
+  // Listing creates the folder, whose permissions the control plane must choose.
+  const hasUnits = () => existsSync(folders.units)
+
+  const find = async (cgroups?: Cgroups): Promise<Found> => {
+    const note = await readMachineNote(home)
+    const { machine, installationId } = note
+    const homeId = installationId ?? (await homeIdOf(folders))
+    if (machine === "kubernetes") return foundInCluster(folders, { homeId, log }, note)
+    const stopBuildsHere = () => stopBuilds(folders)
+    if (machine === "docker")
+      return { units: foundDockerUnits(folders, homeId, note.engineSocket), stopBuilds: stopBuildsHere }
+    const units = processUnits({
+      folders,
+      // Only for finding and stopping units: values that only a start needs stay empty.
+      serverEntry: "",
+      isolation: { user: () => undefined },
+      nodes: installedNodes([], {}),
+      environment: {},
+      log,
+      cgroups,
+    })
+    return { units, stopBuilds: stopBuildsHere }
+  }
+  const running = async (): Promise<string[]> => {
+    if (!hasUnits()) return []
+    const { units } = await find()
+    const looked = (await units.list()).map(async (unitId) => ({ unitId, ...(await units.status(unitId)) }))
+    return (await Promise.all(looked)).filter(({ state }) => state === "running").map(({ unitId }) => unitId)
+  }
+  const stop: FoundMachine["stop"] = async ({ graceMs, mayHaveOthers }) => {
+    if (!hasUnits()) return
+    if (mayHaveOthers && (await readMachineNote(home)).installationId !== undefined) return
+    const cgroups = await existingCgroups({ homeId: await homeIdOf(folders), home: folders.home })
+    const found = await find(cgroups)
+    const stopped = (await found.units.list()).map((unitId) => found.units.stop(unitId, { graceMs }))
+    await Promise.all([...stopped, found.stopBuilds()])
+    await cgroups?.close()
+  }
+  return { running, stop }
+}
+
+interface Found {
+  readonly units: Pick<Units, "list" | "status" | "stop">
+  stopBuilds(): Promise<void>
+}

@@ -1,0 +1,36 @@
+/** What an installation has in a cluster, for programs that only find and stop it. */
+import type { Log } from "@superstep/toolkit/log/log"
+import type { MachineNote } from "../machine-note.js"
+import type { Units } from "../port.js"
+import type { MachineFolders } from "../process/folders.js"
+import { jobEnds } from "./builds/job-ends.js"
+import { openCluster } from "./open-cluster.js"
+import { ownedObjects } from "./owned-objects.js"
+import { kubernetesUnits } from "./units.js"
+
+/**
+ * @returns  units that cannot be started
+ * @throws NoAccess
+ */
+export async function foundInCluster(
+  folders: Pick<MachineFolders, "units">,
+  { homeId, log }: { readonly homeId: string; readonly log: Log },
+  { kubeconfig, agentsNamespace }: MachineNote,
+): Promise<{ readonly units: Units; stopBuilds(): Promise<void> }> {
+  const opened = await openCluster({ kubeconfig, namespace: agentsNamespace }, {})
+  const objects = ownedObjects(opened.cluster, homeId)
+  const jobs = jobEnds(objects, opened.namespace)
+  return {
+    units: kubernetesUnits({
+      ...opened,
+      objects,
+      homeId,
+      pullSecret: undefined,
+      folder: folders.units,
+      imageOf: () => Promise.reject(new Error("these units are only found and stopped")),
+      environment: {},
+      log,
+    }),
+    stopBuilds: async () => void (await Promise.all((await jobs.list()).map(jobs.end))),
+  }
+}
