@@ -65,13 +65,13 @@ function splitLines(part: Buffer): { lines: string[]; used: number } {
   for (;;) {
     const end = part.indexOf(lineBreak, begin)
     if (end === -1) break
-    lines.push(text(part.subarray(begin, end)))
+    lines.push(lineText(part.subarray(begin, end)))
     begin = end + 1
   }
   // Longer than a line may be, whatever follows: its start is returned, and its rest will be skipped.
   if (part.length - begin < maxRawBytes) return { lines, used: begin }
-  return { lines: [...lines, text(part.subarray(begin))], used: part.length }
+  return { lines: [...lines, lineText(part.subarray(begin))], used: part.length }
 }
 
 /** Bytes that are no UTF-8 become U+FFFD. */
-const text = (bytes: Buffer): string => bytes.subarray(0, maxRawBytes).toString("utf8")
+export const lineText = (bytes: Buffer): string => bytes.subarray(0, maxRawBytes).toString("utf8")

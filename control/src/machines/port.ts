@@ -65,8 +65,8 @@ export interface Usage {
 export interface UnitLogs {
   /** Whole lines; of a unit that has ended also its last output without a line end. */
   readonly lines: readonly string[]
-  /** Where the next read starts, in bytes. */
-  readonly next: number
+  /** Where the next read starts; as `from` when there was nothing new. Only the machine understands it. */
+  readonly next: string
 }
 
 export interface Units {
@@ -78,21 +78,17 @@ export interface Units {
   status(unitId: string): Promise<UnitStatus>
   /** Where the unit answers; the same after each restart. */
   address(unitId: string): Address
-  /** @param from  0, or `next` of the last read */
-  logs(unitId: string, from: number): Promise<UnitLogs>
-  /** A value that changes with the unit's output: while it is the same, nothing was printed. Costs little. */
-  logMark(unitId: string): Promise<string>
+  /**
+   * Reads the unit's output on. Costs little while there is nothing new. Any control plane may read on, also one that has nothing of what the
+   * former one had on its disk.
+   * @param from  "", or `next` of a read whose lines are stored: the machine may delete them
+   */
+  logs(unitId: string, from: string): Promise<UnitLogs>
   /**
    * Calls `onOutput` soon after the unit has printed; it may call too often.
    * @returns  a function that stops the watch; undefined when the output cannot be watched yet, or not on this machine
    */
   watchLogs(unitId: string, onOutput: () => void): Promise<(() => void) | undefined>
-  /**
-   * Deletes the unit's output so far; later output starts at 0.
-   * @param read  how much of it was read, in bytes: if there is more, nothing is deleted
-   * @returns     whether it was deleted
-   */
-  clearLogs(unitId: string, read: number): Promise<boolean>
   /**
    * The memory of each unit's processes, in megabytes. Leaves out units that do not run or cannot be measured, and those whose
    * limit is enforced, since nothing else has to watch them.

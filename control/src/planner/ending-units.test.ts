@@ -37,8 +37,7 @@ test("a unit that is rolled back is stopped after the edge has stopped sending t
       units: {
         status: async () => ({ state: "running" }),
         address: (unitId: string) => `unix:/${unitId}`,
-        logs: async (_: string, from: number) => ({ lines: [], next: from }),
-        clearLogs: async () => true,
+        logs: async (_: string, from: string) => ({ lines: [], next: from }),
         stop: async () => void done.push("stopped"),
         remove: async () => void done.push("removed"),
       },

@@ -92,7 +92,7 @@ export interface UnitRow {
   readonly connections: number
   /** How long nothing was seen of it that keeps a deployment awake, in milliseconds. */
   readonly idle_ms: number
-  readonly log_offset: number
+  readonly log_place: string
   /** For how long it is being taken away, in milliseconds; null: it stays. */
   readonly leaving_ms: number | null
   /** Runs that ended on it since the canary of its deployment got threads, and those that failed. */

@@ -1,7 +1,7 @@
 /**
- * Stores what units print in `log_lines`. The offset that was read is stored in the same transaction as the lines, so a killed
- * control plane leaves neither a hole nor a repeat. Two that store the same piece at once: the second finds the offset moved, and
- * stores nothing.
+ * Stores what units print in `log_lines`. The place up to which their output was read is stored in the same transaction as the lines, and
+ * nowhere else, so a killed control plane leaves neither a hole nor a repeat, whichever computer its successor runs on. Two that store the
+ * same piece at once: the second finds the place moved, and stores nothing.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import type { PipelineContext } from "../context.js"
@@ -13,11 +13,8 @@ import { parseLine } from "../logs/structured-line.js"
 import { secretsOfRevision } from "../secrets/operations.js"
 import { CannotOpen } from "../secrets/seal.js"
 import type { UnitRow } from "./facts.js"
-import { moveUnitLog, unitLogOffset } from "./queries.js"
+import { moveUnitLog, unitLogPlace } from "./queries.js"
 import { unitToken } from "./unit.js"
-
-// An agent may run for years: its file is cleared when everything in it is stored.
-const keptBytes = 10 * 1024 * 1024
 
 /** Takes lines back that somebody else has stored meanwhile. */
 class StoredBefore extends Error {}
@@ -25,20 +22,24 @@ class StoredBefore extends Error {}
 /**
  * Ships what a unit has printed since the last time.
  * @param hiding  asked once there is something: takes the secrets of its revision out of a text
+ * @param known   what the last call returned: while there is nothing new, the database is not asked
+ * @returns       up to where its output is stored; undefined when the unit is gone
  */
 export async function shipUnitLog(
   context: Omit<PipelineContext, "edge">,
   unit: UnitRow,
   hiding: () => Promise<(text: string) => string> = () => hideSecretsOf(context, unit),
-): Promise<void> {
-  const { db, machine } = context
+  known?: string,
+): Promise<string | undefined> {
+  const { db, machine, crashPoint } = context
   const { unit_id: unitId, revision_id: revisionId } = unit
-  let from = await unitLogOffset(db, unitId)
+  let from = known ?? (await unitLogPlace(db, unitId))
   while (from !== undefined) {
     const { lines, next } = await machine.units.logs(unitId, from)
     if (next === from) break
     const before = from
     const hide = await hiding()
+    crashPoint("logs:before-store")
     const stored = await db
       .transaction(async (tx) => {
         // The unit last: that is the order in which the pipeline takes a revision and its units.
@@ -50,12 +51,12 @@ export async function shipUnitLog(
         if (error instanceof StoredBefore) return undefined
         throw error
       })
+    crashPoint("logs:after-store")
     // Another one was quicker: what it left is the next piece.
-    from = stored ? next : await unitLogOffset(db, unitId)
+    from = stored ? next : await unitLogPlace(db, unitId)
     await keepWithin(context, unit, stored?.bytes)
   }
-  if (from === undefined || from <= keptBytes || !(await machine.units.clearLogs(unitId, from))) return
-  await moveUnitLog(db, unitId, { from, to: 0 })
+  return from
 }
 
 /** What must not be in a revision's log: the deployment's secrets, and what its units are given by us. */

@@ -6,7 +6,7 @@ import type { RevisionRow } from "../revisions/queries.js"
 import type { DeploymentFacts, RevisionFacts, UnitFacts, UnitRow } from "./facts.js"
 
 const unitColumns = sql`u.unit_id, u.deployment_id, u.revision_id, u.ordinal, coalesce(r.role, 'retiring') as role, u.token_sealed, u.is_ready, u.last_end, u.crashes,
-  u.is_down, u.connections, u.log_offset, u.worker_crashes, u.last_worker_crash, u.is_answering, u.cross_origin,
+  u.is_down, u.connections, u.log_place, u.worker_crashes, u.last_worker_crash, u.is_answering, u.cross_origin,
   u.runs_ended, u.runs_failed, (extract(epoch from now() - u.leaving_since) * 1000)::bigint as leaving_ms,
   (extract(epoch from now() - u.start_after) * 1000)::bigint as up_ms,
   (extract(epoch from now() - u.active_at) * 1000)::bigint as idle_ms`
@@ -165,16 +165,16 @@ export const revisionOfUnit = (db: Db, unitId: string): Promise<RevisionRow | un
 export const recordOomKill = (tx: Db, unitId: string): Promise<number> =>
   tx.run(sql`update units set last_end = 'oom_killed' where unit_id = ${unitId}`)
 
-/** How much of a unit's output is stored, in bytes; undefined when the unit is gone. */
-export const unitLogOffset = async (db: Db, unitId: string): Promise<number | undefined> => {
-  const row = await db.row<{ log_offset: number }>(sql`select log_offset from units where unit_id = ${unitId}`)
-  return row?.log_offset
+/** Up to where a unit's output is stored, which only its machine understands; undefined when the unit is gone. */
+export const unitLogPlace = async (db: Db, unitId: string): Promise<string | undefined> => {
+  const row = await db.row<{ log_place: string }>(sql`select log_place from units where unit_id = ${unitId}`)
+  return row?.log_place
 }
 
 /** @returns false when it is not at `from` any more: somebody else stored that piece */
 export const moveUnitLog = async (
   tx: Db,
   unitId: string,
-  { from, to }: { from: number; to: number },
+  { from, to }: { from: string; to: string },
 ): Promise<boolean> =>
-  (await tx.run(sql`update units set log_offset = ${to} where unit_id = ${unitId} and log_offset = ${from}`)) > 0
+  (await tx.run(sql`update units set log_place = ${to} where unit_id = ${unitId} and log_place = ${from}`)) > 0

@@ -1,5 +1,6 @@
 /** What it costs to follow units that say nothing. */
 import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
@@ -8,40 +9,47 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import type { PipelineContext } from "../context.js"
+import type { Units } from "../machines/port.js"
 import { processPlace } from "../machines/process/testing/place.js"
+import { masterKey } from "../secrets/seal.js"
 import { migrations } from "../testing/api.js"
-import type { UnitRow } from "./facts.js"
+import { addUnitRow } from "./testing/unit-row.js"
 import { followUnitLogs } from "./unit-logs.js"
-
-const id = "00000000-0000-4000-8000-000000000002"
-const unit = { unit_id: id, revision_id: "00000000-0000-4000-8000-000000000001" } as UnitRow
 
 test("looks at a unit that is silent ask the database nothing, and its next line does", async () => {
   const place = processPlace()
-  const folder = place.folders.units
-  mkdirSync(join(folder, id))
-  writeFileSync(join(folder, id, "out.log"), "one\n")
   await using database = await freshDatabase({ migrations })
+  const key = masterKey(randomBytes(32))
+  const unit = await addUnitRow({ db: database, key })
+  const file = join(place.folders.units, unit.unit_id, "out.log")
+  mkdirSync(join(file, ".."))
+  writeFileSync(file, "one\n")
   let [questions, looks] = [0, 0]
-  const countQuestion: Database["row"] = (...asked) => {
+  const row: Database["row"] = (...asked) => {
     questions += 1
     return database.row(...asked)
   }
-  const db: Database = { ...database, row: countQuestion }
-  const own = place.units()
-  const logMark = (unitId: string) => {
-    looks += 1
-    return own.logMark(unitId)
+  const transaction: Database["transaction"] = (work) => {
+    questions += 1
+    return database.transaction(work)
   }
-  const machine = { units: { ...own, logMark } }
-  const logs = followUnitLogs({ db, machine, log: silent } as unknown as PipelineContext, { lookMs: 10 })
+  const db: Database = { ...database, row, transaction }
+  const own = place.units()
+  const look: Units["logs"] = (unitId, from) => {
+    looks += 1
+    return own.logs(unitId, from)
+  }
+  const machine = { units: { ...own, logs: look } }
+  const limits = { logQuotaBytes: 1e6 }
+  const context = { db, key, machine, limits, log: silent, crashPoint: () => undefined } as unknown as PipelineContext
+  const logs = followUnitLogs(context, { lookMs: 10 })
   logs.follow([unit])
-  await until(() => questions > 0 && looks > 2, { what: "it was looked at once" })
+  await until(() => questions > 0 && looks > 3, { what: "its first line is taken" })
   const [asked, looked] = [questions, looks]
 
   await until(() => looks > looked + 5, { what: "it is looked at again and again" })
   const askedMeanwhile = questions - asked
-  appendFileSync(join(folder, id, "out.log"), "two\n")
+  appendFileSync(file, "two\n")
   await until(() => questions > asked, { what: "its line is taken" })
   await logs.stop()
 

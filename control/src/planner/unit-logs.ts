@@ -1,8 +1,8 @@
 /**
  * Follows the output of every unit. A unit that prints is noticed by the machine and its lines are stored at once, and
  * then at most every `restMs`, so that a busy one is stored in large pieces. A look every `safetyMs` is there for a notice
- * that got lost, and for machines that give none: for a unit that is silent it is one `stat`, and no question to the
- * database. Its last words, which may have no end, are stored by whoever notices its end.
+ * that got lost, and for machines that give none: for a unit that is silent it is a short question to the
+ * machine, and none to the database. Its last words, which may have no end, are stored by whoever notices its end.
  */
 
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
@@ -38,16 +38,12 @@ export function followUnitLogs(
       hide ??= await hideSecretsOf(context, unit)
       return hide
     }
-    // As it was before the last time that all of it was stored.
-    let storedMark: string | undefined
+    let stored: string | undefined
     const ship = async () => {
       try {
         // One that is only about to start cannot be watched yet.
         followed.unwatch ??= await context.machine.units.watchLogs(unit.unit_id, () => followed.shipping.wake())
-        const mark = await context.machine.units.logMark(unit.unit_id)
-        if (mark === storedMark) return
-        await shipUnitLog(context, unit, hiding)
-        storedMark = mark
+        stored = await shipUnitLog(context, unit, hiding, stored)
       } catch (err) {
         context.log.warn({ err, unit_id: unit.unit_id }, "a unit's output could not be stored; it is tried again")
       }

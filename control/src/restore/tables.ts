@@ -83,7 +83,7 @@ const neverStarted: Row = {
   is_answering: false,
   last_end: null,
   connections: 0,
-  log_offset: 0,
+  log_place: "",
   worker_crashes: 0,
   last_worker_crash: null,
   reported_ended: null,

@@ -6,6 +6,7 @@ import type { Engine } from "./engine.js"
 export interface FoundContainer {
   readonly id: string
   readonly unitId: string
+  readonly createdSeconds: number
   /** `created`, `running`, `exited`, … */
   readonly state: string
   /** Whether the engine limits its memory. */
@@ -31,6 +32,7 @@ export interface Measured {
 
 interface Listed {
   readonly Id: string
+  readonly Created: number
   readonly State: string
   readonly Labels: Readonly<Record<string, string>>
 }
@@ -51,8 +53,9 @@ export function containersOf(engine: Engine, homeId: string) {
     const label = [`${labels.home}=${homeId}`, wanted]
     const query = { all: "1", filters: JSON.stringify({ label }) }
     const { body } = await engine.json<readonly Listed[]>("/containers/json", { query })
-    return body.map(({ Id, State, Labels }) => ({
+    return body.map(({ Id, Created, State, Labels }) => ({
       id: Id,
+      createdSeconds: Created,
       unitId: Labels[labels.unit] ?? "",
       state: State,
       isLimited: labels.memoryMb in Labels,

@@ -128,7 +128,7 @@ function unreachable(socketPath: string, cause: NodeJS.ErrnoException): string {
 }
 
 /** @throws EngineFailed  the engine ended, or was silent for too long, before all had come */
-export async function bytesOf(response: IncomingMessage): Promise<Buffer> {
+export async function bytesOf(response: AsyncIterable<Buffer>): Promise<Buffer> {
   try {
     return await buffer(response)
   } catch (cause) {

@@ -70,7 +70,9 @@ test("an image that somebody else built runs as a unit, confined, and is started
   assert.deepEqual([env.uid, env.PORT, env.MODEL_KEY], [200_077, "8000", "sk-1"])
   assert.equal(env.DATABASE_URI, "postgres://unit@db.example/unit")
   assert.ok(!JSON.stringify(env).includes("the-token"))
-  await until(async () => (await units.logs(unit.unitId, 0)).lines.includes("guest one starts"), { what: "its output" })
+  await until(async () => (await units.logs(unit.unitId, "")).lines.includes("guest one starts"), {
+    what: "its output",
+  })
   const found = await place.containers.find(unit.unitId)
   assert.deepEqual(await place.containers.list(), [found], "the companion is no unit")
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import type { Piece } from "../output-files.js"
+import type { Piece } from "../engine-output.js"
 import { piecesOf, sinceOf } from "./unit-output.js"
 
 const time = (nanoseconds: number) => `2026-11-25T09:00:00.00000000${nanoseconds}Z`
@@ -10,7 +10,7 @@ const piece = (at: number, stream: number, text: string): Piece => ({
   content: Buffer.from(text),
 })
 
-test("an engine's output is read piece by piece, and its times keep their nanoseconds", () => {
+test("an engine's output is read piece by piece, and asked for in seconds", () => {
   const sent = (stream: number, text: string) => {
     const header = Buffer.alloc(8)
     header.writeUInt8(stream)
@@ -21,5 +21,6 @@ test("an engine's output is read piece by piece, and its times keep their nanose
   const pieces = piecesOf(Buffer.concat([sent(1, `${time(1)} a b\n`), sent(2, `${time(1)} half`)]))
 
   assert.deepEqual(pieces, [piece(1, 1, "a b\n"), piece(1, 2, "half")])
-  assert.equal(sinceOf(time(1)), `${Date.parse("2026-11-25T09:00:00Z") / 1000}.000000001`)
+  assert.deepEqual(sinceOf({ sinceMs: 1_700_000_000_007 }), { since: "1700000000.007" })
+  assert.deepEqual(sinceOf({}), {})
 })

@@ -1,13 +1,14 @@
-/** The output of units from the engine, which gives it by time. */
+/** The output of units from the engine, which gives it by time and keeps it until the container is removed. */
 
-import { outputFiles, type Piece } from "../output-files.js"
+import { lifeIdOf, type Piece, type Place, placeIn, readBytes, readPieces } from "../engine-output.js"
 import type { Units } from "../port.js"
-import type { Containers } from "./containers.js"
+import { unreadOutput } from "../unread-output.js"
+import type { Containers, FoundContainer } from "./containers.js"
 import { bytesOf, type Engine, EngineFailed } from "./engine.js"
 
-export interface UnitOutput extends Pick<Units, "logs" | "logMark" | "clearLogs" | "watchLogs"> {
-  /** Moves what the engine has into the file. */
-  take(unitId: string): Promise<unknown>
+export interface UnitOutput extends Pick<Units, "logs" | "watchLogs"> {
+  /** Keeps the output of an exited container, which is about to be removed. */
+  keep(container: FoundContainer): Promise<void>
 }
 
 /** @param folderOf  the folder of a unit */
@@ -15,25 +16,56 @@ export function unitOutput(
   { engine, containers }: { readonly engine: Engine; readonly containers: Containers },
   folderOf: (unitId: string) => string,
 ): UnitOutput {
-  // Units whose output is followed, and that have printed nothing since it was taken.
-  const silent = new Set<string>()
+  const unread = unreadOutput(folderOf)
+  // Where the last read of each unit with a container has started: what is before that is stored.
+  const asked = new Map<string, string>()
+  // Units whose output is followed, and that have printed nothing since it was read up to here.
+  const silent = new Map<string, string>()
   const followed = new Map<string, number>()
 
-  const takeNow = async (unitId: string): Promise<boolean> => {
-    // The end of a container ends the stream that follows it, and with that its silence.
-    if (silent.has(unitId)) return true
-    const container = await containers.find(unitId)
-    if (!container) return false
-    if (followed.has(unitId)) silent.add(unitId)
-    const { since } = await files.taken(unitId)
-    const query = { stdout: "1", stderr: "1", timestamps: "1", ...(since !== "" && { since: sinceOf(since) }) }
-    const response = await engine.stream(`/containers/${container.id}/logs`, { query, also: [404, 409] })
-    if (response.statusCode === 200) await files.append(unitId, piecesOf(await bytesOf(response)))
-    return container.state === "running"
+  /** @returns  undefined when the container is gone */
+  const openLog = async (id: string, place: Place) => {
+    const query = { stdout: "1", stderr: "1", timestamps: "1", ...sinceOf(place) }
+    const response = await engine.stream(`/containers/${id}/logs`, { query, also: [404, 409] })
+    if (response.statusCode === 200) return response
+    response.resume()
+    return undefined
   }
-  const files = outputFiles({ folderOf, take: takeNow })
+  const logs: Units["logs"] = async (unitId, from) => {
+    // The end of a container ends the stream that follows it, and with that its silence.
+    const nothing = { lines: [], next: from }
+    if (silent.get(unitId) === from) return nothing
+    const container = await containers.find(unitId)
+    const presentLifeId = container && lifeOf(container)
+    const kept = await unread.read(unitId, {
+      from,
+      presentLifeId,
+      mayGrow: false,
+      read: async (log, place) => readPieces({ from, place, hasEnded: true }, piecesOf(await bytesOf(log))),
+    })
+    if (kept) return kept
+    if (!container) {
+      asked.delete(unitId)
+      return nothing
+    }
+    asked.set(unitId, from)
+    if (followed.has(unitId)) silent.set(unitId, from)
+    const place = placeIn(lifeOf(container), from)
+    const present = await openLog(container.id, place)
+    if (!present) return nothing
+    const bytes = await bytesOf(present)
+    const found = readPieces({ from, place, hasEnded: container.state !== "running" }, piecesOf(bytes))
+    if (silent.get(unitId) === from && bytes.length < readBytes) silent.set(unitId, found.next)
+    return found
+  }
+  const keep: UnitOutput["keep"] = async (container) => {
+    const { unitId, id } = container
+    const lifeId = lifeOf(container)
+    const log = await openLog(id, placeIn(lifeId, asked.get(unitId) ?? ""))
+    if (log) await unread.keep(unitId, lifeId, log)
+  }
 
-  const watchLogs: UnitOutput["watchLogs"] = async (unitId, onOutput) => {
+  const watchLogs: Units["watchLogs"] = async (unitId, onOutput) => {
     const container = await containers.find(unitId)
     if (container?.state !== "running") return undefined
     const stopping = new AbortController()
@@ -62,9 +94,10 @@ export function unitOutput(
       .once("close", end)
     return () => stopping.abort()
   }
-  const { logs, logMark, clearLogs, inTurn } = files
-  return { take: (unitId) => inTurn(unitId, () => takeNow(unitId)), logs, logMark, clearLogs, watchLogs }
+  return { logs, watchLogs, keep }
 }
+
+const lifeOf = ({ createdSeconds, id }: FoundContainer): string => lifeIdOf(String(createdSeconds), id)
 
 const headerBytes = 8
 
@@ -85,8 +118,8 @@ export function piecesOf(bytes: Buffer): Piece[] {
   return pieces
 }
 
-/** As seconds with nanoseconds. Pure. */
-export function sinceOf(time: string): string {
-  const [, fraction = "0"] = /\.(\d+)Z$/.exec(time) ?? []
-  return `${Math.floor(Date.parse(time) / 1000)}.${fraction.padEnd(9, "0")}`
+/** The engine counts in seconds. Pure. */
+export function sinceOf({ sinceMs }: Pick<Place, "sinceMs">): { readonly since?: string } {
+  if (sinceMs === undefined) return {}
+  return { since: `${Math.floor(sinceMs / 1000)}.${String(sinceMs % 1000).padStart(3, "0")}` }
 }

@@ -110,7 +110,7 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
     if (former && (await runsWhole(former))) return
     const guest = await guests.ensure(spec.artifactId)
     const image = guest ?? (await images.ensure(spec.artifactId))
-    if (former) await removeContainer(unitId, former.id)
+    if (former) await removeContainer(former)
     const user = isolation.user(spec.deploymentNumber) ?? ownUser()
     const folder = await makeFolders(spec, user)
     const socket = socketFor(unitId, user)
@@ -203,9 +203,9 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
     return folder
   }
 
-  const removeContainer = async (unitId: string, id: string): Promise<void> => {
-    await output.take(unitId)
-    await removeBoth(unitId, id)
+  const removeContainer = async (container: FoundContainer): Promise<void> => {
+    await output.keep(container)
+    await removeBoth(container.unitId, container.id)
   }
   const removeBoth = async (unitId: string, id: string | undefined): Promise<void> => {
     const companion = await containers.companionOf(unitId)
@@ -218,7 +218,7 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
     if (!found) return
     await containers.stop(found.id, graceMs)
     // A requested end is no crash.
-    await removeContainer(unitId, found.id)
+    await removeContainer(found)
   }
 
   const running = async (unitIds: readonly string[]) => {
@@ -235,9 +235,7 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
     status,
     address: (unitId) => unixAddress(unitSocket(folders, unitId)),
     logs: output.logs,
-    logMark: output.logMark,
     watchLogs: output.watchLogs,
-    clearLogs: output.clearLogs,
     memoryMb: async (unitIds) => {
       const found = await measured(unitIds, { withLimits: false })
       return new Map(found.flatMap(({ unitId, use }) => (use ? [[unitId, use.memoryBytes / megabyte] as const] : [])))

@@ -5,7 +5,6 @@ import type { UnitSpec } from "../port.js"
 import { podOf, policyOf, secretOf, serviceOf } from "./manifests.js"
 import { addressOf, type ContainerStatus, containerName, type Pod } from "./objects.js"
 import { bytesOf, stateOf, whyPending } from "./pod-state.js"
-import { linesOf } from "./unit-output.js"
 
 const owner = { homeId: "home", namespace: "agents" }
 
@@ -130,15 +129,4 @@ test("why a pod has not started is told in the cluster's words", () => {
 test("quantities of memory are read in all units that clusters write", () => {
   assert.deepEqual(["512Mi", "1Gi", "1500k", "64", "1.5Gi"].map(bytesOf), [2 ** 29, 2 ** 30, 1.5e6, 64, 1.5 * 2 ** 30])
   assert.equal(bytesOf("much"), undefined)
-})
-
-test("a log that is read again from a whole second on gives no line from before", () => {
-  const log = Buffer.from("2026-01-01T00:00:01.100Z one\n2026-01-01T00:00:01.200Z two\n2026-01-01T00:00:02.000Z half")
-
-  const found = linesOf(log, "2026-01-01T00:00:01.200Z")
-
-  assert.deepEqual(
-    found.map(({ content }) => content.toString()),
-    ["two\n", "half"],
-  )
 })

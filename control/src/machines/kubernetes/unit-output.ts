@@ -1,10 +1,15 @@
-/** The output of units from the API server, which gives the log of a pod by time. The log goes with the pod. */
+/**
+ * The output of units from the API server, which gives the log of a pod by time. The log goes with the pod: what is printed while a pod is
+ * ended is in a file until it is stored.
+ */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Log } from "@superstep/toolkit/log/log"
-import { outputFiles, type Piece, type Taken } from "../output-files.js"
+import { lifeIdOf, type Place, placeIn } from "../engine-output.js"
 import type { Units } from "../port.js"
+import { unreadOutput } from "../unread-output.js"
 import { type Cluster, ClusterFailed } from "./cluster.js"
 import { containerName, nameOf, type Pod } from "./objects.js"
+import { readPodLog, timedLines, untilBroken } from "./pod-log.js"
 import { stateOf } from "./pod-state.js"
 
 export interface UnitOutputPlace {
@@ -16,86 +21,82 @@ export interface UnitOutputPlace {
   readonly log: Log
 }
 
-export interface UnitOutput extends Pick<Units, "logs" | "logMark" | "clearLogs" | "watchLogs"> {
+export interface UnitOutput extends Pick<Units, "logs" | "watchLogs"> {
   /** Runs what ends the unit's pod, and keeps what is printed until then. What cannot be kept is only reported. */
-  takeWhile(unitId: string, end: () => Promise<void>): Promise<void>
+  keepWhile(unitId: string, end: () => Promise<void>): Promise<void>
 }
 
 // How long the rest of a log may take after its pod has gone.
 const restMs = 2000
 // The API server asks the pod's node. One that is lost must not keep anybody waiting.
 const openMs = 5000
-// Lines are stored together until there are so many bytes of them.
-const togetherBytes = 1024 * 1024
 
 export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutputPlace): UnitOutput {
+  // Where the last read of a unit with a pod has started: what is before that is stored.
+  const asked = new Map<string, string>()
+  /** The unit's pod is being ended. One end at a time, since each writes the same file. */
+  const ends = new Map<string, Promise<void>>()
+  const unread = unreadOutput(folderOf)
+
   /** @returns  undefined when there is no log now: the container has not started, its node is lost, or the server does not answer */
   const openLog = async (unitId: string, query: Record<string, string>, signal?: AbortSignal) => {
     const path = `${pods}/${nameOf(unitId)}/log`
-    const asked = { query: { container: containerName, ...query }, answerMs: openMs, ...(signal && { signal }) }
+    const request = { query: { container: containerName, ...query }, answerMs: openMs, ...(signal && { signal }) }
     try {
-      return await cluster.stream(path, asked)
+      return await cluster.stream(path, request)
     } catch (error) {
       if (error instanceof ClusterFailed) return undefined
       throw error
     }
   }
-  /** Reads a log to its end and stores its lines as they come. @param hasEnded  whether nothing will complete the last line */
-  const takeLog = async (
-    podLog: AsyncIterable<Buffer>,
-    { unitId, podUid, hasEnded }: { readonly unitId: string; readonly podUid: string; readonly hasEnded: boolean },
-  ): Promise<void> => {
-    let { since } = await files.taken(unitId, podUid)
-    // With the lines of the last time, which are counted.
-    let last: readonly Piece[] = []
-    for await (const lines of wholeLines(podLog, hasEnded)) {
-      const pieces = [...last, ...linesOf(lines, since)]
-      since = (await files.append(unitId, pieces, podUid)).since
-      last = pieces.filter(({ time }) => time >= since)
+  const logs: Units["logs"] = async (unitId, from) => {
+    const pod = await findPod(unitId)
+    const presentLifeId = pod && lifeOf(pod)
+    const readAs = (hasEnded: boolean) => (log: AsyncIterable<Buffer>, place: Place) =>
+      readPodLog(timedLines(log), { from, place, hasEnded })
+    const mayGrow = ends.has(unitId)
+    const kept = await unread.read(unitId, { from, presentLifeId, mayGrow, read: readAs(true) })
+    if (kept) return kept
+    const nothing = { lines: [], next: from }
+    if (!pod) {
+      asked.delete(unitId)
+      return nothing
     }
+    asked.set(unitId, from)
+    const place = placeIn(lifeOf(pod), from)
+    const present = await openLog(unitId, queryFrom(place))
+    return present ? readAs(stateOf(pod)?.state === "exited")(present, place) : nothing
   }
-  const queryFrom = ({ since }: Taken) => ({ timestamps: "true", ...(since !== "" && { sinceTime: since }) })
 
-  const takeNow = async (unitId: string): Promise<Pod | undefined> => {
+  /** @returns  `isKept` resolves when the log of the unit's pod has ended; undefined when there is no log */
+  const keepRest = async (unitId: string, signal: AbortSignal): Promise<{ isKept: Promise<void> } | undefined> => {
     const pod = await findPod(unitId)
     if (!pod) return undefined
-    const { uid: podUid = "" } = pod.metadata
-    const present = await openLog(unitId, queryFrom(await files.taken(unitId, podUid)))
-    if (present) await takeLog(present, { unitId, podUid, hasEnded: stateOf(pod)?.state === "exited" })
-    return pod
+    const lifeId = lifeOf(pod)
+    const query = queryFrom(placeIn(lifeId, asked.get(unitId) ?? ""))
+    const followed = await openLog(unitId, { follow: "true", ...query }, signal)
+    return followed && { isKept: unread.keep(unitId, lifeId, untilBroken(followed)) }
   }
-  const files = outputFiles({
-    folderOf,
-    take: async (unitId) => {
-      const pod = await takeNow(unitId)
-      return pod !== undefined && stateOf(pod)?.state === "running"
-    },
-  })
-  /** @returns  `taken` resolves when the log of the unit's pod has ended */
-  const follow = async (unitId: string, signal: AbortSignal): Promise<{ readonly taken: Promise<void> }> => {
-    const pod = await takeNow(unitId)
-    const { uid: podUid = "" } = pod?.metadata ?? {}
-    const query = queryFrom(await files.taken(unitId, podUid))
-    const followed = pod && (await openLog(unitId, { follow: "true", ...query }, signal))
-    return { taken: followed ? takeLog(followed, { unitId, podUid, hasEnded: true }) : Promise.resolve() }
-  }
-  const takeWhile = async (unitId: string, end: () => Promise<void>): Promise<void> => {
+  const endNow = async (unitId: string, end: () => Promise<void>): Promise<void> => {
     const stopping = new AbortController()
     // A full disk must not keep a pod running.
     const report = (err: unknown) =>
-      log.error(
-        { err, unit_id: unitId },
-        "the last output of a unit could not be stored; its pod is ended all the same",
-      )
-    const followed = await follow(unitId, stopping.signal).catch(report)
-    const isTaken = followed?.taken.catch(report)
+      log.error({ err, unit_id: unitId }, "the last output of a unit could not be kept; its pod is ended all the same")
+    const rest = await keepRest(unitId, stopping.signal).catch(report)
+    const isKept = rest?.isKept.catch(report)
     try {
       await end()
-      await Promise.race([isTaken, sleep(restMs, undefined, { ref: false })])
+      await Promise.race([isKept, sleep(restMs, undefined, { ref: false })])
     } finally {
       stopping.abort()
-      await isTaken
+      await isKept
     }
+  }
+  const keepWhile: UnitOutput["keepWhile"] = (unitId, end) => {
+    const former = (ends.get(unitId) ?? Promise.resolve()).catch(() => undefined)
+    const ended = former.then(() => endNow(unitId, end))
+    ends.set(unitId, ended)
+    return ended.finally(() => ends.get(unitId) === ended && ends.delete(unitId))
   }
   const watchLogs: UnitOutput["watchLogs"] = async (unitId, onOutput) => {
     const stopping = new AbortController()
@@ -108,56 +109,12 @@ export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutput
       .once("close", onOutput)
     return () => stopping.abort()
   }
-  const { logs, logMark, clearLogs, inTurn } = files
-  return {
-    logs,
-    logMark,
-    clearLogs,
-    watchLogs,
-    takeWhile: (unitId, end) => inTurn(unitId, () => takeWhile(unitId, end)),
-  }
+  return { logs, watchLogs, keepWhile }
 }
 
-/**
- * A log in pieces that end with a line. What breaks off has given what there was.
- * @param takesRest  whether a last line without an end is given, too
- */
-export async function* wholeLines(log: AsyncIterable<Buffer>, takesRest: boolean): AsyncGenerator<Buffer> {
-  let chunks: Buffer[] = []
-  let bytes = 0
-  try {
-    for await (const chunk of log) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes < togetherBytes || !chunk.includes(newline)) continue
-      const all = Buffer.concat(chunks)
-      const end = all.lastIndexOf(newline) + 1
-      yield all.subarray(0, end)
-      chunks = [all.subarray(end)]
-      bytes = all.length - end
-    }
-  } catch {
-    // It broke off, or was aborted: what came counts.
-  }
-  const rest = Buffer.concat(chunks)
-  const whole = takesRest ? rest : rest.subarray(0, rest.lastIndexOf(newline) + 1)
-  if (whole.length > 0) yield whole
-}
+const lifeOf = ({ metadata }: Pod): string => lifeIdOf(metadata.creationTimestamp ?? "", metadata.uid ?? "")
 
-/**
- * The lines of a log with times. The API counts in whole seconds, so it gives lines of that second again that were before `since`. Pure.
- */
-export function linesOf(log: Buffer, since: string): Piece[] {
-  const pieces: Piece[] = []
-  for (let at = 0; at < log.length; ) {
-    const end = log.indexOf(newline, at)
-    const line = log.subarray(at, end === -1 ? log.length : end + 1)
-    at += line.length
-    const space = line.indexOf(0x20)
-    const time = line.subarray(0, space).toString()
-    if (time >= since) pieces.push({ time, stream: 1, content: line.subarray(space + 1) })
-  }
-  return pieces
-}
-
-const newline = 0x0a
+const queryFrom = ({ sinceMs }: Place) => ({
+  timestamps: "true",
+  ...(sinceMs !== undefined && { sinceTime: new Date(sinceMs).toISOString() }),
+})

@@ -26,7 +26,7 @@ export interface KubernetesUnitsOptions {
   readonly namespace: string
   readonly platformNamespace: string
   readonly pullSecret: string | undefined
-  /** Of this computer, for the output of units. */
+  /** Of this computer, for what units print while they are ended. */
   readonly folder: string
   /** The image of an artefact, in a registry that nodes can pull from. */
   readonly imageOf: (artifactId: string) => Promise<UnitImage>
@@ -86,7 +86,6 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     const { reference: image, configEnv } = await options.imageOf(spec.artifactId)
     const place = { folder: inside.unit, settingsFile: inside.settings, artifactFolder: inside.app, configEnv }
     const base = { ...options.environment, PATH: pathInside }
-    await mkdir(folderOf(spec.unitId), { recursive: true })
     await objects.apply(paths.policies, policyOf(owner, options.platformNamespace))
     const service = await objects.apply(paths.services, serviceOf(spec, owner))
     const serviceUid = service.metadata.uid
@@ -108,7 +107,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   }
   /** Resolves when its node has ended its processes, or when the node is lost. */
   const endPod = (unitId: string, graceSeconds: number): Promise<void> =>
-    output.takeWhile(unitId, async () => {
+    output.keepWhile(unitId, async () => {
       await objects.remove(paths.pods, nameOf(unitId), { graceSeconds })
       if (await objects.untilGone(paths.pods, nameOf(unitId), graceSeconds * 1000 + lostMs)) return
       await objects.remove(paths.pods, nameOf(unitId), { graceSeconds: 0 })
@@ -129,9 +128,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     status,
     address: (unitId) => addressOf(unitId, namespace),
     logs: output.logs,
-    logMark: output.logMark,
     watchLogs: output.watchLogs,
-    clearLogs: output.clearLogs,
     memoryMb: async (unitIds) => {
       const pods = (await runningPods(unitIds)).filter(({ pod }) => !isLimited(pod))
       const used = await memoryOf(cluster, paths.metrics, homeId)

@@ -176,6 +176,7 @@ const listening = (): ListenOptions & { fd?: number } => {
 }
 server.listen(listening(), () => say("unit listens"))
 process.on("SIGTERM", () => {
+  say("unit stops")
   for (const end of watches) end()
   server.closeIdleConnections()
   server.close(() => process.exit(0))

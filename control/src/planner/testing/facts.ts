@@ -47,7 +47,7 @@ export const unitOf = (id: string, change: Partial<UnitFacts> = {}): UnitFacts =
   is_down: false,
   connections: 12,
   idle_ms: 0,
-  log_offset: 0,
+  log_place: "",
   runs_ended: 0,
   runs_failed: 0,
   leaving_ms: null,

@@ -120,7 +120,7 @@ export async function kubernetesPlace(
     layout: tested.layout,
     log: silent,
   })
-  const units = () =>
+  const units = ({ folder: ownFolder = folder }: { readonly folder?: string } = {}) =>
     kubernetesUnits({
       cluster: user,
       objects,
@@ -128,7 +128,7 @@ export async function kubernetesPlace(
       namespace,
       platformNamespace: namespace,
       pullSecret: undefined,
-      folder,
+      folder: ownFolder,
       imageOf,
       ...(lostMs !== undefined && { lostMs }),
       log,

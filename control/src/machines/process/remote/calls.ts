@@ -103,10 +103,8 @@ export const table = {
   units: {
     start: z.tuple([unitSpec]),
     status: z.tuple([id]),
-    logs: z.tuple([id, offset]),
-    logMark: z.tuple([id]),
+    logs: z.tuple([id, text]),
     watchLogs: z.tuple([id, callback<() => void>()]),
-    clearLogs: z.tuple([id, offset]),
     memoryMb: z.tuple([ids]),
     usage: z.tuple([ids]),
     kill: z.tuple([id]),

@@ -177,7 +177,7 @@ test("a unit whose group cannot be created runs without it, and its log says so"
 
   await units.start(unit)
   await answers(units, unit)
-  const { lines } = await units.logs(unit.unitId, 0)
+  const { lines } = await units.logs(unit.unitId, "")
   await units.stop(unit.unitId, { graceMs: 1000 })
 
   assert.match(lines[0] ?? "", /runs without limits: its control group cannot be created \(.*ENOENT/)

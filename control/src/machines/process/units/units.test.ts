@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { join } from "node:path"
 import { json } from "node:stream/consumers"
@@ -219,12 +219,38 @@ test("a unit without a socket counts as hung", async () => {
   await units.stop(unit.unitId, { graceMs: 5000 })
 })
 
+test("a long file of output is emptied when all of it is stored, and read on from its new start", async () => {
+  const { units: open, folders } = processPlace()
+  const units = open()
+  const { unitId } = spec()
+  const file = join(folders.units, unitId, "out.log")
+  mkdirSync(join(folders.units, unitId))
+  writeFileSync(file, `${"x".repeat(999)}\n`.repeat(11_000))
+  let [from, lines] = ["", 0]
+  const read = async () => {
+    const found = await units.logs(unitId, from)
+    lines += found.lines.length
+    const isNew = found.next !== from
+    from = found.next
+    return isNew
+  }
+  await read()
+  const kept = statSync(file).size
+
+  while (await read());
+  appendFileSync(file, "next\n")
+  const next = await open().logs(unitId, from)
+
+  assert.deepEqual([kept, lines, statSync(file).size], [11_000_000, 11_000, 5])
+  assert.deepEqual(next, { lines: ["next"], next: "5" })
+})
+
 test("a unit that ignores the stop signal is killed after its grace period", async () => {
   const place = processPlace()
   const units = place.units()
   const unit = spec()
   await units.start(unit)
-  await until(async () => (await units.logs(unit.unitId, 0)).lines.length > 1, { what: "it listens" })
+  await until(async () => (await units.logs(unit.unitId, "")).lines.length > 1, { what: "it listens" })
   process.kill(place.pidOf(unit.unitId), "SIGSTOP")
 
   await units.stop(unit.unitId, { graceMs: 50 })

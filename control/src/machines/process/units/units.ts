@@ -13,7 +13,7 @@ import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
 import { bindUnixSocket } from "@superstep/toolkit/http/bound-socket"
 import type { Log } from "@superstep/toolkit/log/log"
-import { clearFile, fileMark, watchFile } from "../../../files/growing-file.js"
+import { clearFile, watchFile } from "../../../files/growing-file.js"
 import { readJson, writeJson } from "../../../files/json-file.js"
 import { readLines } from "../../../files/read-lines.js"
 import { removeTree } from "../../../files/remove-tree.js"
@@ -30,6 +30,9 @@ import { withLimits, withoutNewPrivileges } from "./limits.js"
 import { unitEnvironment, unitSecrets, unitSocketDescriptor } from "./unit-environment.js"
 import { unitGroups } from "./unit-groups.js"
 import { recordProgram } from "./unit-program.js"
+
+// An agent may run for years: its file is cleared when everything in it is stored.
+const keptBytes = 10 * 1024 * 1024
 
 export interface UnitsOptions {
   /**
@@ -191,20 +194,23 @@ export function processUnits(options: UnitsOptions): Units {
     await mkdir(options.folders.units, { recursive: true })
     return [...new Set([...(await readdir(options.folders.units)), ...((await groups?.list()) ?? [])])]
   }
-  const logs = async (unitId: string, from: number): Promise<UnitLogs> => {
-    const { hasMore, ...found } = await readLines(logFile(unitId), from)
+  const logs = async (unitId: string, from: string): Promise<UnitLogs> => {
+    const start = from === "" ? 0 : Number(from)
+    const found = await readLines(logFile(unitId), start)
+    if (found.next !== start) return { lines: found.lines, next: String(found.next) }
     // Only a process that has ended leaves a line without an end for good; the next start begins on a new line.
-    const isLast = found.lines.length === 0 && hasMore && (await status(unitId)).state !== "running"
-    if (!isLast) return found
-    await appendFile(logFile(unitId), "\n")
-    const { lines, next } = await readLines(logFile(unitId), from)
-    return { lines, next }
+    if (found.hasMore && (await status(unitId)).state !== "running") {
+      await appendFile(logFile(unitId), "\n")
+      const { lines, next } = await readLines(logFile(unitId), start)
+      return { lines, next: String(next) }
+    }
+    // All of it is stored.
+    const isCleared = start > keptBytes && clearFile(logFile(unitId), start)
+    return { lines: [], next: isCleared ? "0" : from }
   }
-  const clearLogs = async (unitId: string, read: number): Promise<boolean> => clearFile(logFile(unitId), read)
-  const logMark = (unitId: string): Promise<string> => fileMark(logFile(unitId))
   const watchLogs = async (unitId: string, onOutput: () => void) => watchFile(logFile(unitId), onOutput)
   const address = (unitId: string): Address => unixAddress(socketPath(unitId))
-  return { start, status, address, logs, logMark, watchLogs, clearLogs, memoryMb, usage, kill, stop, remove, list }
+  return { start, status, address, logs, watchLogs, memoryMb, usage, kill, stop, remove, list }
 }
 
 /** @returns  the path of the Node that the artefact was built for, else of the nearest that this machine still has */

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { maxRawBytes } from "../../logs/log-line.js"
+import { placeOf } from "../engine-output.js"
+import { readPodLog, timedLines } from "./pod-log.js"
+
+async function* chunksOf(...chunks: readonly string[]) {
+  for (const chunk of chunks) yield Buffer.from(chunk)
+}
+
+async function* breakingOff() {
+  yield Buffer.from("t1 one\nt2 tw")
+  throw new Error("aborted")
+}
+
+async function lines(log: AsyncIterable<Buffer>): Promise<string[][]> {
+  const found: string[][] = []
+  for await (const { time, content } of timedLines(log)) found.push([time, content.toString()])
+  return found
+}
+
+test("lines are found in whatever pieces a log comes, and one without an end is the last", async () => {
+  const log = "t1 one\nt2 \nt3 a b\nt4 half"
+  const expected = [
+    ["t1", "one\n"],
+    ["t2", "\n"],
+    ["t3", "a b\n"],
+    ["t4", "half"],
+  ]
+
+  for (let cut = 0; cut <= log.length; cut++)
+    assert.deepEqual(await lines(chunksOf(log.slice(0, cut), log.slice(cut))), expected, `cut at ${cut}`)
+  assert.deepEqual(await lines(breakingOff()), [
+    ["t1", "one\n"],
+    ["t2", "tw"],
+  ])
+})
+
+test("a line that is too long is cut, and is read once while it grows", async () => {
+  const long = "x".repeat(2 * maxRawBytes)
+  const time = (second: number) => `2026-01-01T00:00:0${second}.000000000Z`
+  const read = (text: string, from: string) => {
+    const place = placeOf(from) ?? { lifeId: "1_a" }
+    return readPodLog(timedLines(chunksOf(text)), { from, place, hasEnded: false })
+  }
+
+  const first = await read(`${time(1)} one\n${time(2)} ${long}`, "")
+  const grown = await read(`${time(1)} one\n${time(2)} ${long}${long}\n${time(3)} three\n`, first.next)
+
+  assert.deepEqual(first.lines, ["one", long.slice(0, maxRawBytes)])
+  assert.deepEqual(grown.lines, ["three"])
+})
+
+test("a long log is read in parts, each line once", async () => {
+  const text = Array.from({ length: 4000 }, (_, n) => {
+    const time = new Date(Date.UTC(2026, 0, 1) + Math.floor(n / 7)).toISOString().replace("Z", "000000Z")
+    return `${time} ${n} ${"x".repeat(1000)}\n`
+  }).join("")
+  const found: string[] = []
+  let [from, reads] = ["", 0]
+
+  for (;;) {
+    const place = placeOf(from) ?? { lifeId: "1_a" }
+    const { lines, next } = await readPodLog(timedLines(chunksOf(text)), { from, place, hasEnded: true })
+    if (next === from) break
+    found.push(...lines.map((line) => line.split(" ", 1)[0] ?? ""))
+    from = next
+    reads += 1
+  }
+
+  assert.ok(reads > 2)
+  assert.deepEqual(
+    found,
+    Array.from({ length: 4000 }, (_, n) => String(n)),
+  )
+})

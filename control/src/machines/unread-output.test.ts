@@ -1,0 +1,62 @@
+import assert from "node:assert/strict"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
+import { test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { unreadOutput } from "./unread-output.js"
+
+async function* bytes(content: string) {
+  yield Buffer.from(content)
+}
+const placeAt = (lifeId: string, read = "") => JSON.stringify({ lifeId, read })
+
+/** Reads a whole file at once. */
+const reading = (from: string, presentLifeId?: string, mayGrow = false) => ({
+  from,
+  presentLifeId,
+  mayGrow,
+  read: async (log: AsyncIterable<Buffer>, { lifeId }: { lifeId: string }) => {
+    const content = await text(log)
+    return from === placeAt(lifeId, content)
+      ? { lines: [], next: from }
+      : { lines: [content], next: placeAt(lifeId, content) }
+  },
+})
+
+test("kept output is read in the order of lives, and deleted when it is stored", async () => {
+  const folder = temporaryFolder()
+  const unread = unreadOutput(() => folder)
+  await unread.keep("u", "2_b", bytes("two"))
+  await unread.keep("u", "1_c", bytes("one"))
+  await unread.keep("u", "3_a", bytes("three"))
+
+  const first = await unread.read("u", reading("", "3_a"))
+  const second = await unread.read("u", reading(first?.next ?? "", "3_a"))
+  const third = await unread.read("u", reading(second?.next ?? "", "3_a"))
+
+  assert.deepEqual([first?.lines, second?.lines, third], [["one"], ["two"], undefined])
+  assert.deepEqual(
+    ["1_c", "2_b", "3_a"].map((lifeId) => existsSync(join(folder, "unread", lifeId))),
+    [false, false, true],
+  )
+})
+
+test("what a control plane has kept before another one stored lines of a later life is not stored again", async () => {
+  const unread = unreadOutput(() => folder)
+  const folder = temporaryFolder()
+  await unread.keep("u", "1_a", bytes("one"))
+
+  assert.equal(await unread.read("u", reading(placeAt("2_b"))), undefined)
+  assert.equal(existsSync(join(folder, "unread", "1_a")), false)
+})
+
+test("what is still being kept is not read yet", async () => {
+  const folder = temporaryFolder()
+  const unread = unreadOutput(() => folder)
+  await unread.keep("u", "1_a", bytes("on"))
+
+  const found = await unread.read("u", reading("", undefined, true))
+
+  assert.deepEqual(found, { lines: [], next: "" })
+})
