@@ -1,6 +1,6 @@
 /**
- * Rules for single files: their length, the names of migrations, no paths or hosts of one machine, and existing targets of links
- * and file names in the documentation.
+ * Rules for single files: their length, the names of migrations, no paths or hosts of one machine, SQL that old servers know, and
+ * existing targets of links and file names in the documentation.
  */
 import { posix } from "node:path"
 
@@ -11,7 +11,13 @@ const reason = /Long on purpose: \S+/
 
 /** @param files  `{ path, text }` @returns problems as `{ path, line, message }` */
 export function checkFiles(files) {
-  return [...files.flatMap(tooLong), ...files.flatMap(foreignWords), ...migrations(files), ...deadNames(files)]
+  return [
+    ...files.flatMap(tooLong),
+    ...files.flatMap(foreignWords),
+    ...files.flatMap(newNumbers),
+    ...migrations(files),
+    ...deadNames(files),
+  ]
 }
 
 function tooLong({ path, text }) {
@@ -43,6 +49,23 @@ function foreignWords({ path, text }) {
       return match ? [{ path, line: index + 1, message: `"${match[0]}" ${say}` }] : []
     }),
   )
+}
+
+const template = /\bsql`((?:[^`\\]|\\.)*)`/g
+const groupedNumber = /(?<![\w"'.])\d+_\d+/
+
+/** Postgres knows numbers such as 86_400 from release 16, and we support 14. */
+function newNumbers({ path, text }) {
+  if (!/\.(sql|ts)$/.test(path)) return []
+  const parts = path.endsWith(".sql") ? [{ 0: text, 1: text, index: 0 }] : [...text.matchAll(template)]
+  return parts.flatMap(({ 0: whole, 1: statement, index }) => {
+    const match = groupedNumber.exec(statement.replace(/\$\{[^}]*\}/g, (value) => " ".repeat(value.length)))
+    if (!match) return []
+    const before = text.slice(0, index + whole.indexOf(statement) + match.index)
+    return [
+      { path, line: before.split("\n").length, message: `"${match[0]}": write numbers in SQL without underscores` },
+    ]
+  })
 }
 
 const migrationName = /^(\d{6})_[a-z][a-z0-9_]*\.sql$/

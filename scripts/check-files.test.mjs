@@ -40,6 +40,18 @@ test("a registry's host and a path of one machine are found in any file", () => 
   assert.match(found[1], /^docs\/a\.md:1 .*one machine/)
 })
 
+test("numbers in SQL have no underscores, which Postgres 14 and 15 do not know", () => {
+  const found = messages(
+    ["control/src/a.ts", `const ms = 1_000\nsql\`\n  select \${1_000} * 86_400 as ms, a_1 from t1_2\`\n`],
+    ["control/src/b.ts", `sql\`select \${1_000}, a1_2 from t_1\`\n`],
+    ["control/src/migrations/000001_add.sql", "-- Why.\nselect 1_000;\n"],
+  )
+
+  assert.equal(found.length, 2)
+  assert.match(found[0], /^control\/src\/a\.ts:3 "86_400"/)
+  assert.match(found[1], /000001_add\.sql:2 "1_000"/)
+})
+
 test("what is left of a merge is refused", () => {
   assert.deepEqual(messages(["CHANGELOG.md", "- a\n<<<<<<< HEAD\n- b\n=======\n>>>>>>> 1a2b3c4 (c)"]), [
     'CHANGELOG.md:2 "<<<<<<< " is left of a merge: choose one side',

@@ -70,7 +70,7 @@ export async function plannedDeployments(db: Db, ids?: readonly string[]): Promi
       ${minUnits} as min_units, greatest(${minUnits}, coalesce((r.source_config -> 'resource_spec' ->> 'max_scale')::integer, 0)) as max_units,
       (extract(epoch from r.retire_by - now()) * 1000)::bigint as retire_in_ms,
       (extract(epoch from now() - r.pinned_since) * 1000)::bigint as pinned_ms,
-      coalesce((d.source_config ->> 'max_pin_age_days')::float8, ${usualPinDays}) * 86_400_000 as max_pin_ms,
+      coalesce((d.source_config ->> 'max_pin_age_days')::float8, ${usualPinDays}) * 86400000 as max_pin_ms,
       (d.source_config -> 'rollback_on' ->> 'min_runs')::integer as rollback_min_runs,
       d.delete_requested_at is not null as is_deleted, d.desired_run_state = 'paused' as is_paused,
       s.deployment_id is not null as has_sleep, s.deployment_id is not null and not s.is_waking as is_asleep,
