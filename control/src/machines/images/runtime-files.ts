@@ -4,6 +4,7 @@
  */
 import { lstat, readFile, realpath } from "node:fs/promises"
 import { dirname, join, relative, sep } from "node:path"
+import { fileURLToPath } from "node:url"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { places } from "./project-image.js"
 import type { Part } from "./tree-entries.js"
@@ -42,15 +43,37 @@ export interface RuntimeFiles {
   placeOf(program: string): Promise<string>
 }
 
-export async function runtimeFiles(programs: RuntimePrograms): Promise<RuntimeFiles> {
+// The worker imports modules of its package, which no manifest of the published package names.
+const protocolModule = fileURLToPath(import.meta.resolve("@superstep/protocol/worker/language"))
+
+/** @param inProtocol  a module of the protocol's package */
+export async function runtimeFiles(
+  programs: RuntimePrograms,
+  inProtocol: string = protocolModule,
+): Promise<RuntimeFiles> {
   const server = await packageOf(programs.server)
   const worker = await packageOf(programs.verify)
+  const protocol = await packageOf(inProtocol)
   const builder = programs.builder === undefined ? [] : [await packageOf(programs.builder)]
   const named = new Set(await Promise.all(Object.values(programs).map((file) => realpath(file))))
-  const folders = await withDependencies([server, worker, ...(await enclosing(server)), ...(await enclosing(worker))])
+  const folders = await withDependencies([
+    server,
+    worker,
+    protocol,
+    ...(await enclosing(server)),
+    ...(await enclosing(worker)),
+  ])
   const clone = await cloneOf(server)
   const python = dirname(await realpath(programs.verifyPython))
-  const root = commonFolder([...folders.keys(), server, worker, ...builder, python, ...(clone ? [clone] : [])])
+  const root = commonFolder([
+    ...folders.keys(),
+    server,
+    worker,
+    protocol,
+    ...builder,
+    python,
+    ...(clone ? [clone] : []),
+  ])
   const at = (path: string): Part => ({
     from: path,
     to: `${places.runtime}/${relative(root, path)}`,
@@ -59,7 +82,13 @@ export async function runtimeFiles(programs: RuntimePrograms): Promise<RuntimeFi
       (own.some((folder) => path.startsWith(folder + sep)) || path === python ? isNeeded(file) : isNoMap(file)),
   })
   const own = [
-    ...new Set([server, worker, ...builder, ...[...folders].filter(([, isOurs]) => isOurs).map(([path]) => path)]),
+    ...new Set([
+      server,
+      worker,
+      protocol,
+      ...builder,
+      ...[...folders].filter(([, isOurs]) => isOurs).map(([path]) => path),
+    ]),
   ]
   const parts = [
     ...(await Promise.all(own.flatMap((folder) => ours.map((name) => present(join(folder, name)))))),
