@@ -15,6 +15,15 @@ export class RegistryFailed extends KnownError {
   }
 }
 
+/** Names the reason that `fetch` keeps in its cause, such as a certificate that is not trusted. Pure. */
+export function unanswered(error: unknown): string {
+  const { cause } = error as { readonly cause?: { readonly code?: string } }
+  const code = cause?.code
+  const isUntrusted = code !== undefined && /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)
+  if (isUntrusted) return `has a certificate that is not trusted here (${code}): set NODE_EXTRA_CA_CERTS`
+  return "does not answer: check the address and the network"
+}
+
 export interface RegistryOptions {
   /** Such as `https://images.example.com`. */
   readonly origin: string
@@ -69,7 +78,7 @@ export function registryAt({ origin, login, delaysMs = defaultDelaysMs }: Regist
         ...(body && { body }),
       })
     } catch (cause) {
-      throw new RegistryFailed(`${url.host} does not answer: check the address and the network`, undefined, { cause })
+      throw new RegistryFailed(`${url.host} ${unanswered(cause)}`, undefined, { cause })
     } finally {
       clearTimeout(timer)
     }

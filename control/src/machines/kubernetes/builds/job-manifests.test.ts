@@ -31,7 +31,7 @@ const request = jobRequest(
   },
   {
     limits,
-    environment: { npm_config_registry: "https://npm.example.com" },
+    environment: { npm_config_registry: "https://npm.example.com", NODE_EXTRA_CA_CERTS: "/etc/ssl/ca.pem" },
     verifyEntry: "/v.js",
     verifyPython: "/v.py",
   },
@@ -56,6 +56,13 @@ test("each container sees its own part of the Secret: commands no variables, and
   assert.deepEqual(secretsOf("verify"), ["request.json", "variables.json"])
   assert.deepEqual(secretsOf("push"), ["sending.json", "config.json"])
   assert.equal(pod.automountServiceAccountToken, false)
+})
+
+test("the container that sends the result trusts the operator's certificate authorities", () => {
+  assert.deepEqual(
+    pod.containers.map(({ name, env }) => ({ name, env })),
+    [{ name: "push", env: [{ name: "NODE_EXTRA_CA_CERTS", value: "/etc/ssl/ca.pem" }] }],
+  )
 })
 
 test("a Job is not repeated by the cluster, ends after all limits of its steps, and goes some time after its end", () => {

@@ -109,12 +109,15 @@ export function jobOf(source: BuildSource, request: BuildRequest, place: JobPlac
             ]),
           ],
           containers: [
-            container("push", ownMb, [
-              // It may have been written by user code, which has ended.
-              { name: "work", mountPath: inJob.work, readOnly: true },
-              { name: "layers", mountPath: inJob.layers },
-              { name: "sending", mountPath: inJob.sending, readOnly: true },
-            ]),
+            {
+              ...container("push", ownMb, [
+                // It may have been written by user code, which has ended.
+                { name: "work", mountPath: inJob.work, readOnly: true },
+                { name: "layers", mountPath: inJob.layers },
+                { name: "sending", mountPath: inJob.sending, readOnly: true },
+              ]),
+              env: certificatesOf(request),
+            },
           ],
           volumes: [
             { name: "work", emptyDir: {} },
@@ -128,6 +131,15 @@ export function jobOf(source: BuildSource, request: BuildRequest, place: JobPlac
       },
     },
   } satisfies KubernetesObject & { spec: unknown }
+}
+
+// Node reads it only at its start.
+const certificates = "NODE_EXTRA_CA_CERTS"
+
+/** Of a registry with an authority of its own. */
+function certificatesOf({ environment }: BuildRequest): { name: string; value: string }[] {
+  const value = environment[certificates]
+  return value === undefined ? [] : [{ name: certificates, value }]
 }
 
 interface Mount {
