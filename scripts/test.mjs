@@ -14,7 +14,7 @@ import { inBatches } from "./test-batches.mjs"
 import { startingOrder } from "./test-order.mjs"
 
 // A file that hangs fails after this time. The slowest files take a minute or two on two idle cores, and much longer on a
-// busy machine; the 200 kills of the wide tests (tests/src/chaos) take some minutes.
+// busy machine; the kills of the wide tests (tests/src/chaos) take some minutes.
 const fileTimeoutMs = 1_200_000
 // How long a process that was asked to stop may take before it counts as left behind.
 const patienceMs = 5000

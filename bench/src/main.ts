@@ -29,7 +29,7 @@ async function bench(options: Options, cleanup: Cleanup): Promise<void> {
   const measured: Measured[] = []
   const rows: Row[] = []
   for (const scenario of chosen) {
-    const results = await measureAnew(scenario, systems, options, cleanup)
+    const results = await measureWith(scenario, systems, options, cleanup)
     measured.push(...results)
     rows.push(...summarise(results))
     say(renderRows(summarise(results), options))
@@ -45,16 +45,16 @@ async function bench(options: Options, cleanup: Cleanup): Promise<void> {
   if (failures.length > 0) throw new BenchFailed(`\nfailed scenarios:\n${failures.join("\n")}`)
 }
 
-/** Each scenario starts new processes, so its figures do not depend on earlier scenarios. */
-async function measureAnew(
+/** Each scenario starts new processes, so its figures do not depend on earlier scenarios. A smoke test does not need that. */
+async function measureWith(
   scenario: Scenario,
   systems: Systems,
-  { repeats }: Options,
+  { repeats, isQuick }: Options,
   cleanup: Cleanup,
 ): Promise<Measured[]> {
   await using own = new Cleanup()
   cleanup.add(() => own[Symbol.asyncDispose]())
-  const started = await systems.start(scenario, own)
+  const started = await (isQuick ? systems.startShared(scenario) : systems.startAnew(scenario, own))
   return await measure(scenario, started, { repeats, cleanup: own, say })
 }
 

@@ -16,29 +16,47 @@ export class Systems {
   readonly #names: readonly SystemName[]
   readonly #folder: string
   readonly #postgres: RunningPostgres | undefined
+  readonly #cleanup: Cleanup
 
-  private constructor(names: readonly SystemName[], folder: string, postgres: RunningPostgres | undefined) {
+  private constructor(
+    names: readonly SystemName[],
+    folder: string,
+    postgres: RunningPostgres | undefined,
+    cleanup: Cleanup,
+  ) {
     this.#names = names
     this.#folder = folder
     this.#postgres = postgres
+    this.#cleanup = cleanup
   }
 
   /** Does the slow preparation: starts Postgres, and installs the peer's packages. */
   static async prepare(names: readonly SystemName[], folder: string, cleanup: Cleanup): Promise<Systems> {
     if (names.includes("peer")) await installPeer()
     const postgres = names.includes("server") ? await startDatabases(folder, cleanup) : undefined
-    return new Systems(names, folder, postgres)
+    return new Systems(names, folder, postgres, cleanup)
   }
 
   /** Starts new processes for one scenario. The cleanup stops them. */
-  async start({ systems }: Pick<Scenario, "systems">, cleanup: Cleanup): Promise<System[]> {
-    const place: Place = { folder: await mkdtemp(join(this.#folder, "scenario-")), cleanup }
-    const started: System[] = []
-    for (const name of this.#names.filter((name) => systems.includes(name))) {
-      const behind = started.find((system) => system.name === "server")
-      started.push(await this.#start(name, place, behind))
+  async startAnew({ systems }: Pick<Scenario, "systems">, cleanup: Cleanup): Promise<System[]> {
+    return this.#startAll(systems, { folder: await mkdtemp(join(this.#folder, "scenario-")), cleanup }, [])
+  }
+
+  readonly #shared: System[] = []
+
+  /** Starts what no earlier scenario has started. All of it runs until the end. */
+  async startShared({ systems }: Pick<Scenario, "systems">): Promise<System[]> {
+    return this.#startAll(systems, { folder: this.#folder, cleanup: this.#cleanup }, this.#shared)
+  }
+
+  /** @param running  what is started is added to them */
+  async #startAll(systems: readonly SystemName[], place: Place, running: System[]): Promise<System[]> {
+    const names = this.#names.filter((name) => systems.includes(name))
+    for (const name of names.filter((name) => !running.some((system) => system.name === name))) {
+      const behind = running.find((system) => system.name === "server")
+      running.push(await this.#start(name, place, behind))
     }
-    return started
+    return running.filter(({ name }) => names.includes(name))
   }
 
   /** @param behind  the system behind a proxy */

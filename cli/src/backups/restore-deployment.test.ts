@@ -51,9 +51,13 @@ const stop = async (running: Running) => {
 const keyOf = (folder: string): string =>
   (JSON.parse(readFileSync(join(folder, ".superstep/credentials.json"), "utf8")) as { api_key: string }).api_key
 
+const addressOf = async (name: string): Promise<string> => (await json<{ url: string }>("open", name)).url
+
 /** Calls an agent by its public address. */
-async function ask(name: string, path: string, body?: object): Promise<Response> {
-  const { url } = await json<{ url: string }>("open", name)
+const ask = async (name: string, path: string, body?: object): Promise<Response> =>
+  askAt(await addressOf(name), path, body)
+
+function askAt(url: string, path: string, body?: object): Promise<Response> {
   return fetch(`${url}${path}`, {
     method: body ? "POST" : "GET",
     headers: { "x-api-key": keyOf(place), "content-type": "application/json" },
@@ -63,10 +67,11 @@ async function ask(name: string, path: string, body?: object): Promise<Response>
 
 /** The answer as soon as the agent is there: its unit starts after the restore. */
 async function untilAnswered(name: string, path: string, body?: object) {
+  const url = await addressOf(name)
   let last = "no answer"
   return until(
     async () => {
-      const reply = await ask(name, path, body).catch((error: Error) => {
+      const reply = await askAt(url, path, body).catch((error: Error) => {
         last = error.message
       })
       if (!reply) return undefined

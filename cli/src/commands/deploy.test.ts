@@ -44,12 +44,15 @@ const stop = async (running: Running) => {
   return running.ended
 }
 
+const addressOfAgent = async (): Promise<string> => (await json<{ url: string }>("open", "my-agent")).url
+
 /** Runs a graph through the public address, with the key of the data folder. */
-async function ask(path: string, body?: object): Promise<unknown> {
+const ask = async (path: string, body?: object): Promise<unknown> => askAt(await addressOfAgent(), path, body)
+
+async function askAt(url: string, path: string, body?: object): Promise<unknown> {
   const credentials = JSON.parse(readFileSync(join(place, ".superstep/credentials.json"), "utf8")) as {
     api_key: string
   }
-  const url = (await json<{ url: string }>("open", "my-agent")).url
   const response = await fetch(`${url}${path}`, {
     method: body ? "POST" : "GET",
     headers: { "x-api-key": credentials.api_key, "content-type": "application/json" },
@@ -203,10 +206,11 @@ test("a deployment is deleted only with --yes", async () => {
 
 /** A unit of a restored installation is started with it. */
 async function untilAnswered(path: string): Promise<unknown> {
+  const url = await addressOfAgent()
   let answer: unknown
   const isAnswered = async () => {
     // A refused connection and a 503 are what it says until its unit is up; another answer shows as a wait in vain.
-    answer = await ask(path).catch(() => undefined)
+    answer = await askAt(url, path).catch(() => undefined)
     return answer !== undefined
   }
   await until(isAnswered, { what: `${path} answers`, timeoutMs: 60_000 })

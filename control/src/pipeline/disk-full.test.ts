@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process"
 import { closeSync, openSync, rmSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { setTimeout as pause } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -17,6 +18,7 @@ import { smallProject } from "./testing/platform.js"
 
 // A stage is retried after 5, 20 and 60 s.
 const patienceMs = 300_000
+const betweenRequestsMs = 250
 const home = temporaryFolder()
 const filler = join(home, "filler")
 const mount = () => spawnSync("mount", ["-t", "tmpfs", "-o", "size=24m,mode=755", "tmpfs", home]).status === 0
@@ -64,6 +66,7 @@ async function askedDuring<T>(work: Promise<T>): Promise<{ result: T; answers: R
   await until(
     async () => {
       answers.add((await ask()).status)
+      await pause(betweenRequestsMs)
       return isOver
     },
     { what: "the revision has ended", timeoutMs: patienceMs },

@@ -19,36 +19,45 @@ before(async () => {
 })
 after(() => platform[Symbol.asyncDispose]())
 
-type Victim = "edge" | "old unit" | "new unit"
-const slice: readonly (readonly [Victim, string])[] = [
-  ["edge", "switch:before-push"],
-  ["new unit", "switch:begin"],
-  ["old unit", "deploy:after-start"],
-]
+const victims = ["edge", "old unit", "new unit"] as const
+type Victim = (typeof victims)[number]
+type Kill = readonly [Victim, string]
+
+// A revision with kills at a point of each column; two deaths in one stage are allowed.
 const points = [
-  "deploy:after-start",
-  "switch:begin",
-  "switch:after-activate",
-  "switch:before-push",
-  "switch:after-push",
-]
-const later = ["switch:after-commit", "verify:begin", "verify:before-advance", "watch:after-end"]
-const all = (["edge", "old unit", "new unit"] as const).flatMap((victim) =>
-  [...points, ...later].map((point) => [victim, point] as const),
+  ["deploy:after-start", "switch:before-push", "verify:begin"],
+  ["switch:begin", "switch:after-push", "verify:before-advance"],
+  ["switch:after-activate", "switch:after-commit", "watch:after-end"],
+] as const
+/** Every victim at every point. */
+const all = points.flatMap((row) =>
+  victims.map((_, turn) =>
+    row.map((point, column): Kill => [victims[(column + turn) % victims.length] ?? "edge", point]),
+  ),
 )
+const slice: readonly (readonly Kill[])[] = [
+  [
+    ["old unit", "deploy:after-start"],
+    ["edge", "switch:before-push"],
+  ],
+  [["new unit", "switch:begin"]],
+]
 
-for (const [victim, point] of runsWideTests ? all : slice) {
-  test(`${victim} and control plane are killed at ${point}: the revision ends and answers, and nothing is left`, async () => {
-    await platform.start({ SUPERSTEP_CRASH_AT: point })
+for (const kills of runsWideTests ? all : slice) {
+  const title = kills.map(([victim, point]) => `${victim} at ${point}`).join(", ")
+  test(`killed with the control plane: ${title}: the revision ends and answers, and nothing is left`, async () => {
+    const [, first] = kills[0] ?? assert.fail("no kill")
+    await platform.start({ SUPERSTEP_CRASH_AT: first })
     const revisionId = await platform.change()
-    await platform.untilDead()
-    killIn(
-      victim === "edge"
-        ? join(platform.home, "edge")
-        : await platform.unitFolder(victim === "old unit" ? served : revisionId),
-    )
-
-    await platform.start()
+    for (const [index, [victim]] of kills.entries()) {
+      await platform.untilDead()
+      killIn(
+        victim === "edge"
+          ? join(platform.home, "edge")
+          : await platform.unitFolder(victim === "old unit" ? served : revisionId),
+      )
+      await platform.start({ SUPERSTEP_CRASH_AT: kills[index + 1]?.[1] ?? "" })
+    }
     const revision = await platform.untilEnded(platform.deploymentId, revisionId)
 
     assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))

@@ -4,13 +4,14 @@ import type { ChildProcess } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { after, before, test } from "node:test"
+import { setTimeout as pause } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import type { Address } from "@superstep/protocol/http/address"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { pointsOfRevisions } from "../../pipeline/testing/crash-rows.js"
+import { pointsOfEachStage } from "../../pipeline/testing/crash-rows.js"
 import { type Platform, smallProject, testPlatform } from "../../pipeline/testing/platform.js"
 import { type PlatformWithRepository, platformWithRepository } from "../../pipeline/testing/platform-with-repository.js"
 import { type TcpEdge, tcpEdge } from "./testing/tcp-edge.js"
@@ -24,6 +25,8 @@ let deploymentId: string
 let inCharge: { platform: Platform; child: ChildProcess }
 /** What stands by until its start resolves. */
 let next: { platform: Platform; started: Promise<ChildProcess> }
+
+const betweenCallsMs = 20
 
 const healthOf = async (platform: Platform) => {
   const reply = await fetch(`${platform.apiUrl}/health`).catch(() => undefined)
@@ -131,35 +134,37 @@ test("one that was stopped ends when it goes on, and the other's revision stays"
   assert.deepEqual(await served(), { status: 200, revision: revisionId })
 })
 
-for (const points of pointsOfRevisions) {
-  test(`killed at ${points.join(", ")}: the other goes on each time, and callers notice nothing`, {
-    skip: unlessWide("each point takes some seconds"),
-  }, async () => {
-    let isOver = false
-    const statuses = new Set<number>()
-    const caller = (async () => {
-      while (!isOver) statuses.add((await served()).status)
-    })()
-    let revisionId = ""
-    const [first = "", ...others] = points
-    try {
-      startOther({ SUPERSTEP_CRASH_AT: first })
-      await inCharge.platform.kill()
-      await takeOver()
-
-      revisionId = await redeploy()
-      for (const point of [...others, ""]) {
-        startOther({ SUPERSTEP_CRASH_AT: point })
-        await inCharge.platform.untilDead()
-        await takeOver()
-      }
-      await untilDeployed(revisionId)
-    } finally {
-      isOver = true
-      await caller
+// Every point is in pipeline/crash.test.ts: what takes over does the same as what starts anew.
+test(`killed at ${pointsOfEachStage.join(", ")}: the other goes on each time, and callers notice nothing`, {
+  skip: unlessWide("each point takes some seconds"),
+}, async () => {
+  let isOver = false
+  const statuses = new Set<number>()
+  const caller = (async () => {
+    while (!isOver) {
+      statuses.add((await served()).status)
+      await pause(betweenCallsMs)
     }
+  })()
+  let revisionId = ""
+  const [first = "", ...others] = pointsOfEachStage
+  try {
+    startOther({ SUPERSTEP_CRASH_AT: first })
+    await inCharge.platform.kill()
+    await takeOver()
 
-    assert.deepEqual([...statuses], [200])
-    assert.equal((await served()).revision, revisionId)
-  })
-}
+    revisionId = await redeploy()
+    for (const point of [...others, ""]) {
+      startOther({ SUPERSTEP_CRASH_AT: point })
+      await inCharge.platform.untilDead()
+      await takeOver()
+    }
+    await untilDeployed(revisionId)
+  } finally {
+    isOver = true
+    await caller
+  }
+
+  assert.deepEqual([...statuses], [200])
+  assert.equal((await served()).revision, revisionId)
+})
