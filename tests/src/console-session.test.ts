@@ -5,6 +5,7 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { deploy } from "./testing/deployments.js"
 import { type Platform, startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
@@ -40,7 +41,9 @@ async function codeOf({ api, credentials: { org_api_key: key } }: Platform): Pro
   return body.code
 }
 
-test("from a code to an answer of the agent, with no key in the page", async () => {
+test("from a code to an answer of the agent, with no key in the page", {
+  skip: unlessWide("deploys two agents"),
+}, async () => {
   await using platform = await startPlatform()
   const { tenant_id: tenant, url } = platform.credentials
   const repository = await createRepository()

@@ -25,7 +25,7 @@ async function killAtEachStatus(platform: Platform, deploymentId: string, revisi
       killedAt.push(status)
       await until(async () => (await platform.controlPid()) !== pid, { what: "the killed process to be gone" })
     }
-    await sleep(2)
+    await sleep(10)
   }
 }
 

@@ -9,7 +9,7 @@ import { type Platform, startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
 // A redeploy under this load takes some seconds on two processors: SUPERSTEP_TEST_REDEPLOYS=100 takes a quarter of an hour.
-const wideRedeploys = Number(process.env.SUPERSTEP_TEST_REDEPLOYS ?? 20)
+const wideRedeploys = Number(process.env.SUPERSTEP_TEST_REDEPLOYS ?? 6)
 const size = runsWideTests
   ? { redeploys: wideRedeploys, streams: 50, perSecond: 50, steps: 60 }
   : { redeploys: 1, streams: 5, perSecond: 20, steps: 12 }

@@ -48,8 +48,8 @@ export class PostgresFailed extends KnownError {
   readonly code = "postgres_failed"
 }
 
-// The sessions that a killed Postgres leaves running exit within this time.
-const leftoversMs = 10_000
+// The sessions that a killed Postgres leaves running exit within this time, also on a machine that has no processor to spare.
+const leftoversMs = 60_000
 
 const settings = {
   listen_addresses: "",

@@ -29,8 +29,9 @@ const { values: asked, positionals } = parseArgs({
   options: { keep: { type: "boolean" }, artifact: { type: "boolean" } },
   allowPositionals: true,
 })
-// Runs have priority: a client that waits for schemas can wait a little longer.
-setPriority(10)
+// Runs have priority: a client that waits for schemas can wait a little longer. A lower priority than this would get nothing for minutes
+// while the runs need all processors.
+setPriority(5)
 
 const [project, ...specs] = asked.artifact ? allGraphs(positionals[0]) : positionals
 if (project === undefined || specs.length === 0)
