@@ -14,7 +14,7 @@ import type { AgentServer } from "./agent-server.js"
 import { startInstallation } from "./installation.js"
 import { skip } from "./processes.js"
 
-const kills = runsWideTests ? 6 : 2
+const kills = runsWideTests ? 4 : 2
 const runsPerKill = 2
 const config = fileURLToPath(new URL("../../soak-graphs/langgraph.json", import.meta.url))
 
