@@ -5,7 +5,7 @@
 import { buffer } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
-import { mayPass } from "../images/registry/client.js"
+import { isRegistryAway } from "../images/registry/client.js"
 import type { Cluster } from "./cluster.js"
 import { knownBaseOf, type Owner, probePodOf } from "./manifests.js"
 import { baseName, type Pod, pathsIn } from "./objects.js"
@@ -39,7 +39,7 @@ export async function baseDigest(
   try {
     return (await find()).digest
   } catch (error) {
-    const known = mayPass(error) ? await readKnown(place) : undefined
+    const known = isRegistryAway(error) ? await readKnown(place) : undefined
     const [name, digest = ""] = known?.image.split("@") ?? []
     if (name === undefined || withDigest(image, digest) !== `${name}@${digest}`) throw error
     return digest

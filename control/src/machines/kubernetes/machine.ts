@@ -3,7 +3,7 @@ import { join } from "node:path"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { removeTree } from "../../files/remove-tree.js"
 import { layoutIn } from "../images/layout.js"
-import { mayPass, type Registry, registryAt } from "../images/registry/client.js"
+import { isRegistryAway, type Registry, registryAt } from "../images/registry/client.js"
 import { credentialsIn } from "../images/registry/login-file.js"
 import { findImage } from "../images/registry/pull.js"
 import { originOf, parseReference, type Reference } from "../images/registry/reference.js"
@@ -89,7 +89,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   })
   // Credentials that are wrong are refused now. A registry that is away is not: what runs needs it only for what is new.
   await store.list().catch((error: unknown) => {
-    if (!mayPass(error)) throw error
+    if (!isRegistryAway(error)) throw error
     log.warn({ err: error }, "the registry does not answer: builds and starts that need it fail until it does")
   })
 

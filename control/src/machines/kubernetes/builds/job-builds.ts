@@ -9,7 +9,7 @@ import { mkdir, readdir } from "node:fs/promises"
 import { revealAll, type Secrets } from "@superstep/toolkit/config/settings"
 import { readJson, writeJson } from "../../../files/json-file.js"
 import { removeTree } from "../../../files/remove-tree.js"
-import { mayPass } from "../../images/registry/client.js"
+import { isRegistryAway, mayPass } from "../../images/registry/client.js"
 import type { Credentials } from "../../images/registry/credentials.js"
 import type { BuildLogs, BuildSource, BuildState, Builds } from "../../port.js"
 import type { BuildRequest } from "../../process/builds/build-request.js"
@@ -140,7 +140,7 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
       leftSources ??= new Set(await store.sources.list())
       return leftSources
     } catch (error) {
-      if (mayPass(error)) return []
+      if (isRegistryAway(error)) return []
       throw error
     }
   }
