@@ -1,6 +1,6 @@
 /**
- * What an installation has on the machine that its data folder was used with, for programs that start nothing. They stop what a control plane
- * has left that was killed.
+ * What an installation has on the machine that its data folder was used with, for programs that start nothing. They stop what a killed control
+ * plane left behind.
  */
 import { existsSync } from "node:fs"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -16,7 +16,7 @@ import { machineFolders } from "./process/folders.js"
 import { processUnits } from "./process/units/units.js"
 
 export interface FoundMachine {
-  /** Ids of the units that run. */
+  /** Ids of the units that run. None in a shared place: control planes on other computers supervise units there. */
   running(): Promise<string[]>
   /** Stops all units and builds. */
   stop(ending: Ending): Promise<void>
@@ -34,6 +34,7 @@ export function foundMachine(home: string, log: Log): FoundMachine {
   const folders = machineFolders(home)
   // Listing creates the folder, whose permissions the control plane must choose.
   const hasUnits = () => existsSync(folders.units)
+  const isShared = async () => (await readMachineNote(home)).installationId !== undefined
 
   const find = async (cgroups?: Cgroups): Promise<Found> => {
     const note = await readMachineNote(home)
@@ -56,14 +57,14 @@ export function foundMachine(home: string, log: Log): FoundMachine {
     return { units, stopBuilds: stopBuildsHere }
   }
   const running = async (): Promise<string[]> => {
-    if (!hasUnits()) return []
+    if (!hasUnits() || (await isShared())) return []
     const { units } = await find()
     const looked = (await units.list()).map(async (unitId) => ({ unitId, ...(await units.status(unitId)) }))
     return (await Promise.all(looked)).filter(({ state }) => state === "running").map(({ unitId }) => unitId)
   }
   const stop: FoundMachine["stop"] = async ({ graceMs, mayHaveOthers }) => {
     if (!hasUnits()) return
-    if (mayHaveOthers && (await readMachineNote(home)).installationId !== undefined) return
+    if (mayHaveOthers && (await isShared())) return
     const cgroups = await existingCgroups({ homeId: await homeIdOf(folders), home: folders.home })
     const found = await find(cgroups)
     const stopped = (await found.units.list()).map((unitId) => found.units.stop(unitId, { graceMs }))

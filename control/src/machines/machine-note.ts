@@ -9,7 +9,7 @@ export interface MachineNote {
   /** How the cluster of the units is reached. */
   readonly kubeconfig?: string | undefined
   readonly agentsNamespace?: string | undefined
-  /** Of a place that computers share: its objects have this id, and not that of the folder. */
+  /** Set in a shared place: objects in the cluster carry this id, not the folder's. */
   readonly installationId?: string | undefined
 }
 

@@ -10,12 +10,13 @@ import { labels } from "./docker/container.js"
 import { writeMachineNote } from "./machine-note.js"
 import { OtherMachine, requireSameMachine } from "./open-machine.js"
 
-/** An engine that lists one running container of an installation. */
-async function engineWithUnit() {
+/** An engine that lists one running container of an installation. @param owner  undefined for whoever asks */
+async function engineWithUnit(owner?: string) {
   const socketPath = join(temporaryFolder(), "engine.sock")
   const listed = [{ Id: "c1", State: "running", Labels: { [labels.unit]: "u1" } }]
-  const server = createServer((_, response) => {
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(listed))
+  const server = createServer(({ url = "" }, response) => {
+    const isOwn = owner === undefined || decodeURIComponent(url).includes(`${labels.home}=${owner}`)
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(isOwn ? listed : []))
   }).listen(socketPath)
   await once(server, "listening")
   const stop = () => {
@@ -46,6 +47,20 @@ test("containers of one engine are not started again by another engine, or as pr
       choose(machine, "/other.sock"),
       refusedWith(/SUPERSTEP_DOCKER_SOCKET=.*engine\.sock: stop them/),
     )
+})
+
+test("what ran in a shared place is looked for by the id that the note has, not by the folder's", async () => {
+  const installationId = "0190a1b2-0000-7000-8000-000000000002"
+  using engine = await engineWithUnit(installationId)
+  const home = temporaryFolder()
+  mkdirSync(join(home, "units"))
+  const former = { machine: "docker", engineSocket: engine.socketPath } as const
+  const start = () => requireSameMachine({ machine: "process", engineSocket: "" }, { home, homeId, log: silent })
+
+  await writeMachineNote(home, former)
+  await start()
+  await writeMachineNote(home, { ...former, installationId })
+  await assert.rejects(start, refusedWith(/stop them first/))
 })
 
 test("where the former engine was removed, a start says what to do, and that helps", async () => {

@@ -55,6 +55,7 @@ export async function requireSameMachine(choice: MachineNote, { home, homeId, lo
   const former = await readMachineNote(home)
   if (await isSame(former, choice)) return
   const folders = machineFolders(home)
+  const formerId = former.installationId ?? homeId
   const runs = former.machine === "process" ? await anyProcessRuns(folders) : await anyOtherRuns()
   if (!runs) return
   throw new OtherMachine(
@@ -65,8 +66,8 @@ export async function requireSameMachine(choice: MachineNote, { home, homeId, lo
     try {
       const units =
         former.machine === "docker"
-          ? foundDockerUnits(folders, homeId, former.engineSocket)
-          : (await foundInCluster(folders, { homeId, log }, former)).units
+          ? foundDockerUnits(folders, formerId, former.engineSocket)
+          : (await foundInCluster(folders, { homeId: formerId, log }, former)).units
       const found = await Promise.all((await units.list()).map(units.status))
       return found.some(({ state }) => state === "running")
     } catch (cause) {
