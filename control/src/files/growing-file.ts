@@ -41,12 +41,12 @@ export async function fileMark(path: string): Promise<string> {
  * Empties a file that was read to its end. The writer appends, so it continues at the new end. No other code of this process
  * runs between the size check and the truncation: only what is printed in those microseconds could be lost.
  * @param read  how much of it was read, in bytes
- * @returns     false when there is more in it, which then stays
+ * @returns     false when it has another size: there is more in it, or somebody else has emptied it. Then it stays
  */
 export function clearFile(path: string, read: number): boolean {
   const file = openSync(path, "r+")
   try {
-    if (fstatSync(file).size > read) return false
+    if (fstatSync(file).size !== read) return false
     ftruncateSync(file, 0)
     return true
   } finally {

@@ -66,6 +66,8 @@ test("a truncated file is read from its start, and one with unread content is no
   const path = newFile("one\ntwo\n")
 
   assert.equal(clearFile(path, 4), false)
+  // Somebody else has emptied it, and it has grown again.
+  assert.equal(clearFile(path, 9), false)
   assert.equal(clearFile(path, 8), true)
   appendFileSync(path, "new\n")
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { existsSync } from "node:fs"
+import { existsSync, mkdirSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { test } from "node:test"
@@ -59,4 +59,27 @@ test("what is still being kept is not read yet", async () => {
   const found = await unread.read("u", reading("", undefined, true))
 
   assert.deepEqual(found, { lines: [], next: "" })
+})
+
+test("what cannot be read is not deleted, and the reader is told", async () => {
+  const folder = temporaryFolder()
+  const unread = unreadOutput(() => folder)
+  const unreadable = join(folder, "unread", "1_a")
+  mkdirSync(unreadable, { recursive: true })
+
+  await assert.rejects(unread.read("u", reading("")), { code: "EISDIR" })
+
+  assert.ok(existsSync(unreadable))
+})
+
+test("a file that another reader deletes between the listing and the reading is passed over", async () => {
+  const folder = temporaryFolder()
+  const unread = unreadOutput(() => folder)
+  await unread.keep("u", "2_b", bytes("two"))
+  // It is listed, and opening it fails as for a file that was deleted.
+  symlinkSync(join(folder, "deleted"), join(folder, "unread", "1_a"))
+
+  const found = await unread.read("u", reading(""))
+
+  assert.deepEqual(found?.lines, ["two"])
 })

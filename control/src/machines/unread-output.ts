@@ -24,9 +24,14 @@ export interface HowToRead {
   readonly from: string
   /** The life that the engine has, and whose output it gives. */
   readonly presentLifeId: string | undefined
-  /** More of the newest one may come. */
+  /** One of them is still being written: then none is read. */
   readonly mayGrow: boolean
   readonly read: (bytes: AsyncIterable<Buffer>, place: Place) => Promise<UnitLogs>
+}
+
+/** Deletes the copies of all output that former releases made of what an engine has. */
+export const removeFormerCopies = async (unitFolder: string): Promise<void> => {
+  for (const name of ["out.log", "output.json"]) await rm(join(unitFolder, name), { force: true })
 }
 
 /** @param folderOf  the folder of a unit */
@@ -45,7 +50,9 @@ export function unreadOutput(folderOf: (unitId: string) => string): UnreadOutput
         // Else lines of a later life are stored.
         if (!isBefore(lifeId, placeOf(from)?.lifeId ?? "")) {
           if (mayGrow) return { lines: [], next: from }
-          const found = await read(createReadStream(file), placeIn(lifeId, from))
+          // Another reader may have deleted it: all of it is stored.
+          const found = await read(createReadStream(file), placeIn(lifeId, from)).catch(ifCode(missing))
+          if (found === undefined) continue
           if (found.next !== from) return found
         }
         await rm(file, { force: true })

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import { join } from "node:path"
 import test from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import type { Piece } from "../engine-output.js"
-import { piecesOf, sinceOf } from "./unit-output.js"
+import { labels } from "./container.js"
+import { containersOf } from "./containers.js"
+import { engineAt } from "./engine.js"
+import { piecesOf, sinceOf, unitOutput } from "./unit-output.js"
 
 const time = (nanoseconds: number) => `2026-11-25T09:00:00.00000000${nanoseconds}Z`
 const piece = (at: number, stream: number, text: string): Piece => ({
@@ -10,17 +17,58 @@ const piece = (at: number, stream: number, text: string): Piece => ({
   content: Buffer.from(text),
 })
 
-test("an engine's output is read piece by piece, and asked for in seconds", () => {
-  const sent = (stream: number, text: string) => {
-    const header = Buffer.alloc(8)
-    header.writeUInt8(stream)
-    header.writeUInt32BE(Buffer.byteLength(text), 4)
-    return Buffer.concat([header, Buffer.from(text)])
-  }
+const sent = (stream: number, text: string) => {
+  const header = Buffer.alloc(8)
+  header.writeUInt8(stream)
+  header.writeUInt32BE(Buffer.byteLength(text), 4)
+  return Buffer.concat([header, Buffer.from(text)])
+}
 
+test("an engine's output is read piece by piece, and asked for in seconds", () => {
   const pieces = piecesOf(Buffer.concat([sent(1, `${time(1)} a b\n`), sent(2, `${time(1)} half`)]))
 
   assert.deepEqual(pieces, [piece(1, 1, "a b\n"), piece(1, 2, "half")])
   assert.deepEqual(sinceOf({ sinceMs: 1_700_000_000_007 }), { since: "1700000000.007" })
   assert.deepEqual(sinceOf({}), {})
+})
+
+/** An engine with one container, which prints `output`. Streams that follow it never end. */
+async function engineWithContainer() {
+  const now = { state: "running", output: [sent(1, `${time(1)} one\n`)] }
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://engine")
+    response.writeHead(200, { "content-type": "application/json" })
+    if (searchParams.has("follow")) return void response.flushHeaders()
+    if (pathname === "/containers/c1/logs") return void response.end(Buffer.concat(now.output))
+    const container = { Id: "c1", Created: 1, State: now.state, Labels: { [labels.unit]: "u1" } }
+    response.end(JSON.stringify(now.state === "removed" ? [] : [container]))
+  }).listen(join(temporaryFolder(), "engine.sock"))
+  await once(server, "listening")
+  const stop = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { engine: engineAt(String(server.address())), now, [Symbol.dispose]: stop }
+}
+
+test("what is kept of a removed container is read while the stream that follows it has not ended", async () => {
+  using place = await engineWithContainer()
+  const { engine, now } = place
+  const folder = temporaryFolder()
+  const containers = containersOf(engine, "home")
+  const output = unitOutput({ engine, containers }, () => folder)
+  const stopWatch = await output.watchLogs("u1", () => undefined)
+  const first = await output.logs("u1", "")
+  const silence = await output.logs("u1", first.next)
+
+  now.output.push(sent(1, `${time(2)} two\n`))
+  now.state = "exited"
+  const container = await containers.find("u1")
+  assert.ok(container)
+  await output.keep(container)
+  now.state = "removed"
+  const rest = await output.logs("u1", first.next)
+  stopWatch?.()
+
+  assert.deepEqual([first.lines, silence.lines, rest.lines], [["one"], [], ["two"]])
 })

@@ -1,5 +1,6 @@
 /** The output of units from the engine, which gives it by time and keeps it until the container is removed. */
 
+import { buffer } from "node:stream/consumers"
 import { lifeIdOf, type Piece, type Place, placeIn, readBytes, readPieces } from "../engine-output.js"
 import type { Units } from "../port.js"
 import { unreadOutput } from "../unread-output.js"
@@ -41,7 +42,7 @@ export function unitOutput(
       from,
       presentLifeId,
       mayGrow: false,
-      read: async (log, place) => readPieces({ from, place, hasEnded: true }, piecesOf(await bytesOf(log))),
+      read: async (log, place) => readPieces({ from, place, hasEnded: true }, piecesOf(await buffer(log))),
     })
     if (kept) return kept
     if (!container) {
@@ -63,6 +64,9 @@ export function unitOutput(
     const lifeId = lifeOf(container)
     const log = await openLog(id, placeIn(lifeId, asked.get(unitId) ?? ""))
     if (log) await unread.keep(unitId, lifeId, log)
+    // The stream that follows it may end later: what is kept is read at once.
+    followed.delete(unitId)
+    silent.delete(unitId)
   }
 
   const watchLogs: Units["watchLogs"] = async (unitId, onOutput) => {

@@ -18,6 +18,7 @@ import { makeSchemasFolder } from "../process/builds/publish.js"
 import { type MachineFolders, unitSocket } from "../process/folders.js"
 import { edgeUserOf, type Isolation } from "../process/isolation.js"
 import { unitEnvironment, unitSecrets } from "../process/units/unit-environment.js"
+import { removeFormerCopies } from "../unread-output.js"
 import type { ArtifactImages } from "./artifact-images.js"
 import { containerName, containerOf, databaseOf, inside, withCertificates } from "./container.js"
 import type { Containers, FoundContainer } from "./containers.js"
@@ -195,6 +196,7 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
   const makeFolders = async ({ unitId }: UnitSpec, user: OsUser): Promise<string> => {
     const folder = folderOf(unitId)
     await mkdir(folder, { recursive: true, mode: 0o755 })
+    await removeFormerCopies(folder)
     await writeJson(ownerFile(unitId), user)
     for (const path of [join(folder, "tmp"), join(folder, "data")]) {
       await mkdir(path, { recursive: true, mode: 0o700 })

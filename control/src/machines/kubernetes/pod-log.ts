@@ -3,12 +3,15 @@ import { maxRawBytes } from "../../logs/log-line.js"
 import { type Piece, type Place, readBytes, readPieces } from "../engine-output.js"
 import type { UnitLogs } from "../port.js"
 
-/** Bytes until a log ends or breaks off, or its request is aborted: what came counts. */
-export async function* untilBroken(log: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** Bytes until an answer of the cluster ends or breaks off, or its request is aborted. @param onBreak  is told why it has no end */
+export async function* untilBroken(
+  answer: AsyncIterable<Buffer>,
+  onBreak: (error: unknown) => void,
+): AsyncGenerator<Buffer> {
   try {
-    yield* log
-  } catch {
-    // The next read starts after what came.
+    yield* answer
+  } catch (error) {
+    onBreak(error)
   }
 }
 
@@ -23,40 +26,61 @@ export async function* timedLines(log: AsyncIterable<Buffer>): AsyncGenerator<Pi
     if (bytes < keptBytes) parts.push(part)
     bytes += part.length
   }
-  for await (const chunk of untilBroken(log))
+  for await (const chunk of log)
     for (let at = 0; at < chunk.length; ) {
       const end = chunk.indexOf(newline, at)
       take(chunk.subarray(at, end === -1 ? chunk.length : end))
       if (end === -1) break
-      yield pieceOf(parts, true)
+      yield* piecesOf(parts, true)
       ;[parts, bytes, at] = [[], 0, end + 1]
     }
-  if (bytes > 0) yield pieceOf(parts, bytes >= keptBytes)
+  if (bytes > 0) yield* piecesOf(parts, bytes >= keptBytes)
   return undefined
 }
 
-function pieceOf(parts: readonly Buffer[], isWhole: boolean): Piece {
+/** Of a line that broke off within its time there is nothing. */
+function piecesOf(parts: readonly Buffer[], isWhole: boolean): Piece[] {
   const line = Buffer.concat(isWhole ? [...parts, lineEnd] : parts)
   const space = line.indexOf(0x20)
-  return { time: line.subarray(0, space).toString(), stream: 1, content: line.subarray(space + 1) }
+  if (space === -1) return []
+  return [{ time: line.subarray(0, space).toString(), stream: 1, content: line.subarray(space + 1) }]
 }
 
-/** @param pieces  of a log that was asked for from `sinceMs` of the place on. The API counts in whole seconds, so earlier ones may come, too. */
-export async function readPodLog(
-  pieces: AsyncIterable<Piece>,
-  asked: { readonly from: string; readonly place: Place; readonly hasEnded: boolean },
-): Promise<UnitLogs> {
-  const { sinceMs = 0, last } = asked.place
+export interface AskedLog {
+  readonly from: string
+  readonly place: Place
+  /** Whether nothing will complete the last line. */
+  readonly hasEnded: boolean
+}
+
+/** @param log  was asked for from `sinceMs` of the place on. The API counts in whole seconds, so earlier lines may come, too. */
+export async function readPodLog(log: AsyncIterable<Buffer>, asked: AskedLog): Promise<UnitLogs> {
+  return readPieces(asked, await nextPieces(timedLines(log), asked.place))
+}
+
+/** @param answer  of the cluster: when it breaks off, the line that it broke off in is read again */
+export async function readAnswer(answer: AsyncIterable<Buffer>, asked: AskedLog): Promise<UnitLogs> {
+  let isBroken = false
+  const log = untilBroken(answer, () => {
+    isBroken = true
+  })
+  const found = await nextPieces(timedLines(log), asked.place)
+  return readPieces({ ...asked, hasEnded: asked.hasEnded && !isBroken }, found)
+}
+
+/** Enough of them for one read. */
+async function nextPieces(pieces: AsyncIterable<Piece>, { sinceMs = 0, last, newest = "" }: Place): Promise<Piece[]> {
   const found: Piece[] = []
-  let bytes = last ? undefined : 0
+  let [bytes, isNew] = [0, last === undefined]
   for await (const piece of pieces) {
     if (Date.parse(piece.time) < sinceMs) continue
     found.push(piece)
-    if (piece.time === last?.time) bytes = 0
-    else if (bytes !== undefined) bytes += piece.content.length
-    if (bytes !== undefined && bytes >= readBytes) break
+    if (piece.time === last?.time) [bytes, isNew] = [0, true]
+    // The cluster may have dropped the last one that was read: then those that are newer than all that was read are new.
+    else if (isNew || piece.time > newest) bytes += piece.content.length
+    if (bytes >= readBytes) break
   }
-  return readPieces(asked, found)
+  return found
 }
 
 const newline = 0x0a

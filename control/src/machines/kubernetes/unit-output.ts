@@ -9,7 +9,7 @@ import type { Units } from "../port.js"
 import { unreadOutput } from "../unread-output.js"
 import { type Cluster, ClusterFailed } from "./cluster.js"
 import { containerName, nameOf, type Pod } from "./objects.js"
-import { readPodLog, timedLines, untilBroken } from "./pod-log.js"
+import { readAnswer, readPodLog, untilBroken } from "./pod-log.js"
 import { stateOf } from "./pod-state.js"
 
 export interface UnitOutputPlace {
@@ -52,10 +52,9 @@ export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutput
   const logs: Units["logs"] = async (unitId, from) => {
     const pod = await findPod(unitId)
     const presentLifeId = pod && lifeOf(pod)
-    const readAs = (hasEnded: boolean) => (log: AsyncIterable<Buffer>, place: Place) =>
-      readPodLog(timedLines(log), { from, place, hasEnded })
+    const readKept = (log: AsyncIterable<Buffer>, place: Place) => readPodLog(log, { from, place, hasEnded: true })
     const mayGrow = ends.has(unitId)
-    const kept = await unread.read(unitId, { from, presentLifeId, mayGrow, read: readAs(true) })
+    const kept = await unread.read(unitId, { from, presentLifeId, mayGrow, read: readKept })
     if (kept) return kept
     const nothing = { lines: [], next: from }
     if (!pod) {
@@ -65,7 +64,12 @@ export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutput
     asked.set(unitId, from)
     const place = placeIn(lifeOf(pod), from)
     const present = await openLog(unitId, queryFrom(place))
-    return present ? readAs(stateOf(pod)?.state === "exited")(present, place) : nothing
+    if (!present) return nothing
+    const found = await readAnswer(present, { from, place, hasEnded: stateOf(pod)?.state === "exited" })
+    if (found.next === from) return nothing
+    // A log is asked for by the name of its pod, which a pod that was made meanwhile has, too.
+    const now = await findPod(unitId)
+    return now && lifeOf(now) !== presentLifeId ? nothing : found
   }
 
   /** @returns  `isKept` resolves when the log of the unit's pod has ended; undefined when there is no log */
@@ -75,7 +79,16 @@ export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutput
     const lifeId = lifeOf(pod)
     const query = queryFrom(placeIn(lifeId, asked.get(unitId) ?? ""))
     const followed = await openLog(unitId, { follow: "true", ...query }, signal)
-    return followed && { isKept: unread.keep(unitId, lifeId, untilBroken(followed)) }
+    if (!followed) {
+      // A pod that has not started has none.
+      if (stateOf(pod)) log.warn({ unit_id: unitId }, "the log of a pod cannot be read: its last output may be lost")
+      return undefined
+    }
+    const onBreak = (err: unknown) => {
+      if (!signal.aborted)
+        log.warn({ err, unit_id: unitId }, "the log of a pod broke off while the pod ends: its last output may be lost")
+    }
+    return { isKept: unread.keep(unitId, lifeId, untilBroken(followed, onBreak)) }
   }
   const endNow = async (unitId: string, end: () => Promise<void>): Promise<void> => {
     const stopping = new AbortController()

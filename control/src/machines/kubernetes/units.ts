@@ -10,6 +10,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { removeTree } from "../../files/remove-tree.js"
 import type { UnitSpec, UnitStatus, Units } from "../port.js"
 import { unitEnvironment, unitSecrets } from "../process/units/unit-environment.js"
+import { removeFormerCopies } from "../unread-output.js"
 import type { Cluster } from "./cluster.js"
 import { inside, listenVariable, podOf, policyOf, secretOf, serviceOf } from "./manifests.js"
 import { addressOf, containerName, labels, nameOf, type Pod, pathsIn } from "./objects.js"
@@ -82,6 +83,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     await untilStarted(unitId)
   }
   const createPod = async (spec: UnitSpec): Promise<void> => {
+    await removeFormerCopies(folderOf(spec.unitId))
     const owner = { homeId, namespace }
     const { reference: image, configEnv } = await options.imageOf(spec.artifactId)
     const place = { folder: inside.unit, settingsFile: inside.settings, artifactFolder: inside.app, configEnv }

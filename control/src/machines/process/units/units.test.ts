@@ -245,6 +245,17 @@ test("a long file of output is emptied when all of it is stored, and read on fro
   assert.deepEqual(next, { lines: ["next"], next: "5" })
 })
 
+test("output of a unit whose former lives were containers is read from the start of its file", async () => {
+  const { units: open, folders } = processPlace()
+  const { unitId } = spec()
+  mkdirSync(join(folders.units, unitId))
+  writeFileSync(join(folders.units, unitId, "out.log"), "one\n")
+
+  const found = await open().logs(unitId, JSON.stringify({ lifeId: "1_a" }))
+
+  assert.deepEqual(found, { lines: ["one"], next: "4" })
+})
+
 test("a unit that ignores the stop signal is killed after its grace period", async () => {
   const place = processPlace()
   const units = place.units()

@@ -195,7 +195,8 @@ export function processUnits(options: UnitsOptions): Units {
     return [...new Set([...(await readdir(options.folders.units)), ...((await groups?.list()) ?? [])])]
   }
   const logs = async (unitId: string, from: string): Promise<UnitLogs> => {
-    const start = from === "" ? 0 : Number(from)
+    // Another kind of machine writes no number.
+    const start = /^\d+$/.test(from) ? Number(from) : 0
     const found = await readLines(logFile(unitId), start)
     if (found.next !== start) return { lines: found.lines, next: String(found.next) }
     // Only a process that has ended leaves a line without an end for good; the next start begins on a new line.
