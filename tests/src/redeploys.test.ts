@@ -11,7 +11,7 @@ import { createRepository } from "./testing/repository.js"
 // A redeploy under this load takes some seconds on two processors: SUPERSTEP_TEST_REDEPLOYS=100 takes a quarter of an hour.
 const wideRedeploys = Number(process.env.SUPERSTEP_TEST_REDEPLOYS ?? 6)
 const size = runsWideTests
-  ? { redeploys: wideRedeploys, streams: 50, perSecond: 50, steps: 60 }
+  ? { redeploys: wideRedeploys, streams: 30, perSecond: 50, steps: 60 }
   : { redeploys: 1, streams: 5, perSecond: 20, steps: 12 }
 
 /** A new revision of the same code: only a secret is another. */

@@ -48,8 +48,9 @@ const stop = async (running: Running) => {
   return running.ended
 }
 
-const keyOf = (folder: string): string =>
-  (JSON.parse(readFileSync(join(folder, ".superstep/credentials.json"), "utf8")) as { api_key: string }).api_key
+const readCredentials = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, ".superstep/credentials.json"), "utf8")) as { api_key: string; url: string }
+const keyOf = (folder: string): string => readCredentials(folder).api_key
 
 const addressOf = async (name: string): Promise<string> => (await json<{ url: string }>("open", name)).url
 
@@ -154,13 +155,12 @@ test("a deployment that was deleted comes back under its id, and a conversation 
   killed.signal("SIGKILL")
   await killed.ended
 
-  const restored = await until(
-    async () => {
-      const tried = await cli("restore", file, "--deployment", "one")
-      return !/is being deleted: try again/.test(tried.stderr) && tried
-    },
-    { what: "the former one is gone", timeoutMs: 90_000 },
-  )
+  const platform = readCredentials(place).url
+  const isGone = async () =>
+    (await fetch(`${platform}/v2/deployments/${deploymentId}`, { headers: { "x-api-key": keyOf(place) } })).status ===
+    404
+  await until(isGone, { what: "the former one is gone", timeoutMs: 90_000 })
+  const restored = await cli("restore", file, "--deployment", "one")
 
   assert.equal(restored.code, 0, restored.stderr)
   const { answer } = await untilAnswered("one", `/threads/${threadId}/runs/wait`, run({ command: { resume: "world" } }))

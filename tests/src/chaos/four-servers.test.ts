@@ -9,7 +9,7 @@ import { renderReport } from "./report.js"
 
 // With the usual lease, and Postgres away for up to a minute, where there is time for it.
 const several = runsWideTests
-  ? { kills: 30, servers: 4 }
+  ? { kills: 24, servers: 4 }
   : { kills: 1, rounds: 2, servers: 4, leaseSeconds: 2, cutMs: [3_000], first: 0 }
 
 test("four servers that are killed, paused beyond their leases and cut off from Postgres lose and repeat nothing", {
