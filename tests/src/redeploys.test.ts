@@ -9,7 +9,8 @@ import { type Platform, startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
 // A redeploy under this load takes some seconds on two processors: SUPERSTEP_TEST_REDEPLOYS=100 takes a quarter of an hour.
-const wideRedeploys = Number(process.env.SUPERSTEP_TEST_REDEPLOYS ?? 6)
+const asked = process.env.SUPERSTEP_TEST_REDEPLOYS
+const wideRedeploys = Number(asked ?? 6)
 const size = runsWideTests
   ? { redeploys: wideRedeploys, streams: 30, perSecond: 50, steps: 60 }
   : { redeploys: 1, streams: 5, perSecond: 20, steps: 12 }
@@ -29,7 +30,7 @@ async function changeSecret(platform: Platform, deploymentId: string, value: str
 
 for (const { name: language, skip } of agentLanguages)
   test(`no request fails and no stream is cut while one revision in ${language} follows the other`, {
-    skip,
+    skip: skip || (language === "Python" && asked === undefined && "redeploy.test.ts redeploys an agent in Python"),
   }, async (t) => {
     await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1", SUPERSTEP_WORKERS: "2" } })
     const repository = await createRepository(language)
