@@ -106,6 +106,7 @@ export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutput
     }
   }
   const keepWhile: UnitOutput["keepWhile"] = (unitId, end) => {
+    // Whoever asked for the former end gets its error.
     const former = (ends.get(unitId) ?? Promise.resolve()).catch(() => undefined)
     const ended = former.then(() => endNow(unitId, end))
     ends.set(unitId, ended)
