@@ -1,7 +1,8 @@
 /**
  * `npm test [-- words]`: builds, starts one embedded Postgres for the run, and runs the test files with Node's test runner,
  * whose summary ends the output. Words select files by a part of their path: `npm test -- edge`. With `--newest` the tests,
- * their graphs and their clients use the newest LangGraph (tests/newest).
+ * their graphs and their clients use the newest LangGraph (tests/newest). Files that end with `.wide.test.js` are left out unless
+ * SUPERSTEP_WIDE_TESTS is 1 (toolkit/src/testing/wide-tests.ts).
  */
 import { spawn } from "node:child_process"
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs"
@@ -16,14 +17,19 @@ import { startingOrder } from "./test-order.mjs"
 // A file that hangs fails after this time. The slowest files take a minute or two on two idle cores, and much longer on a
 // busy machine; the kills of the wide tests (tests/src/chaos) take some minutes.
 const fileTimeoutMs = 1_200_000
+const runsWideTests = process.env.SUPERSTEP_WIDE_TESTS === "1"
 // How long a process that was asked to stop may take before it counts as left behind.
 const patienceMs = 5000
 
 async function test(args) {
   const words = args.filter((word) => word !== "--newest")
   await setUp()
-  const files = testFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
-  if (files.length === 0) throw new SetupFailed(`no test file has ${words.join(" or ")} in its path`)
+  const chosen = testFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+  if (chosen.length === 0) throw new SetupFailed(`no test file has ${words.join(" or ")} in its path`)
+  const files = chosen.filter((file) => runsWideTests || !/\.wide\.test\./.test(file))
+  const leftOut = chosen.length - files.length
+  if (leftOut > 0) process.stdout.write(`left out: ${leftOut} files of wide tests, which SUPERSTEP_WIDE_TESTS=1 adds\n`)
+  if (files.length === 0) return
   const tmp = temporaryFolder()
   const checkout = args.includes("--newest") ? await newestCheckout(tmp) : root
   const stop = await startPostgres(tmp)

@@ -1,4 +1,4 @@
-/** `npm run bench -- --quick`: one scenario in `npm test`, all scenarios on all our systems in CI. */
+/** `npm run bench -- --quick`: one scenario in `npm test`, all scenarios on all our systems in the long tests. */
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -7,6 +7,7 @@ import { join } from "node:path"
 import test from "node:test"
 import { promisify } from "node:util"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { pathTo } from "./paths.js"
 import type { Row } from "./report.js"
 
@@ -36,7 +37,7 @@ test("a scenario gives correct results and all its figures on the floor", async 
 })
 
 const withoutPython =
-  (process.env.SUPERSTEP_WIDE_TESTS !== "1" && "it takes a minute: SUPERSTEP_WIDE_TESTS=1 runs it") ||
+  unlessLong("it takes a minute") ||
   (!process.env.SUPERSTEP_TEST_PYTHON &&
     "no Python with langgraph and uvicorn: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON")
 
@@ -48,7 +49,7 @@ test("graphs in Python give correct results and have figures beside their floor"
 })
 
 const skip =
-  (process.env.SUPERSTEP_WIDE_TESTS !== "1" && "it takes minutes: SUPERSTEP_WIDE_TESTS=1 runs it") ||
+  unlessLong("it takes minutes") ||
   (!existsSync("/proc/self/smaps_rollup") && "memory and processor time are read from /proc")
 
 test("every scenario gives correct results and all its figures on floor, server and edge", { skip }, async () => {

@@ -23,7 +23,9 @@ after(() => platform[Symbol.asyncDispose]())
 const eventsPath = () => `/v2/deployments/${deploymentId}/events`
 const eventIdsOf = (calls: readonly ReceivedCall[]) => new Set(calls.map(({ json }) => json.data.id as string))
 
-test("a kill -9 between an event and its delivery loses no event, for webhooks and followers", async () => {
+test("a kill -9 between an event and its delivery loses no event, for webhooks and followers", {
+  skip: unlessWide("takes 15 s"),
+}, async () => {
   // It does not answer during the first life of the control plane.
   let isAnswering = false
   await using receiver = await startReceiver((reply) => void (isAnswering && reply.end()))

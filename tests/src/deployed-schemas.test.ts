@@ -11,7 +11,7 @@ import { clientOf, deploy } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
-// The control plane's due-schemas.test.ts has the steps, with another program in place of the compiler.
+// The control plane's due-schemas.wide.test.ts has the steps, with another program in place of the compiler.
 const skip = unlessWide("builds an agent and reads its sources")
 
 test("a deployed agent's schemas are read from its sources in the background", { skip }, async () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, type Revision, startRevision, untilDeployed } from "./testing/deployments.js"
 import { agentLanguages } from "./testing/languages.js"
 import { onlyWithProcesses } from "./testing/machines/machine-of-run.js"
@@ -33,7 +33,8 @@ async function killAtEachStatus(platform: Platform, deploymentId: string, revisi
 const skip = unlessWide("takes a minute")
 
 for (const { name: language, skip: withoutLanguage } of agentLanguages) {
-  const inPython = language === "Python" && onlyWithProcesses("what is killed is the same for both languages")
+  const isSame = "what is killed is the same for both languages"
+  const inPython = language === "Python" && (unlessLong(isSame) || onlyWithProcesses(isSame))
   test(`a control plane that is killed at every status still brings a revision in ${language} to its end`, {
     skip: skip || withoutLanguage || inPython,
   }, async () => {

@@ -36,7 +36,7 @@ import { createRepository, type Repository, versionFile } from "./testing/reposi
 const skip =
   unlessWide("deploys agents in pods") ||
   noCluster ||
-  (process.env.SUPERSTEP_TEST_HOSTS === undefined && "needs .ci/kubernetes/with")
+  (process.env.SUPERSTEP_TEST_HOSTS === undefined && "needs .ci/kubernetes")
 
 const program = fileURLToPath(import.meta.resolve("@superstep/control/main"))
 const edgeHost = "127.0.0.11"
@@ -266,7 +266,7 @@ test("one is in charge, with the label of its pod; the other stands by and takes
   assert.equal(await version(), "v0")
 })
 
-// One of each stage in which the machine or the edges change; control/src/machines/edges/standby.test.ts has them all.
+// One of each stage in which the machine or the edges change; control/src/machines/edges/standby.wide.test.ts has them all.
 const points = ["build:after-start", "deploy:after-start", "switch:after-activate", "unit:after-stop"]
 
 test(`killed at ${points.join(", ")}, the other deploys; no run is lost and nothing is left`, { skip }, async () => {

@@ -11,7 +11,7 @@ import { type Platform, startPlatform } from "./testing/platform.js"
 import { createRepository, type Repository, versionFile } from "./testing/repository.js"
 import { type EndedRun, keepRunning, type SteadyRuns } from "./testing/steady-runs.js"
 
-const skip = machineOfRun !== "kubernetes" && "needs SUPERSTEP_TEST_MACHINE=kubernetes and .ci/kubernetes/with"
+const skip = machineOfRun !== "kubernetes" && "needs SUPERSTEP_TEST_MACHINE=kubernetes and .ci/kubernetes"
 
 // How many runs end while the API server is away. Five minutes, tried by hand, are 750.
 const runsWhileAway = Number(process.env.SUPERSTEP_TEST_AWAY_RUNS ?? 20)

@@ -8,6 +8,7 @@ import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec
 import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { preparedFolder } from "../testing/prepared-folder.js"
 import { printedCurl } from "../testing/printed-curl.js"
 import { makeProject, waitingGraph } from "../testing/project.js"
@@ -86,7 +87,9 @@ test("Ctrl-C on dev stops the server and its Postgres, and threads exist at the 
   assert.equal(found.status, 200)
 })
 
-test("after dev and its server are killed, the next dev starts and continues their runs at once", async () => {
+test("after dev and its server are killed, the next dev starts and continues their runs at once", {
+  skip: unlessWide("starts dev twice"),
+}, async () => {
   // Whoever does not know the runs for its own would have to wait so long.
   const env = { SUPERSTEP_LEASE_SECONDS: "3600" }
   const cwd = await preparedFolder(makeProject(waitingGraph))
@@ -114,7 +117,7 @@ test("after dev and its server are killed, the next dev starts and continues the
   assert.equal((await second.running.ended).code, 0)
 })
 
-test("serve writes JSON log lines to a pipe, dev formats them", async () => {
+test("serve writes JSON log lines to a pipe, dev formats them", { skip: unlessWide("starts a server") }, async () => {
   const [serve, dev] = [await startServer("serve"), await startServer("dev")]
   const isLogged = (running: Running) => () => running.lines.some((line) => line.includes("server ready"))
   for (const { running } of [serve, dev]) await until(isLogged(running), { what: "the server says that it is ready" })

@@ -9,6 +9,7 @@ import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import type { Credentials } from "../home/credentials.js"
 import { preparedFolder } from "../testing/prepared-folder.js"
 import { type Running, runCli, startCli } from "../testing/run-cli.js"
@@ -111,7 +112,9 @@ test("Ctrl-C stops everything, and the next start continues the same installatio
   assert.deepEqual(after, before)
 })
 
-test("a killed control plane is restarted, and the edge keeps running", async () => {
+test("a killed control plane is restarted, and the edge keeps running", {
+  skip: unlessWide("starts an installation again"),
+}, async () => {
   const place = await installation()
   const running = await startUp(place)
   const [edge, control] = [edgeOf(place.cwd), controlOf(place.cwd)]
@@ -177,7 +180,9 @@ test("when the program itself is killed agents keep running, and the next start 
   assert.equal(await isAlive(edge), false)
 })
 
-test("a restart by a service manager keeps agents and Postgres running, and so does a failed start", async () => {
+test("a restart by a service manager keeps agents and Postgres running, and so does a failed start", {
+  skip: unlessWide("starts an installation again"),
+}, async () => {
   const place = await installation()
   const first = await startUp(place, { SUPERSTEP_STOP_ALL_ON_EXIT: "0" })
   const [edge, control, postgres] = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { pointsOfRevisions } from "./testing/crash-rows.js"
 import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
@@ -38,7 +38,7 @@ async function dieAt(points: readonly string[], work: () => Promise<void>): Prom
 }
 
 for (const [row, points] of pointsOfRevisions.entries()) {
-  const skip = row > 0 && unlessWide("the first row has a point of each stage")
+  const skip = row > 0 && unlessLong("the first row has a point of each stage")
   test(`killed at ${points.join(", ")}: it goes on each time, an agent answers all the while, nothing is left`, {
     skip,
   }, async () => {
@@ -75,7 +75,7 @@ async function thriceAt(point: string, meanwhile: () => Promise<void> = async ()
 }
 
 test("a revision whose stage kills the platform three times fails, and takes no more of them down", {
-  skip: unlessWide("the revision that fails after its switch is stopped by the same guard"),
+  skip: unlessLong("the revision that fails after its switch is stopped by the same guard"),
 }, async () => {
   const revision = await thriceAt("build:begin")
 
@@ -86,7 +86,7 @@ test("a revision whose stage kills the platform three times fails, and takes no 
 })
 
 test("a switch that kills the platform three times fails, and the unit that serves executes runs again", {
-  skip: unlessWide("the revision that fails after its switch is stopped by the same guard"),
+  skip: unlessLong("the revision that fails after its switch is stopped by the same guard"),
 }, async () => {
   const pidFile = join(await platform.unitFolder(served), "pid.json")
   const activations = async () => (await activationsOf(served)).length
@@ -105,7 +105,7 @@ test("a switch that kills the platform three times fails, and the unit that serv
 const activationsOf = (revisionId: string) =>
   platform.db.rows(sql`select 1 from log_lines where revision_id = ${revisionId} and message = 'activated'`)
 
-test("a revision that fails after its switch gives the route back", async () => {
+test("a revision that fails after its switch gives the route back", { skip: unlessWide("takes 20 s") }, async () => {
   const revision = await thriceAt("switch:after-push")
 
   assert.deepEqual([revision.status, revision.error_code], ["DEPLOY_FAILED", "crash_loop_guard"])
@@ -167,7 +167,7 @@ const deletedAfter = [
   "verify:after-advance",
 ]
 for (const [index, point] of deletedAfter.entries()) {
-  const skip = index > 1 && unlessWide("the first two are those with a file or a database and no row")
+  const skip = index > 1 && unlessLong("the first two are those with a file or a database and no row")
   test(`a deployment that is deleted after a kill at ${point} leaves nothing at all`, { skip }, async () => {
     let doomed = ""
     await dieAt([point], async () => {
@@ -187,7 +187,9 @@ const untilGone = (id: string) =>
     what: "the deployment is gone",
   })
 
-test("killed at each step of a deletion, it goes on after each restart, and leaves nothing at all", async () => {
+test("killed at each step of a deletion, it goes on after each restart, and leaves nothing at all", {
+  skip: unlessWide("takes 20 s"),
+}, async () => {
   await platform.start()
   const { deploymentId: doomed, revisionId } = await platform.deploy(
     deploymentOf(platform.repository.url, { name: "doomed" }),

@@ -7,6 +7,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { writeJson } from "../files/json-file.js"
 import { buildFiles } from "../machines/process/builds/build-request.js"
 import { interruptRevision } from "../revisions/claims.js"
@@ -202,7 +203,7 @@ test("whatever fails says why, and the route stays on the last good revision", a
   assert.equal(await revisionBehind("good"), revisionId)
 })
 
-test("a unit that never gets ready fails when its time is over", async () => {
+test("a unit that never gets ready fails when its time is over", { skip: unlessWide("takes 10 s") }, async () => {
   await platform.kill()
   await platform.start({ SUPERSTEP_TIMEOUT_HEALTH: "2" })
 

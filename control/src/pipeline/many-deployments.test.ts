@@ -6,11 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { bareRepository } from "../sources/testing/bare-repository.js"
 import { deploymentOf, smallProject, testPlatform } from "./testing/platform.js"
 
-const skip = unlessWide("takes minutes")
+const skip = unlessLong("takes minutes")
 const many = 50
 const budget = 40
 const timeoutMs = 900_000

@@ -42,7 +42,9 @@ const eventsOf = async (revisionId: string) => {
   return rows.map(({ type }) => type)
 }
 
-test("a unit that ends twice after it took over gives way to the one before, and no later request is lost", async () => {
+test("a unit that ends twice after it took over gives way to the one before, and no later request is lost", {
+  skip: unlessWide("takes 15 s"),
+}, async () => {
   const { deploymentId, revisionId } = await platform.serveRepository({ name: "fragile" })
   const bad = await change(deploymentId, secret("ANY_VALUE", "1"))
   await platform.untilEnded(deploymentId, bad)

@@ -6,6 +6,7 @@ import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 
@@ -98,7 +99,9 @@ test("what is due wakes a deployment before its time", async () => {
   await until(async () => existsSync(await pidFile(deploymentId)), { what: "it is awake without a request" })
 })
 
-test("a request waits for a control plane that is away, and a sleeper that is deployed anew is awake", async () => {
+test("a request waits for a control plane that is away, and a sleeper that is deployed anew is awake", {
+  skip: unlessWide("takes 10 s"),
+}, async () => {
   const deploymentId = await deploy("held", "dev_free")
   await untilAsleep(deploymentId)
   await platform.kill()
@@ -158,7 +161,7 @@ test("a restart replaces the process and costs no request", async () => {
   assert.deepEqual([...statuses], [200])
 })
 
-test("a unit that hangs as it comes back is started again", async () => {
+test("a unit that hangs as it comes back is started again", { skip: unlessWide("takes 10 s") }, async () => {
   const deploymentId = await deploy("stuck", "dev")
   const file = await pidFile(deploymentId)
   const { pid } = JSON.parse(readFileSync(file, "utf8")) as { pid: number }

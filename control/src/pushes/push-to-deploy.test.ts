@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type Json, smallProject } from "../pipeline/testing/platform.js"
 import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 import { signedPush } from "./testing/deliveries.js"
@@ -58,7 +59,9 @@ test("the commit of a push is deployed, even if the branch has moved on", async 
   assert.equal(await revisionBehind(), revision.id)
 })
 
-test("a control plane that is killed right after its answer builds the push after its restart", async () => {
+test("a control plane that is killed right after its answer builds the push after its restart", {
+  skip: unlessWide("takes 10 s"),
+}, async () => {
   const pushed = commit()
   const reply = await deliver(pushed)
   await platform.kill()
@@ -69,7 +72,9 @@ test("a control plane that is killed right after its answer builds the push afte
   assert.deepEqual([revision.status, revision.source_revision_config.repo_commit_sha], ["DEPLOYED", pushed])
 })
 
-test("after a burst of 20 pushes the newest is deployed, and all revisions end", async () => {
+test("after a burst of 20 pushes the newest is deployed, and all revisions end", {
+  skip: unlessWide("takes 10 s"),
+}, async () => {
   const earlier = (await rows()).length
   const pushed: string[] = []
   for (let n = 0; n < 20; n++) {
@@ -87,7 +92,9 @@ test("after a burst of 20 pushes the newest is deployed, and all revisions end",
   assert.equal(await revisionBehind(), newest)
 })
 
-test("without webhooks polling finds a push once, also one from a time without polling", async () => {
+test("without webhooks polling finds a push once, also one from a time without polling", {
+  skip: unlessWide("takes 10 s"),
+}, async () => {
   await platform.kill()
   await platform.db.run(sql`update watched_branches set webhook_at = null`)
   const whileAway = commit()

@@ -1,17 +1,17 @@
 /**
- * The bounded form of `npm run chaos`: every kind of kill at every point, some of them in `npm test`, 78 in CI. Four servers at once have a
+ * The bounded form of `npm run chaos`: every kind of kill at every point, some of them in `npm test`, 78 in the long tests. Four servers at once have a
  * file of their own.
  */
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"
-import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
 import { skip } from "./processes.js"
 import { renderReport, totalKills } from "./report.js"
 
-const killsOf = runsWideTests ? { JavaScript: 54, Python: 24 } : { JavaScript: 12, Python: 6 }
+const killsOf = runsLongTests ? { JavaScript: 54, Python: 24 } : { JavaScript: 6, Python: 6 }
 
 for (const { name, env, skip: withoutLanguage } of chaosLanguages) {
   const kills = killsOf[name]

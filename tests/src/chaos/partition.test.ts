@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { seededRandom } from "../testing/seeded-random.js"
 import { ConversationClient } from "./client.js"
 import { conversationOf } from "./conversation.js"
@@ -17,7 +17,7 @@ const leaseSeconds = 30
 
 for (const how of ["reset", "silence"] as const) {
   test(`no node executes twice because of a minute without a way to Postgres (${how})`, {
-    skip: skip || unlessWide("takes a minute and a half"),
+    skip: skip || unlessLong("takes a minute and a half"),
   }, async () => {
     await using installation = await startInstallation({ isCuttable: true })
     const { servers, db, network, effectsFile } = installation

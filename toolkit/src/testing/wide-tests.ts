@@ -1,8 +1,19 @@
-/** The wide tests: those that take minutes, or require third-party programs. `.ci/run` runs them. */
+/**
+ * Tests that `npm test` leaves out. The wide tests take long or require third-party programs; `.ci/run` runs them. A file that has only such tests
+ * is named `<name>.wide.test.ts`, and `npm test` does not start it. The long tests repeat much of what others show, with more kills, more
+ * data, or in another language; `.ci/run all` runs them.
+ */
 
-/** Whether they are enabled. */
+/** Whether the wide tests are enabled. */
 export const runsWideTests = process.env.SUPERSTEP_WIDE_TESTS === "1"
 
-/** For the option `skip` of a test. @param why  the reason, such as "takes a minute" */
+/** Whether the long tests are enabled. */
+export const runsLongTests = process.env.SUPERSTEP_LONG_TESTS === "1"
+
+/** For the option `skip` of a wide test. @param why  the reason, such as "takes a minute" */
 export const unlessWide = (why: string): string | false =>
   runsWideTests ? false : `${why}: .ci/run runs it, or SUPERSTEP_WIDE_TESTS=1`
+
+/** For the option `skip` of a long test. @param why  the reason, such as "the campaign of npm test has fewer kills" */
+export const unlessLong = (why: string): string | false =>
+  runsLongTests ? false : `${why}: .ci/run all runs it, or SUPERSTEP_LONG_TESTS=1`

@@ -31,7 +31,7 @@ let started: Promise<TestCluster> | undefined
 /** One for all installations of a test file. */
 async function clusterOfFile(): Promise<TestCluster> {
   if (noCluster) throw new Error(`no cluster: ${noCluster}`)
-  if (!process.env.SUPERSTEP_TEST_HOSTS) throw new Error("no names of Services: .ci/kubernetes/with prepares them")
+  if (!process.env.SUPERSTEP_TEST_HOSTS) throw new Error("no names of Services: .ci/kubernetes prepares them")
   const cluster = await testCluster({ shared: homes })
   afterFile(() => cluster.stop())
   return cluster

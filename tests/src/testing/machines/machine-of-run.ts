@@ -1,6 +1,6 @@
 /**
  * The machine that the tests of this run have agents on: SUPERSTEP_TEST_MACHINE is `docker` or `kubernetes`, which need `.ci/docker` or
- * `.ci/kubernetes/with`; without it agents are processes.
+ * `.ci/kubernetes`; without it agents are processes.
  */
 import { dockerOfTests } from "./docker.js"
 import { kubernetesOfTests } from "./kubernetes.js"

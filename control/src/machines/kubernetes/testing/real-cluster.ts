@@ -1,5 +1,5 @@
 /**
- * A real control plane of Kubernetes: etcd, API server, controller manager and scheduler, which `.ci/kubernetes/with` builds. Its only node is
+ * A real control plane of Kubernetes: etcd, API server, controller manager and scheduler, which `.ci/kubernetes` builds. Its only node is
  * played by `test-node.ts`.
  */
 import { type ChildProcess, spawn } from "node:child_process"
@@ -16,7 +16,7 @@ import { type Cluster, clusterAt } from "../cluster.js"
 const program = process.env.SUPERSTEP_TEST_KUBERNETES
 
 export const noKubernetes =
-  program === undefined && "needs SUPERSTEP_TEST_KUBERNETES, a program that .ci/kubernetes/with builds"
+  program === undefined && "needs SUPERSTEP_TEST_KUBERNETES, a program that .ci/kubernetes builds"
 
 export type RealCluster = Awaited<ReturnType<typeof realCluster>>
 

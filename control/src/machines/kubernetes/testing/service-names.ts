@@ -1,4 +1,4 @@
-/** The parts of the cluster's DNS and of kube-proxy for other processes: the names of Services in the hosts file that `.ci/kubernetes/with` gives to tests. */
+/** The parts of the cluster's DNS and of kube-proxy for other processes: the names of Services in the hosts file that `.ci/kubernetes` gives to tests. */
 import { spawnSync } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Cluster, ClusterFailed } from "../cluster.js"

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
-import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
 
@@ -43,7 +43,7 @@ const slice: readonly (readonly Kill[])[] = [
   [["new unit", "switch:begin"]],
 ]
 
-for (const kills of runsWideTests ? all : slice) {
+for (const kills of runsLongTests ? all : slice) {
   const title = kills.map(([victim, point]) => `${victim} at ${point}`).join(", ")
   test(`killed with the control plane: ${title}: the revision ends and answers, and nothing is left`, async () => {
     const [, first] = kills[0] ?? assert.fail("no kill")

@@ -9,7 +9,6 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { startAgentServer } from "../testing/agent-servers.js"
 
 interface Chunk {
@@ -48,9 +47,7 @@ const attemptsOf = (db: Database, runId: string) =>
     sql`select attempt, losses, status from runs where run_id = ${runId}`,
   )
 
-test("a run that is handed over has ended its super-step, and none of its nodes executes twice", {
-  skip: unlessWide("takes 20 s"),
-}, async () => {
+test("a run that is handed over has ended its super-step, and none of its nodes executes twice", {}, async () => {
   await using db = await freshDatabase()
   const leaving = await startAgentServer({ databaseUri: db.uri, env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "2" } })
   const { thread_id } = await leaving.client.threads.create()

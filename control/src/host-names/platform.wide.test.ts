@@ -6,7 +6,6 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { hostName, namedPlatform } from "./testing/named-platform.js"
 import { startPebble, withoutPebble } from "./testing/pebble.js"
 import { startTestAuthority } from "./testing/test-authority.js"
@@ -62,7 +61,7 @@ test("an edge that restarts serves the name at once, also while the control plan
 
 for (const point of ["certificate:after-challenge", "certificate:after-order"]) {
   test(`a control plane that is killed at ${point} gets the certificate after its restart`, {
-    skip: skip || unlessWide("issuing.test.ts stops in the middle of an order"),
+    skip,
   }, async () => {
     await using it = await namedPlatform(startTestAuthority, { SUPERSTEP_CRASH_AT: point })
     const { platform, authority, env } = it

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"
-import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { campaign } from "./campaign.js"
 import { skip } from "./processes.js"
 import { renderReport } from "./report.js"
 
 // With the usual lease, and Postgres away for up to a minute, where there is time for it.
-const several = runsWideTests
+const several = runsLongTests
   ? { kills: 24, servers: 4 }
   : { kills: 1, rounds: 2, servers: 4, leaseSeconds: 2, cutMs: [3_000], first: 0 }
 

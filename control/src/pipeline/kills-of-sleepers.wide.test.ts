@@ -6,7 +6,7 @@ import { after, before, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { tarGz } from "../sources/testing/tar-gz.js"
 import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
@@ -33,7 +33,7 @@ const ask = (name: string) =>
 const sleepy = { SUPERSTEP_IDLE_MINUTES: "0.01" }
 const ofSleep = ["sleep:after-hold", "sleep:after-row", "sleep:after-stop", "wake:after-row", "wake:after-start"]
 for (const [index, point] of ofSleep.entries()) {
-  const skip = index > 0 && unlessWide("the first is between a row and the edge")
+  const skip = index > 0 && unlessLong("the first is between a row and the edge")
   test(`killed at ${point}: a deployment that sleeps or wakes answers the next request`, { skip }, async () => {
     const name = `sleeper-${index}`
     await platform.start()
@@ -86,7 +86,7 @@ test("killed at retention:after-row: the artefact's folder goes after the restar
 })
 
 for (const [index, point] of ["upload:after-row", "upload:after-receive"].entries()) {
-  const skip = index > 0 && unlessWide("the first is the one within the transaction")
+  const skip = index > 0 && unlessLong("the first is the one within the transaction")
   test(`killed at ${point}: the archive is sent once more to its address, and deployed`, { skip }, async () => {
     await platform.start({ SUPERSTEP_CRASH_AT: point })
     const made = await platform.call("POST", "/v2/deployments", {
@@ -137,7 +137,7 @@ test("killed at upload:after-row, and the deployment deleted: what was sent goes
 })
 
 test("killed at watch:after-roll-back: the former revision answers again", {
-  skip: unlessWide("a new unit ends again and again first"),
+  skip: unlessLong("a new unit ends again and again first"),
 }, async () => {
   const settings = { SUPERSTEP_WATCH: "60" }
   await platform.start(settings)

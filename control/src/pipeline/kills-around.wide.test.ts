@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
 import { canFindProcesses, processesOf } from "./testing/processes-of.js"
@@ -30,9 +30,9 @@ async function assertDeployed(revisionId: string): Promise<void> {
 // SIGKILL, so that only acknowledged writes survive.
 const killPostgres = async () => process.kill((await platform.startPostgres()).pid, "SIGKILL")
 
-for (const point of ["switch:before-push", "switch:after-activate", "switch:after-push"]) {
+for (const [index, point] of ["switch:before-push", "switch:after-activate", "switch:after-push"].entries()) {
   test(`Postgres and control plane are killed at ${point}: the revision ends as if nothing had happened`, {
-    skip: unlessWide("each starts a Postgres and a control plane anew"),
+    skip: index > 0 && unlessLong("each starts a Postgres and a control plane anew"),
   }, async () => {
     await platform.start({ SUPERSTEP_CRASH_AT: point })
     const revisionId = await platform.change()
@@ -48,7 +48,7 @@ for (const point of ["switch:before-push", "switch:after-activate", "switch:afte
 }
 
 test("Postgres is killed in a switch and comes back: the control plane, which lives, goes on", {
-  skip: unlessWide("a claim whose end could not be stored lasts half a minute"),
+  skip: unlessLong("a claim whose end could not be stored lasts half a minute"),
 }, async () => {
   await platform.start()
   const revisionId = await platform.change()
@@ -75,7 +75,7 @@ const handOvers = ["edge:after-successor", "edge:after-rename", "edge:after-reti
 )
 for (const [index, [point, victim]] of handOvers.entries()) {
   const skip = canFindProcesses
-    ? index > 0 && unlessWide("it is beside the first")
+    ? index > 0 && unlessLong("it is beside the first")
     : "processes are found by /proc, which this system does not have"
   test(`killed in the hand-over of an edge at ${point}, and ${victim} with it: one edge answers in the end`, {
     skip,

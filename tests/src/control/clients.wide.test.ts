@@ -14,7 +14,6 @@ import {
 } from "@superstep/control/pipeline/testing/platform-with-repository"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 
 let platform: PlatformWithRepository
 before(async () => {
@@ -113,9 +112,7 @@ test("C4: the Terraform provider creates, reads, updates and destroys", async ()
   await ask("DELETE", path, 404)
 })
 
-test("C7: the script for pull requests makes, updates and removes a preview, whose name is free at once", {
-  skip: unlessWide("builds two agents"),
-}, async () => {
+test("C7: the script for pull requests makes, updates and removes a preview, whose name is free at once", {}, async () => {
   const name = "preview-pr-12"
   const find = async () => {
     const { resources } = await ask("GET", `/v2/deployments?name_contains=${name}`, 200)

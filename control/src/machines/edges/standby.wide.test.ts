@@ -10,7 +10,7 @@ import type { Address } from "@superstep/protocol/http/address"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { pointsOfEachStage } from "../../pipeline/testing/crash-rows.js"
 import { type Platform, smallProject, testPlatform } from "../../pipeline/testing/platform.js"
 import { type PlatformWithRepository, platformWithRepository } from "../../pipeline/testing/platform-with-repository.js"
@@ -136,7 +136,7 @@ test("one that was stopped ends when it goes on, and the other's revision stays"
 
 // Every point is in pipeline/crash.test.ts: what takes over does the same as what starts anew.
 test(`killed at ${pointsOfEachStage.join(", ")}: the other goes on each time, and callers notice nothing`, {
-  skip: unlessWide("each point takes some seconds"),
+  skip: unlessLong("each point takes some seconds"),
 }, async () => {
   let isOver = false
   const statuses = new Set<number>()

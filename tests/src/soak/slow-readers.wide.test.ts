@@ -6,7 +6,7 @@ import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
 import { EventReader } from "../testing/event-reader.js"
 import { forgetPeak, hasProc, peakBytes, residentBytes } from "../testing/process-memory.js"
@@ -92,7 +92,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
   })
 
   test("a client that reads slowly all the time gets everything", {
-    skip: unlessWide("reads for half a minute"),
+    skip: unlessLong("reads for half a minute"),
   }, async () => {
     await using db = await freshDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri })
@@ -113,7 +113,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
   })
 
   test("sixteen clients that do not read hold no more than their buffers", {
-    skip: unlessWide("floods with 400 MB"),
+    skip: unlessLong("floods with 400 MB"),
   }, async (t) => {
     await using db = await freshDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri })
@@ -141,7 +141,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
   })
 
   test("a client that does not read loses nothing at a server where the run does not execute, too", {
-    skip: unlessWide("floods with 100 MB"),
+    skip: unlessLong("floods with 100 MB"),
   }, async (t) => {
     await using db = await freshDatabase()
     await using executing = await startAgentServer({ databaseUri: db.uri })

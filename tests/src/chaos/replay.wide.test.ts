@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { startAgentServer } from "../testing/agent-servers.js"
 import { EventReader, type ReadEvent } from "../testing/event-reader.js"
 import { seededRandom } from "../testing/seeded-random.js"
@@ -14,7 +14,7 @@ import type { AgentServer } from "./agent-server.js"
 import { startInstallation } from "./installation.js"
 import { skip } from "./processes.js"
 
-const kills = runsWideTests ? 4 : 2
+const kills = runsLongTests ? 4 : 2
 const runsPerKill = 2
 const config = fileURLToPath(new URL("../../soak-graphs/langgraph.json", import.meta.url))
 
