@@ -1,17 +1,17 @@
 /**
- * Decides which test files share a process. A process of its own costs a file half a second before its first test, mostly for
- * loading the same modules as other files; the tests of more than half of the files take less than that.
+ * Decides which test files share a process. A process of its own costs a file more than half a second of processor time before its first test,
+ * mostly for loading the same modules as other files; the tests of more than half of the files take less than that.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
-const filesInBatch = 8
+const shortFiles = 8
+// Files that start servers or installations take seconds: with fewer of them in a process, all processors finish at about the same time.
+const longFiles = 3
 
-// Hooks outside of a test would apply to the whole batch, and changes of the process would affect the files after it. Files
-// that start programs, servers or installations take long, and should run concurrently.
+// Changes of the process would affect the files after it.
 const needsOwnProcess = [
-  /^(before|after|beforeEach|afterEach)\(/m,
   /\bprocess\.(env|chdir|cwd|on|once|emit|exit|exitCode|stdout|stderr|memoryUsage|cpuUsage)\b/,
   /\bglobalThis\.\w+ = |\bmock\.|\bheapUsed\b/,
   /"node:(child_process|worker_threads|cluster)"|\/exec\//,
@@ -21,13 +21,15 @@ const harmless =
   /\/testing\/(until|fresh-database|temporary-folder|test-cluster|wide-tests|test-server|test-http|scripted-workers|api|rows|rows-read|as-anyone|seeded-random|hostile-requests|receiver|store-of|bag-of-words|cron|settings|tar-gz)(\.js)?"/g
 
 // Tests that take minutes: in one process, together they could exceed the time limit of a file.
-const takesMinutes = /\/dist\/(chaos|soak)\//
+const takesMinutes = /\/dist\/(chaos|soak)\/|\.wide\.test\./
 
 /** @param text  of a compiled test file */
-export const canShareProcess = (text) =>
-  !needsOwnProcess.some((pattern) => pattern.test(text)) && !text.replaceAll(harmless, "").includes("/testing/")
+export const canShareProcess = (text) => !needsOwnProcess.some((pattern) => pattern.test(text))
+
+const startsPrograms = (text) => text.replaceAll(harmless, "").includes("/testing/")
 
 /**
+ * Each file is a suite, so that its hooks apply to its own tests only.
  * @param files     paths relative to a checkout
  * @param checkout  the absolute path of the checkout
  * @param folder    for the modules that import the files of one batch each
@@ -37,20 +39,25 @@ export function inBatches(files, { checkout, folder }) {
   const batches = []
   const open = new Map()
   for (const file of files) {
-    const name = packageOf(file)
-    const isAlone = takesMinutes.test(file) || !canShareProcess(readFileSync(join(checkout, file), "utf8"))
-    const batch = isAlone ? undefined : open.get(name)
-    if (batch && batch.length < filesInBatch) batch.push(file)
+    const text = readFileSync(join(checkout, file), "utf8")
+    const isAlone = takesMinutes.test(file) || !canShareProcess(text)
+    const isLong = startsPrograms(text)
+    const kind = `${packageOf(file)} ${isLong}`
+    const batch = isAlone ? undefined : open.get(kind)
+    if (batch && batch.length < (isLong ? longFiles : shortFiles)) batch.push(file)
     else {
       batches.push([file])
-      if (!isAlone) open.set(name, batches.at(-1))
+      if (!isAlone) open.set(kind, batches.at(-1))
     }
   }
   return batches.map((batch, index) => {
     if (batch.length === 1) return batch[0]
     const path = join(folder, `${packageOf(batch[0]).replaceAll("/", "-")}-${index}.test.mjs`)
-    const imports = batch.map((file) => `import ${JSON.stringify(pathToFileURL(join(checkout, file)).href)}\n`)
-    writeFileSync(path, imports.join(""))
+    const suites = batch.map((file) => {
+      const url = pathToFileURL(join(checkout, file)).href
+      return `describe(${JSON.stringify(file)}, () => import(${JSON.stringify(url)}))\n`
+    })
+    writeFileSync(path, `import { describe } from "node:test"\n${suites.join("")}`)
     return path
   })
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -6,15 +7,13 @@ import test from "node:test"
 import { pathToFileURL } from "node:url"
 import { canShareProcess, inBatches } from "./test-batches.mjs"
 
-test("a file has its process for itself when it has hooks, changes the process or starts programs", () => {
+test("a file has its process for itself when it changes the process or starts others", () => {
   const plain =
     'import { until } from "@superstep/toolkit/testing/until"\ntest("it works", async () => {\n  after()\n})\n'
 
   assert.equal(canShareProcess(plain), true)
   for (const line of [
-    "after(() => server.stop())",
     'import { spawn } from "node:child_process"',
-    'import { startPlatform } from "./testing/platform.js"',
     'process.env.NAME = "value"',
     't.mock.timers.enable({ apis: ["Date"] })',
   ]) {
@@ -36,7 +35,7 @@ test("files of one package share processes, and each is started exactly once", (
   ]
   for (const file of files) {
     mkdirSync(dirname(join(checkout, file)), { recursive: true })
-    writeFileSync(join(checkout, file), file.includes("alone") ? "after(() => 1)\n" : "test('it', () => 1)\n")
+    writeFileSync(join(checkout, file), file.includes("alone") ? "process.env.A = '1'\n" : "test('it', () => 1)\n")
   }
 
   const [alone, long, first = "", second = "", one, third = "", ...rest] = inBatches(files, {
@@ -48,7 +47,52 @@ test("files of one package share processes, and each is started exactly once", (
   assert.equal(long, "cli/dist/chaos/long.test.js")
   assert.equal(one, "toolkit/dist/one.test.js")
   assert.deepEqual(rest, [])
-  const imported = [first, second, third].map((path) => readFileSync(path, "utf8")).join("")
-  const urls = [...names, ...scripts].map((name) => pathToFileURL(join(checkout, name)).href)
-  assert.equal(imported, urls.map((url) => `import ${JSON.stringify(url)}\n`).join(""))
+  const imported = [first, second, third].flatMap((path) =>
+    [...readFileSync(path, "utf8").matchAll(/import\("(.*)"\)/g)].map(([, url]) => url),
+  )
+  assert.deepEqual(
+    imported,
+    [...names, ...scripts].map((name) => pathToFileURL(join(checkout, name)).href),
+  )
+})
+
+test("hooks of a file apply to its own tests only, and a file that cannot be imported fails", (t) => {
+  const checkout = mkdtempSync(join(tmpdir(), "batches-"))
+  t.after(() => rmSync(checkout, { recursive: true }))
+  mkdirSync(join(checkout, "scripts"))
+  const write = (name, text) => writeFileSync(join(checkout, "scripts", name), text)
+  write("state.mjs", "export const state = { isOver: false }\n")
+  write(
+    "one.test.mjs",
+    `import { after, beforeEach, test } from "node:test"
+import { state } from "./state.mjs"
+let hooks = 0
+beforeEach(() => { hooks += 1 })
+after(() => { state.isOver = true })
+test("once for each test of its own", () => { if (hooks !== 1 || state.isOver) throw new Error(String(hooks)) })
+`,
+  )
+  write(
+    "two.test.mjs",
+    `import { test } from "node:test"
+import { state } from "./state.mjs"
+test("after the end of the first file", () => { if (!state.isOver) throw new Error("too early") })
+`,
+  )
+  write("three.test.mjs", 'throw new Error("cannot be imported")\n')
+  const batch = (...names) =>
+    inBatches(
+      names.map((name) => `scripts/${name}.test.mjs`),
+      { checkout, folder: checkout },
+    )[0]
+  const { NODE_TEST_CONTEXT, ...env } = process.env
+  const run = (file) => spawnSync(process.execPath, [file], { encoding: "utf8", env })
+
+  const good = run(batch("one", "two"))
+  const bad = run(batch("three", "two"))
+
+  assert.equal(good.status, 0, good.stdout + good.stderr)
+  assert.match(good.stdout, /# pass 2/)
+  assert.equal(bad.status, 1)
+  assert.match(bad.stdout, /cannot be imported/)
 })
