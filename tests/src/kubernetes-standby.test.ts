@@ -23,6 +23,7 @@ import {
 import { ensureDefaultWorkspace } from "@superstep/control/workspaces/operations"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { createDatabase } from "@superstep/toolkit/db/provision"
+import { sql } from "@superstep/toolkit/db/sql"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
@@ -304,6 +305,51 @@ test(`killed at ${points.join(", ")}, the other deploys; no run is lost and noth
     answers.filter((answer) => !versions.includes(answer)),
     [],
   )
+})
+
+/** The lines that say that an attempt of a run has started, all up to now. */
+async function startsOfRuns(): Promise<readonly string[]> {
+  const input = { messages: [{ role: "user", content: "hi" }] }
+  const { run_id } = await clientOf(caller, deployment).runs.create(null, "chat", { input })
+  const stored = () =>
+    db.rows<{ run_id: string; message: string }>(
+      sql`select run_id, message from log_lines where stream = 'deploy' and message like 'run started%'`,
+    )
+  await until(async () => (await stored()).some((line) => line.run_id === run_id), { what: "its start is stored" })
+  return (await stored()).map((line) => `${line.run_id} ${line.message}`)
+}
+
+test("killed while it stores what agents print, no line is lost or there twice", { skip }, async () => {
+  // A second life of the unit, so that its output is more than what its pod has.
+  const present = await version()
+  const owned = ownedObjects(cluster.admin, await installationIdOf(db))
+  const [pod] = await owned.list<Pod>(podsAt())
+  process.kill(cluster.pidOf(pod?.metadata.uid ?? ""), "SIGKILL")
+  await until(async () => (await version().catch(String)) === present, {
+    what: "it was started again",
+    timeoutMs: 60_000,
+  })
+  const before = await startsOfRuns()
+  let runs = 0
+  for (const point of ["logs:before-store", "logs:after-store"]) {
+    await other().start({ SUPERSTEP_CRASH_AT: point })
+    await other().untilStandby()
+    await inCharge.kill()
+    inCharge = other()
+    const ended = inCharge.ended()
+    for (let isOver = false; !isOver; ) {
+      assert.equal(await version(), present)
+      runs += 1
+      isOver = await Promise.race([ended.then(() => true), pause(200, false)])
+    }
+    assert.equal(await ended, null, inCharge.output())
+    await other().start()
+    await takeOver()
+  }
+
+  const afterwards = await startsOfRuns()
+  assert.equal(afterwards.length, before.length + runs + 1)
+  assert.equal(new Set(afterwards).size, afterwards.length)
 })
 
 test("one that was stopped is replaced, and ends when it goes on; a deletion leaves nothing", { skip }, async () => {

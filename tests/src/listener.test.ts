@@ -1,5 +1,7 @@
 /** A listener: a second installation carries out deployments of the first, and only calls out. */
 import assert from "node:assert/strict"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -18,11 +20,16 @@ import { createRepository, type Repository, versionFile } from "./testing/reposi
 
 const skip = unlessWide("starts two installations and builds agents")
 
+interface Token {
+  readonly id: string
+  readonly token: string
+}
+
 interface Parts {
   readonly central: Platform
   readonly line: CuttableHttp
   readonly listenerId: string
-  readonly token: { readonly id: string; readonly token: string }
+  token: Token
   readonly repository: Repository
   remote: Platform
 }
@@ -41,15 +48,14 @@ const newListener = async (central: Platform, compute_id: string) => {
     compute_id,
     compute_config: { k8s_namespaces: null },
   })
-  const token = await created<{ id: string; token: string }>(central, `/v2/listeners/${id}/tokens`, { name: "first" })
-  return { id, token }
+  return { id, token: await newToken(central, id) }
 }
 
-const startRemote = (): Promise<Platform> =>
-  startPlatform({
-    home: remoteHome,
-    env: { SUPERSTEP_LISTENER_URL: parts.line.url, SUPERSTEP_LISTENER_TOKEN: parts.token.token },
-  })
+const newToken = (central: Platform, listenerId: string): Promise<Token> =>
+  created(central, `/v2/listeners/${listenerId}/tokens`, { name: "another-network" })
+
+const startRemote = (home: string, { token }: Token): Promise<Platform> =>
+  startPlatform({ home, env: { SUPERSTEP_LISTENER_URL: parts.line.url, SUPERSTEP_LISTENER_TOKEN: token } })
 
 before(async () => {
   if (skip) return
@@ -58,7 +64,7 @@ before(async () => {
   const { id: listenerId, token } = await newListener(central, "other-network")
   const repository = await createRepository()
   parts = { central, line, listenerId, token, repository, remote: central }
-  parts.remote = await startRemote()
+  parts.remote = await startRemote(remoteHome, token)
 })
 after(async () => {
   if (skip) return
@@ -201,6 +207,54 @@ test("a deployment that is deleted here is deleted there, and then its row goes"
   assert.deepEqual([before, status, await there()], [200, 204, 404])
 })
 
+/** The program and its control plane; what they have started goes on. */
+async function killPlatform(platform: Platform): Promise<void> {
+  process.kill(platform.pid, "SIGKILL")
+  await platform.ended
+  await killControlPlane(platform)
+}
+
+test("of two installations with one token the first stays the listener, also after a kill; with a token of its own the other one is", {
+  skip,
+}, async () => {
+  const { central, listenerId, token, repository } = parts
+  const kept = await deployThere("kept")
+  const home = temporaryFolder()
+  const logOf = () => readFile(join(home, "logs", "control.log"), "utf8")
+  const there = async (platform: Platform) => {
+    const headers = { "x-api-key": platform.credentials.org_api_key, "x-tenant-id": central.credentials.tenant_id }
+    return (await platform.api("GET", `/v2/deployments/${kept.id}`, undefined, headers)).status
+  }
+
+  const second = await startRemote(home, token)
+  await until(async () => /token_in_use/.test(await logOf()), { what: "the second one is refused", timeoutMs: 60_000 })
+  await repository.push(versionFile("five"))
+  const next = await startRevision(central, kept.id)
+  await untilDeployed(central, kept.id, next)
+  const ofFirst = await answerOf(kept)
+  await killPlatform(parts.remote)
+  try {
+    const afterKill = await answerOf(kept)
+    const inSecond = await there(second)
+    await second[Symbol.asyncDispose]()
+    parts.token = await newToken(central, listenerId)
+    parts.remote = await startRemote(home, parts.token)
+    const seen = async () => (await central.api<Deployment>("GET", `/v2/deployments/${kept.id}`)).body
+    const moved = async () => (await seen()).source_config.custom_url.startsWith(parts.remote.agentsUrl)
+    await until(moved, { what: "callers are sent to the second one", timeoutMs: 180_000 })
+    const ofSecond = await answerOf(await seen())
+
+    // It had not even the workspace.
+    assert.deepEqual([ofFirst, afterKill, inSecond, ofSecond], ["five", "five", 403, "five"])
+    const { status } = await central.api("DELETE", `/v2/listeners/${listenerId}/tokens/${token.id}`)
+    assert.equal(status, 204)
+  } finally {
+    // What the killed one has left is stopped.
+    const former = await startRemote(remoteHome, token)
+    await former[Symbol.asyncDispose]()
+  }
+})
+
 test("agents go on when the token of their listener is revoked", { skip }, async () => {
   const { central, listenerId, token } = parts
   const stays = await deployThere("stays")
@@ -210,6 +264,6 @@ test("agents go on when the token of their listener is revoked", { skip }, async
   const answer = await answerOf(stays)
 
   assert.equal(status, 204)
-  assert.equal(answer, "four")
+  assert.equal(answer, "five")
   assert.equal(await statusOf(stays.id, next), "CREATING")
 })

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import type { Deployment, Revision } from "../platform/deployments.js"
 import { preparedFolder } from "../testing/prepared-folder.js"
 import { type Running, runCli, startCli } from "../testing/run-cli.js"
@@ -188,7 +188,7 @@ test("a restored deployment can be deployed to again, and be replaced by the bac
 })
 
 test("another installation, which does not run, gets the deployment with its next start", {
-  skip,
+  skip: skip || unlessLong("starts two installations more"),
 }, async () => {
   const first = up
   const elsewhere = await preparedFolder()

@@ -25,13 +25,16 @@ export const reportCursor = async (tx: Db, deploymentId: string, homeId: string)
   return row
 }
 
-export const saveReport = (
-  tx: Db,
-  deploymentId: string,
-  it: Pick<DeploymentState, "url" | "health" | "run_state" | "is_restarting" | "problem" | "is_gone"> & ReportCursor,
-): Promise<number> =>
+type Reported = Pick<
+  DeploymentState,
+  "url" | "active_revision_id" | "health" | "run_state" | "is_restarting" | "problem" | "is_gone"
+>
+
+/** An installation that took the place of another one has the address from its first revision that serves; until then callers keep the former. */
+export const saveReport = (tx: Db, deploymentId: string, it: Reported & ReportCursor): Promise<number> =>
   tx.run(sql`
-    update listener_reports set reports = ${it.reports}, log_line_id = ${it.log_line_id}, url = ${it.url},
+    update listener_reports set reports = ${it.reports}, log_line_id = ${it.log_line_id},
+      url = case when ${it.active_revision_id}::uuid is null then coalesce(url, ${it.url}) else ${it.url} end,
       health = ${it.health}, run_state = ${it.run_state}, is_restarting = ${it.is_restarting}, problem = ${it.problem},
       is_gone = ${it.is_gone}
     where deployment_id = ${deploymentId}`)

@@ -167,15 +167,22 @@ test("an installation that is set up again gets the revision that served, at its
   })
   const { token } = await createToken(central, two.listenerId)
 
-  const { work, reports } = two.follow(token, "home-2")
+  const { work, reports } = two.follow(token, "home-2", "http://new.test:8901")
   await work.next()
   const again = await remote.db.row<{ source_revision_config: { repo_commit_sha: string } }>(sql`
     select source_revision_config from revisions where revision_id = ${made.latest_revision_id}`)
   await appendLogLines(remote.db, made.latest_revision_id, "deploy", ["anew"])
   await reports.send()
+  const address = async () =>
+    (await central.call("GET", `/v2/deployments/${made.id}`)).body.source_config.custom_url as string
+  const before = await address()
+  await endAt(two, made.latest_revision_id, "DEPLOYED")
+  reports.noteLines(made.id)
+  await reports.send()
 
   const lines = await central.db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
   assert.equal(again?.source_revision_config.repo_commit_sha, "abc")
+  assert.deepEqual([before, await address()], ["http://far.test:8901/d/far", "http://new.test:8901/d/far"])
   assert.deepEqual(
     lines.map(({ message }) => message),
     ["one", "two", "three", "anew"],

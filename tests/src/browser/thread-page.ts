@@ -12,8 +12,10 @@ export async function openThread(console: ConsoleBrowser, threadId: string, page
 
 export const composer = (page: Page) => page.getByRole("textbox", { name: "Message", exact: true })
 
+/** Nothing is sent while a run is under way: its last message is shown a little before its end. */
 export async function say(page: Page, text: string): Promise<void> {
   await composer(page).fill(text)
+  await page.getByRole("button", { name: "Send", exact: true, disabled: false }).waitFor()
   await composer(page).press("Enter")
 }
 

@@ -22,7 +22,7 @@ export interface TwoInstallations extends AsyncDisposable {
   readonly listenerId: string
   readonly token: string
   /** As another process with that token. */
-  follow(token?: string, homeId?: string): Follower
+  follow(token?: string, homeId?: string, agentsUrl?: string): Follower
 }
 
 export async function createListener(api: TestApi, compute_id: string): Promise<{ id: string; token: string }> {
@@ -57,10 +57,10 @@ export async function twoInstallations(options: Parameters<typeof startApi>[0] =
   const { id: listenerId, token } = await createListener(central, "far")
   const stopping = new AbortController()
   const { db, key } = remote
-  const follow = (its = token, homeId = "home-1"): Follower => {
+  const follow = (its = token, homeId = "home-1", agentsUrl = "http://far.test:8901"): Follower => {
     const calls = callsTo({ url, token: new Secret(its) }, { homeId, version: "1.2.3" }, stopping.signal)
     const log = createLog({ process: "control", level: "silent" })
-    return { calls, work: new Work({ db, key, log }, calls), reports: new Reports(db, calls, "http://far.test:8901") }
+    return { calls, work: new Work({ db, key, log }, calls), reports: new Reports(db, calls, agentsUrl) }
   }
   return {
     central,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { RegistryFailed } from "../images/registry/client.js"
+import { RegistryFailed } from "../images/registry/failures.js"
 import { type BaseImagePlace, baseDigest, withDigest } from "./base-image.js"
 import { knownBaseOf } from "./manifests.js"
 import type { OwnedObjects } from "./owned-objects.js"

@@ -5,7 +5,7 @@
 import { buffer } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
-import { isRegistryAway } from "../images/registry/client.js"
+import { isRegistryAway } from "../images/registry/failures.js"
 import type { Cluster } from "./cluster.js"
 import { knownBaseOf, type Owner, probePodOf } from "./manifests.js"
 import { baseName, type Pod, pathsIn } from "./objects.js"

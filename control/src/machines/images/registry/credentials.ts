@@ -1,6 +1,7 @@
 /** How a registry wants to know who asks. @see https://distribution.github.io/distribution/spec/auth/token/ */
 import { Secret } from "@superstep/toolkit/config/settings"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { RegistryFailed, unanswered } from "./failures.js"
 
 export interface Credentials {
   readonly user: string
@@ -30,6 +31,7 @@ export const basicHeader = ({ user, password }: Credentials): Secret =>
 /**
  * Gets a token from the server that a registry names.
  * @throws Unauthenticated  it refuses these credentials
+ * @throws RegistryFailed   it does not answer, has a certificate that is refused, or fails
  */
 export async function tokenHeader(challenge: Challenge, credentials: Credentials | undefined): Promise<Secret> {
   const { realm = "", service, scope } = challenge.parameters
@@ -37,11 +39,15 @@ export async function tokenHeader(challenge: Challenge, credentials: Credentials
   if (service !== undefined) url.searchParams.set("service", service)
   for (const one of scope?.split(" ") ?? []) url.searchParams.append("scope", one)
   const headers = credentials ? { authorization: basicHeader(credentials).reveal() } : undefined
-  const response = await fetch(url, { signal: AbortSignal.timeout(30_000), ...(headers && { headers }) })
-  if (!response.ok)
-    throw new Unauthenticated(
-      `${url.host} gives no token for the registry (${response.status}): check user and password`,
-    )
+  const response = await fetch(url, { signal: AbortSignal.timeout(30_000), ...(headers && { headers }) }).catch(
+    (cause: unknown) => {
+      throw unanswered(url.host, cause)
+    },
+  )
+  const { status } = response
+  const reason = `${url.host} gives no token for the registry (${status})`
+  if (status >= 400 && status < 500 && status !== 429) throw new Unauthenticated(`${reason}: check user and password`)
+  if (!response.ok) throw new RegistryFailed(reason, status)
   const { token, access_token } = (await response.json()) as { token?: string; access_token?: string }
   return new Secret(`Bearer ${token ?? access_token ?? ""}`)
 }

@@ -4,7 +4,8 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { buffer } from "node:stream/consumers"
 import test from "node:test"
-import { RegistryFailed, registryAt } from "./client.js"
+import { registryAt } from "./client.js"
+import { RegistryFailed } from "./failures.js"
 import { readBlob } from "./pull.js"
 
 const content = Buffer.from(Array.from({ length: 100_000 }, (_, at) => at % 251))

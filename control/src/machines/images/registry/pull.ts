@@ -2,7 +2,8 @@
 import { arch } from "node:os"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type BaseImage, type Descriptor, digestOf, type ImageConfig, type Manifest, mediaTypes } from "../image.js"
-import { type Registry, RegistryFailed } from "./client.js"
+import type { Registry } from "./client.js"
+import { RegistryFailed } from "./failures.js"
 
 export interface RemoteImage {
   readonly base: BaseImage

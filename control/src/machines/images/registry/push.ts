@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Descriptor, type Digest, type Image, mediaTypes } from "../image.js"
-import { mayPass, type Registry, RegistryFailed } from "./client.js"
+import type { Registry } from "./client.js"
+import { mayPass, RegistryFailed } from "./failures.js"
 
 export interface PushOptions {
   readonly registry: Registry

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { isRegistryAway, mayPass, unanswered } from "./client.js"
+import { isRegistryAway, mayPass, unanswered } from "./failures.js"
 
 const failed = (code: string) => unanswered("images", new TypeError("fetch failed", { cause: { code } }))
 
