@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { onlyWithProcesses } from "../testing/machines/machine-of-run.js"
 import {
   type Cli,
@@ -127,6 +128,8 @@ async function deployTemplate(cli: Cli, name: string): Promise<void> {
 }
 
 // They show something about the CLIs, and nothing about where agents run.
+// The CLI sends any project in the same way; python-deployment.test.ts installs such projects from git.
+const asOthers = unlessLong("the CLI sends it as the project of both languages")
 const ofTheCli = onlyWithProcesses("the other tests of this file deploy on this machine")
 
 test("the JavaScript CLI deploys what superstep new makes", { skip: skip || ofTheCli }, () =>
@@ -166,11 +169,15 @@ async function deployOnce(cli: Cli, name: string, { folder, greets }: Project): 
   assert.match(await greetingOf(name), new RegExp(`made-by-${name}`))
 }
 
-test("the Python CLI deploys a project with a requirements.txt", { skip: withoutPython || ofTheCli }, async () => {
+test("the Python CLI deploys a project with a requirements.txt", {
+  skip: withoutPython || ofTheCli || asOthers,
+}, async () => {
   await deployOnce(pythonCli, "by-requirements", await pythonProject())
 })
 
-test("the Python CLI deploys a project of uv, as its lock file says", { skip: withoutPython || ofTheCli }, async () => {
+test("the Python CLI deploys a project of uv, as its lock file says", {
+  skip: withoutPython || ofTheCli || asOthers,
+}, async () => {
   const packages = ["langgraph==1.2.22", "langchain-core==1.7.2"]
   const project = await pythonProject({ "pyproject.toml": pyproject(packages) })
   await rm(join(project.folder, "requirements.txt"))
@@ -192,7 +199,7 @@ test("the Python CLI deploys a project of both languages", { skip: withoutPython
   await wholeLife(pythonCli, "by-both", project)
 })
 
-test("the Python CLI deploys what superstep new makes", { skip: withoutPython || ofTheCli }, () =>
+test("the Python CLI deploys what superstep new makes", { skip: withoutPython || ofTheCli || asOthers }, () =>
   deployTemplate(pythonCli, "made-python"),
 )
 
