@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Client } from "@langchain/langgraph-sdk"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
@@ -68,7 +68,7 @@ interface Traffic {
 }
 
 test("a canary gets its percentage of the threads, none flips, and it is promoted, aborted, or goes back by itself", {
-  skip: unlessWide("takes a minute"),
+  skip: unlessLong("takes a minute"),
 }, async () => {
   await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1" } })
   const repository = await createRepository()

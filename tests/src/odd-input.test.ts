@@ -5,13 +5,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { oddHeaders, oddQueryValues, oddSegments, oddValues } from "./testing/malformed.js"
 import { type Asked, askAll, bodyFor, pathOf, shown, startServer, withField } from "./testing/malformed-requests.js"
 import type { Route } from "./testing/openapi-routes.js"
 
 // Half a minute on a quiet machine and more on a busy one.
-const skip = unlessWide("takes half a minute")
+const skip = unlessLong("takes half a minute")
 
 /** What a schema may allow and nobody means. */
 function* oddRequests(route: Route, ids: Readonly<Record<string, string>>): Generator<Asked> {

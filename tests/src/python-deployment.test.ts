@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { runsWideTests, unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { WebSocket } from "ws"
 import { clientOf, type Deployment, deploy, deploymentOf, startRevision, untilEnded } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
@@ -106,7 +106,7 @@ test("a Python project is deployed, answers, and is replaced; what cannot be ins
 const users = join(import.meta.dirname, "../../examples/python-users")
 
 test("the example with a FastAPI app and access rules is deployed, and its users see what is their own", {
-  skip,
+  skip: skip || unlessLong("guarded-deployment.test.ts and app-sockets.test.ts have its parts"),
 }, async () => {
   await using platform = await startPlatform()
   const repository = await createRepository()

@@ -1,7 +1,7 @@
 /** A graph in Python that calls the graph of another deployment with LangGraph's `RemoteGraph`. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy } from "./testing/deployments.js"
 import { withoutPython } from "./testing/languages.js"
 import { startPlatform } from "./testing/platform.js"
@@ -16,7 +16,7 @@ graph = StateGraph(MessagesState).add_node("remote", remote).add_edge(START, "re
 `
 
 test("a graph calls the graph of another deployment, and streams what it streams", {
-  skip: unlessWide("installs packages of PyPI") || withoutPython,
+  skip: unlessLong("installs packages of PyPI") || withoutPython,
 }, async () => {
   await using platform = await startPlatform()
   const [answering, calling] = [await createRepository("Python"), await createRepository("Python")]

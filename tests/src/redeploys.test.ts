@@ -1,7 +1,7 @@
 /** One revision after the other under steady requests and open streams: no request fails, no stream is cut. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, untilDeployed } from "./testing/deployments.js"
 import { agentLanguages } from "./testing/languages.js"
 import { keepAsking, keepTalking } from "./testing/live-traffic.js"
@@ -11,7 +11,7 @@ import { createRepository } from "./testing/repository.js"
 // A redeploy under this load takes some seconds on two processors: SUPERSTEP_TEST_REDEPLOYS=100 takes a quarter of an hour.
 const asked = process.env.SUPERSTEP_TEST_REDEPLOYS
 const wideRedeploys = Number(asked ?? 6)
-const size = runsWideTests
+const size = runsLongTests
   ? { redeploys: wideRedeploys, streams: 30, perSecond: 50, steps: 60 }
   : { redeploys: 1, streams: 5, perSecond: 20, steps: 12 }
 

@@ -9,7 +9,7 @@ import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { type CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, type Deployment, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
 import { keepAsking, keepTalking } from "./testing/live-traffic.js"
 import { type Platform, processesOf, startPlatform } from "./testing/platform.js"
@@ -53,7 +53,7 @@ const moments = {
 }
 
 test("a take-over that fails or is killed leaves the former program serving; of two at once, one wins", {
-  skip,
+  skip: skip || unlessLong("takes two minutes"),
 }, async () => {
   const [next, broken, repository] = await Promise.all([
     installRelease("0.9.0"),

@@ -12,7 +12,7 @@ import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/cert
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { preparedFolder } from "../testing/prepared-folder.js"
 import { printedCurl } from "../testing/printed-curl.js"
 import { type Ended, type Running, runCli, startCli } from "../testing/run-cli.js"
@@ -95,7 +95,7 @@ test("an untrusted certificate causes an error that says what to do", { skip }, 
 })
 
 test("the example answers over HTTPS by the printed command", {
-  skip: skip || unlessWide("takes minutes"),
+  skip: skip || unlessLong("takes minutes"),
 }, async () => {
   const folder = temporaryFolder()
   const { certFile } = makeCertificate(folder)

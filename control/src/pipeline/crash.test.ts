@@ -117,7 +117,7 @@ test("a revision that fails after its switch gives the route back", { skip: unle
 })
 
 test("killed while a canary begins, is promoted and is aborted: each comes to its end", {
-  skip: unlessWide("the plan's property test has these steps"),
+  skip: unlessLong("the plan's property test has these steps"),
 }, async () => {
   const settings = (source_config: object, unset: string[] = []) =>
     platform.call("PATCH", `/v2/deployments/${deploymentId}`, { source_config, unset })

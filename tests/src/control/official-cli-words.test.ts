@@ -59,6 +59,8 @@ async function brokenProject(): Promise<string> {
   return folder
 }
 
+const asLong = unlessLong("deploys once more for each CLI")
+
 for (const [language, cli, skip] of [
   ["JavaScript", javascript, withoutRegistries],
   ["Python", pythonCli, withoutPython || unlessLong("both CLIs print what the API answers")],
@@ -96,7 +98,9 @@ for (const [language, cli, skip] of [
     assert.match(await run(cli, "revisions", "list", await idOf(name("broken"))), /BUILD_FAILED[\s\S]*BUILD_FAILED/)
   })
 
-  test(`the ${language} CLI with Docker is told to build remotely, and does so on request`, { skip }, async () => {
+  test(`the ${language} CLI with Docker is told to build remotely, and does so on request`, {
+    skip: skip || asLong,
+  }, async () => {
     const withDocker = options({ env: { PATH: await dockerThatDoesNothing() } })
     const docker = await tryCli(cli, withDocker, ["--name", name("docker"), "--no-input"])
 
@@ -108,7 +112,7 @@ for (const [language, cli, skip] of [
     assert.match(remote.printed, /Found existing deployment[\s\S]*Build triggered/)
   })
 
-  test(`the ${language} CLI filters logs by level, text, time and revision`, { skip }, async () => {
+  test(`the ${language} CLI filters logs by level, text, time and revision`, { skip: skip || asLong }, async () => {
     await run(cli, "--name", name("logs"), "--remote", "--no-input")
     const id = await idOf(name("logs"))
     const { body } = await platform.api<{ resources: { id: string }[] }>("GET", `/v2/deployments/${id}/revisions`)

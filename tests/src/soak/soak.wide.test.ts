@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { hasProc } from "../testing/process-memory.js"
 import { soakAServer } from "./soak-of-a-server.js"
 
@@ -10,7 +11,7 @@ const isWide = process.env.SUPERSTEP_WIDE_TESTS === "1"
 const [rounds, visitsPerRound] = isWide ? [4, 96] : [2, 48]
 
 test("a server under mixed load keeps its promises and nothing of the runs that are over", {
-  skip: !hasProc && "memory and files are read from /proc",
+  skip: unlessLong("npm run soak does it for longer") || (!hasProc && "memory and files are read from /proc"),
 }, async (t) => {
   await using db = await freshDatabase()
 

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { until } from "@superstep/toolkit/testing/until"
-import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { v7 as newId } from "uuid"
 import { registryAt } from "../../images/registry/client.js"
 import type { BuildSource, Machine } from "../../port.js"
@@ -326,7 +326,7 @@ test("while the API server is away a build counts as running, and goes on", { sk
 })
 
 test("a project in Python is built, with packages of an index", {
-  skip: skip || (!runsWideTests && "installs packages of PyPI: SUPERSTEP_WIDE_TESTS=1"),
+  skip: skip || unlessLong("installs packages of PyPI"),
 }, async () => {
   const verifyPython = fileURLToPath(new URL("../../../../../workers/python/verify.py", import.meta.url))
   const environment = { PIP_CERT: process.env.PIP_CERT, SSL_CERT_FILE: process.env.SSL_CERT_FILE }
