@@ -6,9 +6,9 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
-const shortFiles = 8
-// Files that start servers or installations take seconds: with fewer of them in a process, all processors finish at about the same time.
-const longFiles = 3
+const filesInBatch = 8
+// Of files that start servers or installations, which take seconds: so all processors finish at about the same time.
+const startingFilesInBatch = 3
 
 // Changes of the process would affect the files after it.
 const needsOwnProcess = [
@@ -20,8 +20,9 @@ const needsOwnProcess = [
 const harmless =
   /\/testing\/(until|fresh-database|temporary-folder|test-cluster|wide-tests|test-server|test-http|scripted-workers|api|rows|rows-read|as-anyone|seeded-random|hostile-requests|receiver|store-of|bag-of-words|cron|settings|tar-gz)(\.js)?"/g
 
-// Tests that take minutes: in one process, together they could exceed the time limit of a file.
+// Tests that take minutes, some only where long tests run: in one process, together they could exceed the time limit of a file.
 const takesMinutes = /\/dist\/(chaos|soak)\/|\.wide\.test\./
+const hasLongTests = /\b(unlessLong|runsLongTests)\b/
 
 /** @param text  of a compiled test file */
 export const canShareProcess = (text) => !needsOwnProcess.some((pattern) => pattern.test(text))
@@ -33,18 +34,19 @@ const startsPrograms = (text) => text.replaceAll(harmless, "").includes("/testin
  * @param files     paths relative to a checkout
  * @param checkout  the absolute path of the checkout
  * @param folder    for the modules that import the files of one batch each
+ * @param apart     each file has a process of its own
  * @returns         the files for Node's test runner, in the order of `files`
  */
-export function inBatches(files, { checkout, folder }) {
+export function inBatches(files, { checkout, folder, apart = false }) {
   const batches = []
   const open = new Map()
   for (const file of files) {
     const text = readFileSync(join(checkout, file), "utf8")
-    const isAlone = takesMinutes.test(file) || !canShareProcess(text)
-    const isLong = startsPrograms(text)
-    const kind = `${packageOf(file)} ${isLong}`
+    const isAlone = apart || takesMinutes.test(file) || hasLongTests.test(text) || !canShareProcess(text)
+    const isStarting = startsPrograms(text)
+    const kind = `${packageOf(file)} ${isStarting}`
     const batch = isAlone ? undefined : open.get(kind)
-    if (batch && batch.length < (isLong ? longFiles : shortFiles)) batch.push(file)
+    if (batch && batch.length < (isStarting ? startingFilesInBatch : filesInBatch)) batch.push(file)
     else {
       batches.push([file])
       if (!isAlone) open.set(kind, batches.at(-1))

@@ -96,3 +96,23 @@ test("after the end of the first file", () => { if (!state.isOver) throw new Err
   assert.equal(bad.status, 1)
   assert.match(bad.stdout, /cannot be imported/)
 })
+
+test("files that start programs share processes in smaller numbers, and files that take minutes have their own", (t) => {
+  const checkout = mkdtempSync(join(tmpdir(), "batches-"))
+  t.after(() => rmSync(checkout, { recursive: true }))
+  mkdirSync(join(checkout, "cli/dist"), { recursive: true })
+  const texts = {
+    ...Object.fromEntries([1, 2, 3, 4].map((n) => [`starts-${n}`, 'import "./testing/platform.js"\n'])),
+    plain: "test('it', () => 1)\n",
+    "minutes.wide": "test('it', () => 1)\n",
+    long: "test('it', { skip: unlessLong('takes minutes') })\n",
+  }
+  const files = Object.keys(texts).map((name) => `cli/dist/${name}.test.js`)
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(checkout, `cli/dist/${name}.test.js`), text)
+
+  const batches = inBatches(files, { checkout, folder: checkout })
+
+  assert.equal(readFileSync(batches[0], "utf8").match(/import\(/g)?.length, 3)
+  assert.deepEqual(batches.slice(1), files.slice(3))
+  assert.deepEqual(inBatches(files, { checkout, folder: checkout, apart: true }), files)
+})

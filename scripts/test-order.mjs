@@ -1,6 +1,6 @@
-/** The order in which `npm test` starts its files. */
+/** Which files `npm test` starts, and in which order. */
 
-// Files of these packages start servers and installations and take up to a minute, the wide test of the bench two; other files take
+// Files of these packages start servers and installations and take up to a minute, the long test of the bench two; other files take
 // seconds. With the short ones last, all processors finish at about the same time.
 const slowestFirst = ["bench/", "cli/", "control/", "tests/", "workers/", "toolkit/"]
 
@@ -14,4 +14,15 @@ export function startingOrder(files) {
     return place < 0 ? slowestFirst.length : place
   }
   return [...files].sort((one, other) => rank(one) - rank(other))
+}
+
+/**
+ * @param words  parts of paths; none choose all files
+ * @param wide   whether wide tests run
+ * @returns      the files to start, and those that only a run with wide tests starts
+ */
+export function chosenFiles(all, { words, wide }) {
+  const named = all.filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+  const isLeftOut = (file) => !wide && /\.wide\.test\./.test(file)
+  return { files: named.filter((file) => !isLeftOut(file)), leftOut: named.filter(isLeftOut) }
 }

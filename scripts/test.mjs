@@ -12,24 +12,21 @@ import { makeNewestCheckout } from "./newest-packages.mjs"
 import { processesLeftBehind } from "./processes.mjs"
 import { explain, filesBelow, packages, root, SetupFailed, setUp } from "./setup.mjs"
 import { inBatches } from "./test-batches.mjs"
-import { startingOrder } from "./test-order.mjs"
+import { chosenFiles, startingOrder } from "./test-order.mjs"
 
 // A file that hangs fails after this time. The slowest files take a minute or two on two idle cores, and much longer on a
-// busy machine; the kills of the wide tests (tests/src/chaos) take some minutes.
+// busy machine; the kills of the long tests (tests/src/chaos) take some minutes.
 const fileTimeoutMs = 1_200_000
-const runsWideTests = process.env.SUPERSTEP_WIDE_TESTS === "1"
 // How long a process that was asked to stop may take before it counts as left behind.
 const patienceMs = 5000
 
 async function test(args) {
   const words = args.filter((word) => word !== "--newest")
   await setUp()
-  const chosen = testFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
-  if (chosen.length === 0) throw new SetupFailed(`no test file has ${words.join(" or ")} in its path`)
-  const files = chosen.filter((file) => runsWideTests || !/\.wide\.test\./.test(file))
-  const leftOut = chosen.length - files.length
-  if (leftOut > 0) process.stdout.write(`left out: ${leftOut} files of wide tests, which SUPERSTEP_WIDE_TESTS=1 adds\n`)
-  if (files.length === 0) return
+  const { files, leftOut } = chosenFiles(testFiles(), { words, wide: process.env.SUPERSTEP_WIDE_TESTS === "1" })
+  if (leftOut.length > 0)
+    process.stdout.write(`left out: ${leftOut.length} files of wide tests, which SUPERSTEP_WIDE_TESTS=1 adds\n`)
+  if (files.length === 0) throw new SetupFailed(`no test file has ${words.join(" or ")} in its path`)
   const tmp = temporaryFolder()
   const checkout = args.includes("--newest") ? await newestCheckout(tmp) : root
   const stop = await startPostgres(tmp)
@@ -123,7 +120,9 @@ const filesAtOnce = Math.min(4, availableParallelism() + 2)
 function runFiles(files, cwd, tmp) {
   const runner = join(root, "scripts/run-files.mjs")
   // Node passes its own options to the process of each file.
-  const starts = inBatches(startingOrder(files), { checkout: cwd, folder: tmp })
+  // The cluster of an acceptance test on Kubernetes belongs to the process of its file.
+  const apart = process.env.SUPERSTEP_TEST_MACHINE !== undefined
+  const starts = inBatches(startingOrder(files), { checkout: cwd, folder: tmp, apart })
   const args = ["--enable-source-maps", runner, filesAtOnce, fileTimeoutMs, ...starts].map(String)
   // Tests must not depend on the runner that started them, or on the user's own settings.
   const { NODE_TEST_CONTEXT, SUPERSTEP_HOME, DATABASE_URI, ...env } = process.env

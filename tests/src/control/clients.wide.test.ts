@@ -112,7 +112,7 @@ test("C4: the Terraform provider creates, reads, updates and destroys", async ()
   await ask("DELETE", path, 404)
 })
 
-test("C7: the script for pull requests makes, updates and removes a preview, whose name is free at once", {}, async () => {
+test("C7: the script for pull requests makes, updates and removes a preview, whose name is free at once", async () => {
   const name = "preview-pr-12"
   const find = async () => {
     const { resources } = await ask("GET", `/v2/deployments?name_contains=${name}`, 200)

@@ -127,9 +127,9 @@ async function deployTemplate(cli: Cli, name: string): Promise<void> {
   await run(cli, "delete", id, "--force")
 }
 
-// They show something about the CLIs, and nothing about where agents run.
 // The CLI sends any project in the same way; python-deployment.test.ts installs such projects from git.
 const asOthers = unlessLong("the CLI sends it as the project of both languages")
+// They show something about the CLIs, and nothing about where agents run.
 const ofTheCli = onlyWithProcesses("the other tests of this file deploy on this machine")
 
 test("the JavaScript CLI deploys what superstep new makes", { skip: skip || ofTheCli }, () =>

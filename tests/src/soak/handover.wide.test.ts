@@ -47,7 +47,7 @@ const attemptsOf = (db: Database, runId: string) =>
     sql`select attempt, losses, status from runs where run_id = ${runId}`,
   )
 
-test("a run that is handed over has ended its super-step, and none of its nodes executes twice", {}, async () => {
+test("a run that is handed over has ended its super-step, and none of its nodes executes twice", async () => {
   await using db = await freshDatabase()
   const leaving = await startAgentServer({ databaseUri: db.uri, env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "2" } })
   const { thread_id } = await leaving.client.threads.create()

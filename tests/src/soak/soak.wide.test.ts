@@ -6,9 +6,7 @@ import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { hasProc } from "../testing/process-memory.js"
 import { soakAServer } from "./soak-of-a-server.js"
 
-// A minute on two cores in the wide form, a quarter of it otherwise.
-const isWide = process.env.SUPERSTEP_WIDE_TESTS === "1"
-const [rounds, visitsPerRound] = isWide ? [4, 96] : [2, 48]
+const [rounds, visitsPerRound] = [4, 96]
 
 test("a server under mixed load keeps its promises and nothing of the runs that are over", {
   skip: unlessLong("npm run soak does it for longer") || (!hasProc && "memory and files are read from /proc"),
@@ -18,7 +16,7 @@ test("a server under mixed load keeps its promises and nothing of the runs that 
   const wantsMore = (round: number) => round < rounds
   const say = (line: string) => t.diagnostic(line)
   const load = { seed: 20_261_121, visitsPerRound, wantsMore, say }
-  const problems = await soakAServer(db, { ...load, waitsForOldEvents: isWide })
+  const problems = await soakAServer(db, { ...load, waitsForOldEvents: true })
 
   assert.deepEqual(problems, [])
 })

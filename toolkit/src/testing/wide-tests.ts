@@ -1,6 +1,6 @@
 /**
- * Tests that `npm test` leaves out. The wide tests take long or require third-party programs; `.ci/run` runs them. A file that has only such tests
- * is named `<name>.wide.test.ts`, and `npm test` does not start it. The long tests repeat much of what others show, with more kills, more
+ * Tests that `npm test` leaves out. The wide tests take long or require third-party programs; `.ci/run` runs them. A file that
+ * `npm test` need not even start is named `<name>.wide.test.ts`. The long tests repeat much of what others show, with more kills, more
  * data, or in another language; `.ci/run all` runs them.
  */
 

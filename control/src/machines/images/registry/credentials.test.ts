@@ -15,7 +15,7 @@ const challengeOf = (realm: string): Challenge => ({ scheme: "bearer", parameter
 /** A server of tokens that answers with the status in the path. */
 async function tokenServer(server: Server): Promise<number> {
   server.on("request", ({ url = "" }, response) => {
-    response.writeHead(Number(/\d+/.exec(url)?.[0])).end('{"token":"abc"}')
+    response.writeHead(Number(/\d+/.exec(url)?.[0])).end(url.startsWith("/200/page") ? "<html>" : '{"token":"abc"}')
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   after(() => server.close())
@@ -29,14 +29,18 @@ test("a token server that refuses, fails or is away is told apart, and only what
   const token = await tokenHeader(challengeOf(`http://127.0.0.1:${port}/200`), undefined)
   const refused = await errorOf(`http://127.0.0.1:${port}/401`)
   const failed = await errorOf(`http://127.0.0.1:${port}/503`)
+  const missing = await errorOf(`http://127.0.0.1:${port}/404`)
+  const page = await errorOf(`http://127.0.0.1:${port}/200/page`)
   const away = await errorOf("http://127.0.0.1:1/200")
 
   assert.equal(token.reveal(), "Bearer abc")
   assert.ok(refused instanceof Unauthenticated)
   assert.ok(failed instanceof RegistryFailed && failed.status === 503)
+  assert.ok(missing instanceof RegistryFailed && missing.status === 404)
+  assert.match(String(page), /answers without a token/)
   assert.ok(away instanceof RegistryFailed)
   assert.match(away.message, /127\.0\.0\.1:1 does not answer/)
-  assert.deepEqual([refused, failed, away].map(mayPass), [false, true, true])
+  assert.deepEqual([refused, failed, missing, away].map(mayPass), [false, true, false, true])
 })
 
 test("a token server with a certificate that is not trusted is named", { skip: withoutOpenssl() }, async () => {

@@ -39,15 +39,30 @@ export async function tokenHeader(challenge: Challenge, credentials: Credentials
   if (service !== undefined) url.searchParams.set("service", service)
   for (const one of scope?.split(" ") ?? []) url.searchParams.append("scope", one)
   const headers = credentials ? { authorization: basicHeader(credentials).reveal() } : undefined
+  const unusable = (words: string, status?: number) =>
+    new RegistryFailed(`${url.host} ${words}: check the registry's token server, or try again later`, status)
   const response = await fetch(url, { signal: AbortSignal.timeout(30_000), ...(headers && { headers }) }).catch(
     (cause: unknown) => {
       throw unanswered(url.host, cause)
     },
   )
   const { status } = response
-  const reason = `${url.host} gives no token for the registry (${status})`
-  if (status >= 400 && status < 500 && status !== 429) throw new Unauthenticated(`${reason}: check user and password`)
-  if (!response.ok) throw new RegistryFailed(reason, status)
-  const { token, access_token } = (await response.json()) as { token?: string; access_token?: string }
-  return new Secret(`Bearer ${token ?? access_token ?? ""}`)
+  if (status === 401 || status === 403)
+    throw new Unauthenticated(`${url.host} gives no token for the registry (${status}): check user and password`)
+  if (!response.ok) throw unusable(`gives no token for the registry (${status})`, status)
+  const reply = await response.text().catch((cause: unknown) => {
+    throw unanswered(url.host, cause)
+  })
+  const token = tokenIn(reply)
+  if (token === undefined) throw unusable("answers without a token")
+  return new Secret(`Bearer ${token}`)
+}
+
+function tokenIn(reply: string): string | undefined {
+  try {
+    const { token, access_token } = JSON.parse(reply) as { token?: string; access_token?: string }
+    return token ?? access_token
+  } catch {
+    return undefined
+  }
 }

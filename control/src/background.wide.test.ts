@@ -4,7 +4,6 @@ import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type ReceivedCall, startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
 import { openEvents } from "./events/testing/event-source.js"
 import { deploymentOf, type Platform, smallProject, testPlatform } from "./pipeline/testing/platform.js"
@@ -23,9 +22,7 @@ after(() => platform[Symbol.asyncDispose]())
 const eventsPath = () => `/v2/deployments/${deploymentId}/events`
 const eventIdsOf = (calls: readonly ReceivedCall[]) => new Set(calls.map(({ json }) => json.data.id as string))
 
-test("a kill -9 between an event and its delivery loses no event, for webhooks and followers", {
-  skip: unlessWide("takes 15 s"),
-}, async () => {
+test("a kill -9 between an event and its delivery loses no event, for webhooks and followers", async () => {
   // It does not answer during the first life of the control plane.
   let isAnswering = false
   await using receiver = await startReceiver((reply) => void (isAnswering && reply.end()))
@@ -96,9 +93,7 @@ const oldRecords = async () => {
   return row?.count
 }
 
-test("use of units and answers of the edge are measured, charted, and shown to Prometheus", {
-  skip: unlessWide("takes 20 s"),
-}, async () => {
+test("use of units and answers of the edge are measured, charted, and shown to Prometheus", async () => {
   const headers = { "x-api-key": platform.apiKey }
   await until(async () => (await fetch(`${platform.agentsUrl}/d/chat/env`, { headers })).ok, { what: "it answers" })
   await until(async () => (await metrics()).points.length > 0, { what: "the first sample" })
