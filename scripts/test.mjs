@@ -25,8 +25,8 @@ async function test(args) {
   await setUp()
   const { files, leftOut } = chosenFiles(testFiles(), { words, wide: process.env.SUPERSTEP_WIDE_TESTS === "1" })
   if (leftOut.length > 0)
-    process.stdout.write(`left out: ${leftOut.length} files of wide tests, which SUPERSTEP_WIDE_TESTS=1 adds\n`)
-  if (files.length === 0) throw new SetupFailed(`no test file has ${words.join(" or ")} in its path`)
+    process.stdout.write(`files of wide tests that are left out: ${leftOut.length}; SUPERSTEP_WIDE_TESTS=1 adds them\n`)
+  if (files.length === 0) throw new SetupFailed(`no test file that may start has ${words.join(" or ")} in its path`)
   const tmp = temporaryFolder()
   const checkout = args.includes("--newest") ? await newestCheckout(tmp) : root
   const stop = await startPostgres(tmp)
@@ -119,10 +119,10 @@ const filesAtOnce = Math.min(4, availableParallelism() + 2)
 
 function runFiles(files, cwd, tmp) {
   const runner = join(root, "scripts/run-files.mjs")
-  // Node passes its own options to the process of each file.
   // The cluster of an acceptance test on Kubernetes belongs to the process of its file.
   const apart = process.env.SUPERSTEP_TEST_MACHINE !== undefined
   const starts = inBatches(startingOrder(files), { checkout: cwd, folder: tmp, apart })
+  // Node passes its own options to the process of each file.
   const args = ["--enable-source-maps", runner, filesAtOnce, fileTimeoutMs, ...starts].map(String)
   // Tests must not depend on the runner that started them, or on the user's own settings.
   const { NODE_TEST_CONTEXT, SUPERSTEP_HOME, DATABASE_URI, ...env } = process.env

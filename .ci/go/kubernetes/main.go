@@ -1,4 +1,4 @@
-// Command kubernetes is one program with the three programs of a control plane: the tests of the machine `kubernetes` run against it.
+// Command kubernetes has the three programs of a control plane in one binary: the tests of the machine `kubernetes` run against it.
 package main
 
 import (

@@ -59,7 +59,7 @@ async function brokenProject(): Promise<string> {
   return folder
 }
 
-const asLong = unlessLong("deploys once more for each CLI")
+const skipMore = unlessLong("deploys once more for each CLI")
 
 for (const [language, cli, skip] of [
   ["JavaScript", javascript, withoutRegistries],
@@ -99,7 +99,7 @@ for (const [language, cli, skip] of [
   })
 
   test(`the ${language} CLI with Docker is told to build remotely, and does so on request`, {
-    skip: skip || asLong,
+    skip: skip || skipMore,
   }, async () => {
     const withDocker = options({ env: { PATH: await dockerThatDoesNothing() } })
     const docker = await tryCli(cli, withDocker, ["--name", name("docker"), "--no-input"])
@@ -112,7 +112,7 @@ for (const [language, cli, skip] of [
     assert.match(remote.printed, /Found existing deployment[\s\S]*Build triggered/)
   })
 
-  test(`the ${language} CLI filters logs by level, text, time and revision`, { skip: skip || asLong }, async () => {
+  test(`the ${language} CLI filters logs by level, text, time and revision`, { skip: skip || skipMore }, async () => {
     await run(cli, "--name", name("logs"), "--remote", "--no-input")
     const id = await idOf(name("logs"))
     const { body } = await platform.api<{ resources: { id: string }[] }>("GET", `/v2/deployments/${id}/revisions`)
