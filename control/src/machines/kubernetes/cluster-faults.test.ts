@@ -177,6 +177,25 @@ test("a pod that was evicted, or deleted by somebody else, has exited, and start
   await end()
 })
 
+test("a unit that is being started has not exited while it has its Secret and no pod yet (K4)", { skip }, async () => {
+  const seen: string[] = []
+  const place = await kubernetesPlace(tested, {
+    beforeApply: async (path) => {
+      if (path.endsWith("/pods")) seen.push((await units.status(unit.unitId)).state)
+    },
+  })
+  const units = place.units()
+  const unit = unitIn(place)
+
+  await units.start(unit)
+  await units.kill(unit.unitId)
+  await units.start(unit)
+
+  assert.deepEqual(seen, ["absent", "absent"])
+  await units.stop(unit.unitId, { graceMs: 0 })
+  await units.remove(unit.unitId)
+})
+
 test("a stop and a kill end a unit whose last output cannot be kept, and the log says so (R5)", { skip }, async () => {
   const lines: string[] = []
   const log = createLog({ process: "control", level: "warn" }, { write: (line) => lines.push(line) })

@@ -59,14 +59,18 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   const findPod = (unitId: string) => objects.find<Pod>(paths.pods, nameOf(unitId))
   const output = unitOutput({ cluster, pods: paths.pods, folderOf, findPod, log: options.log })
 
+  const starts = new Map<string, Promise<void>>()
   const status = async (unitId: string): Promise<UnitStatus> => {
+    const wasStarting = starts.has(unitId)
     const pod = await findPod(unitId)
     if (pod) return stateOf(pod) ?? { state: "absent" }
+    const hasSecret = await objects.find(paths.secrets, nameOf(unitId))
+    // A start makes the Secret before the pod.
+    if (!hasSecret || wasStarting || starts.has(unitId)) return { state: "absent" }
     // Nobody stopped it: its pod was evicted, or deleted by somebody else.
-    return (await objects.find(paths.secrets, nameOf(unitId))) ? { state: "exited" } : { state: "absent" }
+    return { state: "exited" }
   }
 
-  const starts = new Map<string, Promise<void>>()
   /** A start that comes while another one of the same unit is under way waits for that. */
   const start = (spec: UnitSpec): Promise<void> => {
     const started = starts.get(spec.unitId) ?? startNow(spec).finally(() => starts.delete(spec.unitId))

@@ -15,7 +15,7 @@ import { projectFiles } from "../../process/testing/place.js"
 import { artifactStore } from "../artifact-store.js"
 import type { Cluster } from "../cluster.js"
 import { nameOf, type Pod, pathsIn } from "../objects.js"
-import { ownedObjects } from "../owned-objects.js"
+import { type OwnedObjects, ownedObjects } from "../owned-objects.js"
 import { unitImages } from "../unit-images.js"
 import { kubernetesUnits } from "../units.js"
 import { resolveServices } from "./cluster-dns.js"
@@ -90,17 +90,28 @@ export async function newNamespace({ admin }: TestCluster, labels: Record<string
   return name
 }
 
-export async function kubernetesPlace(
-  tested: TestCluster,
-  { lostMs, log = silent }: { readonly lostMs?: number; readonly log?: Log } = {},
-) {
+export interface PlaceOptions {
+  readonly lostMs?: number
+  readonly log?: Log
+  /** Awaited before an object is applied at a path. */
+  readonly beforeApply?: (path: string) => Promise<void>
+}
+
+export async function kubernetesPlace(tested: TestCluster, { lostMs, log = silent, beforeApply }: PlaceOptions = {}) {
   const user: Cluster = tested.machine
   const [folder, project] = [temporaryFolder(), temporaryFolder()]
   const artifactId = "artefact"
   for (const [name, content] of Object.entries(projectFiles)) writeFileSync(join(project, name), content)
   const homeId = newId()
   const namespace = await newNamespace(tested)
-  const objects = ownedObjects(user, homeId)
+  const owned = ownedObjects(user, homeId)
+  const objects: OwnedObjects = {
+    ...owned,
+    apply: async (path, object) => {
+      await beforeApply?.(path)
+      return owned.apply(path, object)
+    },
+  }
   const registry = registryAt({ origin: tested.registry.origin })
   const store = artifactStore({
     registry,
