@@ -4,6 +4,11 @@ import { z } from "zod"
 import type { ThreadPinning } from "../deployments/deployment.js"
 import { ask, timeoutMs, type UnitAddress, undefinedIfUnreachable } from "./unit-request.js"
 
+const sharesSchema = z.array(z.object({ revision_id: z.string(), weight: z.number().nullable() }))
+
+/** The revisions that execute runs, the active one first, with their percentages of the threads; the active one's is null. */
+export type Shares = z.infer<typeof sharesSchema>
+
 const statusSchema = z.object({
   revision_id: z.string().nullable(),
   pid: z.number(),
@@ -12,7 +17,7 @@ const statusSchema = z.object({
   failed: z.array(z.object({ graph_id: z.string(), message: z.string() })),
   serving: z.boolean(),
   // A unit of an older release reports none of the next three.
-  traffic: z.array(z.object({ revision_id: z.string(), weight: z.number().nullable() })).optional(),
+  traffic: sharesSchema.optional(),
   runs: z.object({ ended: z.number(), failed: z.number() }).default({ ended: 0, failed: 0 }),
   // A unit of an older release does not report it.
   run_latency: z.object({ sum_ms: z.number(), counts: z.array(z.number()) }).optional(),
@@ -105,18 +110,24 @@ export async function askRuns(address: UnitAddress): Promise<RunCounts | undefin
   return pending === undefined || active === undefined ? undefined : { pending, active }
 }
 
-const pinsSchema = z.object({ threads: z.number(), has_runs: z.boolean() })
+const pinsSchema = z.object({
+  threads: z.number(),
+  has_runs: z.boolean(),
+  // A unit of an older release does not report it.
+  traffic: sharesSchema.default([]),
+})
 
-export type Pins = z.infer<typeof pinsSchema>
+/** What is pinned to a revision. `traffic`: how threads were shared out when that was counted; undefined: this unit never pins any. */
+export type Pins = Omit<z.infer<typeof pinsSchema>, "traffic"> & { readonly traffic: Shares | undefined }
 
 /**
  * @param address  of any unit of the deployment
- * @returns  what is pinned to one of its revisions; undefined while the unit does not answer
+ * @returns  undefined while the unit does not answer
  */
 export async function askPins(address: UnitAddress, revisionId: string): Promise<Pins | undefined> {
   const reply = await ask(address, "GET", `/internal/pins/${revisionId}`).catch(undefinedIfUnreachable)
-  // A release that answers 404 pins nothing.
-  if (reply?.status === 404) return { threads: 0, has_runs: false }
+  // An image of somebody else, or a release that pins nothing.
+  if (reply?.status === 404) return { threads: 0, has_runs: false, traffic: undefined }
   if (reply?.status !== 200) return undefined
   return pinsSchema.parse(JSON.parse(reply.body))
 }

@@ -97,7 +97,7 @@ test("a unit that is too busy for its status does not count as hung", async (t) 
     if (request.url === "/internal/live") response.end()
   })
 
-  const seen = [(await watched(address, 400)).at(-1)?.answer, await hangs(address, 60_000)]
+  const seen = [(await watched(address, 4000)).at(-1)?.answer, await hangs(address, 60_000)]
 
   assert.deepEqual(seen, ["silent", false])
 })

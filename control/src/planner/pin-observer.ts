@@ -24,8 +24,6 @@ export interface PinObserver {
   follow(revisions: readonly PinnedRevision[]): void
   /** The last answer; undefined before the first one, and while nobody can be asked. */
   seen(revisionId: string): ObservedPins | undefined
-  /** Only the answer to the next question counts: something was done about its pins. */
-  askAgain(deploymentId: string): void
   stop(): Promise<void>
 }
 
@@ -33,8 +31,6 @@ interface Watch {
   readonly deploymentId: string
   address: (() => UnitAddress) | undefined
   seen: Pins | undefined
-  /** Rises with each `askAgain`: an answer to an earlier question is dropped. */
-  turn: number
   /** When a run was seen last, or the first look was taken. */
   busyAt: number
   asking: Promise<void> | undefined
@@ -55,10 +51,9 @@ export function startPinObserver({
 
   const ask = async (revisionId: string, watch: Watch): Promise<void> => {
     if (!watch.address) return
-    const { turn } = watch
     try {
       const seen = await askPins(watch.address(), revisionId)
-      if (!seen || watches.get(revisionId) !== watch || watch.turn !== turn) return
+      if (!seen || watches.get(revisionId) !== watch) return
       if (seen.has_runs || watch.seen === undefined) watch.busyAt = performance.now()
       if (isDeepStrictEqual(seen, watch.seen)) return
       await recordPinnedThreads(db, revisionId, seen.threads)
@@ -94,7 +89,6 @@ export function startPinObserver({
           deploymentId,
           address,
           seen: undefined,
-          turn: 0,
           busyAt: performance.now(),
           asking: undefined,
           timer: undefined,
@@ -106,13 +100,6 @@ export function startPinObserver({
     seen: (revisionId) => {
       const { seen, busyAt } = watches.get(revisionId) ?? {}
       return seen && { ...seen, quiet_ms: performance.now() - (busyAt ?? 0) }
-    },
-    askAgain: (deploymentId) => {
-      for (const watch of watches.values()) {
-        if (watch.deploymentId !== deploymentId) continue
-        watch.seen = undefined
-        watch.turn++
-      }
     },
     stop: async () => {
       const open = [...watches.values()].map(({ asking }) => asking)

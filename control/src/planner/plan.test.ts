@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import type { Shares } from "../machines/unit-client.js"
 import type { DeploymentFacts, UnitFacts } from "./facts.js"
 import { type Action, plan } from "./plan.js"
 import { absent, deploymentOf, exited, revisionOf, running, unitOf } from "./testing/facts.js"
@@ -27,7 +28,7 @@ const startedBefore = () =>
 const standbyWithRun = (change: Partial<UnitFacts>) =>
   deploymentOf([
     revisionOf("serving", [unitOf("new")], { settled_ms: 10 }),
-    revisionOf("standby", one(change), { pins: { threads: 1, has_runs: true, quiet_ms: 0 } }),
+    revisionOf("standby", one(change), { pins: { threads: 1, has_runs: true, traffic: undefined, quiet_ms: 0 } }),
   ])
 const pinned = (
   change: Partial<UnitFacts>,
@@ -38,7 +39,7 @@ const pinned = (
   deploymentOf([
     revisionOf("pinned", one(change), {
       pinned_ms,
-      pins: threads === undefined ? undefined : { threads, has_runs, quiet_ms },
+      pins: threads === undefined ? undefined : { threads, has_runs, traffic: undefined, quiet_ms },
     }),
   ])
 const standby = (change: Partial<UnitFacts>, deployment: Partial<DeploymentFacts> = {}) =>
@@ -262,19 +263,23 @@ test("plan: a canary is promoted when it is up, and aborted on request or when i
   assert.deepEqual(planned(alone), ["promote"], "the revision that served is gone")
 })
 
-test("plan: a former revision is not retired before the activation that may pin threads to it", () => {
-  const of = (weight: number) => {
-    const unit = unitOf("base", {
-      revision_id: "revision-serving",
-      seen: running("ready", { traffic: sharedTraffic(weight) }),
-    })
-    const pins = { threads: 0, has_runs: false, quiet_ms: 1000 }
-    return planned(
-      deploymentOf([revisionOf("serving", [unit]), revisionOf("pinned", [unitOf("old", { seen: absent })], { pins })]),
-    )
+test("plan: a former revision is kept when its pins were counted before the activation that may add some", () => {
+  const unit = unitOf("base", {
+    revision_id: "revision-serving",
+    seen: running("ready", { traffic: sharedTraffic(10) }),
+  })
+  const of = (traffic: Shares | undefined) => {
+    const pins = { threads: 0, has_runs: false, traffic, quiet_ms: 1000 }
+    const revisions = [
+      revisionOf("serving", [unit]),
+      revisionOf("canary", [unitOf("canary")]),
+      revisionOf("pinned", [unitOf("old", { seen: absent })], { pins }),
+    ]
+    return planned(deploymentOf(revisions))
   }
 
-  assert.deepEqual([of(10), of(0)], [["activate base"], ["retire"]])
+  assert.deepEqual([of(sharedTraffic(0)), of(sharedTraffic(10)), of(undefined)], [[], ["retire"], ["retire"]])
+  assert.deepEqual(of([]), [], "of an agent server of an older release, which does not say when it counted")
 })
 
 test("plan: a canary whose runs fail more often is aborted where that is asked for", () => {

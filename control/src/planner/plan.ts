@@ -4,6 +4,7 @@
  * cases.
  */
 import { isDeepStrictEqual } from "node:util"
+import type { Shares } from "../machines/unit-client.js"
 import type { DeploymentFacts, RevisionFacts, UnitFacts } from "./facts.js"
 import { failsMoreOften, type RunCounts } from "./failure-rates.js"
 import { crashesThatEndADeploy } from "./restart.js"
@@ -137,12 +138,18 @@ const isSwitching = ({ is_switching, revisions }: DeploymentFacts): boolean =>
 /** The agent servers share out the threads as they should. */
 function hasTraffic({ seen, revision_id }: UnitFacts, { revisions }: DeploymentFacts): boolean {
   if (!seen?.report?.serving) return false
-  const canary = revisions.filter(({ role, weight }) => role === "canary" && weight !== 0)
-  const shares = canary.map((it) => ({ revision_id: it.revision_id, weight: it.weight }))
-  const wanted = [{ revision_id, weight: null }, ...shares]
+  const wanted = wantedShares(revision_id, revisions)
   // A unit of an older release does not report it, and gives all threads to the revision that serves.
   return isDeepStrictEqual(seen.report.traffic ?? wanted, wanted)
 }
+
+/** How the threads should be shared out. */
+const wantedShares = (serving: string, revisions: readonly RevisionFacts[]): Shares => [
+  { revision_id: serving, weight: null },
+  ...revisions
+    .filter(({ role, weight }) => role === "canary" && weight !== 0)
+    .map(({ revision_id, weight }) => ({ revision_id, weight })),
+]
 
 /**
  * Gets no more requests as soon as another unit takes them, finishes those that it has, and ends. What it executes goes on in another
@@ -351,17 +358,15 @@ function crashesOf({ units }: RevisionFacts): { total: number; reason: string } 
 const times = (count: number): string => (count === 1 ? "once" : `${count} times`)
 
 /** A revision keeps its units until nothing is pinned to it; its pins are ended when they are too old. */
-function ofPins(deployment: DeploymentFacts): Action | undefined {
-  const { revisions, max_pin_ms } = deployment
-  const serving = revisions.filter(({ role }) => role === "serving").flatMap(({ units }) => units)
-  // The activation that is due of a unit that serves may still pin threads to a former revision.
-  const isTold =
-    !isSwitching(deployment) && serving.every((unit) => unit.seen?.answer !== "ready" || hasTraffic(unit, deployment))
+function ofPins({ revisions, max_pin_ms }: DeploymentFacts): Action | undefined {
+  const serving = revisions.find(({ role }) => role === "serving")
+  const wanted = serving && wantedShares(serving.revision_id, revisions)
   for (const { revision_id: revision, role, pins, pinned_ms } of revisions) {
-    if (!pins) continue
-    const isUnpinned = pins.threads === 0 && !pins.has_runs
-    if (role === "pinned" && isUnpinned && isTold) return { kind: "retire", revision }
-    if (role === "pinned" && pins.threads > 0 && (pinned_ms ?? 0) >= max_pin_ms) return { kind: "end pins", revision }
+    if (role !== "pinned" || !pins) continue
+    // The activation that brings this traffic may pin threads to a former revision: an answer from before it does not count.
+    const isUnpinned = pins.threads === 0 && !pins.has_runs && isDeepStrictEqual(pins.traffic ?? wanted, wanted)
+    if (isUnpinned) return { kind: "retire", revision }
+    if (pins.threads > 0 && (pinned_ms ?? 0) >= max_pin_ms) return { kind: "end pins", revision }
   }
   return undefined
 }

@@ -79,18 +79,12 @@ export function startPlanner(context: PipelineContext): Planner {
 
   const act = (deploymentId: string, action: Action) => {
     if (action.kind !== "unit") {
-      const work = () => executeOnDeployment(context, deploymentId, action)
-      begin(deploymentId, deploymentId, action.kind, () =>
-        work().finally(() => changesPins.has(action.kind) && pins.askAgain(deploymentId)),
-      )
+      begin(deploymentId, deploymentId, action.kind, () => executeOnDeployment(context, deploymentId, action))
       return
     }
     const { unit, does } = action
     begin(deploymentId, unit.unit_id, does, () =>
-      executeOnUnit[does](context, unit).finally(() => {
-        observer.lookAgain(unit.unit_id)
-        if (does === "activate") pins.askAgain(deploymentId)
-      }),
+      executeOnUnit[does](context, unit).finally(() => observer.lookAgain(unit.unit_id)),
     )
   }
 
@@ -182,8 +176,6 @@ export function startPlanner(context: PipelineContext): Planner {
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-const changesPins: ReadonlySet<Action["kind"]> = new Set(["end pins", "roll back", "promote"])
 
 // Longer than a start takes.
 const awaitedMs = 10_000

@@ -85,6 +85,8 @@ export interface Pins {
   readonly threads: number
   /** Whether one of these threads has a pending or running run. */
   readonly has_runs: boolean
+  /** As `findTraffic`, at the moment of the count: the next activation may pin more threads. */
+  readonly traffic: readonly Share[]
 }
 
 // Counting stops here: the control plane only checks for zero, and people need only a rough number.
@@ -94,7 +96,9 @@ export async function findPins(db: Db, revisionId: string): Promise<Pins> {
   const row = await db.row<Pins>(sql`
     select (select count(*) from (select from threads where revision_id = ${revisionId} limit ${maxCounted}) pinned) as threads,
       exists (select from runs where status = 'pending' and revision_id = ${revisionId} and not_before <= now())
-        or exists (select from runs where status = 'running' and revision_id = ${revisionId}) as has_runs`)
+        or exists (select from runs where status = 'running' and revision_id = ${revisionId}) as has_runs,
+      (select coalesce(jsonb_agg(jsonb_build_object('revision_id', revision_id, 'weight', weight)
+        order by weight nulls first, revision_id), '[]') from serving_revisions) as traffic`)
   if (!row) throw new Error("a query without a table returned no row")
   return row
 }

@@ -214,10 +214,11 @@ test("pins to a revision are counted, and after unpinning the active revision ex
   const { status } = await ask("DELETE")
   await executorOf([http.server], runId)
 
-  assert.deepEqual(quiet, { threads: 2, has_runs: false })
-  assert.deepEqual(waiting, { threads: 2, has_runs: true })
+  const traffic = [{ revision_id: "next", weight: null }]
+  assert.deepEqual(quiet, { threads: 2, has_runs: false, traffic })
+  assert.deepEqual(waiting, { threads: 2, has_runs: true, traffic })
   assert.equal(status, 204)
-  assert.deepEqual((await ask("GET")).json, { threads: 0, has_runs: false })
+  assert.deepEqual((await ask("GET")).json, { threads: 0, has_runs: false, traffic })
 })
 
 test("an activation deletes the pins to revisions that it does not keep, since no server would execute their runs (SV5)", async () => {

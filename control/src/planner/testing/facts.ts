@@ -76,7 +76,7 @@ export const revisionOf = (
   max_units: 1,
   scaled_ms: null,
   loaded_ms: null,
-  pins: role === "pinned" ? { threads: 1, has_runs: false, quiet_ms: 1000 } : undefined,
+  pins: role === "pinned" ? { threads: 1, has_runs: false, traffic: undefined, quiet_ms: 1000 } : undefined,
   units: units.map((unit) => ({ ...unit, role })),
   ...change,
 })

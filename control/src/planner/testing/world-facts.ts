@@ -1,4 +1,5 @@
 /** What the planner sees of a world. */
+import type { Pins, Shares } from "../../machines/unit-client.js"
 import type { DeploymentFacts, Observation, RevisionFacts, UnitFacts } from "../facts.js"
 import { absent, exited, reportOf, unitOf } from "./facts.js"
 import type { World, WorldRevision, WorldUnit } from "./world.js"
@@ -31,7 +32,7 @@ export function factsOf(world: World): DeploymentFacts {
         settled_ms: revision.isSettled ? revision.settledMs : null,
         retire_in_ms: revision.role === "retiring" ? revision.retireIn : null,
         pinned_ms: revision.role === "pinned" ? revision.pinnedMs : null,
-        pins: pinsOf(world, revision),
+        pins: observedPins(world, revision),
         units: revision.units.map((unit) => unitFactsOf(world, unit, revision)),
       }),
     ),
@@ -40,8 +41,15 @@ export function factsOf(world: World): DeploymentFacts {
 
 function observationOf(world: World, unit: WorldUnit): Observation {
   const seen = seenOf(unit)
-  const traffic = Object.entries(world.traffic).map(([revision_id, weight]) => ({ revision_id, weight }))
-  return { ...seen, report: seen.report && { ...seen.report, traffic, load: loadOf(world) } }
+  return { ...seen, report: seen.report && { ...seen.report, traffic: sharesOf(world), load: loadOf(world) } }
+}
+
+const sharesOf = ({ traffic }: World): Shares =>
+  Object.entries(traffic).map(([revision_id, weight]) => ({ revision_id, weight }))
+
+function observedPins({ pinsSeen }: World, { id, quietMs }: WorldRevision): RevisionFacts["pins"] {
+  const seen = pinsSeen.get(id)
+  return seen && { ...seen, quiet_ms: quietMs }
 }
 
 function loadOf(world: World) {
@@ -49,12 +57,13 @@ function loadOf(world: World) {
   return { free_slots: 10, waiting_ms: null, loop_utilization: 0.1 }
 }
 
-/** Told by a unit that serves. */
-function pinsOf(world: World, revision: WorldRevision): RevisionFacts["pins"] {
-  if (revision.role !== "pinned" && revision.role !== "standby") return undefined
-  const serving = world.with("serving")?.units.some((unit) => seenOf(unit).answer === "ready")
-  if (!serving) return undefined
-  return { threads: world.threadsOf(revision), has_runs: revision.hasRuns, quiet_ms: revision.quietMs }
+/** What a unit that serves answers now about revisions that do not serve any more. */
+export function pinsOf(world: World): ReadonlyMap<string, Pins> {
+  if (!world.with("serving")?.units.some((unit) => seenOf(unit).answer === "ready")) return new Map()
+  const former = world.revisions.filter(({ role }) => role === "pinned" || role === "standby")
+  return new Map(
+    former.map((it) => [it.id, { threads: world.threadsOf(it), has_runs: it.hasRuns, traffic: sharesOf(world) }]),
+  )
 }
 
 function unitFactsOf(world: World, unit: WorldUnit, { id, role }: WorldRevision): UnitFacts {

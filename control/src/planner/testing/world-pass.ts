@@ -2,11 +2,12 @@
 import { type Action, plan } from "../plan.js"
 import type { World } from "./world.js"
 import { execute } from "./world-effects.js"
-import { factsOf, seenOf } from "./world-facts.js"
+import { factsOf, pinsOf, seenOf } from "./world-facts.js"
 
-/** Plans once, does it all, and lets time pass. @returns the actions */
+/** Plans once, does it all, and lets time pass. What is pinned is counted before the actions. @returns the actions */
 export function pass(world: World, ms: number): readonly Action[] {
   const actions = plan(factsOf(world), world.limits)
+  world.pinsSeen = pinsOf(world)
   for (const action of actions) execute(world, action)
   world.stages()
   passTime(world, ms)

@@ -2,6 +2,7 @@
  * A world in memory for the plan: a deployment whose facts change by chance. Here is what the pipeline's stages do to it. `world-facts.ts`
  * is what the planner sees of it, `world-effects.ts` what actions do to it. Time passes only by `pass` (`world-pass.ts`).
  */
+import type { Pins } from "../../machines/unit-client.js"
 import type { Observation, Role } from "../facts.js"
 import type { PlanLimits } from "../plan.js"
 import { crashesThatEndADeploy } from "../restart.js"
@@ -69,6 +70,8 @@ export class World {
   paused = 0
   /** How many threads are pinned, by revision: in the deployment's own database. */
   readonly pins = new Map<string, number>()
+  /** What a unit that serves answered last about pins: before the actions of the last pass. */
+  pinsSeen: ReadonlyMap<string, Pins> = new Map()
   /** The shares of the revisions that execute runs, in the deployment's own database; null: the rest. */
   traffic: Record<string, number | null> = {}
   rollbackMinRuns: number | null = null
