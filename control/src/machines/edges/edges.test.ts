@@ -208,6 +208,17 @@ test("a ready edge that does not answer fails a push, since it may still let a r
   })
 })
 
+test("a push reaches edges whose search takes longer than one of them may be silent", async () => {
+  await using set = await setUp()
+  await set.begin()
+  const addresses = () => Promise.all(set.all.map((it) => it.found()))
+  const impatient = severalEdges({ addresses, token, url: set.one.url, log, patienceMs: 0 })
+
+  assert.deepEqual(await impatient.push(set.tableOf(2)), { generation: 2 })
+
+  await impatient.close()
+})
+
 test("what is open and what was answered is counted over all edges, also over one that stops (M3, M4)", async () => {
   await using setup = await setUp({ env: { SUPERSTEP_EDGE_GRACE_SECONDS: "120" } })
   await setup.begin()

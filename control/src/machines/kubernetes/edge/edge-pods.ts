@@ -15,6 +15,9 @@ export interface EdgePodsOptions {
   readonly log: Log
 }
 
+// Tables and wake calls wait for the list. One that comes later is no better than the last one.
+const answerMs = 2000
+
 /**
  * @returns  a function that gives all pods that may carry requests. While the API server does not answer, those that it listed last: without it no
  *           pod is added, and one that is gone does not answer
@@ -27,7 +30,10 @@ export function edgePods(options: EdgePodsOptions): () => Promise<readonly Found
   return async () => {
     try {
       const query = { labelSelector: selector }
-      const { body } = await cluster.json<{ readonly items: readonly Pod[] }>(pathsIn(namespace).pods, { query })
+      const { body } = await cluster.json<{ readonly items: readonly Pod[] }>(pathsIn(namespace).pods, {
+        query,
+        answerMs,
+      })
       last = body.items.flatMap((pod) => edgeOf(pod, adminPort) ?? [])
       isAway = false
       return last
