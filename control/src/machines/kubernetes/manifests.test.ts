@@ -82,7 +82,11 @@ test("all objects of a unit have its labels, and belong to its Service, which le
     assert.equal(metadata.labels["superstep/owner"], "home")
     assert.equal(metadata.labels["superstep/unit"], "u1")
   }
-  for (const { metadata } of [secret, pod()]) assert.equal(metadata.ownerReferences[0]?.uid, "uid")
+  for (const { metadata } of [secret, pod()]) {
+    assert.equal(metadata.ownerReferences[0]?.uid, "uid")
+    // Else `kubectl drain` refuses its node.
+    assert.equal(metadata.ownerReferences[0]?.controller, true)
+  }
   assert.equal(Buffer.from(secret.data["settings.json"], "base64").toString(), '{"KEY":"value"}')
   assert.equal(addressOf("u1", "agents"), "http://superstep-u1.agents.svc:8000")
 })

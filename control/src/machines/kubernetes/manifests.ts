@@ -42,9 +42,12 @@ const metadata = ({ homeId, namespace }: Owner, spec: UnitSpec) => ({
   },
 })
 
-/** All other objects of a unit go when its Service is deleted, whoever deletes it. */
+/**
+ * All other objects of a unit go when its Service is deleted, whoever deletes it. Named as the controller, too, since `kubectl drain` and autoscalers
+ * leave pods alone that have none: nobody would replace those.
+ */
 const ownedBy = (serviceUid: string, { unitId }: UnitSpec) => ({
-  ownerReferences: [{ apiVersion: "v1", kind: "Service", name: nameOf(unitId), uid: serviceUid }],
+  ownerReferences: [{ apiVersion: "v1", kind: "Service", name: nameOf(unitId), uid: serviceUid, controller: true }],
 })
 
 /** The unit's address, which outlives its pods. */
