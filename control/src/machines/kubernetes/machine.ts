@@ -24,7 +24,7 @@ import { baseDigest, lookInside, withDigest } from "./base-image.js"
 import { buildsInCluster, programsIn } from "./builds/builds-in-cluster.js"
 import { edgesInCluster } from "./edge/edges-in-cluster.js"
 import { inside } from "./manifests.js"
-import { baseName, buildPolicyName, pathsIn, policyName } from "./objects.js"
+import { baseName, buildPolicyName, pathsIn, policyNames } from "./objects.js"
 import { type ClusterSettings, IncompleteSettings, openCluster } from "./open-cluster.js"
 import { requireAdmitted } from "./own-pod.js"
 import { ownedObjects } from "./owned-objects.js"
@@ -157,7 +157,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
         }),
       }),
       close: async () => {
-        for (const name of [policyName(homeId), buildPolicyName(homeId)])
+        for (const name of [...Object.values(policyNames(homeId)), buildPolicyName(homeId)])
           await objects.remove(pathsIn(namespace).policies, name)
         await objects.remove(pathsIn(namespace).secrets, baseName(homeId))
       },

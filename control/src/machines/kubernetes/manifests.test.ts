@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import type { UnitSpec } from "../port.js"
-import { podOf, policyOf, secretOf, serviceOf } from "./manifests.js"
+import { podOf, policiesOf, secretOf, serviceOf } from "./manifests.js"
 import { addressOf, type ContainerStatus, containerName, type Pod } from "./objects.js"
 import { bytesOf, stateOf, whyPending } from "./pod-state.js"
 
@@ -92,11 +92,11 @@ test("all objects of a unit have its labels, and belong to its Service, which le
 })
 
 test("only the platform's pods reach units, and units do not reach the credentials of the cloud", () => {
-  const { spec } = policyOf(owner, "platform")
+  const [egress, ingress] = policiesOf(owner, "platform").map(({ spec }) => spec)
 
-  assert.deepEqual(spec.podSelector.matchLabels, { "superstep/owner": "home" })
-  assert.match(JSON.stringify(spec.ingress), /"kubernetes.io\/metadata.name":"platform"/)
-  assert.match(JSON.stringify(spec.egress), /169\.254\.169\.254/)
+  for (const spec of [egress, ingress]) assert.deepEqual(spec?.podSelector.matchLabels, { "superstep/owner": "home" })
+  assert.match(JSON.stringify(ingress), /"policyTypes":\["Ingress"\].*"kubernetes.io\/metadata.name":"platform"/)
+  assert.match(JSON.stringify(egress), /"policyTypes":\["Egress"\].*169\.254\.169\.254/)
 })
 
 const seen = (status: Pod["status"] & object, memory?: string): Pod => ({

@@ -10,7 +10,7 @@ import {
   labels,
   nameOf,
   platformLabels,
-  policyName,
+  policyNames,
   unitPort,
 } from "./objects.js"
 
@@ -222,41 +222,38 @@ function resourcesOf({ limits, memoryMb = usualMb }: UnitSpec) {
 const cloudMetadata = ["169.254.169.254/32", "169.254.169.252/32", "169.254.170.2/32", "169.254.170.23/32"]
 const cloudMetadataV6 = ["fd00:ec2::254/128", "fd00:ec2::23/128"]
 
-/** Only the platform's own pods, in the namespace of the control plane, reach units; so units do not reach each other. */
-export const policyOf = ({ homeId, namespace }: Owner, platformNamespace: string) =>
-  ({
+/**
+ * Only the platform's own pods, in the namespace of the control plane, reach units; so units do not reach each other. Two policies: kube-router
+ * lets all units of one with both directions reach each other, since its rules for what they may reach count for what may reach them.
+ */
+export function policiesOf({ homeId, namespace }: Owner, platformNamespace: string) {
+  const names = policyNames(homeId)
+  const policy = (name: string, rules: object) => ({
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
-    metadata: {
-      name: policyName(homeId),
-      namespace,
-      labels: { "app.kubernetes.io/managed-by": "superstep", [labels.owner]: homeId },
-    },
+    metadata: { name, namespace, labels: { "app.kubernetes.io/managed-by": "superstep", [labels.owner]: homeId } },
     spec: {
       podSelector: {
         matchLabels: { [labels.owner]: homeId },
         // Policies add up, and builds may reach less.
         matchExpressions: [{ key: labels.unit, operator: "Exists" }],
       },
-      policyTypes: ["Ingress", "Egress"],
-      ingress: [
-        {
-          from: [
-            {
-              namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": platformNamespace } },
-              podSelector: { matchLabels: platformLabels },
-            },
-          ],
-          ports: [{ port: unitPort, protocol: "TCP" }],
-        },
-      ],
-      egress: [
-        {
-          to: [
-            { ipBlock: { cidr: "0.0.0.0/0", except: cloudMetadata } },
-            { ipBlock: { cidr: "::/0", except: cloudMetadataV6 } },
-          ],
-        },
-      ],
+      ...rules,
     },
-  }) satisfies KubernetesObject & { spec: unknown }
+  })
+  const platform = {
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": platformNamespace } },
+    podSelector: { matchLabels: platformLabels },
+  }
+  const anywhere = [
+    { ipBlock: { cidr: "0.0.0.0/0", except: cloudMetadata } },
+    { ipBlock: { cidr: "::/0", except: cloudMetadataV6 } },
+  ]
+  return [
+    policy(names.egress, { policyTypes: ["Egress"], egress: [{ to: anywhere }] }),
+    policy(names.ingress, {
+      policyTypes: ["Ingress"],
+      ingress: [{ from: [platform], ports: [{ port: unitPort, protocol: "TCP" }] }],
+    }),
+  ] satisfies readonly (KubernetesObject & { spec: unknown })[]
+}

@@ -88,7 +88,8 @@ export const isOwnedBy = ({ metadata }: KubernetesObject, owner: KubernetesObjec
 /** The name of all objects of a unit. Unit ids are unique, also among installations. */
 export const nameOf = (unitId: string): string => `superstep-${unitId}`
 
-export const policyName = (homeId: string): string => `superstep-units-${homeId}`
+export const policyNames = (homeId: string) =>
+  ({ ingress: `superstep-units-${homeId}`, egress: `superstep-units-egress-${homeId}` }) as const
 
 /** The name of a build's Job and Secret: the same build is found again by whoever knows its revision. */
 export const buildNameOf = (revisionId: string): string => `superstep-build-${revisionId}`

@@ -12,7 +12,7 @@ import type { UnitSpec, UnitStatus, Units } from "../port.js"
 import { unitEnvironment, unitSecrets } from "../process/units/unit-environment.js"
 import { removeFormerCopies } from "../unread-output.js"
 import type { Cluster } from "./cluster.js"
-import { inside, listenVariable, podOf, policyOf, secretOf, serviceOf } from "./manifests.js"
+import { inside, listenVariable, podOf, policiesOf, secretOf, serviceOf } from "./manifests.js"
 import { addressOf, containerName, labels, nameOf, type Pod, pathsIn } from "./objects.js"
 import type { OwnedObjects } from "./owned-objects.js"
 import { bytesOf, stateOf, whyPending } from "./pod-state.js"
@@ -92,7 +92,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     const { reference: image, configEnv } = await options.imageOf(spec.artifactId)
     const place = { folder: inside.unit, settingsFile: inside.settings, artifactFolder: inside.app, configEnv }
     const base = { ...options.environment, PATH: pathInside }
-    await objects.apply(paths.policies, policyOf(owner, options.platformNamespace))
+    for (const policy of policiesOf(owner, options.platformNamespace)) await objects.apply(paths.policies, policy)
     const service = await objects.apply(paths.services, serviceOf(spec, owner))
     const serviceUid = service.metadata.uid
     await objects.apply(paths.secrets, secretOf(spec, owner, { serviceUid, secrets: unitSecrets(spec, place, base) }))
