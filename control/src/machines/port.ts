@@ -49,8 +49,8 @@ export interface UnitSpec {
 
 export type UnitStatus =
   | { readonly state: "running" }
-  /** It was started and has exited, or was killed for exceeding its memory limit, in megabytes. */
-  | { readonly state: "exited"; readonly ranOutOfMb?: number }
+  /** It was started and has exited, or was killed for exceeding its memory limit, in megabytes. `wasTaken`: somebody else ended it, as who drains a node. */
+  | { readonly state: "exited"; readonly ranOutOfMb?: number; readonly wasTaken?: true }
   /** It was never started, or it was stopped. */
   | { readonly state: "absent" }
 

@@ -165,15 +165,20 @@ test("a pod that was evicted, or deleted by somebody else, has exited, and start
   const evict = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { gracePeriodSeconds: 1 } }
 
   await tested.admin.json(`${pod}/eviction`, { method: "POST", body: evict })
-  await untilExited()
+  const evicted = await untilExited()
   await units.start(unit)
   await answers()
   await tested.admin.json(pod, { method: "DELETE", body: { gracePeriodSeconds: 0 } })
-  await untilExited()
+  const deleted = await untilExited()
+  await units.start(unit)
+  await answers()
+  await units.kill(unitId)
+  const killed = await untilExited()
   await units.start(unit)
   await answers()
 
   assert.equal(units.address(unitId), address)
+  assert.deepEqual([evicted.wasTaken, deleted.wasTaken, killed.wasTaken], [true, true, undefined])
   await end()
 })
 

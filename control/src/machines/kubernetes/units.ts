@@ -52,6 +52,8 @@ const usualLostMs = 30_000
 // Programs of an image are not where ours are.
 const pathInside = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+const taken: UnitStatus = { state: "exited", wasTaken: true }
+
 export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   const { cluster, objects, homeId, namespace, folder, lostMs = usualLostMs } = options
   const paths = pathsIn(namespace)
@@ -60,15 +62,21 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   const output = unitOutput({ cluster, pods: paths.pods, folderOf, findPod, log: options.log })
 
   const starts = new Map<string, Promise<void>>()
+  /** Pods that we have ended as a crash would. */
+  const killed = new Set<string>()
   const status = async (unitId: string): Promise<UnitStatus> => {
     const wasStarting = starts.has(unitId)
     const pod = await findPod(unitId)
-    if (pod) return stateOf(pod) ?? { state: "absent" }
+    if (pod) {
+      const state = stateOf(pod) ?? { state: "absent" }
+      const isTaken = pod.metadata.deletionTimestamp !== undefined && !killed.has(unitId)
+      return state.state === "exited" && state.ranOutOfMb === undefined && isTaken ? taken : state
+    }
     const hasSecret = await objects.find(paths.secrets, nameOf(unitId))
     // A start makes the Secret before the pod.
     if (!hasSecret || wasStarting || starts.has(unitId)) return { state: "absent" }
     // Nobody stopped it: its pod was evicted, or deleted by somebody else.
-    return { state: "exited" }
+    return killed.has(unitId) ? { state: "exited" } : taken
   }
 
   /** A start that comes while another one of the same unit is under way waits for that. */
@@ -83,6 +91,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     const formerState = former && stateOf(former)
     if (formerState?.state === "running" && former?.metadata.deletionTimestamp === undefined) return
     if (former && (formerState || former.metadata.deletionTimestamp !== undefined)) await endPod(unitId, killSeconds)
+    killed.delete(unitId)
     if (!former || formerState) await createPod(spec)
     await untilStarted(unitId)
   }
@@ -149,7 +158,9 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     usage: async (unitIds) => new Map((await runningPods(unitIds)).map(({ unitId }) => [unitId, []])),
     kill: async (unitId) => {
       const pod = await findPod(unitId)
-      if (pod && stateOf(pod)?.state !== "exited") await endPod(unitId, killSeconds)
+      if (!pod || stateOf(pod)?.state === "exited") return
+      killed.add(unitId)
+      await endPod(unitId, killSeconds)
     },
     stop: async (unitId, { graceMs }) => {
       if (await findPod(unitId)) await endPod(unitId, Math.max(killSeconds, Math.ceil(graceMs / 1000)))
@@ -157,6 +168,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
       await objects.remove(paths.secrets, nameOf(unitId))
     },
     remove: async (unitId) => {
+      killed.delete(unitId)
       const name = nameOf(unitId)
       await objects.remove(paths.pods, name, { graceSeconds: killSeconds })
       await objects.remove(paths.secrets, name)
