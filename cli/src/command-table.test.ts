@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { commandsFor, commandTable } from "./command-table.js"
+import { commandsFor, commandTable, versionFlags } from "./command-table.js"
 
 test("each word selects the commands that start with it, and an unknown word selects all", async () => {
   const all = await commandsFor("--help")
@@ -17,4 +17,8 @@ test("each word selects the commands that start with it, and an unknown word sel
     found.flatMap(([, commands]) => commands),
     all,
   )
+})
+
+test("the version loads no command", async () => {
+  for (const flag of versionFlags.split(", ")) assert.deepEqual(await commandsFor(flag), [])
 })

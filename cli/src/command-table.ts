@@ -48,8 +48,12 @@ export const commandTable: Readonly<Record<string, () => Promise<readonly CliCom
   doctor: async () => [(await import("./commands/doctor.js")).doctor],
 }
 
-/** @returns  the commands that start with a word, or all of them when none does, as for `--help` */
+/** In place of a word. */
+export const versionFlags = "-v, --version"
+
+/** @returns  the commands that start with a word, or all of them when none does, as for `--help`; none for the version */
 export async function commandsFor(word: string | undefined): Promise<readonly CliCommand[]> {
+  if (word !== undefined && versionFlags.split(", ").includes(word)) return []
   const load = word !== undefined && Object.hasOwn(commandTable, word) ? commandTable[word] : undefined
   return load ? load() : (await Promise.all(Object.values(commandTable).map((each) => each()))).flat()
 }

@@ -30,7 +30,7 @@ export interface CliCommand<Options = object> {
 export function addCommand(
   program: Command,
   command: CliCommand,
-  { context, groups }: { context: Context; groups: Readonly<Record<string, string>> },
+  { context, groups }: { context: () => Promise<Context>; groups: Readonly<Record<string, string>> },
 ): void {
   const words = command.words.split(" ")
   const names = words.filter((word) => !/^[<[]/.test(word))
@@ -38,7 +38,7 @@ export function addCommand(
   const parent = names.slice(0, -1).reduce((above, name) => groupOf(above, name, groups), program)
   const added = parent.command(rest).description(command.summary)
   for (const option of command.options) added.addOption(option)
-  added.action(() => command.run({ ...context, args: added.args, options: added.opts() }))
+  added.action(async () => command.run({ ...(await context()), args: added.args, options: added.opts() }))
 }
 
 function groupOf(parent: Command, name: string, groups: Readonly<Record<string, string>>): Command {

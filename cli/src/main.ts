@@ -3,8 +3,7 @@
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Command, CommanderError } from "commander"
 import { addCommand, type CliCommand, type Context } from "./command.js"
-import { commandsFor } from "./command-table.js"
-import { readConfig } from "./config.js"
+import { commandsFor, versionFlags } from "./command-table.js"
 import { outputTo } from "./output/output.js"
 import { release } from "./release.js"
 
@@ -15,10 +14,16 @@ const groups = {
   keys: "manage API keys of a workspace or the installation",
 }
 
-function createProgram(commands: readonly CliCommand[], context: Context): Command {
+// Loaded when a command runs: the settings import much that the version does not need.
+async function context(): Promise<Context> {
+  const { readConfig } = await import("./config.js")
+  return { config: readConfig(process.env), out: outputTo(process.stdout), err: outputTo(process.stderr) }
+}
+
+function createProgram(commands: readonly CliCommand[]): Command {
   const program = new Command("superstep")
     .description("Runs LangGraph agents on your own machines.")
-    .version(release(), "-v, --version")
+    .version(release(), versionFlags)
     // Otherwise `deploy -v` would print the version, and exit with code 0.
     .enablePositionalOptions()
     .showHelpAfterError("(see superstep --help)")
@@ -55,8 +60,7 @@ process.once("exit", (code) => {
 })
 
 try {
-  const context = { config: readConfig(process.env), out: outputTo(process.stdout), err: outputTo(process.stderr) }
-  await createProgram(await commandsFor(process.argv[2]), context).parseAsync()
+  await createProgram(await commandsFor(process.argv[2])).parseAsync()
 } catch (error) {
   report(error)
 }
