@@ -6,38 +6,42 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
-const filesInBatch = 8
+const filesInBatch = 16
 // Of files that start servers or installations, which take seconds: so all processors finish at about the same time.
-const startingFilesInBatch = 3
+const startingFilesInBatch = 6
+// With their wide tests, which take up to some minutes: a file, and so a batch, has a time limit.
+const wideFilesInBatch = 3
 
-// Changes of the process would affect the files after it.
+// Changes of the process would affect the files after it, and the files before it what is measured.
 const needsOwnProcess = [
-  /\bprocess\.(env|chdir|cwd|on|once|emit|exit|exitCode|stdout|stderr|memoryUsage|cpuUsage)\b/,
+  /\bprocess\.(chdir|on|once|emit|exitCode|stdout|stderr|memoryUsage|cpuUsage)\b/,
+  /\bprocess\.env(\.\w+|\[[^\]]*\])? (\?\?)?=(?!=)|\b(delete |assign\()process\.env\b/,
   /\bglobalThis\.\w+ = |\bmock\.|\bheapUsed\b/,
-  /"node:(child_process|worker_threads|cluster)"|\/exec\//,
+  /"node:(worker_threads|cluster)"/,
 ]
 // Test helpers that start nothing outside of the process.
 const harmless =
   /\/testing\/(until|fresh-database|temporary-folder|test-cluster|wide-tests|test-server|test-http|scripted-workers|api|rows|rows-read|as-anyone|seeded-random|hostile-requests|receiver|store-of|bag-of-words|cron|settings|tar-gz)(\.js)?"/g
 
-// Tests that take minutes, some only where long tests run: in one process, together they could exceed the time limit of a file.
-const takesMinutes = /\/dist\/(chaos|soak)\/|\.wide\.test\./
+// Tests that take minutes, some only where long tests run: in one process, together they could exceed that limit.
+const takesMinutes = /\.wide\.test\./
 const hasLongTests = /\b(unlessLong|runsLongTests)\b/
 
 /** @param text  of a compiled test file */
 export const canShareProcess = (text) => !needsOwnProcess.some((pattern) => pattern.test(text))
 
-const startsPrograms = (text) => text.replaceAll(harmless, "").includes("/testing/")
+const startsPrograms = (text) => /\/testing\/|\/exec\/|"node:child_process"/.test(text.replaceAll(harmless, ""))
 
 /**
  * Each file is a suite, so that its hooks apply to its own tests only.
  * @param files     paths relative to a checkout
  * @param checkout  the absolute path of the checkout
  * @param folder    for the modules that import the files of one batch each
+ * @param wide      whether wide tests run
  * @param apart     each file has a process of its own
  * @returns         the files for Node's test runner, in the order of `files`
  */
-export function inBatches(files, { checkout, folder, apart = false }) {
+export function inBatches(files, { checkout, folder, wide = false, apart = false }) {
   const batches = []
   const open = new Map()
   for (const file of files) {
@@ -46,7 +50,8 @@ export function inBatches(files, { checkout, folder, apart = false }) {
     const isStarting = startsPrograms(text)
     const kind = `${packageOf(file)} ${isStarting}`
     const batch = isAlone ? undefined : open.get(kind)
-    if (batch && batch.length < (isStarting ? startingFilesInBatch : filesInBatch)) batch.push(file)
+    const most = isStarting ? (wide ? wideFilesInBatch : startingFilesInBatch) : filesInBatch
+    if (batch && batch.length < most) batch.push(file)
     else {
       batches.push([file])
       if (!isAlone) open.set(kind, batches.at(-1))

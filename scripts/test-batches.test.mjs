@@ -7,28 +7,34 @@ import test from "node:test"
 import { pathToFileURL } from "node:url"
 import { canShareProcess, inBatches } from "./test-batches.mjs"
 
-test("a file has its process for itself when it changes the process or starts others", () => {
+test("a file has its process for itself when it changes or measures the process", () => {
   const plain =
     'import { until } from "@superstep/toolkit/testing/until"\ntest("it works", async () => {\n  after()\n})\n'
 
   assert.equal(canShareProcess(plain), true)
   for (const line of [
-    'import { spawn } from "node:child_process"',
+    'import { Worker } from "node:worker_threads"',
     'process.env.NAME = "value"',
+    "delete process.env.NAME",
+    "process.chdir(folder)",
+    "process.memoryUsage()",
     't.mock.timers.enable({ apis: ["Date"] })',
   ]) {
     assert.equal(canShareProcess(`${plain}${line}\n`), false, line)
+  }
+  for (const line of ['const isNamed = process.env.NAME === "value"', "spawn(name, { env: { ...process.env } })"]) {
+    assert.equal(canShareProcess(`${plain}${line}\n`), true, line)
   }
 })
 
 test("files of one package share processes, and each is started exactly once", (t) => {
   const checkout = mkdtempSync(join(tmpdir(), "batches-"))
   t.after(() => rmSync(checkout, { recursive: true }))
-  const names = Array.from({ length: 10 }, (_, n) => `server/dist/n${n}.test.js`)
+  const names = Array.from({ length: 20 }, (_, n) => `server/dist/n${n}.test.js`)
   const scripts = ["scripts/one.test.mjs", "scripts/two.test.mjs"]
   const files = [
     "cli/dist/alone.test.js",
-    "cli/dist/chaos/long.test.js",
+    "cli/dist/long.wide.test.js",
     ...names,
     "toolkit/dist/one.test.js",
     ...scripts,
@@ -44,7 +50,7 @@ test("files of one package share processes, and each is started exactly once", (
   })
 
   assert.equal(alone, "cli/dist/alone.test.js")
-  assert.equal(long, "cli/dist/chaos/long.test.js")
+  assert.equal(long, "cli/dist/long.wide.test.js")
   assert.equal(one, "toolkit/dist/one.test.js")
   assert.deepEqual(rest, [])
   const imported = [first, second, third].flatMap((path) =>
@@ -102,7 +108,7 @@ test("files that start programs share processes in smaller numbers, and files th
   t.after(() => rmSync(checkout, { recursive: true }))
   mkdirSync(join(checkout, "cli/dist"), { recursive: true })
   const texts = {
-    ...Object.fromEntries([1, 2, 3, 4].map((n) => [`starts-${n}`, 'import "./testing/platform.js"\n'])),
+    ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7].map((n) => [`starts-${n}`, 'import "./testing/platform.js"\n'])),
     plain: "test('it', () => 1)\n",
     "minutes.wide": "test('it', () => 1)\n",
     long: "test('it', { skip: unlessLong('takes minutes') })\n",
@@ -112,7 +118,9 @@ test("files that start programs share processes in smaller numbers, and files th
 
   const batches = inBatches(files, { checkout, folder: checkout })
 
-  assert.equal(readFileSync(batches[0], "utf8").match(/import\(/g)?.length, 3)
-  assert.deepEqual(batches.slice(1), files.slice(3))
+  assert.equal(readFileSync(batches[0], "utf8").match(/import\(/g)?.length, 6)
+  assert.deepEqual(batches.slice(1), files.slice(6))
+  const wideBatches = inBatches(files, { checkout, folder: checkout, wide: true })
+  assert.equal(readFileSync(wideBatches[0], "utf8").match(/import\(/g)?.length, 3)
   assert.deepEqual(inBatches(files, { checkout, folder: checkout, apart: true }), files)
 })

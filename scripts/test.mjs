@@ -20,10 +20,12 @@ const fileTimeoutMs = 1_200_000
 // How long a process that was asked to stop may take before it counts as left behind.
 const patienceMs = 5000
 
+const wide = process.env.SUPERSTEP_WIDE_TESTS === "1"
+
 async function test(args) {
   const words = args.filter((word) => word !== "--newest")
   await setUp()
-  const { files, leftOut } = chosenFiles(testFiles(), { words, wide: process.env.SUPERSTEP_WIDE_TESTS === "1" })
+  const { files, leftOut } = chosenFiles(testFiles(), { words, wide })
   if (leftOut.length > 0)
     process.stdout.write(`files of wide tests that are left out: ${leftOut.length}; SUPERSTEP_WIDE_TESTS=1 adds them\n`)
   if (files.length === 0) throw new SetupFailed(`no test file that may start has ${words.join(" or ")} in its path`)
@@ -121,7 +123,7 @@ function runFiles(files, cwd, tmp) {
   const runner = join(root, "scripts/run-files.mjs")
   // The cluster of an acceptance test on Kubernetes belongs to the process of its file.
   const apart = process.env.SUPERSTEP_TEST_MACHINE !== undefined
-  const starts = inBatches(startingOrder(files), { checkout: cwd, folder: tmp, apart })
+  const starts = inBatches(startingOrder(files), { checkout: cwd, folder: tmp, wide, apart })
   // Node passes its own options to the process of each file.
   const args = ["--enable-source-maps", runner, filesAtOnce, fileTimeoutMs, ...starts].map(String)
   // Tests must not depend on the runner that started them, or on the user's own settings.
