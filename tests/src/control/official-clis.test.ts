@@ -127,7 +127,7 @@ async function deployTemplate(cli: Cli, name: string): Promise<void> {
   await run(cli, "delete", id, "--force")
 }
 
-// The CLI sends any project in the same way; python-deployment.test.ts installs such projects from git.
+// The CLI sends any project in the same way; python-deployment.wide.test.ts installs such projects from git.
 const asOthers = unlessLong("the CLI sends it as the project of both languages")
 // They show something about the CLIs, and nothing about where agents run.
 const ofTheCli = onlyWithProcesses("the other tests of this file deploy on this machine")

@@ -1,4 +1,4 @@
-/** The bounded form of `npm run soak -- --outage 30`, in CI, as chaos/postgres-away.test.ts. */
+/** The bounded form of `npm run soak -- --outage 30`, in CI, as chaos/postgres-away.wide.test.ts. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { hasProc } from "../testing/process-memory.js"

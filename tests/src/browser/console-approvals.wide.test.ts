@@ -3,7 +3,6 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy } from "../testing/deployments.js"
 import { startPlatform } from "../testing/platform.js"
 import { createRepository } from "../testing/repository.js"
@@ -15,9 +14,8 @@ import { checkpoints, composer, openThread, say, untilConversation, untilNode } 
 const sourceOf = (graph: string) =>
   readFileSync(fileURLToPath(new URL(`../../graphs/src/${graph}.ts`, import.meta.url)), "utf8")
 const project = { node_version: "20", graphs: { desk: "./src/desk.ts:graph", talk: "./src/talk.ts:graph" }, env: {} }
-const skip = noChromium || unlessWide("deploys an agent and drives a browser")
 
-test("the console's pages of deployed agents", { skip }, async (t) => {
+test("the console's pages of deployed agents", { skip: noChromium }, async (t) => {
   await using platform = await startPlatform()
   const repository = await createRepository()
   await repository.push({

@@ -3,7 +3,6 @@ import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import type { ErrorCode } from "../revisions/revision.js"
 import { hints } from "../revisions/status-message.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
@@ -200,9 +199,7 @@ const patienceMs = 90_000
 
 let platform: Platform
 let repository: BareRepository
-const skip = unlessWide("deploy.test.ts shows that whatever fails says why")
 before(async () => {
-  if (skip) return
   platform = await testPlatform()
   repository = bareRepository(temporaryFolder())
   await platform.start({
@@ -214,7 +211,7 @@ before(async () => {
 })
 after(() => platform?.[Symbol.asyncDispose]())
 
-test("a build that fails says which way, what to do, and shows the end of its log", { skip }, async (t) => {
+test("a build that fails says which way, what to do, and shows the end of its log", async (t) => {
   const endings = all.map(async (failing, index) => {
     const { configPath = "langgraph.json" } = failing
     const branch = `failing-${index}`

@@ -11,13 +11,11 @@ import { promisify } from "node:util"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { copyForPacking } from "./testing/copy-for-packing.js"
 import { printedCurl } from "./testing/printed-curl.js"
 import { startProgram } from "./testing/run-cli.js"
 
 const run = promisify(execFile)
-const skip = unlessWide("takes minutes")
 
 async function pack(): Promise<string> {
   const copy = copyForPacking()
@@ -26,7 +24,7 @@ async function pack(): Promise<string> {
   return join(copy, "cli", tarball ?? "missing.tgz")
 }
 
-test("the packed package works in a foreign folder that has another zod", { skip }, async (t) => {
+test("the packed package works in a foreign folder that has another zod", async (t) => {
   const cwd = temporaryFolder()
   const tarball = await pack()
   mkdirSync(join(cwd, "app"))

@@ -6,15 +6,13 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
 // The control plane's due-schemas.wide.test.ts has the steps, with another program in place of the compiler.
-const skip = unlessWide("builds an agent and reads its sources")
 
-test("a deployed agent's schemas are read from its sources in the background", { skip }, async () => {
+test("a deployed agent's schemas are read from its sources in the background", async () => {
   await using db = await freshDatabase()
   await using platform = await startPlatform({ env: { DATABASE_URI: db.uri } })
   const repository = await createRepository()

@@ -15,9 +15,7 @@ import { withRealIds } from "./real-ids.js"
 
 const config = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.url))
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
-const skip =
-  (process.env.SUPERSTEP_WIDE_TESTS !== "1" && "takes minutes: .ci/run runs it, or SUPERSTEP_WIDE_TESTS=1") ||
-  (python === "" && "no Python with schemathesis: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON")
+const skip = python === "" && "no Python with schemathesis: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
 
 // A stream over all runs of a thread has no end, which to a fuzzer is a request without an answer.
 const endless = "^/threads/\\{thread_id\\}/stream$"

@@ -3,7 +3,6 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { seededRandom } from "../testing/seeded-random.js"
 import { ConversationClient } from "./client.js"
 import { bodyOf, conversationOf } from "./conversation.js"
@@ -16,7 +15,7 @@ import { judge } from "./verdict.js"
 const leaseSeconds = 2
 
 test("requests get 503 while Postgres is away, and every acknowledged run ends well when it is back", {
-  skip: skip || unlessWide("takes 20 s"),
+  skip,
 }, async () => {
   await using installation = await startInstallation({ env: { SUPERSTEP_LEASE_SECONDS: `${leaseSeconds}` } })
   const { servers, postgres, db, effectsFile } = installation

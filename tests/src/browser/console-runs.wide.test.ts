@@ -3,14 +3,13 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { childrenOf, killAll, skip as noProc } from "../chaos/processes.js"
 import { newGate } from "./chat-page.js"
 import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
 import { copiedCommands, executed } from "./curl-commands.js"
 import { ask, askForRefund, refundOf, replaceJson, startDesk } from "./desk.js"
 
-const skip = noChromium || noProc || unlessWide("drives a browser for a minute")
+const skip = noChromium || noProc
 
 test("the console's pages of runs", { skip }, async (t) => {
   await using server = await startDesk()

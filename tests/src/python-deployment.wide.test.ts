@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { runsWideTests, unlessLong } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { WebSocket } from "ws"
 import { clientOf, type Deployment, deploy, deploymentOf, startRevision, untilEnded } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
@@ -14,9 +14,7 @@ import { createRepository } from "./testing/repository.js"
 import { lockWithUv, pyproject } from "./testing/uv-lock.js"
 
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
-const skip =
-  (!runsWideTests && "installs packages of PyPI: SUPERSTEP_WIDE_TESTS=1") ||
-  (python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON")
+const skip = python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
 
 const agent = (word: string) => `
 import os
@@ -106,7 +104,7 @@ test("a Python project is deployed, answers, and is replaced; what cannot be ins
 const users = join(import.meta.dirname, "../../examples/python-users")
 
 test("the example with a FastAPI app and access rules is deployed, and its users see what is their own", {
-  skip: skip || unlessLong("guarded-deployment.test.ts and app-sockets.test.ts have its parts"),
+  skip: skip || unlessLong("guarded-deployment.wide.test.ts and app-sockets.test.ts have its parts"),
 }, async () => {
   await using platform = await startPlatform()
   const repository = await createRepository()

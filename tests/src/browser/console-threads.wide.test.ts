@@ -3,7 +3,6 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { withClient } from "@superstep/toolkit/db/with-client"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { childrenOf, killAll, skip as noProc } from "../chaos/processes.js"
 import { startGraphServer } from "../testing/graph-server.js"
 import { newGate } from "./chat-page.js"
@@ -14,7 +13,7 @@ import { firstScreenMs, keyPressMs } from "./measured.js"
 import { checkpoints, composer, openThread, replaceState, say, untilConversation, untilNode } from "./thread-page.js"
 
 const config = fileURLToPath(new URL("../../graphs/console.json", import.meta.url))
-const skip = noChromium || noProc || unlessWide("drives a browser for a minute")
+const skip = noChromium || noProc
 const threads = 10_000
 
 const manyThreads = `

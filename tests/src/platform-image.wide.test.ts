@@ -17,13 +17,10 @@ import { hasRegistry, realRegistry } from "@superstep/control/machines/images/te
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { copyForPacking } from "superstep/testing/copy-for-packing"
 
 const run = promisify(execFile)
-const skip =
-  unlessWide("takes minutes, and needs the Debian package docker-registry") ||
-  (!hasRegistry() && "docker-registry is not installed")
+const skip = !hasRegistry() && "docker-registry is not installed"
 
 test("a registry gets the platform's image, whose edge and command line run without the repository", {
   skip,

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { seededRandom } from "../testing/seeded-random.js"
 import { ConversationClient } from "./client.js"
 import { conversationOf, type Durability } from "./conversation.js"
@@ -14,10 +13,7 @@ import { judge } from "./verdict.js"
 
 for (const { name, env, skip: withoutLanguage } of chaosLanguages) {
   test(`a graph in ${name} that kills its worker each time ends in a typed error, and its neighbours succeed`, {
-    skip:
-      skip ||
-      withoutLanguage ||
-      unlessWide("takes half a minute, and real-isolation.test.ts shows the same of one server"),
+    skip: skip || withoutLanguage,
   }, async () => {
     await using installation = await startInstallation({ env })
     const { servers, db, effectsFile } = installation

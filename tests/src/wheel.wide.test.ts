@@ -10,11 +10,9 @@ import { promisify } from "node:util"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { testPython, withoutPython } from "./testing/languages.js"
 
 const run = promisify(execFile)
-const skip = unlessWide("builds a wheel, and installs packages of PyPI and npm") || withoutPython
 const script = fileURLToPath(new URL("../../scripts/wheel.py", import.meta.url))
 
 /** A folder of programs that has a shell and a Python, and no Node. */
@@ -30,7 +28,7 @@ function programsWithoutNode(): string {
 }
 
 test("the wheel in a new environment makes a project in Python, which streams its answer without Node on the PATH", {
-  skip,
+  skip: withoutPython,
 }, async () => {
   const folder = temporaryFolder()
   const { stdout } = await run(testPython, [script, join(folder, "wheel")], { maxBuffer: 64 * 1024 * 1024 })

@@ -1,13 +1,9 @@
 /** A deployment whose project has access rules: the platform's key opens the door, the project's rules say who is in. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { deploy, startRevision, untilEnded } from "./testing/deployments.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
-
-// Half a minute on a quiet machine and more on a busy one.
-const skip = unlessWide("takes half a minute")
 
 const auth = `
 import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth"
@@ -30,7 +26,7 @@ const config = {
   auth: { path: "./src/auth.ts:auth" },
 }
 
-test("behind the edge both the workspace's key and the project's rules hold", { skip }, async (t) => {
+test("behind the edge both the workspace's key and the project's rules hold", async (t) => {
   await using platform = await startPlatform()
   const repository = await createRepository()
   await repository.push({ "langgraph.json": JSON.stringify(config), "src/auth.ts": auth })

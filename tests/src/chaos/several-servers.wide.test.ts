@@ -3,7 +3,6 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { seededRandom } from "../testing/seeded-random.js"
 import { ConversationClient } from "./client.js"
 import { bodyOf, conversationOf } from "./conversation.js"
@@ -28,9 +27,7 @@ async function json<T>(method: string, url: string, body?: unknown): Promise<T> 
   return (response.status === 204 || response.status === 202 ? undefined : await response.json()) as T
 }
 
-const busy = unlessWide("takes half a minute")
-
-test("several servers on one database", { skip: skip || busy }, async (t) => {
+test("several servers on one database", { skip }, async (t) => {
   await using installation = await startInstallation({ env: { SUPERSTEP_LEASE_SECONDS: "2" } })
   const { db, effectsFile, servers } = installation
   const [one, other] = servers

@@ -11,7 +11,6 @@ import { planBuild } from "./plan.js"
 import { readProjectFacts } from "./project-facts.js"
 import { logOf, prepare, untilFinished } from "./testing/build.js"
 
-const skip = process.env.SUPERSTEP_WIDE_TESTS !== "1" && "needs a package registry: SUPERSTEP_WIDE_TESTS=1"
 const reader = process.getuid?.() === 0 ? isolatedUser(4500) : null
 const user = reader && builderBeside(reader)
 
@@ -26,7 +25,7 @@ const managers: readonly (readonly [string, string, Readonly<Record<string, stri
   ["bun@1", "bun.lock", {}],
 ]
 for (const [manager, lockFile, files] of managers) {
-  test(`a lock file of ${manager} is installed, as the deployment's user`, { skip }, async () => {
+  test(`a lock file of ${manager} is installed, as the deployment's user`, async () => {
     const project = { ...files, "package.json": JSON.stringify(manifest), "chat.mjs": graph }
     const locked = { ...project, [lockFile]: lockedBy(manager, lockFile, project) }
     const { folder, request } = prepare(locked, [])

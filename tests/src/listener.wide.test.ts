@@ -5,7 +5,6 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type CuttableHttp, cuttableHttp } from "./testing/cuttable-http.js"
 import {
   clientOf,
@@ -17,8 +16,6 @@ import {
 } from "./testing/deployments.js"
 import { type Platform, startPlatform } from "./testing/platform.js"
 import { createRepository, type Repository, versionFile } from "./testing/repository.js"
-
-const skip = unlessWide("starts two installations and builds agents")
 
 interface Token {
   readonly id: string
@@ -58,7 +55,6 @@ const startRemote = (home: string, { token }: Token): Promise<Platform> =>
   startPlatform({ home, env: { SUPERSTEP_LISTENER_URL: parts.line.url, SUPERSTEP_LISTENER_TOKEN: token } })
 
 before(async () => {
-  if (skip) return
   const central = await startPlatform()
   const line = await cuttableHttp(central.credentials.url)
   const { id: listenerId, token } = await newListener(central, "other-network")
@@ -67,7 +63,6 @@ before(async () => {
   parts.remote = await startRemote(remoteHome, token)
 })
 after(async () => {
-  if (skip) return
   await parts.remote[Symbol.asyncDispose]()
   await parts.line[Symbol.asyncDispose]()
   await parts.central[Symbol.asyncDispose]()
@@ -110,9 +105,7 @@ async function killControlPlane(platform: Platform): Promise<void> {
 
 let far: Deployment
 
-test("a deployment of a listener is built, served and rolled back in the other installation, and clients see no difference", {
-  skip,
-}, async () => {
+test("a deployment of a listener is built, served and rolled back in the other installation, and clients see no difference", async () => {
   const { central, remote, repository, listenerId } = parts
   await repository.push(versionFile("one"))
   far = await deployThere("far", [{ name: "FAR_SECRET", value: "only-for-far" }])
@@ -141,9 +134,7 @@ test("a deployment of a listener is built, served and rolled back in the other i
   )
 })
 
-test("while the line is cut agents answer, also after a kill there; what was asked for and said meanwhile follows", {
-  skip,
-}, async () => {
+test("while the line is cut agents answer, also after a kill there; what was asked for and said meanwhile follows", async () => {
   const { central, line, repository, remote } = parts
   line.cut()
   await repository.push(versionFile("three"))
@@ -174,7 +165,7 @@ test("while the line is cut agents answer, also after a kill there; what was ask
   assert.equal((await ends()).length, 1, "no line is there twice")
 })
 
-test("a deploy ends although both control planes are killed in the middle of it", { skip }, async () => {
+test("a deploy ends although both control planes are killed in the middle of it", async () => {
   const { central, remote, repository } = parts
   await repository.push(versionFile("four"))
   const next = await startRevision(central, far.id)
@@ -189,7 +180,7 @@ test("a deploy ends although both control planes are killed in the middle of it"
   assert.equal(await answerOf(far), "four")
 })
 
-test("a deployment that is deleted here is deleted there, and then its row goes", { skip }, async () => {
+test("a deployment that is deleted here is deleted there, and then its row goes", async () => {
   const { central, remote } = parts
   const path = `/v2/deployments/${far.id}`
   const there = async () => {
@@ -214,9 +205,7 @@ async function killPlatform(platform: Platform): Promise<void> {
   await killControlPlane(platform)
 }
 
-test("of two installations with one token the first stays the listener, also after a kill; with a token of its own the other one is", {
-  skip,
-}, async () => {
+test("of two installations with one token the first stays the listener, also after a kill; with a token of its own the other one is", async () => {
   const { central, listenerId, token, repository } = parts
   const kept = await deployThere("kept")
   const home = temporaryFolder()
@@ -255,7 +244,7 @@ test("of two installations with one token the first stays the listener, also aft
   }
 })
 
-test("agents go on when the token of their listener is revoked", { skip }, async () => {
+test("agents go on when the token of their listener is revoked", async () => {
   const { central, listenerId, token } = parts
   const stays = await deployThere("stays")
 
