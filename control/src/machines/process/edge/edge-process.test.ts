@@ -93,14 +93,14 @@ test("an edge hands over under requests and a stream: none fails, none is cut, a
   const [seen, asked] = [answers.length, answers.length + 50]
   await until(() => answers.length > asked, { what: "requests are answered after the hand-over" })
   await next.push({ generation: 2, routes: [route("chat", [unit.unit])] })
-  const open = (await next.status()).units.u1
+  // On a busy machine a former edge may be too late to be counted.
+  await until(async () => (await next.status()).units.u1?.streams === 1, { what: "the former's stream is counted" })
   isOver = true
   await Promise.all(callers)
 
   assert.ok(seen > 0)
   assert.deepEqual([...new Set(answers)], ["200 answer"])
   assert.notEqual(setup.identity().pid, former.pid)
-  assert.equal(open?.streams, 1, "what the former still carries is not counted")
   assert.ok(await isAlive(former))
   setup.finish.open()
   assert.equal(await nextEvent(), "data: 2\n\n")
