@@ -7,7 +7,7 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { clientOf, deploy } from "./testing/deployments.js"
-import { startPlatform } from "./testing/platform.js"
+import { startLocalPlatform } from "./testing/platform.js"
 import { ask, questionIn } from "./testing/question.js"
 import { createRepository } from "./testing/repository.js"
 
@@ -38,7 +38,7 @@ const check = (folder: string, ...args: string[]) =>
   })
 
 test("superstep check says which paused threads could not go on with a project, and that its graphs load", async () => {
-  await using platform = await startPlatform()
+  await using platform = await startLocalPlatform()
   const repository = await createRepository()
   await repository.push(questionIn("ask"))
   const deployment = await deploy(platform, "checked", repository.url)

@@ -7,14 +7,14 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, deploy } from "./testing/deployments.js"
-import { startPlatform } from "./testing/platform.js"
+import { startLocalPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
 // The control plane's due-schemas.wide.test.ts has the steps, with another program in place of the compiler.
 
 test("a deployed agent's schemas are read from its sources in the background", async () => {
   await using db = await freshDatabase()
-  await using platform = await startPlatform({ env: { DATABASE_URI: db.uri } })
+  await using platform = await startLocalPlatform({ env: { DATABASE_URI: db.uri } })
   const repository = await createRepository()
   const deployment = await deploy(platform, "typed", repository.url, [], "installed")
   const isDue = async () =>

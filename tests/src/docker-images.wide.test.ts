@@ -27,7 +27,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, type Deployment, deploy, untilDeployed, untilEnded } from "./testing/deployments.js"
 import { pythonCli, runCli, withoutPython } from "./testing/official-cli.js"
-import { type Platform, startPlatform } from "./testing/platform.js"
+import { type LocalPlatform, startLocalPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
 const socket = process.env.SUPERSTEP_TEST_DOCKER ?? ""
@@ -38,7 +38,7 @@ const skip =
   (!hasRegistry() && "docker-registry is not installed")
 
 /** What the server of an image says at the deployment's address. */
-async function said(platform: Platform, name: string, path: string): Promise<string> {
+async function said(platform: LocalPlatform, name: string, path: string): Promise<string> {
   const response = await fetch(`${platform.agentsUrl}/d/${name}${path}`, {
     headers: { "x-api-key": platform.credentials.api_key },
   })
@@ -93,7 +93,7 @@ test("ready-made images run: pushed and named by the official CLI, from a privat
   writeFileSync(join(project, ".env"), "MODEL_KEY=sk-of-the-cli\n")
   const containers = () => containersOf(engineAt(socket), readFileSync(join(home, "id"), "utf8"))
   {
-    await using platform = await startPlatform({
+    await using platform = await startLocalPlatform({
       home,
       env: {
         SUPERSTEP_MACHINE: "docker",

@@ -7,7 +7,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, type Deployment, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
 import { type KubernetesOfTests, kubernetesOfTests } from "./testing/machines/kubernetes.js"
 import { machineOfRun } from "./testing/machines/machine-of-run.js"
-import { type Platform, startPlatform } from "./testing/platform.js"
+import { type Platform, startLocalPlatform } from "./testing/platform.js"
 import { createRepository, type Repository, versionFile } from "./testing/repository.js"
 import { type EndedRun, keepRunning, type SteadyRuns } from "./testing/steady-runs.js"
 
@@ -24,7 +24,7 @@ before(async () => {
   if (skip) return
   const home = temporaryFolder()
   machine = await kubernetesOfTests(home)
-  platform = await startPlatform({ home, machine })
+  platform = await startLocalPlatform({ home, machine })
   repository = await createRepository()
   deployment = await deploy(platform, "steady", repository.url, [{ name: "N_JOBS_PER_WORKER", value: "50" }])
 })

@@ -14,7 +14,7 @@ import {
   startRevision,
   untilDeployed,
 } from "./testing/deployments.js"
-import { type Platform, startPlatform } from "./testing/platform.js"
+import { type LocalPlatform, startLocalPlatform } from "./testing/platform.js"
 import { createRepository, type Repository, versionFile } from "./testing/repository.js"
 
 interface Token {
@@ -23,23 +23,23 @@ interface Token {
 }
 
 interface Parts {
-  readonly central: Platform
+  readonly central: LocalPlatform
   readonly line: CuttableHttp
   readonly listenerId: string
   token: Token
   readonly repository: Repository
-  remote: Platform
+  remote: LocalPlatform
 }
 let parts: Parts
 const remoteHome = temporaryFolder()
 
-const created = async <T>(platform: Platform, path: string, body: object): Promise<T> => {
+const created = async <T>(platform: LocalPlatform, path: string, body: object): Promise<T> => {
   const reply = await platform.api<T>("POST", path, body)
   assert.equal(reply.status, 201, JSON.stringify(reply.body))
   return reply.body
 }
 
-const newListener = async (central: Platform, compute_id: string) => {
+const newListener = async (central: LocalPlatform, compute_id: string) => {
   const { id } = await created<{ id: string }>(central, "/v2/listeners", {
     compute_type: "k8s",
     compute_id,
@@ -48,14 +48,14 @@ const newListener = async (central: Platform, compute_id: string) => {
   return { id, token: await newToken(central, id) }
 }
 
-const newToken = (central: Platform, listenerId: string): Promise<Token> =>
+const newToken = (central: LocalPlatform, listenerId: string): Promise<Token> =>
   created(central, `/v2/listeners/${listenerId}/tokens`, { name: "another-network" })
 
-const startRemote = (home: string, { token }: Token): Promise<Platform> =>
-  startPlatform({ home, env: { SUPERSTEP_LISTENER_URL: parts.line.url, SUPERSTEP_LISTENER_TOKEN: token } })
+const startRemote = (home: string, { token }: Token): Promise<LocalPlatform> =>
+  startLocalPlatform({ home, env: { SUPERSTEP_LISTENER_URL: parts.line.url, SUPERSTEP_LISTENER_TOKEN: token } })
 
 before(async () => {
-  const central = await startPlatform()
+  const central = await startLocalPlatform()
   const line = await cuttableHttp(central.credentials.url)
   const { id: listenerId, token } = await newListener(central, "other-network")
   const repository = await createRepository()
@@ -98,7 +98,7 @@ const statusOf = async (deploymentId: string, revisionId: string): Promise<strin
   return (await parts.central.api<Revision>("GET", path)).body.status
 }
 
-async function killControlPlane(platform: Platform): Promise<void> {
+async function killControlPlane(platform: LocalPlatform): Promise<void> {
   const pid = await until(() => platform.controlPid(), { what: "a control plane runs", timeoutMs: 60_000 })
   process.kill(pid, "SIGKILL")
 }
@@ -199,7 +199,7 @@ test("a deployment that is deleted here is deleted there, and then its row goes"
 })
 
 /** The program and its control plane; what they have started goes on. */
-async function killPlatform(platform: Platform): Promise<void> {
+async function killPlatform(platform: LocalPlatform): Promise<void> {
   process.kill(platform.pid, "SIGKILL")
   await platform.ended
   await killControlPlane(platform)
@@ -210,7 +210,7 @@ test("of two installations with one token the first stays the listener, also aft
   const kept = await deployThere("kept")
   const home = temporaryFolder()
   const logOf = () => readFile(join(home, "logs", "control.log"), "utf8")
-  const there = async (platform: Platform) => {
+  const there = async (platform: LocalPlatform) => {
     const headers = { "x-api-key": platform.credentials.org_api_key, "x-tenant-id": central.credentials.tenant_id }
     return (await platform.api("GET", `/v2/deployments/${kept.id}`, undefined, headers)).status
   }

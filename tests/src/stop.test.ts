@@ -5,7 +5,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, type Deployment, deploy, deploymentOf, type Revision, untilDeployed } from "./testing/deployments.js"
-import { processesOf, startPlatform } from "./testing/platform.js"
+import { processesOf, startLocalPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
 test("Ctrl-C in the middle of a build leaves no process, and the next start ends the revision", {
@@ -13,7 +13,7 @@ test("Ctrl-C in the middle of a build leaves no process, and the next start ends
 }, async () => {
   const home = temporaryFolder()
   const repository = await createRepository()
-  const first = await startPlatform({ home })
+  const first = await startLocalPlatform({ home })
   const created = await first.api<Deployment>(
     "POST",
     "/v2/deployments",
@@ -28,7 +28,7 @@ test("Ctrl-C in the middle of a build leaves no process, and the next start ends
 
   await first[Symbol.asyncDispose]()
   const left = await processesOf(home)
-  await using second = await startPlatform({ home })
+  await using second = await startLocalPlatform({ home })
   await untilDeployed(second, id, revisionId)
 
   assert.deepEqual(left, [])
@@ -37,7 +37,7 @@ test("Ctrl-C in the middle of a build leaves no process, and the next start ends
 test("Ctrl-C says that it waits for a run, and a second one ends everything", {
   skip: unlessWide("builds an agent"),
 }, async () => {
-  const platform = await startPlatform()
+  const platform = await startLocalPlatform()
   const repository = await createRepository()
   const deployment = await deploy(platform, "busy", repository.url)
   const client = clientOf(platform, deployment)

@@ -8,7 +8,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { WebSocket } from "ws"
 import { clientOf, deploy } from "./testing/deployments.js"
 import { agentLanguages, testPython, withoutPython } from "./testing/languages.js"
-import { startPlatform } from "./testing/platform.js"
+import { startLocalPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
 interface Chunk {
@@ -34,7 +34,7 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
   test(`the official SDK streams through the address of a deployment in ${language}`, {
     skip: withoutLanguage,
   }, async (t) => {
-    await using platform = await startPlatform()
+    await using platform = await startLocalPlatform()
     const repository = await createRepository(language)
     const client = clientOf(platform, await deploy(platform, "streams", repository.url, [], "installed"))
 

@@ -12,7 +12,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, type Deployment, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
 import { keepAsking, keepTalking } from "./testing/live-traffic.js"
-import { type Platform, processesOf, startPlatform } from "./testing/platform.js"
+import { type LocalPlatform, processesOf, startLocalPlatform } from "./testing/platform.js"
 import { installRelease, type Program, startTakeOver, untilUp } from "./testing/releases.js"
 import { createRepository } from "./testing/repository.js"
 
@@ -23,19 +23,19 @@ interface Entry {
   readonly child?: ProcessIdentity
 }
 
-const ownerOf = async ({ home }: Platform): Promise<Entry | undefined> => {
+const ownerOf = async ({ home }: LocalPlatform): Promise<Entry | undefined> => {
   const text = await readFile(join(home, "running.json"), "utf8").catch(ifCode(missing))
   return text === undefined ? undefined : (JSON.parse(text) as Entry)
 }
 
-const isHealthy = ({ credentials }: Platform): Promise<boolean> =>
+const isHealthy = ({ credentials }: LocalPlatform): Promise<boolean> =>
   fetch(`${credentials.url}/health`).then(
     ({ ok }) => ok,
     () => false,
   )
 
 /** Waits until the first program has taken the folder back so many times. */
-const untilTakenBack = (platform: Platform, times: number) =>
+const untilTakenBack = (platform: LocalPlatform, times: number) =>
   until(() => platform.output().split("Superstep is up").length > times + 1, {
     what: `taken back ${times} times:\n${platform.output()}`,
     timeoutMs: 60_000,
@@ -43,10 +43,10 @@ const untilTakenBack = (platform: Platform, times: number) =>
 
 /** Moments of a take-over, as the folder shows them. */
 const moments = {
-  "has asked for it": (platform: Platform) => existsSync(join(platform.home, "running.json.next")),
-  "has the folder": async (platform: Platform, { child }: Program) =>
+  "has asked for it": (platform: LocalPlatform) => existsSync(join(platform.home, "running.json.next")),
+  "has the folder": async (platform: LocalPlatform, { child }: Program) =>
     (await ownerOf(platform))?.owner.pid === child.pid,
-  "has started its control plane": async (platform: Platform, { child }: Program) => {
+  "has started its control plane": async (platform: LocalPlatform, { child }: Program) => {
     const entry = await ownerOf(platform)
     return entry?.owner.pid === child.pid && entry?.child !== undefined
   },
@@ -61,7 +61,7 @@ test("a take-over that fails or is killed leaves the former program serving; of 
     createRepository(),
   ])
   await writeFile(join(broken.folder, "control/src/migrations/000999_fail.sql"), "-- It fails.\nselect 1 / 0;\n")
-  await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1" } })
+  await using platform = await startLocalPlatform({ env: { SUPERSTEP_WATCH: "1" } })
   const deployment = await deploy(platform, "live", repository.url)
   const conversations = keepTalking(clientOf(platform, deployment), { count: 5, steps: 20 })
   const { custom_url: url } = deployment.source_config
@@ -138,7 +138,7 @@ test("what a removed release started goes on, and is deployed anew without a cut
     installRelease("0.9.0"),
     createRepository(),
   ])
-  await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1" } })
+  await using platform = await startLocalPlatform({ env: { SUPERSTEP_WATCH: "1" } })
   await using first = startTakeOver(former, platform)
   await untilUp(first)
   const deployment = await deploy(platform, "live", repository.url)

@@ -7,7 +7,7 @@ import type { ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, deploy } from "./testing/deployments.js"
 import { keepAsking, keepTalking } from "./testing/live-traffic.js"
-import { processesOf, startPlatform } from "./testing/platform.js"
+import { processesOf, startLocalPlatform } from "./testing/platform.js"
 import { installRelease, startTakeOver, untilUp } from "./testing/releases.js"
 import { createRepository } from "./testing/repository.js"
 
@@ -22,7 +22,7 @@ const serving = (home: string) => ({
 
 test("a newer release takes over: no request fails, no stream is cut, and the former program ends well", async () => {
   const [next, repository] = await Promise.all([installRelease("0.9.0"), createRepository()])
-  await using platform = await startPlatform({ env: { SUPERSTEP_WATCH: "1" } })
+  await using platform = await startLocalPlatform({ env: { SUPERSTEP_WATCH: "1" } })
   const { home } = platform
   const deployment = await deploy(platform, "live", repository.url)
   const conversations = keepTalking(clientOf(platform, deployment), { count: 5, steps: 8 })

@@ -1,7 +1,5 @@
 /** Conversations that pause on a revision finish on it, whatever takes over, with the official client. */
 import assert from "node:assert/strict"
-import { readdir } from "node:fs/promises"
-import { join } from "node:path"
 import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
@@ -45,7 +43,7 @@ test("ten paused conversations finish on their revision after its node was renam
   const last = await Promise.all(answers)
 
   assert.deepEqual([...first, ...last], Array(10).fill("ask heard yes"))
-  await until(async () => !(await readdir(join(platform.home, "units"))).includes(oldUnit), {
+  await until(async () => !(await machine.present()).includes(oldUnit), {
     what: "the old unit is removed when its last thread has moved on",
   })
   assert.equal(await pinnedThreads(), 0)

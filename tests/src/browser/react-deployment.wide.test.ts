@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, startRevision, untilDeployed } from "../testing/deployments.js"
-import { pidsOf, startPlatform } from "../testing/platform.js"
+import { pidsOf, startLocalPlatform } from "../testing/platform.js"
 import { newGate } from "./chat-page.js"
 import { deployGraphs } from "./deployed-graphs.js"
 import { noBrowserFrontEnds as skip } from "./front-ends.js"
@@ -24,7 +24,7 @@ async function disturb(page: ReactPage, text: string, disturbance: () => Promise
 
 for (const transport of ["sse", "websocket"])
   test(`the hook of @langchain/react on a deployment, over ${transport}`, { skip }, async (t) => {
-    await using platform = await startPlatform()
+    await using platform = await startLocalPlatform()
     const name = `hook-${randomUUID().slice(0, 8)}`
     const { deployment, ...server } = await deployGraphs(platform, name, ["talk"])
     const key = platform.credentials.api_key

@@ -16,16 +16,16 @@ import {
   withoutPython,
   withoutRegistries,
 } from "../testing/official-cli.js"
-import { type Platform, startPlatform } from "../testing/platform.js"
+import { type LocalPlatform, startLocalPlatform } from "../testing/platform.js"
 
 const agentFolder = fileURLToPath(new URL("../../agent", import.meta.url))
 const unknownId = "00000000-0000-4000-8000-000000000000"
 
-let platform: Platform
+let platform: LocalPlatform
 const cwd = temporaryFolder()
 before(async () => {
   if (withoutRegistries) return
-  platform = await startPlatform()
+  platform = await startLocalPlatform()
   await cp(agentFolder, cwd, { recursive: true, filter: (path) => !path.includes("node_modules") })
 })
 after(() => platform?.[Symbol.asyncDispose]())

@@ -1,4 +1,4 @@
-/** A whole installation: `superstep up` as a real process, with a data folder and ports of its own. */
+/** A whole installation, on the machine of this run: by default `superstep up` as a real process, with a data folder and ports of its own. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
@@ -10,8 +10,10 @@ import { freePort } from "@superstep/toolkit/testing/free-port"
 import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { openMachine } from "./machines/machine-of-run.js"
-import type { MachineOfTests } from "./machines/port.js"
+import { startInstalledChart } from "./chart/installed-chart.js"
+import { machineOfRun, openMachine } from "./machines/machine-of-run.js"
+import type { MachineOfLocalPlatform, MachineOfTests } from "./machines/port.js"
+import { apiOf } from "./workspace-client.js"
 
 const cli = fileURLToPath(import.meta.resolve("superstep/main"))
 
@@ -28,32 +30,40 @@ export interface Reply<T = unknown> {
   readonly body: T
 }
 
+/** An installation anywhere, through its addresses. */
 export interface Platform extends AsyncDisposable {
-  readonly home: string
   readonly credentials: Credentials
   readonly agentsUrl: string
   /** Calls the control plane as the workspace's own client. */
   api<T = unknown>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply<T>>
-  /** The process of `superstep up`. */
-  readonly pid: number
-  /** Its exit code, once it has ended; null when it was killed. */
-  readonly ended: Promise<number | null>
-  /** What the CLI printed so far. */
+  /** What it printed so far. */
   output(): string
-  /** The control plane's process at this moment; undefined while there is none. */
+  /** The process of the control plane in charge at this moment; undefined while there is none. */
   controlPid(): Promise<number | undefined>
-  /** The same of the edge. */
-  edgePid(): Promise<number | undefined>
   /** Where its agents run. */
   readonly machine: MachineOfTests
 }
 
+/** `superstep up` on this computer. */
+export interface LocalPlatform extends Platform {
+  readonly home: string
+  /** The process of `superstep up`. */
+  readonly pid: number
+  /** Its exit code, once it has ended; null when it was killed. */
+  readonly ended: Promise<number | null>
+  /** As `controlPid`, of the edge. */
+  edgePid(): Promise<number | undefined>
+}
+
 export interface PlatformOptions {
-  /** Added to the environment of `superstep up`. */
+  /** Further settings of the platform. */
   readonly env?: Readonly<Record<string, string>>
+}
+
+export interface LocalOptions extends PlatformOptions {
   readonly home?: string
   /** Where its agents run; default the machine of this run. */
-  readonly machine?: MachineOfTests
+  readonly machine?: MachineOfLocalPlatform
 }
 
 /** Command lines of living processes that have to do with a folder, this one's and its children's left out. */
@@ -78,15 +88,16 @@ export async function pidsOf(title: RegExp): Promise<number[]> {
   return pids.filter((_, n) => found[n]).map(Number)
 }
 
-/**
- * Starts an installation on the machine of this run, and waits until its API answers. Disposing of it sends the Ctrl-C of a
- * terminal.
- */
-export async function startPlatform({
+/** Starts an installation on the machine of this run, and waits until its API answers. Disposing of it ends it, and proves that nothing is left. */
+export const startPlatform = (options: PlatformOptions = {}): Promise<Platform> =>
+  machineOfRun === "chart" ? startInstalledChart(options) : startLocalPlatform(options)
+
+/** The same by `superstep up`, for tests of that program or of its data folder. Disposing of it sends the Ctrl-C of a terminal. */
+export async function startLocalPlatform({
   env = {},
   home = temporaryFolder(),
   ...options
-}: PlatformOptions = {}): Promise<Platform> {
+}: LocalOptions = {}): Promise<LocalPlatform> {
   const [port, agentsPort] = [await freePort(), await freePort()]
   if (!existsSync(join(home, "postgres"))) await preparedCluster(join(home, "postgres"))
   const machine = options.machine ?? (await openMachine(home))
@@ -101,25 +112,11 @@ export async function startPlatform({
   for (const output of [child.stdout, child.stderr]) output.setEncoding("utf8").on("data", (text) => (printed += text))
   const ended = once(child, "close").then(([code]) => code as number | null)
   const credentials = await untilUp(child, join(home, "credentials.json"), () => printed)
-  const api: Platform["api"] = async (method, path, body, headers = {}) => {
-    const response = await fetch(`${credentials.url}${path}`, {
-      method,
-      headers: {
-        "content-type": "application/json",
-        "x-api-key": credentials.api_key,
-        "x-tenant-id": credentials.tenant_id,
-        ...headers,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) }
-  }
   return {
     home,
     credentials,
     agentsUrl: `http://127.0.0.1:${agentsPort}`,
-    api,
+    api: apiOf(credentials),
     pid: child.pid ?? 0,
     ended,
     output: () => printed,

@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import type { Platform } from "./platform.js"
+import type { LocalPlatform } from "./platform.js"
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url))
 
@@ -55,7 +55,7 @@ export interface Program extends AsyncDisposable {
 /** `superstep up --take-over` of a release, on the folder of a platform that runs. Disposing of it ends it by Ctrl-C. */
 export function startTakeOver(
   { folder }: Release,
-  { home }: Pick<Platform, "home">,
+  { home }: Pick<LocalPlatform, "home">,
   { args = [], env = {} }: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
 ): Program {
   const main = join(folder, "cli/programs/main.js")

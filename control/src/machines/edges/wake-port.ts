@@ -5,18 +5,17 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { wakeCalls } from "../../edge/wake-calls.js"
 
 /**
- * @param host  all addresses when undefined
  * @param wake  records that the deployment with this id is needed
  * @returns     a function that ends it
  */
 export async function listenForWakeCallsAt(
-  { host, port }: { readonly host?: string; readonly port: number },
+  { host, port }: { readonly host: string; readonly port: number },
   wake: (deploymentId: string) => Promise<unknown>,
   options: { readonly log: Log; readonly token: Secret },
 ): Promise<() => Promise<void>> {
   const { server, close } = wakeCalls(wake, options)
   const listening = once(server, "listening")
-  server.listen({ port, ...(host !== undefined && { host }) })
+  server.listen({ host, port })
   await listening
   return close
 }

@@ -4,12 +4,9 @@
  */
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
-import { writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import type { KubernetesObject } from "./objects.js"
 import { noKubernetes, type RealCluster, realCluster } from "./testing/real-cluster.js"
@@ -21,29 +18,17 @@ const chart = fileURLToPath(new URL("../../../../deploy/helm/superstep", import.
 const run = promisify(execFile)
 
 let cluster: RealCluster
-let kubeconfig: string
 
 before(async () => {
   if (skip) return
   cluster = await realCluster()
-  kubeconfig = join(temporaryFolder(), "kubeconfig")
-  writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf(cluster.admin.origin)), { mode: 0o600 })
 })
 after(async () => {
   if (!skip) await cluster.stop()
 })
 
-const kubeconfigOf = (server: string) => ({
-  apiVersion: "v1",
-  kind: "Config",
-  clusters: [{ name: "test", cluster: { server, "insecure-skip-tls-verify": true } }],
-  users: [{ name: "admin", user: { token: "admin-token" } }],
-  contexts: [{ name: "test", context: { cluster: "test", user: "admin" } }],
-  "current-context": "test",
-})
-
 const helmDoes = (namespace: string, ...args: string[]) =>
-  run(helm ?? "", [...args, "--namespace", namespace, "--kubeconfig", kubeconfig], { cwd: chart })
+  run(helm ?? "", [...args, "--namespace", namespace, "--kubeconfig", cluster.adminKubeconfig], { cwd: chart })
 
 const list = async <T extends KubernetesObject>(path: string): Promise<readonly T[]> =>
   (await cluster.admin.json<{ readonly items: readonly T[] }>(path)).body.items

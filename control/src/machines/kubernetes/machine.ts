@@ -168,7 +168,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   if (edgeToken === undefined || edgeUrl === undefined) return opened
   if (opened.controlUser)
     throw new IncompleteSettings("SUPERSTEP_EDGE_URL: edges as pods need a control plane that does not run as root")
-  const settings = { ...kubernetes, edgeToken, edgeUrl }
+  const settings = { ...kubernetes, edgeToken, edgeUrl, wakeHost: options.edge.host }
   const platform = { cluster, namespace: platformNamespace, log }
   const { podName, controlPods: selector } = kubernetes
   const stopMarking = podName === undefined ? undefined : keepPodInCharge({ ...platform, selector, podName })

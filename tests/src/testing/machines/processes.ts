@@ -3,9 +3,9 @@ import { existsSync } from "node:fs"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
-import type { MachineOfTests, RunningUnit } from "./port.js"
+import type { MachineOfLocalPlatform, RunningUnit } from "./port.js"
 
-export function processesOfTests(home: string): MachineOfTests {
+export function processesOfTests(home: string): MachineOfLocalPlatform {
   const folder = join(home, "units")
   const find = async (unitId: string): Promise<readonly RunningUnit[]> => {
     // A unit that is stopped has no such file.
@@ -16,6 +16,7 @@ export function processesOfTests(home: string): MachineOfTests {
   return {
     env: {},
     running: async () => (await Promise.all((await readdir(folder)).map(find))).flat(),
+    present: () => readdir(folder),
     kill: async ({ life }) => void process.kill(Number(life), "SIGKILL"),
     // The test runner looks for processes.
     leftovers: async () => [],

@@ -37,6 +37,7 @@ before(async () => {
       edgeUrl: all[0]?.url ?? "",
       edgePods: "app.kubernetes.io/component=edge",
       edgeAdminPort: adminPort,
+      wakeHost: "127.0.0.1",
       wakePort,
     },
     log: createLog({ process: "test", level: "silent" }),

@@ -17,6 +17,8 @@ export interface ClusterEdgesOptions {
     readonly edgeUrl: string
     readonly edgePods: string
     readonly edgeAdminPort: number
+    /** Where edges ask to wake a deployment. */
+    readonly wakeHost: string
     readonly wakePort: number
   }
   readonly log: Log
@@ -26,10 +28,17 @@ export function edgesInCluster({ cluster, namespace, settings, log }: ClusterEdg
   readonly edge: Edges
   readonly listenForWakeCalls: Host["listenForWakeCalls"]
 } {
-  const { edgeToken: token, edgeUrl: url, edgePods: selector, edgeAdminPort: adminPort, wakePort: port } = settings
+  const {
+    edgeToken: token,
+    edgeUrl: url,
+    edgePods: selector,
+    edgeAdminPort: adminPort,
+    wakeHost: host,
+    wakePort: port,
+  } = settings
   const addresses = edgePods({ cluster, namespace, selector, adminPort, log })
   return {
     edge: severalEdges({ addresses, token, url, log }),
-    listenForWakeCalls: (wake) => listenForWakeCallsAt({ port }, wake, { log, token }),
+    listenForWakeCalls: (wake) => listenForWakeCallsAt({ host, port }, wake, { log, token }),
   }
 }

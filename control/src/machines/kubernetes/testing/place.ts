@@ -25,6 +25,7 @@ import { grantRights } from "./rights.js"
 import { writeServiceNames } from "./service-names.js"
 import { whyNoContainers } from "./test-container.js"
 import { testNode } from "./test-node.js"
+import type { TestPod } from "./test-pod.js"
 
 const why = () => noKubernetes || whyNoContainers() || (hasRegistry() ? false : "needs docker-registry")
 
@@ -68,6 +69,8 @@ export async function testCluster({ shared = [] }: { readonly shared?: readonly 
     },
     /** Of the first process of a pod, on any node. */
     pidOf: (podUid: string): number => nodes.map((it) => it.pidOf(podUid)).find((pid) => pid > 0) ?? 0,
+    /** Pods that run or ran in a namespace, on any node. */
+    podsIn: (namespace: string): readonly TestPod[] => nodes.flatMap((it) => it.podsIn(namespace)),
     registry,
     layout,
     host,
@@ -146,6 +149,6 @@ export async function kubernetesPlace(tested: TestCluster, { lostMs, log = silen
       environment: { SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" },
     })
   const podOf = async (unitId: string) => objects.find<Pod>(pathsIn(namespace).pods, nameOf(unitId))
-  const pidOf = async (unitId: string) => tested.node.pidOf((await podOf(unitId))?.metadata.uid ?? "")
+  const pidOf = async (unitId: string) => tested.pidOf((await podOf(unitId))?.metadata.uid ?? "")
   return { folder, homeId, namespace, artifactId, objects, units, podOf, pidOf }
 }

@@ -85,6 +85,7 @@ export async function realCluster() {
   const controllers = part("kube-controller-manager", [
     `--kubeconfig=${kubeconfig}`,
     `--service-account-private-key-file=${accountKey}`,
+    `--root-ca-file=${join(certificates, "apiserver.crt")}`,
     `--controllers=${controllerNames.join()}`,
     "--leader-elect=false",
     "--secure-port=0",
@@ -100,6 +101,8 @@ export async function realCluster() {
   writeFileSync(machineFile, JSON.stringify(kubeconfigOf(origin, { token: "machine-token", certificate })))
   return {
     admin: await accessWith("admin-token"),
+    /** The same rights, for a program. */
+    adminKubeconfig: kubeconfig,
     /** Has the rights of the machine, and no other. */
     machine: await accessWith("machine-token"),
     /** The same rights, for a program. */
@@ -121,7 +124,8 @@ export async function realCluster() {
 
 const controllerNames = [
   ...["serviceaccount-controller", "namespace-controller", "garbage-collector-controller"],
-  ...["job-controller", "ttl-after-finished-controller"],
+  ...["job-controller", "ttl-after-finished-controller", "root-ca-certificate-publisher-controller"],
+  ...["deployment-controller", "replicaset-controller", "statefulset-controller"],
 ]
 
 const kubeconfigOf = (server: string, user?: { readonly token: string; readonly certificate: string }) => ({

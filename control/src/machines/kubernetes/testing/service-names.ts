@@ -2,7 +2,8 @@
 import { spawnSync } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Cluster, ClusterFailed } from "../cluster.js"
-import { labels, type Pod } from "../objects.js"
+import type { Pod } from "../objects.js"
+import { addressesOf, type Service } from "./service-pods.js"
 
 const file = process.env.SUPERSTEP_TEST_HOSTS
 
@@ -10,7 +11,7 @@ const file = process.env.SUPERSTEP_TEST_HOSTS
 // it is a mounted file, and by one write, since others read it at any time.
 const replaceLines = 'text=$(grep -v " # $1\\$" "$0"; cat); printf "%s\\n" "$text" >"$0"'
 
-/** Each running unit's pod under the name of its Service. @returns  a function that ends it */
+/** The pods of each Service under its name. @returns  a function that ends it */
 export function writeServiceNames(admin: Cluster): () => Promise<void> {
   if (file === undefined) return async () => undefined
   const mark = `pods of ${process.pid}`
@@ -23,14 +24,12 @@ export function writeServiceNames(admin: Cluster): () => Promise<void> {
   }
   let isStopped = false
   const write = async () => {
-    const { body } = await admin.json<{ items: readonly Pod[] }>("/api/v1/pods", {
-      query: { labelSelector: labels.unit },
+    const list = async <T>(kind: string) => (await admin.json<{ items: readonly T[] }>(`/api/v1/${kind}`)).body.items
+    const [services, pods] = await Promise.all([list<Service>("services"), list<Pod>("pods")])
+    const lines = services.flatMap((service) => {
+      const { name, namespace } = service.metadata
+      return addressesOf(service, pods).map((address) => `${address} ${name}.${namespace}.svc # ${mark}\n`)
     })
-    const lines = body.items.flatMap(({ metadata, status }) =>
-      status?.phase === "Running" && status.podIP !== undefined
-        ? [`${status.podIP} ${metadata.name}.${metadata.namespace}.svc # ${mark}\n`]
-        : [],
-    )
     replace(lines.join(""))
   }
   const loop = (async () => {

@@ -1,8 +1,9 @@
 /** A container of the test node: a process in namespaces of its own, with the files of an image on top of the programs of this computer. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { promisify } from "node:util"
 
 export interface Mount {
   /** A folder, or a file. */
@@ -34,7 +35,7 @@ export interface Ended {
 
 // Programs and libraries are those of this computer, as if they were the base image.
 const enter = `set -e
-root=$1; user=$2; dir=$3; shift 3
+root=$1; shift
 mount --make-rprivate /
 mount --bind "$root" "$root"
 for name in usr lib lib64 bin sbin etc; do
@@ -50,11 +51,19 @@ while [ "$1" != -- ]; do
 done
 shift
 mount -o remount,bind,ro "$root"
-exec chroot "$root" setpriv --reuid="$user" --regid="$user" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all env -i -C "$dir" "$@"`
+exec chroot "$root" "$@"`
+
+/** What runs a command as the user of the container, with its variables and no others. */
+const asUser = ({ user, workingDir, environment }: ContainerSpec): readonly string[] => [
+  ...["setpriv", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--no-new-privs"],
+  ...["--inh-caps=-all", "--bounding-set=-all", "env", "-i", "-C", workingDir],
+  ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+]
 
 export class TestContainer {
   readonly lines: LogLine[] = []
   readonly ended: Promise<Ended>
+  readonly #spec: ContainerSpec
   readonly #child: ChildProcess
   readonly #watchers = new Set<() => void>()
   #isOut = false
@@ -62,9 +71,9 @@ export class TestContainer {
   #rest = ""
 
   constructor(spec: ContainerSpec) {
-    const variables = Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`)
+    this.#spec = spec
     const mounts = spec.mounts.flatMap(({ from, to, readOnly = false }) => [readOnly ? "ro" : "rw", from, to])
-    const inner = [spec.root, String(spec.user), spec.workingDir, ...mounts, "--", ...variables, ...spec.command]
+    const inner = [spec.root, ...mounts, "--", ...asUser(spec), ...spec.command]
     const args = ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, "sh", ...inner]
     mkdirSync(spec.root, { recursive: true })
     this.#child = spawn("unshare", args, { stdio: ["ignore", "pipe", "pipe"] })
@@ -99,6 +108,13 @@ export class TestContainer {
     const { pid } = this
     if (pid > 0) process.kill(pid, signal)
     else if (signal === "SIGKILL") this.#child.kill("SIGKILL")
+  }
+
+  /** Runs one more command in it. @returns  what it prints @throws when it exits with another code than 0 */
+  async exec(command: readonly string[]): Promise<string> {
+    const place = ["--target", String(this.pid), "--mount", "--pid", "--root", "--"]
+    const { stdout } = await promisify(execFile)("nsenter", [...place, ...asUser(this.#spec), ...command])
+    return stdout
   }
 
   usedBytes(): number {

@@ -25,6 +25,15 @@ const registrySetting =
 const pythonSetting =
   /^(PIP|UV)_(INDEX|INDEX_URL|EXTRA_INDEX_URL|DEFAULT_INDEX|FIND_LINKS|NO_INDEX|CERT|TRUSTED_HOST|INSECURE_HOST|PROXY|DEFAULT_TIMEOUT|HTTP_TIMEOUT|RETRIES|NATIVE_TLS|SYSTEM_CERTS|OFFLINE)$/
 
+/** What builds get of the environment of the control plane: how to reach the network, and registries of packages. */
+export function networkSettingsOf(base: NodeJS.ProcessEnv): Record<string, string> {
+  const found = Object.entries(base).filter(
+    ([name, value]) =>
+      value !== undefined && (networkNames.includes(name) || registrySetting.test(name) || pythonSetting.test(name)),
+  ) as [string, string][]
+  return Object.fromEntries(found)
+}
+
 /**
  * @param home   an empty folder that only this build uses
  * @param cache  folder for package managers, kept for the next builds of the deployment
@@ -36,12 +45,8 @@ export function buildEnvironment(input: {
   readonly cache: string
 }): Record<string, string> {
   const { base, execPath, home, cache } = input
-  const inherited = Object.entries(base).filter(
-    ([name, value]) =>
-      value !== undefined && (networkNames.includes(name) || registrySetting.test(name) || pythonSetting.test(name)),
-  ) as [string, string][]
   return {
-    ...Object.fromEntries(inherited),
+    ...networkSettingsOf(base),
     PATH: [dirname(execPath), base.PATH ?? "/usr/local/bin:/usr/bin:/bin"].join(delimiter),
     HOME: home,
     TMPDIR: join(home, "tmp"),
