@@ -7,7 +7,8 @@ import { Client } from "@langchain/langgraph-sdk"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { deploy } from "./testing/deployments.js"
-import { type Platform, startPlatform } from "./testing/platform.js"
+import type { Platform } from "./testing/installation.js"
+import { startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
 const talk = readFileSync(fileURLToPath(new URL("../graphs/src/talk.ts", import.meta.url)), "utf8")

@@ -5,9 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, type Revision, startRevision, untilDeployed } from "./testing/deployments.js"
+import type { Platform } from "./testing/installation.js"
 import { agentLanguages } from "./testing/languages.js"
 import { onlyWithProcesses } from "./testing/machines/machine-of-run.js"
-import { type Platform, startPlatform } from "./testing/platform.js"
+import { startPlatform } from "./testing/platform.js"
 import { createRepository, versionFile } from "./testing/repository.js"
 
 /** Kills the control plane the first time a revision shows each status. @returns the statuses at which it was killed */

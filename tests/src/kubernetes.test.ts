@@ -5,9 +5,10 @@ import { type Pod, pathsIn } from "@superstep/control/machines/kubernetes/object
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, type Deployment, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
+import type { Platform } from "./testing/installation.js"
 import { type KubernetesOfTests, kubernetesOfTests } from "./testing/machines/kubernetes.js"
 import { machineOfRun } from "./testing/machines/machine-of-run.js"
-import { type Platform, startLocalPlatform } from "./testing/platform.js"
+import { startLocalPlatform } from "./testing/platform.js"
 import { createRepository, type Repository, versionFile } from "./testing/repository.js"
 import { type EndedRun, keepRunning, type SteadyRuns } from "./testing/steady-runs.js"
 

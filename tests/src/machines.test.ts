@@ -5,7 +5,8 @@ import { repositoryOf, signed } from "@superstep/control/pushes/testing/deliveri
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, type Deployment, deploy, deploymentOf, startRevision, untilDeployed } from "./testing/deployments.js"
-import { type Platform, startPlatform } from "./testing/platform.js"
+import type { Platform } from "./testing/installation.js"
+import { startPlatform } from "./testing/platform.js"
 import { createRepository, versionFile } from "./testing/repository.js"
 
 const webhookSecret = "a secret of the git host"

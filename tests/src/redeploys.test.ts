@@ -3,9 +3,10 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, untilDeployed } from "./testing/deployments.js"
+import type { Platform } from "./testing/installation.js"
 import { agentLanguages } from "./testing/languages.js"
 import { keepAsking, keepTalking } from "./testing/live-traffic.js"
-import { type Platform, startPlatform } from "./testing/platform.js"
+import { startPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
 
 // A redeploy under this load takes some seconds on two processors: SUPERSTEP_TEST_REDEPLOYS=100 takes a quarter of an hour.

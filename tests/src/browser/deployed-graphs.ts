@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { type Deployment, deploy } from "../testing/deployments.js"
-import type { Platform } from "../testing/platform.js"
+import type { Platform } from "../testing/installation.js"
 import { createRepository } from "../testing/repository.js"
 import type { ServerAddress } from "./chat-page.js"
 

@@ -9,6 +9,7 @@ import { promisify } from "node:util"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
+import type { Platform } from "../testing/installation.js"
 import { onlyWithProcesses } from "../testing/machines/machine-of-run.js"
 import {
   type Cli,
@@ -19,7 +20,7 @@ import {
   withoutRegistries as skip,
   withoutPython,
 } from "../testing/official-cli.js"
-import { type Platform, startPlatform } from "../testing/platform.js"
+import { startPlatform } from "../testing/platform.js"
 import { versionFile } from "../testing/repository.js"
 import { lockWithUv, pyproject } from "../testing/uv-lock.js"
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict"
 import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
 import { until } from "@superstep/toolkit/testing/until"
+import type { Platform } from "./installation.js"
 import { machineOfRun } from "./machines/machine-of-run.js"
-import type { Platform } from "./platform.js"
 
 export interface Deployment {
   readonly id: string

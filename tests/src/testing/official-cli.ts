@@ -3,7 +3,7 @@ import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { dirname, join } from "node:path"
 import { until } from "@superstep/toolkit/testing/until"
-import type { Platform } from "./platform.js"
+import type { Platform } from "./installation.js"
 
 export const withoutRegistries =
   process.env.SUPERSTEP_WIDE_TESTS !== "1" && "needs the package registries: .ci/run runs it, or SUPERSTEP_WIDE_TESTS=1"

@@ -11,38 +11,11 @@ import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { startInstalledChart } from "./chart/installed-chart.js"
+import { apiOf, type Credentials, type Platform, type PlatformOptions } from "./installation.js"
 import { machineOfRun, openMachine } from "./machines/machine-of-run.js"
-import type { MachineOfLocalPlatform, MachineOfTests } from "./machines/port.js"
-import { apiOf } from "./workspace-client.js"
+import type { MachineOfLocalPlatform } from "./machines/port.js"
 
 const cli = fileURLToPath(import.meta.resolve("superstep/main"))
-
-export interface Credentials {
-  readonly url: string
-  readonly tenant_id: string
-  readonly api_key: string
-  readonly org_api_key: string
-}
-
-export interface Reply<T = unknown> {
-  readonly status: number
-  readonly headers: Headers
-  readonly body: T
-}
-
-/** An installation anywhere, through its addresses. */
-export interface Platform extends AsyncDisposable {
-  readonly credentials: Credentials
-  readonly agentsUrl: string
-  /** Calls the control plane as the workspace's own client. */
-  api<T = unknown>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply<T>>
-  /** What it printed so far. */
-  output(): string
-  /** The process of the control plane in charge at this moment; undefined while there is none. */
-  controlPid(): Promise<number | undefined>
-  /** Where its agents run. */
-  readonly machine: MachineOfTests
-}
 
 /** `superstep up` on this computer. */
 export interface LocalPlatform extends Platform {
@@ -53,11 +26,6 @@ export interface LocalPlatform extends Platform {
   readonly ended: Promise<number | null>
   /** As `controlPid`, of the edge. */
   edgePid(): Promise<number | undefined>
-}
-
-export interface PlatformOptions {
-  /** Further settings of the platform. */
-  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface LocalOptions extends PlatformOptions {

@@ -10,16 +10,13 @@ import { inChargeLabel } from "@superstep/control/machines/kubernetes/pod-in-cha
 import type { TestPod } from "@superstep/control/machines/kubernetes/testing/test-pod"
 import { networkSettingsOf } from "@superstep/control/machines/process/builds/environment"
 import { openDatabase } from "@superstep/toolkit/db/database"
-import { createDatabase } from "@superstep/toolkit/db/provision"
-import { startPostgres } from "@superstep/toolkit/postgres/start-postgres"
-import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
+import { apiOf, type Credentials, type Platform, type PlatformOptions } from "../installation.js"
 import { clusterOfFile } from "../machines/cluster-of-file.js"
 import { unitsInCluster } from "../machines/units-in-cluster.js"
-import type { Credentials, Platform, PlatformOptions } from "../platform.js"
-import { apiOf } from "../workspace-client.js"
+import { startExternalPostgres } from "./external-postgres.js"
 import { platformImageOfFile } from "./platform-image.js"
 import { installRelease, type ReleasePlace, uninstallRelease } from "./release.js"
 
@@ -30,9 +27,8 @@ export async function startInstalledChart({ env = {} }: PlatformOptions): Promis
   // Repositories that tests make, and the socket of Postgres.
   const cluster = await clusterOfFile([tmpdir()])
   const repository = await platformImageOfFile(cluster)
-  const folder = await preparedCluster()
-  const postgres = await startPostgres({ folder, log: silent, stopWithParent: true, isDisposable: true })
-  const uri = await createDatabase({ adminUri: postgres.superuserUri, name: "superstep" })
+  const postgres = await startExternalPostgres()
+  const { uri } = postgres
   const id = newId().slice(-12)
   const [namespace, agents] = [`platform-${id}`, `agents-${id}`]
   const place: ReleasePlace = { cluster, namespace }
