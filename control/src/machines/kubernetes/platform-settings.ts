@@ -47,7 +47,7 @@ export const platformPodSettings = {
   },
   wakePort: {
     env: "SUPERSTEP_WAKE_PORT",
-    describe: "Port at which edges ask to wake a deployment, with `kubernetes`.",
+    describe: "Port of SUPERSTEP_HOST at which edges ask to wake a deployment, with `kubernetes`.",
     schema: port(8902),
   },
 } satisfies Settings
