@@ -17,6 +17,7 @@ const hosts = ["127.0.0.11", "127.0.0.12"]
 
 let cluster: RealCluster
 let adminPort: number
+let wakePort: number
 let all: TcpEdge[]
 let made: ReturnType<typeof edgesInCluster>
 
@@ -26,7 +27,7 @@ before(async () => {
   await cluster.admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name: namespace } } })
   await mayListPods()
   adminPort = await freePort()
-  const wakePort = await freePort()
+  wakePort = await freePort()
   all = []
   for (const host of hosts) all.push(await tcpEdge(`http://127.0.0.1:${wakePort}`, {}, { host, adminPort }))
   made = edgesInCluster({
@@ -118,6 +119,20 @@ test("a push goes on when the cluster has noticed that an edge is gone", { skip 
 
   assert.deepEqual(await pushed, { generation: 3 })
   assert.equal((await edge.status()).generation, 3)
+})
+
+test("edges wake deployments at the host of the control plane, and at no other address", { skip }, async () => {
+  const stop = await made.listenForWakeCalls(async () => undefined)
+  const statusAt = (host: string) =>
+    fetch(`http://${host}:${wakePort}/`).then(
+      ({ status }) => status,
+      () => "refused",
+    )
+
+  const statuses = await Promise.all(["127.0.0.1", "127.0.0.2"].map(statusAt))
+  await stop()
+
+  assert.deepEqual(statuses, [401, "refused"])
 })
 
 test("while the API server hangs or is away, tables still reach the edges", { skip }, async () => {

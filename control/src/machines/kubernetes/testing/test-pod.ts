@@ -225,7 +225,12 @@ export class TestPod {
       memoryBytes: bytesOf(container.resources.limits?.memory),
     })
     const former = this.#started.get(container.name)
-    const entry = { container: started, startedAt: now(), restarts: former ? former.restarts + 1 : 0, isReady: false }
+    const entry: Started = {
+      container: started,
+      startedAt: now(),
+      restarts: former ? former.restarts + 1 : 0,
+      isReady: container.readinessProbe === undefined,
+    }
     this.#started.set(container.name, entry)
     this.#containers.push(started)
     await until(() => started.pid > 0 || started.end, { what: "its first process runs" })

@@ -17,7 +17,7 @@ export interface ProbedContainer {
 
 export interface Probed {
   readonly ip: string
-  /** Called at each change; a container is not ready at first. */
+  /** Called at each change. A container with a readiness probe is not ready at first; any other always is. */
   setReady(isReady: boolean): Promise<void>
   /** It is dead, or has not started in time. */
   kill(): void
@@ -44,7 +44,7 @@ export async function askProbes(container: ProbedContainer, probed: Probed, sign
     isReady = isReadyNow
   }
   const readiness = async () => {
-    if (!readinessProbe) return setReady(true)
+    if (!readinessProbe) return
     const most = readinessProbe.failureThreshold ?? 3
     await ask(readinessProbe, async (isWell, failures) => {
       if (isWell || failures >= most) await setReady(isWell)
