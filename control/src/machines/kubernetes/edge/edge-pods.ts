@@ -15,7 +15,7 @@ export interface EdgePodsOptions {
   readonly log: Log
 }
 
-// Tables and wake calls wait for the list. One that comes later is no better than the last one.
+// Tables and wake calls wait for the list. One that comes later is no better than the last one, if there was one.
 const answerMs = 2000
 
 /**
@@ -32,7 +32,7 @@ export function edgePods(options: EdgePodsOptions): () => Promise<readonly Found
       const query = { labelSelector: selector }
       const { body } = await cluster.json<{ readonly items: readonly Pod[] }>(pathsIn(namespace).pods, {
         query,
-        answerMs,
+        ...(last && { answerMs }),
       })
       last = body.items.flatMap((pod) => edgeOf(pod, adminPort) ?? [])
       isAway = false
