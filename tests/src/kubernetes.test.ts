@@ -41,10 +41,6 @@ const untilEnded = (runs: SteadyRuns, count: number) => {
 
 function assertWhole(ended: readonly EndedRun[]): void {
   assert.deepEqual([...new Set(ended.map(({ problem }) => problem))], [""])
-  assert.ok(
-    ended.some(({ resumed }) => resumed > 0),
-    "no stream was cut",
-  )
 }
 
 test("while the API server hangs and is away runs go on, none is lost, and the platform recovers by itself", {
@@ -67,7 +63,12 @@ test("while the API server hangs and is away runs go on, none is lost, and the p
   await repository.push(versionFile("after"))
   await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
 
-  assertWhole(await runs.stop())
+  const ended = await runs.stop()
+  assertWhole(ended)
+  assert.ok(
+    ended.some(({ resumed }) => resumed > 0),
+    "no stream was cut",
+  )
   assert.equal(await platform.controlPid(), controlPid, "the control plane was started again")
 })
 
@@ -93,6 +94,7 @@ test("a drained node moves the agent to another one, and no run is lost", { skip
   await until(async () => (await podsOn(cluster.node.name)).length === 0, { what: "the node is empty" })
   await untilEnded(runs, 20)
 
+  // An agent that finishes its runs in its grace time cuts no stream.
   assertWhole(await runs.stop())
   assert.equal((await podsOn(other.name)).length, 1)
 })
