@@ -105,7 +105,7 @@ class ControlPlane {
       if (this.hasEnded) throw new Error(`the control plane of ${this.pod} has ended: ${this.output()}`)
       return (await this.health()) === status
     }
-    await until(is, { what: `${this.pod} is ${status}`, timeoutMs: 120_000 })
+    await until(is, { what: `${this.pod} is ${status}`, timeoutMs: 300_000 })
   }
 
   private get hasEnded(): boolean {
@@ -118,7 +118,7 @@ class ControlPlane {
 
   /** @returns  its exit code; null after a kill */
   async ended(): Promise<number | null> {
-    await until(() => this.hasEnded, { what: `the process of ${this.pod} has ended`, timeoutMs: 120_000 })
+    await until(() => this.hasEnded, { what: `the process of ${this.pod} has ended`, timeoutMs: 300_000 })
     return this.child?.exitCode ?? null
   }
 
@@ -327,7 +327,7 @@ test("killed while it stores what agents print, no line is lost or there twice",
   process.kill(cluster.pidOf(pod?.metadata.uid ?? ""), "SIGKILL")
   await until(async () => (await version().catch(String)) === present, {
     what: "it was started again",
-    timeoutMs: 60_000,
+    timeoutMs: 300_000,
   })
   const before = await startsOfRuns()
   let runs = 0
