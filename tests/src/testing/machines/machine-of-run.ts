@@ -22,8 +22,16 @@ function nameOf(name: string): MachineName {
 /** Skips a test on the other machines. @param why  it has nothing to show there */
 export const onlyWithProcesses = (why: string): string | false => machineOfRun !== "process" && why
 
-/** @param home  the data folder of the installation */
-export async function openMachine(home: string): Promise<MachineOfLocalPlatform> {
+const opened = new Map<string, Promise<MachineOfLocalPlatform>>()
+
+/** @param home  the data folder of the installation; it has the same machine at each start */
+export function openMachine(home: string): Promise<MachineOfLocalPlatform> {
+  const machine = opened.get(home) ?? newMachine(home)
+  opened.set(home, machine)
+  return machine
+}
+
+async function newMachine(home: string): Promise<MachineOfLocalPlatform> {
   if (machineOfRun === "chart") throw new Error("this test is about superstep up, which has no part in a chart")
   if (machineOfRun === "docker") return dockerOfTests(home)
   if (machineOfRun === "kubernetes") return kubernetesOfTests(home)
