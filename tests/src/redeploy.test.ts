@@ -90,9 +90,10 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
     const over = randomUUID()
     const conversations = ids.map((threadId) => converse(client, threadId, over))
     const old = await client.runs.create(background, "ticks", {
-      input: { count: 0, steps: 400, everyMs: 250 },
+      // Longer than any deployment takes; the test cancels it.
+      input: { count: 0, steps: 1000, everyMs: 250 },
       streamMode: ["custom"],
-      config: { recursion_limit: 500 },
+      config: { recursion_limit: 1100 },
     })
     const requests = keepAsking(deployment.source_config.custom_url, platform.credentials.api_key)
     const isRunning = async () => (await client.runs.get(background, old.run_id)).status === "running"
