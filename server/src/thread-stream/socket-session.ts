@@ -18,7 +18,7 @@ import { replayThread, untilThreadExists, watchThread } from "./follow.js"
 import { currentPlace, eventsAfter } from "./log.js"
 import { reconnected } from "./reconnect.js"
 import { type Command, command, subscription, unsubscribe } from "./schema.js"
-import { earliest, LiveSubscriptions, PastOfSubscriptions, type Subscription } from "./socket-subscriptions.js"
+import { earliest, type Subscription, SubscriptionReader } from "./socket-subscriptions.js"
 
 // Detects clients that vanished without closing the connection.
 const pingMs = 25_000
@@ -43,8 +43,7 @@ export interface SocketClient {
 export class SocketSession {
   readonly #runs: RunRoutes
   readonly #client: SocketClient
-  #live: LiveSubscriptions | undefined
-  readonly #pasts = new Set<PastOfSubscriptions>()
+  #reader: SubscriptionReader | undefined
   /** They begin when no command waits: others may still come with them, as after a reconnect. */
   #coming = new Map<string, Subscription>()
   readonly #closed = new AbortController()
@@ -144,7 +143,7 @@ export class SocketSession {
   }
 
   #hasSubscription(id: string): boolean {
-    return this.#coming.has(id) || this.#live?.has(id) === true
+    return this.#coming.has(id) || this.#reader?.has(id) === true
   }
 
   async #unsubscribe(params: unknown): Promise<Executed> {
@@ -152,8 +151,8 @@ export class SocketSession {
     if (!this.#hasSubscription(id))
       throw new CommandFailed("no_such_subscription", `This connection has no subscription ${id}.`)
     this.#coming.delete(id)
-    this.#live?.remove(id)
-    if (this.#live?.isEmpty) this.#stopLive()
+    this.#reader?.remove(id)
+    if (this.#reader?.isEmpty) this.#stopReading()
     const isThere = await this.#isThere()
     return { result: {}, appliedThroughSeq: isThere ? await currentPlace(this.#runs.db, this.#client.threadId) : 0 }
   }
@@ -185,42 +184,27 @@ export class SocketSession {
   }
 
   #beginSubscriptions(): void {
-    const coming = this.#coming
-    if (coming.size === 0 || this.#closed.signal.aborted) return
+    if (this.#coming.size === 0 || this.#closed.signal.aborted) return
+    const subscriptions = new Map([...(this.#reader?.release() ?? []), ...this.#coming])
     this.#coming = new Map()
-    if (!this.#live) {
-      this.#live = new LiveSubscriptions(this, coming)
-      this.#follow(this.#live, earliest(coming))
-    } else {
-      if (earliest(coming) < this.#live.through) this.#replayPast(coming, this.#live)
-      this.#live.add(coming)
-    }
+    this.#stopReading()
+    const reader = new SubscriptionReader(this, subscriptions)
+    this.#reader = reader
+    this.#read(reader, earliest(subscriptions)).catch((err: unknown) => this.#fail(err))
   }
 
-  #replayPast(coming: ReadonlyMap<string, Subscription>, live: LiveSubscriptions): void {
-    const past: PastOfSubscriptions = new PastOfSubscriptions(this, coming, live, () => {
-      this.#pasts.delete(past)
-      this.#runs.streams.protocol.unsubscribe(this.#client.threadId, past)
-    })
-    this.#pasts.add(past)
-    this.#follow(past, earliest(coming))
-  }
-
-  #follow(reader: LiveSubscriptions | PastOfSubscriptions, after: number): void {
+  async #read(reader: SubscriptionReader, after: number): Promise<void> {
     const { c, threadId } = this.#client
     const { signal } = this.#closed
-    const follow = async () => {
-      await untilThreadExists(this.#runs, { caller: callerOf(c), threadId }, signal)
-      const isWanted = !signal.aborted && (reader === this.#live || this.#pasts.has(reader as PastOfSubscriptions))
-      if (isWanted) await replayThread(this.#runs, threadId, { subscriber: reader, after })
-    }
-    follow().catch((err: unknown) => this.#fail(err))
+    await untilThreadExists(this.#runs, { caller: callerOf(c), threadId }, signal)
+    if (signal.aborted || reader !== this.#reader) return
+    await replayThread(this.#runs, threadId, { subscriber: reader, after })
   }
 
-  #stopLive(): void {
-    const live = this.#live
-    this.#live = undefined
-    if (live) this.#runs.streams.protocol.unsubscribe(this.#client.threadId, live)
+  #stopReading(): void {
+    const reader = this.#reader
+    this.#reader = undefined
+    if (reader) this.#runs.streams.protocol.unsubscribe(this.#client.threadId, reader)
   }
 
   /** The connection cannot go on: its client is told, and reconnects unless it may not. */
@@ -258,9 +242,7 @@ export class SocketSession {
     this.#closed.abort()
     clearInterval(this.#ping)
     this.#leaveBudget()
-    this.#stopLive()
-    for (const past of this.#pasts) streams.protocol.unsubscribe(this.#client.threadId, past)
-    this.#pasts.clear()
+    this.#stopReading()
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * The subscriptions of one WebSocket. They read the thread together, so that events of all of them come in the order of the thread, once: a
- * client that sees the end of a run in one subscription stops reading the others. A later subscription gets its past separately.
+ * The subscriptions of one WebSocket. One reader of the thread serves them all, so that events of all of them come in the order of the thread,
+ * once: a client that sees the end of a run in one subscription stops reading the others. When one is added, another reader takes over that begins
+ * where the new one does, and sends the former ones only what they have not got yet.
  */
 import { dataOf, type EncodedEvent } from "../events/event.js"
 import { isProtocolEvent } from "../events/protocol-event.js"
@@ -25,14 +26,39 @@ export interface Subscription {
 
 export type Subscriptions = ReadonlyMap<string, Subscription>
 
-abstract class Reader implements Subscriber {
+/** Reads a thread for all subscriptions of a socket. */
+export class SubscriptionReader implements Subscriber {
   readonly #socket: EventSocket
+  readonly #all: Map<string, Subscription>
+  /** The place up to which the thread was read. */
+  #through: number
 
-  constructor(socket: EventSocket) {
+  constructor(socket: EventSocket, subscriptions: Subscriptions) {
     this.#socket = socket
+    this.#all = new Map(subscriptions)
+    this.#through = earliest(subscriptions)
   }
 
-  abstract read(event: EncodedEvent): void
+  get isEmpty(): boolean {
+    return this.#all.size === 0
+  }
+
+  has(id: string): boolean {
+    return this.#all.has(id)
+  }
+
+  remove(id: string): void {
+    this.#all.delete(id)
+  }
+
+  /** Ends this reader, which sends nothing any more. @returns  its subscriptions, without the events that they have */
+  release(): Subscriptions {
+    const released = new Map<string, Subscription>()
+    for (const [id, subscription] of this.#all)
+      released.set(id, { ...subscription, since: Math.max(subscription.since, this.#through) })
+    this.#all.clear()
+    return released
+  }
 
   /** All, so that a reader knows its place in the thread. */
   accepts(event: string): boolean {
@@ -40,7 +66,16 @@ abstract class Reader implements Subscriber {
   }
 
   write(_bytes: Buffer, events: readonly EncodedEvent[]): void {
-    for (const event of events) this.read(event)
+    for (const event of events) this.#read(event)
+  }
+
+  #read(event: EncodedEvent): void {
+    this.#through = event.place
+    for (const { accepts, since } of this.#all.values()) {
+      if (event.place <= since || !accepts(event.event)) continue
+      this.#socket.sendEvent(dataOf(event))
+      return
+    }
   }
 
   drained(): Promise<void> | undefined {
@@ -53,81 +88,6 @@ abstract class Reader implements Subscriber {
 
   break(): void {
     this.#socket.restart()
-  }
-
-  protected sendTo(subscriptions: Iterable<Subscription>, event: EncodedEvent): void {
-    for (const { accepts, since } of subscriptions) {
-      if (event.place <= since || !accepts(event.event)) continue
-      this.#socket.sendEvent(dataOf(event))
-      return
-    }
-  }
-}
-
-/** All subscriptions of a socket: what comes after each has begun. */
-export class LiveSubscriptions extends Reader {
-  readonly #all: Map<string, Subscription>
-  /** The place up to which the thread was read. */
-  #through: number
-
-  constructor(socket: EventSocket, first: Subscriptions) {
-    super(socket)
-    this.#all = new Map(first)
-    this.#through = earliest(first)
-  }
-
-  get through(): number {
-    return this.#through
-  }
-
-  get isEmpty(): boolean {
-    return this.#all.size === 0
-  }
-
-  has(id: string): boolean {
-    return this.#all.has(id)
-  }
-
-  /** Adds later subscriptions, without their past. */
-  add(later: Subscriptions): void {
-    for (const [id, subscription] of later)
-      this.#all.set(id, { ...subscription, since: Math.max(subscription.since, this.#through) })
-  }
-
-  remove(id: string): void {
-    this.#all.delete(id)
-  }
-
-  read(event: EncodedEvent): void {
-    this.#through = event.place
-    this.sendTo(this.#all.values(), event)
-  }
-}
-
-/** What later subscriptions missed. */
-export class PastOfSubscriptions extends Reader {
-  readonly #subscriptions: Subscriptions
-  readonly #live: LiveSubscriptions
-  readonly #last: number
-  readonly #onEnd: () => void
-  #isOver = false
-
-  /** @param onEnd  called when everything was sent that came before `live` had the subscriptions; never during a write */
-  constructor(socket: EventSocket, subscriptions: Subscriptions, live: LiveSubscriptions, onEnd: () => void) {
-    super(socket)
-    this.#subscriptions = subscriptions
-    this.#live = live
-    this.#last = live.through
-    this.#onEnd = onEnd
-  }
-
-  read(event: EncodedEvent): void {
-    if (this.#isOver) return
-    const open = [...this.#subscriptions].filter(([id]) => this.#live.has(id)).map(([, subscription]) => subscription)
-    if (event.place <= this.#last) this.sendTo(open, event)
-    if (event.place < this.#last) return
-    this.#isOver = true
-    setImmediate(this.#onEnd)
   }
 }
 

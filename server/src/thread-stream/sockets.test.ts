@@ -78,6 +78,33 @@ test("the reply comes before the past; live events come once for several subscri
   ])
 })
 
+test("a later subscription gets its past before what comes next, and the others get nothing twice", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = randomUUID()
+  const client = await connect(http, threadId)
+  await client.command("subscription.subscribe", { channels: ["lifecycle"] })
+  const run = await executing(await startRun(http, threadId), http)
+  emitProtocol(run, "values", { x: 1 })
+  await until(() => client.events.length > 0, { what: "the run has begun" })
+
+  const states = () => client.events.filter(({ method }) => method === "values")
+  const added = client.command("subscription.subscribe", { channels: ["values"] })
+  let emitted = 1
+  for (; states().length === 0; await new Promise((resolve) => setTimeout(resolve, 1)))
+    emitProtocol(run, "values", { x: ++emitted })
+  await added
+  run.done()
+  await untilTerminals(() => client.events, 1)
+
+  assert.deepEqual(
+    states().map(({ params }) => params.data),
+    Array.from({ length: emitted }, (_, n) => ({ x: n + 1 })),
+  )
+  assert.equal(client.events.at(-1)?.method, "lifecycle")
+  assert.equal(client.events.length, emitted + 2)
+})
+
 test("sockets are independent, also those of other servers, and one that was closed changes nothing for the others", async () => {
   await using db = await freshDatabase({ migrations })
   await using one = await startTestHttp(db)
