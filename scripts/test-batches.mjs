@@ -12,9 +12,9 @@ const startingFilesInBatch = 6
 // With their wide tests, which take up to some minutes: a file, and so a batch, has a time limit.
 const wideFilesInBatch = 3
 
-// Changes of the process would affect the files after it, and the files before it what is measured.
+// A file that changes the process would affect the files after it, and one that measures the process is affected by those before it.
 const needsOwnProcess = [
-  /\bprocess\.(chdir|on|once|emit|exitCode|stdout|stderr|memoryUsage|cpuUsage)\b/,
+  /\bprocess\.(chdir|sete[ug]id|set[ug]id|umask|on|once|emit|exitCode|stdout|stderr|memoryUsage|cpuUsage)\b/,
   /\bprocess\.env(\.\w+|\[[^\]]*\])? (\?\?)?=(?!=)|\b(delete |assign\()process\.env\b/,
   /\bglobalThis\.\w+ = |\bmock\.|\bheapUsed\b/,
   /"node:(worker_threads|cluster)"/,

@@ -48,9 +48,10 @@ export interface UnitSpec {
 }
 
 export type UnitStatus =
-  | { readonly state: "running" }
-  /** It was started and has exited, or was killed for exceeding its memory limit, in megabytes. `wasTaken`: somebody else ended it, as who drains a node. */
-  | { readonly state: "exited"; readonly ranOutOfMb?: number; readonly wasTaken?: true }
+  /** `isDisrupted`: somebody else is ending it, for example by a drain of its node. */
+  | { readonly state: "running"; readonly isDisrupted?: true }
+  /** It was started and has exited, or was killed for exceeding its memory limit, in megabytes. `isDisrupted`: somebody else has ended it. */
+  | { readonly state: "exited"; readonly ranOutOfMb?: number; readonly isDisrupted?: true }
   /** It was never started, or it was stopped. */
   | { readonly state: "absent" }
 

@@ -27,7 +27,8 @@ export const recordOutcomes = (
       reported_ended = ${ended}, reported_failed = ${failed}
     where unit_id = ${unitId} and (reported_ended is distinct from ${ended} or reported_failed is distinct from ${failed})`)
 
-export const recordCrash = (db: Db, unitId: string, crashes: number, backOffMs: number): Promise<number> =>
+/** It has ended, and may be started again after a pause. @param crashes  how often it has crashed in a row */
+export const recordEnd = (db: Db, unitId: string, crashes: number, backOffMs: number): Promise<number> =>
   db.run(sql`
     update units set crashes = ${crashes}, is_down = true, is_answering = false, start_after = now() + ${backOffMs} * interval '1 millisecond'
     where unit_id = ${unitId}`)

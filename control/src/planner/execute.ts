@@ -10,7 +10,7 @@ import { wakePipeline } from "../revisions/wake-up.js"
 import { activationOf } from "./activation.js"
 import { setConnections } from "./connection-queries.js"
 import { NoConnections } from "./connections.js"
-import { recordCrash, recordStart } from "./crash-queries.js"
+import { recordEnd, recordStart } from "./crash-queries.js"
 import { syncEdge } from "./edge-table.js"
 import type { UnitFacts, UnitRow } from "./facts.js"
 import { shipUnitLog } from "./log-shipping.js"
@@ -35,6 +35,7 @@ type Execute = (context: PipelineContext, unit: UnitFacts) => Promise<void>
 export const executeOnUnit: Readonly<Record<UnitAction, Execute>> = {
   start,
   "record crash": recordUnitCrash,
+  "record disruption": recordDisruption,
   "stop hung": stopHung,
   activate: activateUnit,
   admit,
@@ -79,23 +80,14 @@ async function recordUnitCrash(context: PipelineContext, unit: UnitRow): Promise
   await reportMemoryEnd(context, unit)
   // Before the next process appends to the same file: the last line may be incomplete.
   await shipUnitLog(context, unit)
-  if (await wasTaken(context, unit)) return
-  await recordCrash(db, unit.unit_id, crashes, isStarting ? startPauseMs(crashes) : backOffMs(crashes))
+  await recordEnd(db, unit.unit_id, crashes, isStarting ? startPauseMs(crashes) : backOffMs(crashes))
   log.warn({ ...factsOf(unit), crashes }, "unit ended by itself")
 }
 
-/**
- * One that somebody else has ended, as who drains its node, did not crash: it is started again at once, and callers wait for it in the edge.
- * @returns  whether it was
- */
-async function wasTaken(context: PipelineContext, unit: UnitRow): Promise<boolean> {
-  const status = await context.machine.units.status(unit.unit_id)
-  if (status.state !== "exited" || !status.wasTaken) return false
-  await recordCrash(context.db, unit.unit_id, unit.crashes, 0)
-  // Only one that serves is admitted again.
-  if (unit.role === "serving") await hold(context, unit)
-  context.log.info(factsOf(unit), "somebody else has ended the unit's pod: it is started again")
-  return true
+async function recordDisruption(context: PipelineContext, unit: UnitRow): Promise<void> {
+  await shipUnitLog(context, unit)
+  await recordEnd(context.db, unit.unit_id, unit.crashes, backOffMs(1))
+  context.log.info(factsOf(unit), "somebody else has ended the unit: it is started again")
 }
 
 /**

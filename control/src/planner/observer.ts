@@ -72,9 +72,13 @@ export function startObserver({
         onChange(deploymentId, { isUrgent: !isDeepStrictEqual(urgent(before), urgent(seen)) })
     }
     try {
-      const { state } = await units.status(unitId)
-      if (state !== "running") return show({ process: state, answer: undefined, report: undefined })
-      const onState = (answered: UnitState) => show({ process: state, ...answered })
+      const status = await units.status(unitId)
+      const process = {
+        process: status.state,
+        ...(status.state !== "absent" && status.isDisrupted && { isDisrupted: status.isDisrupted }),
+      }
+      if (status.state !== "running") return show({ ...process, answer: undefined, report: undefined })
+      const onState = (answered: UnitState) => show({ ...process, ...answered })
       await watchUnit(address(), { hangMs, signal, onState })
     } catch (err) {
       if (!signal.aborted) log.warn({ err, unit_id: unitId }, "a unit could not be looked at; it is tried again")

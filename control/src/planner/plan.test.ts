@@ -48,6 +48,10 @@ const standby = (change: Partial<UnitFacts>, deployment: Partial<DeploymentFacts
     deployment,
   )
 
+const disrupted = { ...exited, isDisrupted: true } as const
+const besideStandby = (change: Partial<UnitFacts>) =>
+  deploymentOf([revisionOf("serving", [unitOf("new", change)], { settled_ms: 10 }), revisionOf("standby", one({}))])
+
 const cases: readonly (readonly [string, DeploymentFacts, readonly string[]])[] = [
   ["serving, well", serving({}), []],
   ["serving, not looked at yet", serving({ seen: undefined }), []],
@@ -55,6 +59,12 @@ const cases: readonly (readonly [string, DeploymentFacts, readonly string[]])[] 
   ["serving, ended", serving({ seen: exited }), ["record crash u"]],
   ["serving, ended and counted", serving({ seen: exited, is_down: true }), ["start u"]],
   ["serving, ended, back-off", serving({ seen: exited, is_down: true, may_start: false }), []],
+  ["serving, somebody else ends it", serving({ seen: { ...running("not ready"), isDisrupted: true } }), ["hold u"]],
+  ["serving, somebody else ends it, held", serving({ is_ready: false, seen: { ...running(), isDisrupted: true } }), []],
+  ["serving, ended by somebody else", serving({ seen: disrupted }), ["hold u"]],
+  ["serving, ended by somebody else, held", serving({ seen: disrupted, is_ready: false }), ["record disruption u"]],
+  ["serving, ended by somebody else, a standby answers", besideStandby({ seen: disrupted }), ["record disruption new"]],
+  ["pinned, ended by somebody else, a run waits", pinned({ seen: disrupted }, 1, true), ["record disruption u"]],
   ["serving, hung", serving({ seen: running("hung") }), ["stop hung u"]],
   ["serving, silent", serving({ seen: running("silent") }), []],
   ["serving, not active", serving({ seen: running("ready", { serving: false }) }), ["activate u"]],

@@ -26,6 +26,8 @@ export type UnitAction =
   | "start"
   /** Its process exited without being stopped: counts the crash, and sets the time of the next start. */
   | "record crash"
+  /** Somebody else ended its process: sets the time of the next start, and counts nothing. */
+  | "record disruption"
   /** It hangs: stops its process, which counts as a crash. */
   | "stop hung"
   /** It serves and is not active: activates it. */
@@ -100,7 +102,7 @@ function ofUnit(
   if (revision.role === "standby") return forPins(unit, revision)
   if (revision.role === "pinned") return ofPinned(unit, revision, limits)
   if (seen.process === "running") return ofRunning(unit, revision, deployment)
-  if (seen.process === "exited" && !unit.is_down) return "record crash"
+  if (seen.process === "exited" && !unit.is_down) return ofEnded(unit, revision, deployment)
   if (revision.role === "starting") {
     // The deploy stage does the first start, to report why a unit cannot be started; and it fails a unit that crashed too often.
     const isFirst = seen.process === "absent" && revision.is_deploying
@@ -109,11 +111,28 @@ function ofUnit(
   return unit.may_start ? "start" : undefined
 }
 
+function ofEnded(unit: UnitFacts, revision: RevisionFacts, deployment: DeploymentFacts): UnitAction {
+  if (!unit.seen?.isDisrupted) return "record crash"
+  return mayWait(unit, revision, deployment) ? "hold" : "record disruption"
+}
+
+/** Its requests go to other replicas, or wait for its next start; a standby would answer them at once, and gets only what no unit can take. */
+const mayWait = (
+  { unit_id, is_ready }: UnitFacts,
+  { role, units }: RevisionFacts,
+  { revisions }: DeploymentFacts,
+): boolean =>
+  role === "serving" &&
+  is_ready &&
+  (units.some((it) => it.unit_id !== unit_id && it.is_ready) ||
+    !revisions.some((it) => it.role === "standby" && it.units.some(({ seen }) => seen?.answer === "ready")))
+
 function ofRunning(unit: UnitFacts, revision: RevisionFacts, deployment: DeploymentFacts): UnitAction | undefined {
   const { seen } = unit
   // The deploy stage limits how long the first start may take.
   if (revision.role === "starting") return undefined
   if (seen?.answer === "hung") return "stop hung"
+  if (seen?.isDisrupted) return mayWait(unit, revision, deployment) ? "hold" : undefined
   if (unit.is_outdated || cannotShare(unit, deployment)) {
     if (!unit.is_ready) return "stop"
     return isItsTurn(unit, revision) ? "hold" : undefined
@@ -185,7 +204,8 @@ function ofPinned(unit: UnitFacts, revision: RevisionFacts, { idleMs, drainMs }:
 /** Starts a unit that has ended, or was stopped, for a run of a thread that is pinned to its revision. */
 function forPins(unit: UnitFacts, { pins }: RevisionFacts): UnitAction | undefined {
   if (!pins?.has_runs || unit.seen?.process === "running") return undefined
-  if (unit.seen?.process === "exited" && !unit.is_down) return "record crash"
+  if (unit.seen?.process === "exited" && !unit.is_down)
+    return unit.seen.isDisrupted ? "record disruption" : "record crash"
   return unit.may_start ? "start" : undefined
 }
 

@@ -6,7 +6,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { v7 as newId } from "uuid"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
-import { recordCrash } from "./crash-queries.js"
+import { recordEnd } from "./crash-queries.js"
 import type { Role } from "./facts.js"
 import { addUnit, removeUnit, unitById } from "./queries.js"
 import { crashesAfter } from "./restart.js"
@@ -53,7 +53,7 @@ test("the one that served stands by, and the one that stood by keeps its threads
   const oldest = await startUnit(db, deploymentId)
   const old = await startUnit(db, deploymentId)
   const current = await startUnit(db, deploymentId)
-  await recordCrash(db, current.unitId, 1, 0)
+  await recordEnd(db, current.unitId, 1, 0)
 
   for (const unit of [oldest, old, current, current]) await unit.serve()
 
@@ -160,7 +160,7 @@ test("the tables, not the statements alone, keep a deployment to one revision th
 test("a unit that was up for ten minutes is started again as if it had never ended", async () => {
   await using db = await database()
   const unit = await startUnit(db, await addDeployment(db))
-  await recordCrash(db, unit.unitId, 5, 0)
+  await recordEnd(db, unit.unitId, 5, 0)
   const soon = crashesAfter(await unit.row())
 
   await db.run(sql`update units set start_after = now() - interval '10 minutes'`)

@@ -168,6 +168,10 @@ test("a pod that was evicted, or deleted by somebody else, has exited, and start
   const evicted = await untilExited()
   await units.start(unit)
   await answers()
+  await tested.node.evict((await place.podOf(unitId))?.metadata.uid ?? "", "The node was low on resource: memory.")
+  const evictedByNode = await untilExited()
+  await units.start(unit)
+  await answers()
   await tested.admin.json(pod, { method: "DELETE", body: { gracePeriodSeconds: 0 } })
   const deleted = await untilExited()
   await units.start(unit)
@@ -178,8 +182,25 @@ test("a pod that was evicted, or deleted by somebody else, has exited, and start
   await answers()
 
   assert.equal(units.address(unitId), address)
-  assert.deepEqual([evicted.wasTaken, deleted.wasTaken, killed.wasTaken], [true, true, undefined])
+  const ends = [evicted, evictedByNode, deleted, killed].map(({ isDisrupted }) => isDisrupted)
+  assert.deepEqual(ends, [true, true, true, undefined])
   await end()
+})
+
+test("a unit whose pod the cluster refuses has exited by itself: nobody else has ended it (K4)", { skip }, async () => {
+  const place = await kubernetesPlace(tested, {
+    beforeApply: async (path) => {
+      if (path.endsWith("/pods")) throw new ClusterFailed("exceeded quota", 403)
+    },
+  })
+  const units = place.units()
+  const unit = unitIn(place)
+
+  await assert.rejects(units.start(unit), /exceeded quota/)
+
+  assert.deepEqual(await units.status(unit.unitId), { state: "exited" })
+  await units.stop(unit.unitId, { graceMs: 0 })
+  await units.remove(unit.unitId)
 })
 
 test("a unit that is being started has not exited while it has its Secret and no pod yet (K4)", { skip }, async () => {

@@ -24,7 +24,8 @@ import { baseDigest, lookInside, withDigest } from "./base-image.js"
 import { buildsInCluster, programsIn } from "./builds/builds-in-cluster.js"
 import { edgesInCluster } from "./edge/edges-in-cluster.js"
 import { inside } from "./manifests.js"
-import { baseName, buildPolicyName, pathsIn, policyNames } from "./objects.js"
+import { policyNames, unitPoliciesOf } from "./network-policies.js"
+import { baseName, pathsIn } from "./objects.js"
 import { type ClusterSettings, IncompleteSettings, openCluster } from "./open-cluster.js"
 import { requireAdmitted } from "./own-pod.js"
 import { ownedObjects } from "./owned-objects.js"
@@ -105,6 +106,9 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
       base: { repository: base.repository, host: base.host, digest },
       layout: layoutIn(images),
     }
+    // Those of an older release may allow more to units that run already.
+    for (const policy of unitPoliciesOf(shared, platformNamespace))
+      await objects.apply(pathsIn(namespace).policies, policy)
     const { nodes, pythons } = programsIn(there)
     const limits = options.buildLimits
     log.info({ namespace, registry: kubernetes.registry, base_image: baseImage }, "builds are Jobs, and units are pods")
@@ -157,8 +161,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
         }),
       }),
       close: async () => {
-        for (const name of [...Object.values(policyNames(homeId)), buildPolicyName(homeId)])
-          await objects.remove(pathsIn(namespace).policies, name)
+        for (const name of policyNames(homeId)) await objects.remove(pathsIn(namespace).policies, name)
         await objects.remove(pathsIn(namespace).secrets, baseName(homeId))
       },
     }

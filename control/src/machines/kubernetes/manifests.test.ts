@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import type { UnitSpec } from "../port.js"
-import { podOf, policiesOf, secretOf, serviceOf } from "./manifests.js"
+import { podOf, secretOf, serviceOf } from "./manifests.js"
 import { addressOf, type ContainerStatus, containerName, type Pod } from "./objects.js"
 import { bytesOf, stateOf, whyPending } from "./pod-state.js"
 
@@ -89,14 +89,6 @@ test("all objects of a unit have its labels, and belong to its Service, which le
   }
   assert.equal(Buffer.from(secret.data["settings.json"], "base64").toString(), '{"KEY":"value"}')
   assert.equal(addressOf("u1", "agents"), "http://superstep-u1.agents.svc:8000")
-})
-
-test("only the platform's pods reach units, and units do not reach the credentials of the cloud", () => {
-  const [egress, ingress] = policiesOf(owner, "platform").map(({ spec }) => spec)
-
-  for (const spec of [egress, ingress]) assert.deepEqual(spec?.podSelector.matchLabels, { "superstep/owner": "home" })
-  assert.match(JSON.stringify(ingress), /"policyTypes":\["Ingress"\].*"kubernetes.io\/metadata.name":"platform"/)
-  assert.match(JSON.stringify(egress), /"policyTypes":\["Egress"\].*169\.254\.169\.254/)
 })
 
 const seen = (status: Pod["status"] & object, memory?: string): Pod => ({

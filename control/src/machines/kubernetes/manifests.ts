@@ -3,16 +3,7 @@ import type { Secret } from "@superstep/toolkit/config/settings"
 import { revealAll } from "@superstep/toolkit/config/settings"
 import { places } from "../images/project-image.js"
 import type { UnitSpec } from "../port.js"
-import {
-  baseName,
-  containerName,
-  type KubernetesObject,
-  labels,
-  nameOf,
-  platformLabels,
-  policyNames,
-  unitPort,
-} from "./objects.js"
+import { baseName, containerName, type KubernetesObject, labels, nameOf, startedPod, unitPort } from "./objects.js"
 
 /** Paths in a container. */
 export const inside = {
@@ -43,8 +34,8 @@ const metadata = ({ homeId, namespace }: Owner, spec: UnitSpec) => ({
 })
 
 /**
- * All other objects of a unit go when its Service is deleted, whoever deletes it. Named as the controller, too, since `kubectl drain` and autoscalers
- * leave pods alone that have none: nobody would replace those.
+ * All other objects of a unit go when its Service is deleted, whoever deletes it. Named as the controller, too, since `kubectl drain` leaves pods alone
+ * that have none: nobody would replace those.
  */
 const ownedBy = (serviceUid: string, { unitId }: UnitSpec) => ({
   ownerReferences: [{ apiVersion: "v1", kind: "Service", name: nameOf(unitId), uid: serviceUid, controller: true }],
@@ -73,7 +64,7 @@ export const secretOf = (
   ({
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { ...metadata(owner, spec), ...ownedBy(serviceUid, spec) },
+    metadata: { ...metadata(owner, spec), ...ownedBy(serviceUid, spec), annotations: { [startedPod]: "" } },
     type: "Opaque",
     data: { "settings.json": Buffer.from(JSON.stringify(revealAll(secrets))).toString("base64") },
   }) satisfies KubernetesObject & { type: string; data: unknown }
@@ -154,7 +145,12 @@ export function podOf(spec: UnitSpec, place: PodPlace) {
   return {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { ...metadata(place, spec), ...ownedBy(place.serviceUid, spec) },
+    metadata: {
+      ...metadata(place, spec),
+      ...ownedBy(place.serviceUid, spec),
+      // The Cluster Autoscaler keeps nodes whose pods have a Service as their controller, or volumes of the node.
+      annotations: { "cluster-autoscaler.kubernetes.io/safe-to-evict": "true" },
+    },
     spec: {
       // The planner restarts units, and counts how often.
       restartPolicy: "Never",
@@ -216,44 +212,4 @@ function resourcesOf({ limits, memoryMb = usualMb }: UnitSpec) {
     requests: quantities(limits.memoryMb ?? memoryMb, Math.min(limits.cpu ?? usualCpu, usualCpu)),
     limits: quantities(limits.memoryMb, limits.cpu),
   }
-}
-
-// Addresses at which clouds give credentials of the computer to whoever asks.
-const cloudMetadata = ["169.254.169.254/32", "169.254.169.252/32", "169.254.170.2/32", "169.254.170.23/32"]
-const cloudMetadataV6 = ["fd00:ec2::254/128", "fd00:ec2::23/128"]
-
-/**
- * Only the platform's own pods, in the namespace of the control plane, reach units; so units do not reach each other. Two policies: kube-router
- * lets all units of one with both directions reach each other, since its rules for what they may reach count for what may reach them.
- */
-export function policiesOf({ homeId, namespace }: Owner, platformNamespace: string) {
-  const names = policyNames(homeId)
-  const policy = (name: string, rules: object) => ({
-    apiVersion: "networking.k8s.io/v1",
-    kind: "NetworkPolicy",
-    metadata: { name, namespace, labels: { "app.kubernetes.io/managed-by": "superstep", [labels.owner]: homeId } },
-    spec: {
-      podSelector: {
-        matchLabels: { [labels.owner]: homeId },
-        // Policies add up, and builds may reach less.
-        matchExpressions: [{ key: labels.unit, operator: "Exists" }],
-      },
-      ...rules,
-    },
-  })
-  const platform = {
-    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": platformNamespace } },
-    podSelector: { matchLabels: platformLabels },
-  }
-  const anywhere = [
-    { ipBlock: { cidr: "0.0.0.0/0", except: cloudMetadata } },
-    { ipBlock: { cidr: "::/0", except: cloudMetadataV6 } },
-  ]
-  return [
-    policy(names.egress, { policyTypes: ["Egress"], egress: [{ to: anywhere }] }),
-    policy(names.ingress, {
-      policyTypes: ["Ingress"],
-      ingress: [{ from: [platform], ports: [{ port: unitPort, protocol: "TCP" }] }],
-    }),
-  ] satisfies readonly (KubernetesObject & { spec: unknown })[]
 }

@@ -13,6 +13,9 @@ export const labels = {
   artifact: "superstep/artifact",
 } as const
 
+/** On the Secret of a unit: the uid of its pod that has started, until we kill it. What ends that pod afterwards is somebody else, or its program. */
+export const startedPod = "superstep/started-pod"
+
 /** Pods of the platform, which the network policies of agents admit; the chart gives it to control plane and edges. */
 export const platformLabels = { "app.kubernetes.io/part-of": "superstep" } as const
 
@@ -88,13 +91,8 @@ export const isOwnedBy = ({ metadata }: KubernetesObject, owner: KubernetesObjec
 /** The name of all objects of a unit. Unit ids are unique, also among installations. */
 export const nameOf = (unitId: string): string => `superstep-${unitId}`
 
-export const policyNames = (homeId: string) =>
-  ({ ingress: `superstep-units-${homeId}`, egress: `superstep-units-egress-${homeId}` }) as const
-
 /** The name of a build's Job and Secret: the same build is found again by whoever knows its revision. */
 export const buildNameOf = (revisionId: string): string => `superstep-build-${revisionId}`
-
-export const buildPolicyName = (homeId: string): string => `superstep-builds-${homeId}`
 
 /** The pod that looks into the base image, and the Secret that keeps what it saw. */
 export const baseName = (homeId: string): string => `superstep-base-${homeId}`

@@ -27,6 +27,8 @@ export interface OwnedObjects {
    * @throws ForeignObject
    */
   apply<T extends KubernetesObject>(path: string, object: T): Promise<T & { metadata: { uid: string } }>
+  /** Changes annotations of an object; does nothing when there is none. */
+  annotate(path: string, name: string, annotations: Readonly<Record<string, string>>): Promise<void>
   /** Resolves when it is requested. */
   remove(path: string, name: string, removal?: Removal): Promise<void>
   /** @returns  whether it is gone within this time */
@@ -73,6 +75,17 @@ export function ownedObjects(cluster: Cluster, homeId: string): OwnedObjects {
       const now = await read(path, object.metadata.name)
       if (now && !isOurs(now)) throw new ForeignObject(object)
       throw new ClusterFailed(`${object.kind} ${object.metadata.name} was changed meanwhile: try again`, status)
+    },
+    annotate: async (path, name, annotations) => {
+      const found = await find(path, name)
+      if (!found) return
+      // 409: it was replaced since we looked.
+      await cluster.json(`${path}/${name}`, {
+        method: "PATCH",
+        contentType: "application/merge-patch+json",
+        body: { metadata: { uid: found.metadata.uid, annotations } },
+        also: [404, 409],
+      })
     },
     remove: async (path, name, { graceSeconds } = {}) => {
       const found = await find(path, name)

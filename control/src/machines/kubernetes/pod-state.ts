@@ -16,6 +16,14 @@ export function stateOf(pod: Pod): Exclude<UnitStatus, { readonly state: "absent
   return phase === "Running" ? { state: "running" } : undefined
 }
 
+/** Whether somebody ends or has ended this pod, or its node does to get room: not its own program. */
+export function isDisrupted({ metadata, status }: Pod): boolean {
+  if (metadata.deletionTimestamp !== undefined) return true
+  // Set before a deletion that may not come, so it counts only for what has ended.
+  const hasTarget = status?.conditions?.some((it) => it.type === "DisruptionTarget" && it.status === "True") ?? false
+  return hasTarget && (status?.phase === "Failed" || status?.phase === "Succeeded")
+}
+
 const statusOf = ({ status }: Pod) => status?.containerStatuses?.find(({ name }) => name === containerName)
 
 /** Why a pod has not started: that no node takes it, or its image cannot be pulled. */

@@ -12,10 +12,11 @@ import type { UnitSpec, UnitStatus, Units } from "../port.js"
 import { unitEnvironment, unitSecrets } from "../process/units/unit-environment.js"
 import { removeFormerCopies } from "../unread-output.js"
 import type { Cluster } from "./cluster.js"
-import { inside, listenVariable, podOf, policiesOf, secretOf, serviceOf } from "./manifests.js"
-import { addressOf, containerName, labels, nameOf, type Pod, pathsIn } from "./objects.js"
+import { inside, listenVariable, podOf, secretOf, serviceOf } from "./manifests.js"
+import { unitPoliciesOf } from "./network-policies.js"
+import { addressOf, containerName, labels, nameOf, type Pod, pathsIn, startedPod } from "./objects.js"
 import type { OwnedObjects } from "./owned-objects.js"
-import { bytesOf, stateOf, whyPending } from "./pod-state.js"
+import { bytesOf, isDisrupted, stateOf, whyPending } from "./pod-state.js"
 import type { UnitImage } from "./unit-images.js"
 import { unitOutput } from "./unit-output.js"
 
@@ -52,8 +53,6 @@ const usualLostMs = 30_000
 // Programs of an image are not where ours are.
 const pathInside = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-const taken: UnitStatus = { state: "exited", wasTaken: true }
-
 export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   const { cluster, objects, homeId, namespace, folder, lostMs = usualLostMs } = options
   const paths = pathsIn(namespace)
@@ -62,21 +61,19 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   const output = unitOutput({ cluster, pods: paths.pods, folderOf, findPod, log: options.log })
 
   const starts = new Map<string, Promise<void>>()
-  /** Pods that we have ended as a crash would. */
-  const killed = new Set<string>()
   const status = async (unitId: string): Promise<UnitStatus> => {
     const wasStarting = starts.has(unitId)
     const pod = await findPod(unitId)
-    if (pod) {
-      const state = stateOf(pod) ?? { state: "absent" }
-      const isTaken = pod.metadata.deletionTimestamp !== undefined && !killed.has(unitId)
-      return state.state === "exited" && state.ranOutOfMb === undefined && isTaken ? taken : state
-    }
-    const hasSecret = await objects.find(paths.secrets, nameOf(unitId))
+    const state = pod && stateOf(pod)
+    if (pod && !(state && isDisrupted(pod))) return state ?? { state: "absent" }
+    const secret = await objects.find(paths.secrets, nameOf(unitId))
     // A start makes the Secret before the pod.
-    if (!hasSecret || wasStarting || starts.has(unitId)) return { state: "absent" }
-    // Nobody stopped it: its pod was evicted, or deleted by somebody else.
-    return killed.has(unitId) ? { state: "exited" } : taken
+    if (!pod && (!secret || wasStarting || starts.has(unitId))) return { state: "absent" }
+    const started = secret?.metadata.annotations?.[startedPod]
+    const isByOthers = pod ? started === pod.metadata.uid : Boolean(started)
+    const ended = state ?? { state: "exited" }
+    const isOutOfMemory = ended.state === "exited" && ended.ranOutOfMb !== undefined
+    return isByOthers && !isOutOfMemory ? { ...ended, isDisrupted: true } : ended
   }
 
   /** A start that comes while another one of the same unit is under way waits for that. */
@@ -89,19 +86,23 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     const { unitId } = spec
     const former = await findPod(unitId)
     const formerState = former && stateOf(former)
-    if (formerState?.state === "running" && former?.metadata.deletionTimestamp === undefined) return
-    if (former && (formerState || former.metadata.deletionTimestamp !== undefined)) await endPod(unitId, killSeconds)
-    killed.delete(unitId)
-    if (!former || formerState) await createPod(spec)
-    await untilStarted(unitId)
+    const isUp = formerState?.state === "running" && former?.metadata.deletionTimestamp === undefined
+    if (!isUp && former && (formerState || former.metadata.deletionTimestamp !== undefined))
+      await endPod(unitId, killSeconds)
+    if (!former || (formerState && !isUp)) await createPod(spec)
+    const pod = await untilStarted(unitId)
+    if (pod && stateOf(pod)?.state === "running") await noteStarted(unitId, pod.metadata.uid ?? "")
   }
+  const noteStarted = (unitId: string, podUid: string): Promise<void> =>
+    objects.annotate(paths.secrets, nameOf(unitId), { [startedPod]: podUid })
   const createPod = async (spec: UnitSpec): Promise<void> => {
     await removeFormerCopies(folderOf(spec.unitId))
     const owner = { homeId, namespace }
     const { reference: image, configEnv } = await options.imageOf(spec.artifactId)
     const place = { folder: inside.unit, settingsFile: inside.settings, artifactFolder: inside.app, configEnv }
     const base = { ...options.environment, PATH: pathInside }
-    for (const policy of policiesOf(owner, options.platformNamespace)) await objects.apply(paths.policies, policy)
+    // Somebody may have removed them, with the namespace for example.
+    for (const policy of unitPoliciesOf(owner, options.platformNamespace)) await objects.apply(paths.policies, policy)
     const service = await objects.apply(paths.services, serviceOf(spec, owner))
     const serviceUid = service.metadata.uid
     await objects.apply(paths.secrets, secretOf(spec, owner, { serviceUid, secrets: unitSecrets(spec, place, base) }))
@@ -109,11 +110,11 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     const pod = podOf(spec, { ...owner, serviceUid, image, pullSecret: options.pullSecret, environment })
     await objects.apply(paths.pods, pod)
   }
-  /** Or until it has ended: then its status says so. @throws PodNotStarted */
-  const untilStarted = async (unitId: string): Promise<void> => {
+  /** Or until it has ended: then its status says so. @returns  undefined when it is gone. @throws PodNotStarted */
+  const untilStarted = async (unitId: string): Promise<Pod | undefined> => {
     for (const deadline = performance.now() + startMs; ; await sleep(pollMs)) {
       const pod = await findPod(unitId)
-      if (!pod || stateOf(pod)) return
+      if (!pod || stateOf(pod)) return pod
       if (performance.now() < deadline) continue
       // The next start makes another one: the reason may be in the settings that this one was made with.
       await objects.remove(paths.pods, nameOf(unitId), { graceSeconds: killSeconds })
@@ -159,7 +160,8 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     kill: async (unitId) => {
       const pod = await findPod(unitId)
       if (!pod || stateOf(pod)?.state === "exited") return
-      killed.add(unitId)
+      // Its end counts as a crash.
+      await noteStarted(unitId, "")
       await endPod(unitId, killSeconds)
     },
     stop: async (unitId, { graceMs }) => {
@@ -168,7 +170,6 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
       await objects.remove(paths.secrets, nameOf(unitId))
     },
     remove: async (unitId) => {
-      killed.delete(unitId)
       const name = nameOf(unitId)
       await objects.remove(paths.pods, name, { graceSeconds: killSeconds })
       await objects.remove(paths.secrets, name)

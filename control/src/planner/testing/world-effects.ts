@@ -87,6 +87,7 @@ function executeOnUnit(world: World, { does, unit: { unit_id } }: Extract<Action
         readyIn: 2000,
         upMs: 0,
         isHung: false,
+        isDisrupted: false,
         isDown: false,
         generation: world.generation,
       })
@@ -95,9 +96,14 @@ function executeOnUnit(world: World, { does, unit: { unit_id } }: Extract<Action
     case "record crash":
       unit.process = "exited"
       unit.isHung = false
+      unit.isDisrupted = false
       unit.isDown = true
       unit.crashes += 1
       unit.startIn = revision.role === "starting" ? startPauseMs(unit.crashes) : backOffMs(unit.crashes)
+      return
+    case "record disruption":
+      unit.isDown = true
+      unit.startIn = backOffMs(1)
       return
     case "activate":
       for (const other of world.revisions.flatMap(({ units }) => units)) other.isActive = revision.units.includes(other)

@@ -89,6 +89,11 @@ function unitFactsOf(world: World, unit: WorldUnit, { id, role }: WorldRevision)
 }
 
 export function seenOf(unit: WorldUnit): Observation {
+  const seen = processOf(unit)
+  return unit.isDisrupted && seen.process !== "absent" ? { ...seen, isDisrupted: true } : seen
+}
+
+function processOf(unit: WorldUnit): Observation {
   if (unit.process === "absent") return absent
   if (unit.process === "exited") return exited
   if (unit.isHung) return { process: "running", answer: "hung", report: undefined }

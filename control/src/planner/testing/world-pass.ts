@@ -27,6 +27,8 @@ export function passTime(world: World, ms: number): void {
     }
     revision.quietMs = revision.hasRuns ? 0 : revision.quietMs + ms
     for (const unit of revision.units) {
+      // Its grace time is over.
+      if (unit.isDisrupted && unit.process === "running") Object.assign(unit, { process: "exited", isHung: false })
       unit.readyIn -= ms
       unit.startIn -= ms
       unit.upMs += ms

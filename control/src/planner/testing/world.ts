@@ -14,6 +14,8 @@ export interface WorldUnit {
   /** How long until a running process is ready, in milliseconds. */
   readyIn: number
   isHung: boolean
+  /** Somebody else ends or has ended it. */
+  isDisrupted: boolean
   isReady: boolean
   isDown: boolean
   crashes: number
@@ -118,6 +120,7 @@ export class World {
       process: "absent",
       readyIn: 0,
       isHung: false,
+      isDisrupted: false,
       isReady: false,
       isDown: false,
       crashes: 0,

@@ -20,10 +20,11 @@ import type { Isolation } from "../../process/isolation.js"
 import type { ArtifactStore } from "../artifact-store.js"
 import { type Cluster, ClusterFailed } from "../cluster.js"
 import type { Owner } from "../manifests.js"
+import { buildPoliciesOf } from "../network-policies.js"
 import { buildNameOf, isOwnedBy, type Job, labels, type Pod, pathsIn } from "../objects.js"
 import type { OwnedObjects } from "../owned-objects.js"
 import { jobEnds } from "./job-ends.js"
-import { annotations, buildPolicyOf, buildSecretOf, jobOf, startMs } from "./job-manifests.js"
+import { annotations, buildSecretOf, jobOf, startMs } from "./job-manifests.js"
 import { jobOutput } from "./job-output.js"
 import { type Sending, secretFiles } from "./job-places.js"
 import { jobState } from "./job-state.js"
@@ -120,7 +121,7 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
     const plan = await options.planFor(tree, source)
     const request = options.requestFor(source, plan)
     const owner = { homeId, namespace }
-    await objects.apply(paths.policies, buildPolicyOf(owner, options.egress))
+    for (const policy of buildPoliciesOf(owner, options.egress)) await objects.apply(paths.policies, policy)
     const image = await options.sendSource(revisionId, tree)
     const files = await filesOf(source, plan, { request, secrets })
     await writeJson(startedFile(revisionId), {})

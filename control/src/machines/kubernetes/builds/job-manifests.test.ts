@@ -1,8 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { limits } from "../../process/builds/testing/build.js"
-import { labels } from "../objects.js"
-import { buildPolicyOf, buildSecretOf, jobOf } from "./job-manifests.js"
+import { buildSecretOf, jobOf } from "./job-manifests.js"
 import { jobRequest } from "./job-request.js"
 
 const source = {
@@ -88,24 +87,4 @@ test("a build's Secret goes with its Job", () => {
   const { metadata: of } = buildSecretOf(source, owner, { files: {}, jobUid: "u1" })
 
   assert.deepEqual(of.ownerReferences, [{ apiVersion: "batch/v1", kind: "Job", name: metadata.name, uid: "u1" }])
-})
-
-test("builds accept nobody, and reach no private address that is not named but the cluster's DNS", () => {
-  const named = { ipBlock: { cidr: "10.20.0.0/16" } }
-  const { podSelector, policyTypes, egress, ...rest } = buildPolicyOf(owner, [named]).spec
-
-  assert.deepEqual(rest, {}, "no ingress")
-  assert.deepEqual(policyTypes, ["Ingress", "Egress"])
-  assert.deepEqual(podSelector.matchExpressions, [{ key: labels.build, operator: "Exists" }])
-  const [dns, others] = egress
-  assert.deepEqual(dns?.to, [
-    { namespaceSelector: {}, podSelector: { matchLabels: { "k8s-app": "kube-dns" } } },
-    { ipBlock: { cidr: "169.254.20.10/32" } },
-  ])
-  assert.deepEqual(
-    dns?.ports?.map(({ port, protocol }) => `${port} ${protocol}`),
-    ["53 UDP", "53 TCP", "5353 UDP", "5353 TCP"],
-  )
-  assert.deepEqual(others?.to?.at(-1), named)
-  assert.match(JSON.stringify(others?.to?.[0]), /"10\.0\.0\.0\/8","172\.16\.0\.0\/12","192\.168\.0\.0\/16"/)
 })

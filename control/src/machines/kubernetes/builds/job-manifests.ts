@@ -2,7 +2,7 @@
 import type { BuildSource } from "../../port.js"
 import type { BuildRequest } from "../../process/builds/build-request.js"
 import { firstUser, noRights, type Owner, pullBy, runAs } from "../manifests.js"
-import { buildNameOf, buildPolicyName, type KubernetesObject, labels } from "../objects.js"
+import { buildNameOf, type KubernetesObject, labels } from "../objects.js"
 import { inJob, type Part, secretFiles } from "./job-places.js"
 
 export const annotations = { platform: "superstep/platform" } as const
@@ -147,44 +147,3 @@ interface Mount {
   readonly mountPath: string
   readonly readOnly?: boolean
 }
-
-// Addresses of private networks: there are the API server, Postgres, and whatever else a cluster does not show to the public.
-const privateNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"]
-const privateNetworksV6 = ["fc00::/7", "fe80::/10"]
-
-// CoreDNS and kube-dns have this label everywhere; the address is that of a cache on each node.
-const dnsServers = [
-  { namespaceSelector: {}, podSelector: { matchLabels: { "k8s-app": "kube-dns" } } },
-  { ipBlock: { cidr: "169.254.20.10/32" } },
-]
-// Policies see the port of the pod, which for a server without rights may be 5353.
-const dnsPorts = [53, 5353].flatMap((port) => ["UDP", "TCP"].map((protocol) => ({ port, protocol })))
-
-/** Nobody connects to builds, and they connect to public addresses and the cluster's DNS. @param egress  what else they may reach */
-export const buildPolicyOf = ({ homeId, namespace }: Owner, egress: readonly object[]) =>
-  ({
-    apiVersion: "networking.k8s.io/v1",
-    kind: "NetworkPolicy",
-    metadata: {
-      name: buildPolicyName(homeId),
-      namespace,
-      labels: { "app.kubernetes.io/managed-by": "superstep", [labels.owner]: homeId },
-    },
-    spec: {
-      podSelector: {
-        matchLabels: { [labels.owner]: homeId },
-        matchExpressions: [{ key: labels.build, operator: "Exists" }],
-      },
-      policyTypes: ["Ingress", "Egress"],
-      egress: [
-        { to: dnsServers, ports: dnsPorts },
-        {
-          to: [
-            { ipBlock: { cidr: "0.0.0.0/0", except: privateNetworks } },
-            { ipBlock: { cidr: "::/0", except: privateNetworksV6 } },
-            ...egress,
-          ],
-        },
-      ],
-    },
-  }) satisfies KubernetesObject & { spec: unknown }

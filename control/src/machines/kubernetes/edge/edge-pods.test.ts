@@ -27,28 +27,43 @@ test("a pod gets callers while it is ready and not being deleted, and is no edge
   assert.equal(edgeOf(pod({ ...running, phase: "Failed" }), 8903), undefined)
 })
 
-test("while the API server is away the edges are those that it listed last; a refusal is an error", async () => {
-  const answers: (readonly Pod[] | Error)[] = [
-    new ClusterFailed("away"),
-    [pod({ phase: "Running", podIP: "10.0.0.7", conditions: ready })],
-    new ClusterFailed("away"),
-    new ClusterFailed("forbidden", 403),
-  ]
-  const patience: (number | undefined)[] = []
-  const json: Cluster["json"] = async (_, { answerMs } = {}) => {
-    patience.push(answerMs)
-    const answer = answers.shift()
+/** @param answers  of the API server, one for each list */
+function finder(answers: (readonly Pod[] | Promise<readonly Pod[]> | Error)[]) {
+  const json: Cluster["json"] = async () => {
+    const answer = await answers.shift()
     if (answer instanceof Error) throw answer
     return { status: 200, body: { items: answer } as never }
   }
   const cluster = { origin: "https://10.96.0.1", json } as Cluster
   const log = createLog({ process: "test", level: "silent" })
-  const find = edgePods({ cluster, namespace: "superstep", selector: "a=b", adminPort: 8903, log })
+  return edgePods({ cluster, namespace: "superstep", selector: "a=b", adminPort: 8903, log })
+}
+const at = (podIP: string) => pod({ phase: "Running", podIP, conditions: ready })
+
+test("while the API server is away the edges are those that it listed last; a refusal is an error", async () => {
+  const away = new ClusterFailed("away")
+  const find = finder([away, [at("10.0.0.7")], away, new ClusterFailed("forbidden", 403)])
 
   await assert.rejects(find(), /away/)
   const found = await find()
   assert.equal(found.length, 1)
   assert.deepEqual(await find(), found)
   await assert.rejects(find(), /forbidden/)
-  assert.deepEqual(patience, [undefined, undefined, 2000, 2000], "it waits less only where it has a list already")
+})
+
+test("a list that comes late is used as soon as it is there, and no other is asked for meanwhile", async () => {
+  let answer: (pods: readonly Pod[]) => void = () => undefined
+  const answers = [[at("10.0.0.7")], new Promise<readonly Pod[]>((resolve) => (answer = resolve)), [at("10.0.0.9")]]
+  const find = finder(answers)
+  const first = await find()
+
+  const meanwhile = await Promise.all([find(), find()])
+  const leftThen = answers.length
+  const waiting = find()
+  answer([at("10.0.0.7"), at("10.0.0.8")])
+
+  assert.deepEqual(meanwhile, [first, first])
+  assert.equal(leftThen, 1)
+  assert.equal((await waiting).length, 2)
+  assert.deepEqual((await find())[0]?.address, "http://10.0.0.9:8903")
 })

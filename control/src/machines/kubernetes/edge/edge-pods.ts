@@ -1,4 +1,5 @@
 /** Finds the pods of edges, which a Deployment of the chart keeps. */
+import { pause } from "@superstep/toolkit/exec/pause"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { FoundEdge } from "../../edges/edges.js"
 import { type Cluster, ClusterFailed } from "../cluster.js"
@@ -15,35 +16,44 @@ export interface EdgePodsOptions {
   readonly log: Log
 }
 
-// Tables and wake calls wait for the list. One that comes later is no better than the last one, if there was one.
-const answerMs = 2000
+// Tables and wake calls wait for the list. After this time the last one does: what it lacks is found by the next.
+const patienceMs = 2000
 
 /**
- * @returns  a function that gives all pods that may carry requests. While the API server does not answer, those that it listed last: without it no
- *           pod is added, and one that is gone does not answer
+ * @returns  a function that gives all pods that may carry requests; while the API server does not answer in time, those that it listed last
  * @throws ClusterFailed  the server refuses, or has never answered
  */
 export function edgePods(options: EdgePodsOptions): () => Promise<readonly FoundEdge[]> {
   const { cluster, namespace, selector, adminPort, log } = options
   let last: readonly FoundEdge[] | undefined
-  let isAway = false
-  return async () => {
-    try {
-      const query = { labelSelector: selector }
-      const { body } = await cluster.json<{ readonly items: readonly Pod[] }>(pathsIn(namespace).pods, {
-        query,
-        ...(last && { answerMs }),
-      })
-      last = body.items.flatMap((pod) => edgeOf(pod, adminPort) ?? [])
-      isAway = false
-      return last
-    } catch (err) {
-      if (!(err instanceof ClusterFailed) || err.status !== undefined || last === undefined) throw err
-      if (!isAway) log.warn({ err }, "edges are those that the API server listed last")
-      isAway = true
-      return last
-    }
+  let listing: Promise<readonly FoundEdge[]> | undefined
+  let isLate = false
+  const list = async () => {
+    const query = { labelSelector: selector }
+    const { body } = await cluster.json<{ readonly items: readonly Pod[] }>(pathsIn(namespace).pods, { query })
+    isLate = false
+    last = body.items.flatMap((pod) => edgeOf(pod, adminPort) ?? [])
+    return last
   }
+  return async () => {
+    listing ??= list().finally(() => {
+      listing = undefined
+    })
+    if (last === undefined) return listing
+    const over = new AbortController()
+    const found = await Promise.race([
+      listing.catch(undefinedIfAway),
+      pause(patienceMs, over.signal).then(() => undefined),
+    ]).finally(() => over.abort())
+    if (found) return found
+    if (!isLate) log.warn("the API server does not list edges in time: they are those that it listed last")
+    isLate = true
+    return last
+  }
+}
+
+function undefinedIfAway(error: unknown): undefined {
+  if (!(error instanceof ClusterFailed) || error.status !== undefined) throw error
 }
 
 /** Pure. @returns  undefined when the pod has no address yet, or has ended */

@@ -153,7 +153,8 @@ export class TestPod {
     this.#isEvicted = true
     this.#current?.signal("SIGKILL")
     await this.#current?.ended
-    await this.#setStatus({ phase: "Failed", reason: "Evicted", message })
+    const conditions = [{ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet" }]
+    await this.#setStatus({ phase: "Failed", reason: "Evicted", message, conditions })
     this.#isEnding = false
   }
 
