@@ -3,7 +3,8 @@
  * asked what it would do later: nobody has to list the times at which its rules apply (docs/decisions/0033).
  */
 import type { DeploymentFacts, RevisionFacts, UnitFacts } from "./facts.js"
-import { type PlanLimits, plan } from "./plan.js"
+import { plan } from "./plan.js"
+import type { PlanLimits } from "./plan-unit.js"
 
 /** Every deployment is planned at least so often. */
 export const safetyMs = 10_000

@@ -15,7 +15,7 @@ import { syncEdge } from "./edge-table.js"
 import type { UnitFacts, UnitRow } from "./facts.js"
 import { shipUnitLog } from "./log-shipping.js"
 import { reportMemoryEnd } from "./memory-end.js"
-import type { UnitAction } from "./plan.js"
+import type { UnitAction } from "./plan-unit.js"
 import {
   admitUnit,
   deferStart,

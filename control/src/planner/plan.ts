@@ -1,49 +1,13 @@
 /**
- * Decides what should be done next about a deployment's units. Pure: everything that it knows is in the facts, and the same facts give
+ * Decides what should be done next about a deployment and its units. Pure: everything that it knows is in the facts, and the same facts give
  * the same actions. One step at a time: what follows an action is decided when its effect has been seen. README.md has the table of
  * cases.
  */
 import { isDeepStrictEqual } from "node:util"
-import type { Shares } from "../machines/unit-client.js"
 import type { DeploymentFacts, RevisionFacts, UnitFacts } from "./facts.js"
 import { failsMoreOften, type RunCounts } from "./failure-rates.js"
-import { crashesThatEndADeploy } from "./restart.js"
+import { isSwitching, type PlanLimits, planUnit, type UnitAction, wantedShares } from "./plan-unit.js"
 import { scale } from "./scale.js"
-
-export interface PlanLimits {
-  /** How long a new revision is watched after its DEPLOYED. */
-  readonly watchMs: number
-  /** After how long without use a deployment sleeps. */
-  readonly idleMs: number
-  /** How long the units of a former revision may go on with the requests and streams that they have. */
-  readonly drainMs: number
-  /** For how long fewer units must have been enough before one is taken away. */
-  readonly scaleDownMs: number
-}
-
-export type UnitAction =
-  /** Starts its process. */
-  | "start"
-  /** Its process exited without being stopped: counts the crash, and sets the time of the next start. */
-  | "record crash"
-  /** Somebody else ended its process: sets the time of the next start, and counts nothing. */
-  | "record disruption"
-  /** It hangs: stops its process, which counts as a crash. */
-  | "stop hung"
-  /** It serves and is not active: activates it. */
-  | "activate"
-  /** Sends it requests. */
-  | "admit"
-  /** Sends it no more requests. */
-  | "hold"
-  /** Stops its process after `hold`; it may be started again. */
-  | "stop"
-  /** Its deployment sleeps or is paused: `hold` and `stop`, or wakes a deployment that is in use after all. */
-  | "suspend"
-  /** Stops it for good, and deletes its row. */
-  | "remove"
-  /** The same, unless something has begun in it since it was seen to be idle. */
-  | "remove if idle"
 
 export type Action =
   | { readonly kind: "unit"; readonly does: UnitAction; readonly unit: UnitFacts }
@@ -78,165 +42,11 @@ export function plan(deployment: DeploymentFacts, limits: PlanLimits): readonly 
   const whole = ofDeployment(deployment, limits)
   const units = deployment.revisions.flatMap((revision) =>
     revision.units.flatMap((unit): Action[] => {
-      const does = ofUnit(unit, revision, deployment, limits)
+      const does = planUnit(unit, revision, deployment, limits)
       return does ? [{ kind: "unit", does, unit }] : []
     }),
   )
   return whole ? [whole, ...units] : units
-}
-
-function ofUnit(
-  unit: UnitFacts,
-  revision: RevisionFacts,
-  deployment: DeploymentFacts,
-  limits: PlanLimits,
-): UnitAction | undefined {
-  const { seen } = unit
-  if (isDue(revision, deployment)) return "remove"
-  if (!seen) return undefined
-  if (revision.role === "retiring") return ofRetiring(unit)
-  if (unit.leaving_ms !== null) return ofLeaving(unit, revision, limits)
-  const isWanted = revision.role === "starting" || !(deployment.is_paused || deployment.is_asleep)
-  if (!isWanted) return seen.process === "running" ? "suspend" : undefined
-  // A standby that has ended is not started again: its unfinished runs wait in the queue, and a serving unit claims them.
-  if (revision.role === "standby") return forPins(unit, revision)
-  if (revision.role === "pinned") return ofPinned(unit, revision, limits)
-  if (seen.process === "running") return ofRunning(unit, revision, deployment)
-  if (seen.process === "exited" && !unit.is_down) return ofEnded(unit, revision, deployment)
-  if (revision.role === "starting") {
-    // The deploy stage does the first start, to report why a unit cannot be started; and it fails a unit that crashed too often.
-    const isFirst = seen.process === "absent" && revision.is_deploying
-    if (isFirst || unit.crashes >= crashesThatEndADeploy) return undefined
-  }
-  return unit.may_start ? "start" : undefined
-}
-
-function ofEnded(unit: UnitFacts, revision: RevisionFacts, deployment: DeploymentFacts): UnitAction {
-  if (!unit.seen?.isDisrupted) return "record crash"
-  return mayWait(unit, revision, deployment) ? "hold" : "record disruption"
-}
-
-/** Its requests go to other replicas, or wait for its next start; a standby would answer them at once, and gets only what no unit can take. */
-const mayWait = (
-  { unit_id, is_ready }: UnitFacts,
-  { role, units }: RevisionFacts,
-  { revisions }: DeploymentFacts,
-): boolean =>
-  role === "serving" &&
-  is_ready &&
-  (units.some((it) => it.unit_id !== unit_id && it.is_ready) ||
-    !revisions.some((it) => it.role === "standby" && it.units.some(({ seen }) => seen?.answer === "ready")))
-
-function ofRunning(unit: UnitFacts, revision: RevisionFacts, deployment: DeploymentFacts): UnitAction | undefined {
-  const { seen } = unit
-  // The deploy stage limits how long the first start may take.
-  if (revision.role === "starting") return undefined
-  if (seen?.answer === "hung") return "stop hung"
-  if (seen?.isDisrupted) return mayWait(unit, revision, deployment) ? "hold" : undefined
-  if (unit.is_outdated || cannotShare(unit, deployment)) {
-    if (!unit.is_ready) return "stop"
-    return isItsTurn(unit, revision) ? "hold" : undefined
-  }
-  if (seen?.answer !== "ready") return undefined
-  if (!unit.is_ready) return "admit"
-  if (revision.role === "canary" || isSwitching(deployment)) return undefined
-  return hasTraffic(unit, deployment) ? undefined : "activate"
-}
-
-/** It was started by an older release, which gives a canary no threads: today's program is started in its place. */
-const cannotShare = ({ role, seen }: UnitFacts, { revisions }: DeploymentFacts): boolean =>
-  role === "serving" &&
-  seen?.report !== undefined &&
-  !seen.report.traffic &&
-  revisions.some((it) => it.role === "canary")
-
-/** Which revision is active is about to change. */
-const isSwitching = ({ is_switching, revisions }: DeploymentFacts): boolean =>
-  is_switching || revisions.some(({ role, weight }) => role === "canary" && weight === 100)
-
-/** The agent servers share out the threads as they should. */
-function hasTraffic({ seen, revision_id }: UnitFacts, { revisions }: DeploymentFacts): boolean {
-  if (!seen?.report?.serving) return false
-  const wanted = wantedShares(revision_id, revisions)
-  // A unit of an older release does not report it, and gives all threads to the revision that serves.
-  return isDeepStrictEqual(seen.report.traffic ?? wanted, wanted)
-}
-
-/** How the threads should be shared out. */
-const wantedShares = (serving: string, revisions: readonly RevisionFacts[]): Shares => [
-  { revision_id: serving, weight: null },
-  ...revisions
-    .filter(({ role, weight }) => role === "canary" && weight !== 0)
-    .map(({ revision_id, weight }) => ({ revision_id, weight })),
-]
-
-/**
- * Gets no more requests as soon as another unit takes them, finishes those that it has, and ends. What it executes goes on in another
- * unit.
- */
-function ofLeaving(
-  { seen, is_ready, traffic, leaving_ms: leavingMs }: UnitFacts,
-  { units }: RevisionFacts,
-  { drainMs }: PlanLimits,
-): UnitAction | undefined {
-  if (seen?.process !== "running" || seen.answer === "hung") return "remove"
-  if (is_ready) return units.some((it) => it.leaving_ms === null && it.is_ready) ? "hold" : undefined
-  return traffic?.open === 0 || (leavingMs ?? 0) >= drainMs ? "remove" : undefined
-}
-
-// A thread that was answered is often asked again soon, and a start takes a second.
-const mostLingerMs = 60_000
-
-/** The units of a revision that keeps threads run for the runs of these, and for a minute after. They get no requests. */
-function ofPinned(unit: UnitFacts, revision: RevisionFacts, { idleMs, drainMs }: PlanLimits): UnitAction | undefined {
-  const { seen } = unit
-  const { pins, pinned_ms: pinnedMs } = revision
-  if (seen?.process !== "running") return forPins(unit, revision)
-  if (seen.answer === "hung") return "stop hung"
-  const isDrained = (pinnedMs ?? 0) >= drainMs && seen.report?.running_runs === 0
-  if (!isIdle(unit) && !isDrained) return undefined
-  // Started by an older release: today's program executes what waits.
-  if (!seen.report?.executes_pinned) return "stop"
-  const isUnused = pins?.has_runs === false && pins.quiet_ms >= Math.min(idleMs, mostLingerMs)
-  return isUnused ? "stop" : undefined
-}
-
-/** Starts a unit that has ended, or was stopped, for a run of a thread that is pinned to its revision. */
-function forPins(unit: UnitFacts, { pins }: RevisionFacts): UnitAction | undefined {
-  if (!pins?.has_runs || unit.seen?.process === "running") return undefined
-  if (unit.seen?.process === "exited" && !unit.is_down)
-    return unit.seen.isDisrupted ? "record disruption" : "record crash"
-  return unit.may_start ? "start" : undefined
-}
-
-/** Replicas restart one after the other, and none while another one is down. */
-const isItsTurn = (unit: UnitFacts, { units }: RevisionFacts): boolean =>
-  units
-    .filter(({ unit_id, connections }) => unit_id !== unit.unit_id && connections > 0)
-    .every(
-      (other) =>
-        other.is_ready && !other.is_down && other.is_answering && !(other.is_outdated && other.ordinal < unit.ordinal),
-    )
-
-/** Its units end now, whatever they do. */
-function isDue(revision: RevisionFacts, deployment: DeploymentFacts): boolean {
-  if (deployment.is_deleted) return true
-  // Its deploy was interrupted or superseded.
-  if (revision.role === "starting") return revision.is_settled
-  return revision.role === "retiring" && (deployment.is_paused || (revision.retire_in_ms ?? 0) <= 0)
-}
-
-/** It finishes what it has; a unit that hangs finishes nothing. */
-function ofRetiring(unit: UnitFacts): UnitAction | undefined {
-  const { seen } = unit
-  if (seen?.process !== "running" || seen.answer === "hung") return "remove"
-  return isIdle(unit) ? "remove if idle" : undefined
-}
-
-/** Nothing runs in it and nothing is open on it. */
-function isIdle({ seen, traffic }: UnitFacts): boolean {
-  if (!seen?.report || !traffic || traffic.open > 0) return false
-  return seen.report.running_runs === 0 && seen.report.open_streams === 0
 }
 
 function ofDeployment(deployment: DeploymentFacts, limits: PlanLimits): Action | undefined {

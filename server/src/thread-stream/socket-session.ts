@@ -238,7 +238,6 @@ export class SocketSession {
   }
 
   #leave(): void {
-    const { streams } = this.#runs
     this.#closed.abort()
     clearInterval(this.#ping)
     this.#leaveBudget()

@@ -4,7 +4,7 @@
  */
 import type { Pins } from "../../machines/unit-client.js"
 import type { Observation, Role } from "../facts.js"
-import type { PlanLimits } from "../plan.js"
+import type { PlanLimits } from "../plan-unit.js"
 import { crashesThatEndADeploy } from "../restart.js"
 
 export interface WorldUnit {
