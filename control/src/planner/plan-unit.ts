@@ -38,6 +38,7 @@ export type UnitAction =
   | "remove"
   /** The same, unless something has begun in it since it was seen to be idle. */
   | "remove if idle"
+
 /** @returns  undefined when nothing is to be done */
 export function planUnit(
   unit: UnitFacts,
