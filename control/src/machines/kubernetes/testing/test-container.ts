@@ -78,7 +78,7 @@ export class TestContainer {
     mkdirSync(spec.root, { recursive: true })
     this.#child = spawn("unshare", args, { stdio: ["ignore", "pipe", "pipe"] })
     for (const stream of [this.#child.stdout, this.#child.stderr])
-      stream?.setEncoding("utf8").on("data", (text: string) => this.#print(text))
+      stream?.setEncoding("utf8").on("data", (text: string) => this.print(text))
     const watch = setInterval(() => {
       if (spec.memoryBytes === undefined || this.usedBytes() <= spec.memoryBytes) return
       this.#isOut = true
@@ -86,7 +86,7 @@ export class TestContainer {
     }, 50)
     this.ended = once(this.#child, "close").then(([code, signal]: unknown[]) => {
       clearInterval(watch)
-      if (this.#rest !== "") this.#print("\n")
+      if (this.#rest !== "") this.print("\n")
       const exitCode = typeof code === "number" ? code : signal === "SIGKILL" ? 137 : 143
       this.#end = { exitCode, reason: this.#isOut ? "OOMKilled" : exitCode === 0 ? "Completed" : "Error" }
       this.#changed()
@@ -127,7 +127,8 @@ export class TestContainer {
     return () => this.#watchers.delete(watcher)
   }
 
-  #print(text: string): void {
+  /** Adds to its output. */
+  print(text: string): void {
     const lines = (this.#rest + text).split("\n")
     this.#rest = lines.pop() ?? ""
     const time = new Date().toISOString().replace("Z", "000000Z")

@@ -137,8 +137,11 @@ export class TestPod {
     if (current && !current.end) {
       const timer = setTimeout(() => current.signal("SIGKILL"), graceSeconds * 1000)
       const { preStop } = this.#main.lifecycle ?? {}
-      // A kubelet goes on in the same way when it fails.
-      if (preStop) await current.exec(preStop.exec.command).catch(() => undefined)
+      // A kubelet reports a failure, too, and goes on.
+      if (preStop)
+        await current
+          .exec(preStop.exec.command)
+          .catch((error: unknown) => current.print(`the preStop hook failed: ${error}\n`))
       current.signal("SIGTERM")
       await current.ended
       clearTimeout(timer)

@@ -1,5 +1,5 @@
 /** The probes of a container of the test node, as a kubelet asks them. */
-import { setTimeout as pause } from "node:timers/promises"
+import { pause } from "@superstep/toolkit/exec/pause"
 
 export interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string | number }
@@ -77,8 +77,7 @@ async function repeat(
     )
     failures = isWell ? 0 : failures + 1
     if (signal.aborted || (await answered(isWell, failures))) return
-    // The container has ended.
-    await pause(periodSeconds * 1000, undefined, { signal }).catch(() => undefined)
+    await pause(periodSeconds * 1000, signal)
   }
 }
 
