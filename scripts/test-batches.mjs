@@ -37,20 +37,21 @@ const startsPrograms = (text) => /\/testing\/|\/exec\/|"node:child_process"/.tes
  * @param files     paths relative to a checkout
  * @param checkout  the absolute path of the checkout
  * @param folder    for the modules that import the files of one batch each
- * @param wide      whether wide tests run
+ * @param wide      the files that run their wide tests
  * @param apart     each file has a process of its own
  * @returns         the files for Node's test runner, in the order of `files`
  */
-export function inBatches(files, { checkout, folder, wide = false, apart = false }) {
+export function inBatches(files, { checkout, folder, wide = new Set(), apart = false }) {
   const batches = []
   const open = new Map()
   for (const file of files) {
     const text = readFileSync(join(checkout, file), "utf8")
     const isAlone = apart || takesMinutes.test(file) || hasLongTests.test(text) || !canShareProcess(text)
     const isStarting = startsPrograms(text)
-    const kind = `${packageOf(file)} ${isStarting}`
+    const isWide = wide.has(file)
+    const kind = `${packageOf(file)} ${isStarting} ${isWide}`
     const batch = isAlone ? undefined : open.get(kind)
-    const most = isStarting ? (wide ? wideFilesInBatch : startingFilesInBatch) : filesInBatch
+    const most = isStarting ? (isWide ? wideFilesInBatch : startingFilesInBatch) : filesInBatch
     if (batch && batch.length < most) batch.push(file)
     else {
       batches.push([file])
@@ -58,13 +59,15 @@ export function inBatches(files, { checkout, folder, wide = false, apart = false
     }
   }
   return batches.map((batch, index) => {
-    if (batch.length === 1) return batch[0]
+    // Without a module around it, a file runs no wide tests.
+    if (batch.length === 1 && wide.size === 0) return batch[0]
     const path = join(folder, `${packageOf(batch[0]).replaceAll("/", "-")}-${index}.test.mjs`)
     const suites = batch.map((file) => {
       const url = pathToFileURL(join(checkout, file)).href
       return `describe(${JSON.stringify(file)}, () => import(${JSON.stringify(url)}))\n`
     })
-    writeFileSync(path, `import { describe } from "node:test"\n${suites.join("")}`)
+    const setting = `process.env.SUPERSTEP_WIDE_TESTS = "${wide.has(batch[0]) ? 1 : 0}"\n`
+    writeFileSync(path, `import { describe } from "node:test"\n${setting}${suites.join("")}`)
     return path
   })
 }

@@ -107,20 +107,24 @@ test("files that start programs share processes in smaller numbers, and files th
   const checkout = mkdtempSync(join(tmpdir(), "batches-"))
   t.after(() => rmSync(checkout, { recursive: true }))
   mkdirSync(join(checkout, "cli/dist"), { recursive: true })
-  const texts = {
+  const contents = {
     ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7].map((n) => [`starts-${n}`, 'import "./testing/platform.js"\n'])),
     plain: "test('it', () => 1)\n",
     "minutes.wide": "test('it', () => 1)\n",
     long: "test('it', { skip: unlessLong('takes minutes') })\n",
   }
-  const files = Object.keys(texts).map((name) => `cli/dist/${name}.test.js`)
-  for (const [name, text] of Object.entries(texts)) writeFileSync(join(checkout, `cli/dist/${name}.test.js`), text)
+  const files = Object.keys(contents).map((name) => `cli/dist/${name}.test.js`)
+  for (const [name, text] of Object.entries(contents)) writeFileSync(join(checkout, `cli/dist/${name}.test.js`), text)
 
   const batches = inBatches(files, { checkout, folder: checkout })
 
   assert.equal(readFileSync(batches[0], "utf8").match(/import\(/g)?.length, 6)
   assert.deepEqual(batches.slice(1), files.slice(6))
-  const wideBatches = inBatches(files, { checkout, folder: checkout, wide: true })
-  assert.equal(readFileSync(wideBatches[0], "utf8").match(/import\(/g)?.length, 3)
+  const wideBatches = inBatches(files, { checkout, folder: checkout, wide: new Set(files.slice(0, 4)) })
+  const texts = wideBatches.map((path) => readFileSync(path, "utf8"))
+  const sizes = texts.map((text) => text.match(/import\(/g)?.length)
+  assert.deepEqual(sizes, [3, 1, 3, 1, 1, 1])
+  const isWide = texts.map((text) => text.includes('SUPERSTEP_WIDE_TESTS = "1"'))
+  assert.deepEqual(isWide, [true, true, false, false, false, false])
   assert.deepEqual(inBatches(files, { checkout, folder: checkout, apart: true }), files)
 })

@@ -2,7 +2,7 @@
  * `npm test [-- words]`: builds, starts one embedded Postgres for the run, and runs the test files with Node's test runner,
  * whose summary ends the output. Words select files by a part of their path: `npm test -- edge`. With `--newest` the tests,
  * their graphs and their clients use the newest LangGraph (tests/newest). Files that end with `.wide.test.js` are left out unless
- * SUPERSTEP_WIDE_TESTS is 1 (toolkit/src/testing/wide-tests.ts).
+ * SUPERSTEP_WIDE_TESTS is 1, or K/N for one of N shares of them (toolkit/src/testing/wide-tests.ts).
  */
 import { spawn } from "node:child_process"
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs"
@@ -12,7 +12,7 @@ import { makeNewestCheckout } from "./newest-packages.mjs"
 import { processesLeftBehind } from "./processes.mjs"
 import { explain, filesBelow, packages, root, SetupFailed, setUp } from "./setup.mjs"
 import { inBatches } from "./test-batches.mjs"
-import { chosenFiles, startingOrder } from "./test-order.mjs"
+import { chosenFiles, filesWithWideTests, startingOrder } from "./test-order.mjs"
 
 // A file that hangs fails after this time. The slowest files take a minute or two on two idle cores, and much longer on a
 // busy machine; the kills of the long tests (tests/src/chaos) take some minutes.
@@ -20,12 +20,12 @@ const fileTimeoutMs = 1_200_000
 // How long a process that was asked to stop may take before it counts as left behind.
 const patienceMs = 5000
 
-const wide = process.env.SUPERSTEP_WIDE_TESTS === "1"
-
 async function test(args) {
   const words = args.filter((word) => word !== "--newest")
   await setUp()
-  const { files, leftOut } = chosenFiles(testFiles(), { words, wide })
+  const all = testFiles()
+  const wide = filesWithWideTests(all, process.env.SUPERSTEP_WIDE_TESTS)
+  const { files, leftOut } = chosenFiles(all, { words, wide })
   if (leftOut.length > 0)
     process.stdout.write(`files of wide tests that are left out: ${leftOut.length}; SUPERSTEP_WIDE_TESTS=1 adds them\n`)
   if (files.length === 0) throw new SetupFailed(`no test file that may start has ${words.join(" or ")} in its path`)
@@ -35,7 +35,7 @@ async function test(args) {
   const onSignal = () => undefined
   process.on("SIGINT", onSignal)
   try {
-    const code = await runFiles(files, checkout, tmp)
+    const code = await runFiles(files, { wide, cwd: checkout, tmp })
     if (code !== 0) process.exitCode = 1
   } finally {
     await stop()
@@ -119,7 +119,7 @@ async function newestCheckout(tmp) {
 /** Files often wait for processes and timers, so two more files than there are processors run at a time, on a small machine. */
 const filesAtOnce = Math.min(4, availableParallelism() + 2)
 
-function runFiles(files, cwd, tmp) {
+function runFiles(files, { wide, cwd, tmp }) {
   const runner = join(root, "scripts/run-files.mjs")
   // The cluster of an acceptance test on Kubernetes belongs to the process of its file.
   const apart = process.env.SUPERSTEP_TEST_MACHINE !== undefined
@@ -127,7 +127,7 @@ function runFiles(files, cwd, tmp) {
   // Node passes its own options to the process of each file.
   const args = ["--enable-source-maps", runner, filesAtOnce, fileTimeoutMs, ...starts].map(String)
   // Tests must not depend on the runner that started them, or on the user's own settings.
-  const { NODE_TEST_CONTEXT, SUPERSTEP_HOME, DATABASE_URI, ...env } = process.env
+  const { NODE_TEST_CONTEXT, SUPERSTEP_HOME, DATABASE_URI, SUPERSTEP_WIDE_TESTS, ...env } = process.env
   const child = spawn(process.execPath, args, { cwd, stdio: "inherit", env: { ...env, TMPDIR: tmp } })
   return new Promise((resolve, reject) => {
     child.once("error", reject)
