@@ -5,6 +5,7 @@
 import { execFileSync, spawn } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { checkNotes } from "./changes.mjs"
 import { checkFiles } from "./check-files.mjs"
 import { checkImports } from "./check-imports.mjs"
 import { budgetBytes, loadedFirst } from "./console.mjs"
@@ -27,7 +28,7 @@ const parts = {
     return code !== 0 && problems.length === 0 ? [output.trim()] : problems
   },
   imports: async () => lines(checkImports(sources().filter(({ path }) => /\/src\/.*\.tsx?$/.test(path)))),
-  files: async () => lines(checkFiles(sources())),
+  files: async () => lines([...checkFiles(sources()), ...checkNotes(sources())]),
   "size of the console": async () => sizeProblems(loadedFirst()),
 }
 

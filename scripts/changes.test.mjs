@@ -1,0 +1,36 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { checkNotes, parseNote, withRelease } from "./changes.mjs"
+
+test("a note has a kind, and one paragraph for the user", () => {
+  assert.deepEqual(parseNote("kind: repair\n\nRuns start\nagain.\n"), { kind: "repair", text: "Runs start again." })
+})
+
+test("npm run check names notes in another form", () => {
+  const problems = checkNotes([
+    { path: "changes/README.md", text: "# Notes" },
+    { path: "changes/good.md", text: "kind: safety\n\nYes.\n" },
+    { path: "changes/kind.md", text: "kind: toString\n\nNo.\n" },
+    { path: "changes/empty.md", text: "kind: new\n\n\n" },
+    { path: "changes/note.txt", text: "kind: new\n\nNo.\n" },
+    { path: "docs/a.md", text: "" },
+  ])
+
+  assert.deepEqual(
+    problems.map(({ path }) => path),
+    ["changes/kind.md", "changes/empty.md", "changes/note.txt"],
+  )
+})
+
+test("a release has its notes by kind, above the releases before", () => {
+  const notes = [
+    { kind: "repair", text: "A." },
+    { kind: "safety", text: "B, for $& of you." },
+    { kind: "repair", text: "C." },
+  ]
+
+  assert.equal(
+    withRelease("# Changelog\n\n## 0.1.0\n", notes, "0.2.0 (2026-12-01)"),
+    "# Changelog\n\n## 0.2.0 (2026-12-01)\n\n### Safety\n\n- B, for $& of you.\n\n### Repairs\n\n- A.\n- C.\n\n## 0.1.0\n",
+  )
+})
