@@ -1,9 +1,6 @@
 /** Field types that requests share. */
 import { z } from "@hono/zod-openapi"
-
-// A lone surrogate has no UTF-8 form, and Postgres stores no NUL: such a text could not be returned as it was sent.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what this finds
-const unstorable = /[\u0000\ud800-\udfff]/u
+import { isPlainText } from "@superstep/toolkit/db/text"
 
 // Far above any real setting; deeper values would exhaust the stack of recursive code.
 const maxDepth = 40
@@ -11,7 +8,7 @@ const maxDepth = 40
 /** Returns why a JSON value cannot be stored, or undefined when it can. */
 export function storageProblem(value: unknown, depth = 0): string | undefined {
   if (depth > maxDepth) return `is nested deeper than ${maxDepth} levels`
-  if (typeof value === "string") return unstorable.test(value) ? "contains NUL or half a surrogate pair" : undefined
+  if (typeof value === "string") return isPlainText(value) ? undefined : "contains NUL or half a surrogate pair"
   if (value === null || typeof value !== "object") return undefined
   for (const [key, item] of Object.entries(value)) {
     const problem = storageProblem(key) ?? storageProblem(item, depth + 1)

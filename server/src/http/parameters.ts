@@ -1,6 +1,7 @@
 /** Schemas of parameters that several routes share. */
-import { isPlainText } from "@superstep/toolkit/db/text"
 import { z } from "zod"
+
+export { plainText } from "@superstep/toolkit/db/text"
 
 /**
  * An id from a client: a UUID of any version (`z.uuid()` does not accept all of them). In lower case, because ids are
@@ -13,9 +14,6 @@ export const queryFlag = z
   .string()
   .optional()
   .transform((text) => /^(true|1|yes)$/i.test(text ?? ""))
-
-/** Text that Postgres can store in a column of type `text`. */
-export const plainText = z.string().refine(isPlainText, "expected text without U+0000 and without unpaired surrogates")
 
 /**
  * A list in a query. Clients write lists in three ways: repeated keys (`select=a&select=b`), a JSON list

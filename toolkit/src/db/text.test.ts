@@ -1,0 +1,28 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { freshDatabase } from "../testing/fresh-database.js"
+import { sql } from "./sql.js"
+import { isPlainText, plainText, storableText } from "./text.js"
+
+const halves = ["\ud800", "a\udc00", "\ud83d \ude00", "\udfff\ud800"]
+
+test("what is shown in place of a text that Postgres refuses can be stored, and all other texts stay as they are", async () => {
+  await using db = await freshDatabase()
+  const stored = async (text: string) =>
+    await db.row<{ text: string; json: string }>(
+      sql`select ${text}::text as text, ${JSON.stringify({ [text]: text })}::jsonb ->> ${text} as json`,
+    )
+  const harmless = ["", "plain", "😀", "\u0001\u001f\u007f\ufffe\uffff", String.raw`\u0000`, "a\nb\tc"]
+
+  assert.equal(storableText("a\u0000b\u0000"), String.raw`a\u0000b\u0000`)
+  assert.equal(storableText("\ud83d \ude00"), "\ufffd \ufffd")
+  for (const text of harmless) assert.equal(storableText(text), text)
+  for (const text of [...harmless, ...["\u0000", ...halves].map(storableText)]) {
+    assert.ok(isPlainText(text))
+    assert.deepEqual(await stored(text), { text, json: text })
+  }
+  for (const text of ["\u0000", ...halves]) {
+    assert.equal(plainText.safeParse(text).success, false)
+    assert.notDeepEqual(await stored(text).catch(() => undefined), { text, json: text })
+  }
+})
