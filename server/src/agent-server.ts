@@ -5,6 +5,7 @@
  * the queue; close the streams, whose clients reconnect to another server; close the listener and the database.
  */
 import { fileURLToPath } from "node:url"
+import { refuseUnsupportedServer } from "@superstep/toolkit/db/inspect-server"
 import { migrate } from "@superstep/toolkit/db/migrate"
 import { untilReachable } from "@superstep/toolkit/db/until-reachable"
 import { type Listening, listen } from "@superstep/toolkit/http/listen"
@@ -60,12 +61,14 @@ export interface AgentServerOptions {
  * Starts a server. It listens as soon as its database is ready. Requests wait, and `/ok` is 503, until every worker has
  * loaded its graphs.
  * @throws InvalidInput  when the project's configuration is invalid
+ * @throws UnsupportedServer  when the database is behind a pooler that shares sessions, or Postgres is too old
  */
 export async function startAgentServer({ config, version, log, env }: AgentServerOptions): Promise<AgentServer> {
   const project = await readProject(config.configPath, nameableEnv(config, env))
   for (const warning of project.warnings) log.warn({ warning }, "langgraph.json")
   const webhooks = webhooksOf(project, config, env)
   const uri = config.databaseUri.reveal()
+  await untilReachable(() => refuseUnsupportedServer(uri), { forMs: databaseMs, log })
   await untilReachable(() => migrate({ uri, folder: migrations, log }), { forMs: databaseMs, log })
   const databases = openDatabases({
     uri,

@@ -30,3 +30,11 @@ test("text that is not a Postgres address is refused, and the error does not rep
     assert.doesNotMatch(error?.message ?? "", /secret|nonsense/)
   }
 })
+
+test("an address that may be used with or without TLS is refused with the two choices", () => {
+  for (const mode of ["prefer", "allow"]) {
+    const { error } = databaseAddress.safeParse(`postgres://user:secret@/name?host=/run&sslmode=${mode}`)
+    assert.match(error?.message ?? "", /use sslmode=disable, or sslmode=require/)
+    assert.doesNotMatch(error?.message ?? "", /secret|expected an address/)
+  }
+})

@@ -1,9 +1,18 @@
 import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { chmodSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
+import { join } from "node:path"
 import test from "node:test"
 import { fakePooler } from "../testing/fake-pooler.js"
+import { freePort } from "../testing/free-port.js"
 import { freshDatabase } from "../testing/fresh-database.js"
+import { temporaryFolder } from "../testing/temporary-folder.js"
 import { testCluster } from "../testing/test-cluster.js"
-import { inspectServer, UnsupportedServer } from "./inspect-server.js"
+import { until } from "../testing/until.js"
+import { unlessWide } from "../testing/wide-tests.js"
+import { inspectServer, refuseUnsupportedServer, sharesSessions, UnsupportedServer } from "./inspect-server.js"
 import { createDatabase, dropDatabase, MissingPrivilege } from "./provision.js"
 
 test("a server's version and its available connections are read", async () => {
@@ -40,9 +49,106 @@ test("a pooler that shares sessions among transactions is refused with its reaso
   const user = `${address.username}:${address.password}`
   const uri = `postgres://${user}@127.0.0.1:${pooler.port}${address.pathname}`
 
-  await assert.rejects(inspectServer(uri), (error) => {
-    assert.ok(error instanceof UnsupportedServer)
-    assert.match(error.message, /pool_mode = transaction/)
-    return true
+  for (const check of [inspectServer, refuseUnsupportedServer]) {
+    await assert.rejects(check(uri), (error) => {
+      assert.ok(error instanceof UnsupportedServer)
+      assert.match(error.message, /pool_mode = transaction/)
+      return true
+    })
+  }
+})
+
+test("PgBouncer is refused with transactions as its pools, and accepted with sessions", {
+  skip: unlessWide("needs PgBouncer"),
+}, async () => {
+  await using db = await freshDatabase()
+  await using transactions = await startPgBouncer(db.uri, "transaction")
+  await using sessions = await startPgBouncer(db.uri, "session")
+
+  await assert.rejects(refuseUnsupportedServer(transactions.uri), UnsupportedServer)
+  await refuseUnsupportedServer(sessions.uri)
+})
+
+/** PgBouncer in front of a database on a Unix socket. */
+async function startPgBouncer(
+  uri: string,
+  mode: "transaction" | "session",
+): Promise<AsyncDisposable & { uri: string }> {
+  const folder = temporaryFolder()
+  const target = new URL(uri)
+  const database = target.pathname.slice(1)
+  const [user, password] = [target.username, target.password].map(decodeURIComponent)
+  const port = await freePort()
+  const users = join(folder, "users.txt")
+  writeFileSync(users, `"${user}" "${password}"\n`, { mode: 0o644 })
+  const settings = [
+    "[databases]",
+    `${database} = host=${target.searchParams.get("host")} port=${target.port || 5432}`,
+    "[pgbouncer]",
+    "listen_addr = 127.0.0.1",
+    `listen_port = ${port}`,
+    "unix_socket_dir =",
+    "auth_type = scram-sha-256",
+    `auth_file = ${users}`,
+    `pool_mode = ${mode}`,
+  ]
+  const file = join(folder, "pgbouncer.ini")
+  writeFileSync(file, settings.join("\n"))
+  chmodSync(folder, 0o755)
+  // It does not run as root.
+  const child = spawn(
+    "/usr/sbin/pgbouncer",
+    ["--quiet", ...(process.getuid?.() === 0 ? ["--user", "nobody"] : []), file],
+    {
+      stdio: "ignore",
+    },
+  )
+  const exited = once(child, "exit")
+  const address = `postgres://${target.username}:${target.password}@127.0.0.1:${port}/${database}`
+  await until(() => canConnect(port), { what: "PgBouncer listens" })
+  return {
+    uri: address,
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL")
+      await exited
+    },
+  }
+}
+
+const canConnect = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, "127.0.0.1")
+    socket.on("connect", () => resolve(true)).on("error", () => resolve(false))
+    socket.on("connect", () => socket.destroy())
   })
+
+test("sessions are shared when two have one server process, or when one changes its own", () => {
+  const usual = [
+    [1, 2],
+    [1, 2],
+  ] as const
+  const shared = [
+    [1, 1],
+    [1, 1],
+  ] as const
+  // Another client of the pooler had the first process in between.
+  const changed = [
+    [1, 2],
+    [2, 3],
+    [1, 2],
+  ] as const
+
+  assert.equal(sharesSessions(usual), false)
+  assert.equal(sharesSessions(shared), true)
+  assert.equal(sharesSessions(changed), true)
+})
+
+test("one database's role need not be able to create databases", async () => {
+  const adminUri = await testCluster()
+  const name = `test_one_${process.pid}`
+  const uri = await createDatabase({ adminUri, name, owner: { password: "secret" } })
+
+  await refuseUnsupportedServer(uri)
+
+  await dropDatabase({ adminUri, name })
 })

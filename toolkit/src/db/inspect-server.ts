@@ -26,6 +26,20 @@ const oldestMajor = 15
  * @throws MissingPrivilege   with the statement that grants what the role lacks
  */
 export async function inspectServer(uri: string): Promise<ServerFacts> {
+  const facts = await factsOf(uri)
+  if (!facts.may_provision) throw new MissingPrivilege(privilegeWords(facts.role))
+  return { majorVersion: facts.major, mostConnections: facts.connections }
+}
+
+/**
+ * For a program that uses one database and creates none.
+ * @throws UnsupportedServer  naming what it is and what is needed
+ */
+export async function refuseUnsupportedServer(uri: string): Promise<void> {
+  await factsOf(uri)
+}
+
+async function factsOf(uri: string): Promise<Facts> {
   return withClient(uri, async (client) => {
     await refusePooler(uri, client)
     const { rows } = await client.query<Facts>(factsQuery)
@@ -35,8 +49,7 @@ export async function inspectServer(uri: string): Promise<ServerFacts> {
       const advice = `use ${oldestMajor} or newer, or unset DATABASE_URI to use the embedded one`
       throw new UnsupportedServer(`the database server is Postgres ${facts.major}: ${advice}`)
     }
-    if (!facts.may_provision) throw new MissingPrivilege(privilegeWords(facts.role))
-    return { majorVersion: facts.major, mostConnections: facts.connections }
+    return facts
   })
 }
 
@@ -55,19 +68,31 @@ const factsQuery = `
     rolname as role, rolsuper or (rolcreatedb and rolcreaterole) as may_provision
   from pg_roles where rolname = current_user`
 
-/**
- * Two sessions that are open at the same time have different server processes. A pooler that assigns any free one to each
- * transaction (PgBouncer's pool_mode transaction or statement) shows the same one in both. Behind it, LISTEN receives nothing
- * and advisory locks belong to other sessions.
- */
+// More than one, since other clients of a busy pooler may get a server process between two questions.
+const rounds = 5
+
 async function refusePooler(uri: string, first: pg.Client): Promise<void> {
-  const one = await backendOf(first)
-  const two = await withClient(uri, backendOf)
-  if (one !== two) return
+  const answers = await withClient(uri, async (second) => {
+    const pairs: [number, number][] = []
+    for (let round = 0; round < rounds; round++) pairs.push([await backendOf(first), await backendOf(second)])
+    return pairs
+  })
+  if (!sharesSessions(answers)) return
   throw new UnsupportedServer(
     "DATABASE_URI is the address of a pooler that shares sessions (such as PgBouncer with pool_mode = transaction): LISTEN and " +
       "advisory locks do not work through it. Use the server itself, or a pool with pool_mode = session",
   )
+}
+
+/**
+ * Two sessions that are open at the same time have different server processes, and each keeps its own. A pooler that assigns any
+ * free one to each transaction (PgBouncer's pool_mode transaction or statement) shows the same one in both, or changes it. Behind
+ * it, LISTEN receives nothing and advisory locks belong to other sessions. Pure.
+ * @param answers  the process ids of both sessions, asked several times in turn
+ */
+export function sharesSessions(answers: readonly (readonly [number, number])[]): boolean {
+  const [own, other] = [0, 1].map((session) => new Set(answers.map((pair) => pair[session])))
+  return own?.size !== 1 || other?.size !== 1 || answers.some(([one, two]) => one === two)
 }
 
 async function backendOf(client: pg.Client): Promise<number> {
