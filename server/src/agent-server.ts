@@ -64,7 +64,8 @@ export interface AgentServerOptions {
  * @throws UnsupportedServer  when the database is behind a pooler that shares sessions, or Postgres is too old
  */
 export async function startAgentServer({ config, version, log, env }: AgentServerOptions): Promise<AgentServer> {
-  const project = await readProject(config.configPath, nameableEnv(config, env))
+  const isDeployed = config.revisionId !== undefined
+  const project = await readProject(config.configPath, nameableEnv(config, env), { isDeployed })
   for (const warning of project.warnings) log.warn({ warning }, "langgraph.json")
   const webhooks = webhooksOf(project, config, env)
   const uri = config.databaseUri.reveal()

@@ -6,9 +6,9 @@ import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { nameableEnv, readProject, toWorkerProject } from "./langgraph-config.js"
 import { folderWith } from "./testing/folder.js"
 
-async function read(config: unknown, { serverEnv = {}, files = {} } = {}) {
+async function read(config: unknown, { serverEnv = {}, files = {}, isDeployed = false } = {}) {
   await using folder = await folderWith({ "langgraph.json": JSON.stringify(config), ...files })
-  return await readProject(join(folder.path, "langgraph.json"), serverEnv)
+  return await readProject(join(folder.path, "langgraph.json"), serverEnv, { isDeployed })
 }
 
 const chat = { chat: "./src/chat.ts:graph" }
@@ -87,11 +87,16 @@ test("the environment is read from values, from a file or by name", async () => 
   const values = await read({ graphs: chat, env: { N: 1, T: true } })
   const ofFile = await read({ graphs: chat, env: ".env" }, { files: { ".env": file } })
   const missing = await read({ graphs: chat, env: "./none.env" })
+  const sent = await read({ graphs: chat, env: "./none.env" }, { isDeployed: true })
   const named = await read({ graphs: chat, env: ["KEY", "GONE"] }, { serverEnv: { KEY: "k", SECRET: "s" } })
 
   assert.deepEqual(values.env, { N: "1", T: "true" })
   assert.deepEqual(ofFile.env, { A: "1", B: "two words # kept", C: "$A", MULTI: "x\ny" })
-  assert.deepEqual([missing.env, missing.warnings.length], [{}, 1])
+  assert.deepEqual(
+    [missing.env, missing.warnings],
+    [{}, ["env: no such file: ./none.env; the graphs start without it"]],
+  )
+  assert.deepEqual([sent.env, sent.warnings], [{}, []])
   assert.deepEqual([named.env, named.warnings], [{ KEY: "k" }, ["env: the variable GONE is not set"]])
 })
 

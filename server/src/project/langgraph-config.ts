@@ -38,9 +38,14 @@ export interface Project {
 
 /**
  * @param serverEnv  where variables that the project lists by name are looked up; see `nameableEnv`
+ * @param isDeployed  whether the platform gives the variables: then a missing `.env` file is as it should be
  * @throws InvalidInput  when the file is missing, is not JSON or is invalid; names all problems
  */
-export async function readProject(configPath: string, serverEnv: NodeJS.ProcessEnv): Promise<Project> {
+export async function readProject(
+  configPath: string,
+  serverEnv: NodeJS.ProcessEnv,
+  { isDeployed = false }: { readonly isDeployed?: boolean } = {},
+): Promise<Project> {
   const path = resolve(configPath)
   const config = parseConfig(await readText(path), path)
   const folder = dirname(path)
@@ -60,7 +65,13 @@ export async function readProject(configPath: string, serverEnv: NodeJS.ProcessE
     ui: config.ui ?? {},
     uiConfig: config.ui_config ?? {},
     webhooks: config.webhooks ?? {},
-    warnings: [...fieldWarnings(config), ...env.warnings],
+    warnings: [
+      ...fieldWarnings(config),
+      ...env.warnings,
+      ...(env.missingFile === undefined || isDeployed
+        ? []
+        : [`env: no such file: ${env.missingFile}; the graphs start without it`]),
+    ],
   }
 }
 

@@ -8,6 +8,8 @@ import type { LanggraphJson } from "./langgraph-json.js"
 export interface ProjectEnv {
   readonly values: Readonly<Record<string, string>>
   readonly warnings: readonly string[]
+  /** The file that `env` names, when there is none. */
+  readonly missingFile?: string
 }
 
 // Variables of the server and of its database library, which may contain secrets. A project never receives them.
@@ -41,7 +43,7 @@ async function readEnvFile(path: string, folder: string): Promise<ProjectEnv> {
     return { values: Object.fromEntries(values), warnings: [] }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
-    return { values: {}, warnings: [`env: no such file: ${path}; the graphs start without it`] }
+    return { values: {}, warnings: [], missingFile: path }
   }
 }
 
