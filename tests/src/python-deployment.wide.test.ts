@@ -91,7 +91,7 @@ test("a Python project is deployed, answers, and is replaced; what cannot be ins
         "langgraph.json": JSON.stringify({ python_version: "3.99", graphs: { agent: "./agent.py:graph" } }),
       })
 
-      assert.deepEqual([wrong.error_code, broken.error_code], ["install_failed", "graph_load_failed"])
+      assert.deepEqual([wrong.error_code, broken.error_code], ["install_failed", "module_missing"])
       assert.match(wrong.status_message ?? "", /no-such-package-of-superstep/)
       assert.match(broken.status_message ?? "", /graph "agent" does not load: No module named 'nothing_of_the_kind'/)
       assert.equal(version.error_code, "python_unsupported")

@@ -75,14 +75,21 @@ test("a unit that is ready may take over; a graph that does not load says which 
     cross_origin: null,
   }
 
-  assert.equal(judgeReport({ ...report, ready: false }, "r1"), false)
-  assert.equal(judgeReport(report, "another"), false)
-  assert.equal(judgeReport(report, "r1"), true)
+  assert.equal(judgeReport({ ...report, ready: false }, "r1", []), false)
+  assert.equal(judgeReport(report, "another", []), false)
+  assert.equal(judgeReport(report, "r1", []), true)
   const broken = { ...report, failed: [{ graph_id: "chat", message: "no key" }] }
   const refusal = (error: unknown) => error instanceof DeployFailed && error.code === "graph_load_failed"
-  assert.throws(() => judgeReport(broken, "r1"), refusal)
+  assert.throws(() => judgeReport(broken, "r1", []), refusal)
   const refused = { ...report, failed: [{ graph_id: "auth.path", message: "no key" }] }
-  assert.throws(() => judgeReport(refused, "r1"), /^DeployFailed: auth\.path does not load: no key/)
+  assert.throws(() => judgeReport(refused, "r1", []), /^DeployFailed: auth\.path does not load: no key/)
+  const keyless = {
+    ...report,
+    failed: [{ graph_id: "auth.path", message: 'KeyError: environment variable "KEY" is not set' }],
+  }
+  const lacksKey = (error: unknown) => error instanceof DeployFailed && error.code === "secret_missing"
+  assert.throws(() => judgeReport(keyless, "r1", []), lacksKey)
+  assert.throws(() => judgeReport(keyless, "r1", ["KEY"]), refusal)
 })
 
 test("a full stage is open to a workspace that has nothing in it, up to a limit, and no other stage is closed", () => {

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { loadProblems, loadSentence } from "@superstep/protocol/unit/load-failures"
 import { lastLogLines } from "../logs/operations.js"
+import { loadFailure } from "../machines/load-failure.js"
 import { askStatus, type UnitReport } from "../machines/unit-client.js"
 import { NoConnections } from "../planner/connections.js"
 import type { UnitRow } from "../planner/facts.js"
@@ -12,6 +13,7 @@ import { crashesThatEndADeploy } from "../planner/restart.js"
 import { ensureUnits, unitAddress, unitSpec } from "../planner/unit.js"
 import { storeReport } from "../planner/unit-report.js"
 import type { ErrorCode } from "../revisions/revision.js"
+import { secretsOfRevision } from "../secrets/operations.js"
 import { DeployFailed } from "./failures.js"
 import type { RunStage, StageInput } from "./stage.js"
 
@@ -52,10 +54,11 @@ function asCapacity(error: unknown): never {
 
 async function untilReady(input: StageInput, unit: UnitRow, deadline: number): Promise<void> {
   const { context, revision, signal } = input
+  const given = Object.keys(await secretsOfRevision(context.db, context.key, revision))
   let current = unit
   for (;;) {
     const report = await askStatus(unitAddress(context, unit), signal)
-    if (report && judgeReport(report, revision.revision_id)) {
+    if (report && judgeReport(report, revision.revision_id, given)) {
       await storeReport(context, current, report)
       return
     }
@@ -67,12 +70,19 @@ async function untilReady(input: StageInput, unit: UnitRow, deadline: number): P
   }
 }
 
-/** Pure. @returns  whether the unit may take over  @throws DeployFailed  a graph does not load */
-export function judgeReport(report: UnitReport, revisionId: string): boolean {
+/**
+ * Pure.
+ * @param given  the names of the deployment's variables
+ * @returns      whether the unit may take over
+ * @throws DeployFailed  a graph does not load
+ */
+export function judgeReport(report: UnitReport, revisionId: string, given: readonly string[]): boolean {
   if (!report.ready || report.revision_id !== revisionId) return false
   if (report.failed.length === 0) return true
   const problems = loadProblems(report.failed.map(({ graph_id: id, message }) => ({ id, message })))
-  throw new DeployFailed("graph_load_failed", problems.map(loadSentence).join("; "))
+  const messages = problems.map(({ message }) => message)
+  const { code, message } = loadFailure(messages, problems.map(loadSentence).join("; "), given)
+  throw new DeployFailed(code, message)
 }
 
 // Node prints a long stack after the line that reports a full heap.

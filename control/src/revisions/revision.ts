@@ -72,6 +72,8 @@ export type ErrorCode =
   | "build_oom"
   | "build_too_big"
   | "graph_load_failed"
+  | "module_missing"
+  | "load_timeout"
   | "crash_loop"
   | "health_timeout"
   | "orphaned_threads"

@@ -11,8 +11,8 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
   archive_invalid: "Pack the folder again with the deploy CLI, or with tar czf and plain files only.",
   archive_too_big: "Leave large files out with .dockerignore or .gitignore.",
   config_missing: "Check langgraph_config_path; it counts from the root of the repository.",
-  config_invalid: "Correct the file and push again.",
-  graph_missing: "Correct the path in langgraph.json, or commit the file.",
+  config_invalid: "Correct the file and deploy again.",
+  graph_missing: "Correct the path in langgraph.json, or add the file to the code: .gitignore may leave it out.",
   node_version_unsupported:
     "Change the version, or install that Node beside Superstep's and name its folder in SUPERSTEP_NODE_DIRS.",
   python_unsupported:
@@ -20,12 +20,16 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
   source_unsupported: "Use source github with the address of any git repository, or upload the code (internal_source).",
   install_failed: "Run the same command in a clean checkout; the build log shows its output.",
   build_command_failed: "Run the same command in a clean checkout; the build log shows its output.",
-  type_check_failed: "Run npx tsc --noEmit in the project; it shows the same errors.",
+  type_check_failed: "Correct what the build log shows; node_modules/.bin/tsc --noEmit in the project checks the same.",
   build_timeout:
-    "See in the build log where it stands still, or raise SUPERSTEP_TIMEOUT_INSTALL or SUPERSTEP_TIMEOUT_BUILD.",
+    "See in the build log where it stands still, or raise SUPERSTEP_TIMEOUT_INSTALL, SUPERSTEP_TIMEOUT_BUILD or SUPERSTEP_TIMEOUT_SILENCE.",
   build_oom: "Let the command use less memory, or raise SUPERSTEP_BUILD_MEMORY_MB.",
   build_too_big: "Let the build write less, or raise SUPERSTEP_BUILD_DISK_MB.",
-  graph_load_failed: "Run superstep dev in the project; it shows the same error.",
+  graph_load_failed:
+    "Correct the code; superstep dev loads it in the same way, where it has the same packages, files and variables.",
+  module_missing:
+    "Add the package to requirements.txt, pyproject.toml or package.json: a build installs only what they name. If the module is yours, add its file to the code: .gitignore may leave it out.",
+  load_timeout: "Do slow work when the graph runs and not while its module loads, or raise SUPERSTEP_TIMEOUT_VERIFY.",
   crash_loop: "See the deploy log for what the process said last.",
   orphaned_threads:
     "Keep those nodes, or set on_orphaned_threads to pin: then the threads finish on the revision before.",
@@ -35,7 +39,8 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
   health_timeout: "See the deploy log, or raise SUPERSTEP_TIMEOUT_HEALTH.",
   oom_killed: "Raise resource_spec.memory_mb, or load less; the deploy log says what its limit was.",
   capacity: "Pause or delete what is not used, let it sleep, or give Postgres a higher max_connections.",
-  db_unreachable: "Check the Postgres server behind DATABASE_URI.",
+  db_unreachable:
+    "Check the Postgres server of the platform: the one of DATABASE_URI, or the one that superstep up starts.",
   disk_full:
     "Make room on the disk of SUPERSTEP_HOME: delete deployments, lower SUPERSTEP_KEEP_ARTIFACTS, or give it a larger one. Then redeploy.",
   disk_quota: "Let the project need less, or delete deployments; the operator can raise the quota (superstep quotas).",

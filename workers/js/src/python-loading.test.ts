@@ -1,11 +1,12 @@
 /** What a project may name as a graph in Python, and what its factories get. */
 import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { FakeServer } from "./testing/fake-server.js"
-import { interpreter, project, pythonGraphs, skip, startPythonWorker } from "./testing/python-worker.js"
+import { interpreter, project, pythonGraphs, skip, startPythonWorker, worker } from "./testing/python-worker.js"
 
 const factories = ["by_type", "by_place", "only_runtime", "opened", "with_default", "partly", "nothing"]
 
@@ -81,6 +82,67 @@ test("graphs that do not load report what is missing, and where", { skip }, asyn
   assert.match(told[3] ?? "", /has no "none": it has graph/)
 })
 
+test("a variable that is not set is named, as is what else Python tells only by its class", { skip }, async () => {
+  await using folder = temporaryFolder()
+  const sources = {
+    environ: 'import os\nos.environ["model_key"]',
+    other_key: 'places = {}\nplaces["HOME"]',
+    silent: "assert 1 == 2",
+    exit: "import sys\nsys.exit(3)",
+    late: 'import os\ntry:\n    os.environ["A_KEY"]\nexcept KeyError:\n    raise ValueError("no key")',
+  }
+  for (const [name, text] of Object.entries(sources)) writeFileSync(join(folder.path, `${name}.py`), `${text}\n`)
+  const graphs = Object.fromEntries(Object.keys(sources).map((name) => [name, `./${name}.py:graph`]))
+  writeFileSync(join(folder.path, "langgraph.json"), JSON.stringify({ graphs }))
+
+  const told = verifyPython(folder.path)
+
+  assert.deepEqual(told, {
+    environ: 'the environment variable "model_key" is not set',
+    other_key: "KeyError: 'HOME'",
+    silent: "AssertionError",
+    exit: "the code ended the process while it was loading: sys.exit(3)",
+    late: "no key",
+  })
+})
+
+const hasSettings = !skip && spawnSync(interpreter, ["-c", "import pydantic_settings"]).status === 0
+
+test("settings of pydantic name the variables that they lack", {
+  skip: skip || (!hasSettings && "no pydantic-settings in SUPERSTEP_TEST_PYTHON"),
+}, async () => {
+  await using folder = temporaryFolder()
+  const graph = `from pydantic import BaseModel, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="shop_")
+    model_key: str
+    other: str = Field(validation_alias="OTHER_KEY")
+    size: int = 3
+Settings()
+`
+  const model = "from pydantic import BaseModel\nclass Model(BaseModel):\n    model_key: str\nModel()\n"
+  writeFileSync(join(folder.path, "graph.py"), graph)
+  writeFileSync(join(folder.path, "model.py"), model)
+  const graphs = { settings: "./graph.py:graph", model: "./model.py:graph" }
+  writeFileSync(join(folder.path, "langgraph.json"), JSON.stringify({ graphs }))
+
+  const { settings, model: other } = verifyPython(folder.path)
+
+  assert.equal(
+    settings,
+    'the environment variable "SHOP_MODEL_KEY" is not set, the environment variable "OTHER_KEY" is not set',
+  )
+  assert.match(other ?? "", /^1 validation error for Model/)
+})
+
+/** Messages of the graphs that do not load, as the build reads them. */
+function verifyPython(folder: string): Readonly<Record<string, string>> {
+  const run = spawnSync(interpreter, [join(worker, "verify.py"), join(folder, "langgraph.json")], { encoding: "utf8" })
+  const { failed } = JSON.parse(run.stdout) as { failed: { graph_id: string; message: string }[] }
+  return Object.fromEntries(failed.map(({ graph_id, message }) => [graph_id, message]))
+}
+
 test("a Python without langgraph reports how to install it", { skip }, async () => {
   await using folder = temporaryFolder()
   const bare = join(folder.path, "python")
@@ -92,7 +154,7 @@ test("a Python without langgraph reports how to install it", { skip }, async () 
 
   assert.match(
     failed[0]?.error.message ?? "",
-    /does not have langgraph: install it with `\S+ -m pip install langgraph`/,
+    /does not have langgraph: add it to .*requirements\.txt.* install it with `\S+ -m pip install langgraph`/,
   )
 })
 

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .code_frame import code_frame
+from .missing_variable import missing_variables
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -107,7 +108,8 @@ def _require_langgraph() -> None:
         importlib.import_module("langgraph.pregel")
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"{sys.executable} does not have langgraph: install it with `{sys.executable} -m pip install langgraph`, "
+            f"{sys.executable} does not have langgraph: add it to the project's requirements.txt or pyproject.toml. "
+            f"On your own computer, install it with `{sys.executable} -m pip install langgraph`, "
             "or make a .venv in the project that has it, or name another Python with SUPERSTEP_PYTHON"
         ) from error
 
@@ -153,10 +155,19 @@ def load_error(error: BaseException, project: str) -> Mapping[str, str]:
     frame = code_frame(error, os.path.realpath(project))
     return {
         "name": type(error).__name__,
-        "message": str(error),
+        "message": _load_message(error),
         "stack": "".join(traceback.format_exception(error)),
         **({} if frame is None else {"code_frame": frame}),
     }
+
+
+def _load_message(error: BaseException) -> str:
+    missing = missing_variables(error)
+    if missing:
+        return ", ".join(f'the environment variable "{name}" is not set' for name in missing)
+    if isinstance(error, SystemExit):
+        return f"the code ended the process while it was loading: sys.exit({error.code!r})"
+    return str(error)
 
 
 def _langgraph_version() -> str | None:

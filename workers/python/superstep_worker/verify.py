@@ -43,10 +43,18 @@ def verify(config_path: Path) -> Mapping[str, Any]:
         return {"graphs": [], "failed": [{"graph_id": "", "message": f"{config_path.name} cannot be read: {error}"}]}
     loaded = load_graphs(str(config_path.parent), specs)
     failed = [
-        {"graph_id": graph_id, **{name: error[name] for name in ("message", "code_frame") if name in error}}
+        {"graph_id": graph_id, "message": _sentence(error), **{k: v for k, v in error.items() if k == "code_frame"}}
         for graph_id, error in loaded.failed.items()
     ]
     return {"graphs": list(loaded.graphs), "failed": failed, "langgraph_version": loaded.langgraph_version}
+
+
+def _sentence(error: Mapping[str, str]) -> str:
+    """Some errors say nothing without their name: `KeyError('x')` has the message `'x'`, and `AssertionError()` an empty one."""
+    name, message = error["name"], error["message"]
+    if message == "":
+        return name
+    return f"{name}: {message}" if name == "KeyError" and message.startswith(("'", '"')) else message
 
 
 def python_specs(config: Mapping[str, Any]) -> Mapping[str, str]:

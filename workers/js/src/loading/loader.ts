@@ -126,7 +126,8 @@ export function graphError(thrown: unknown, project: string): GraphError {
   const frame = codeFrame(error, project)
   return {
     name: error.name,
-    message: error.message,
+    // An error without a message still has a name, such as `AssertionError`.
+    message: error.message === "" ? error.name : error.message,
     ...(error.stack === undefined ? {} : { stack: error.stack }),
     ...(frame === undefined ? {} : { code_frame: frame }),
   }

@@ -50,6 +50,8 @@ const codes = [
   "build_command_failed",
   "type_check_failed",
   "graph_load_failed",
+  "module_missing",
+  "load_timeout",
   "secret_missing",
   "build_timeout",
   "build_oom",

@@ -153,7 +153,7 @@ const failures: readonly (readonly [
     [],
     { limits: { ...limits, verifyMs: 500 } },
     { "chat.mjs": "setInterval(() => {}, 1000)\nawait new Promise(() => {})\n" },
-    "graph_load_failed",
+    "load_timeout",
     /took longer than 0\.5 s|printed nothing/,
   ],
 ]

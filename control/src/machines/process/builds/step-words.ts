@@ -44,18 +44,3 @@ export function codeFor(end: StepEnd, otherwise: ErrorCode): ErrorCode {
 
 /** Recognizes Node's own message about a full heap, whatever exit code npm returns. */
 export const saysHeapIsFull = (line: string): boolean => line.includes("JavaScript heap out of memory")
-
-// `OPENAI_API_KEY`, not `ENOENT`: at least two words.
-const variableName = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g
-const saysItIsMissing =
-  /missing|not set|not found|not defined|undefined|unset|required|must be (?:set|provided)|provide|empty|environment variable/i
-
-/**
- * Environment variables that a graph's error message names and that the deployment does not have: most graphs that fail to
- * load lack a key.
- */
-export function missingVariables(message: string, given: readonly string[]): string[] {
-  if (!saysItIsMissing.test(message)) return []
-  const named = message.match(variableName) ?? []
-  return [...new Set(named)].filter((name) => !given.includes(name) && !/^(ERR|MODULE|UV)_/.test(name))
-}

@@ -7,17 +7,18 @@ import { type LoadFailure, loadProblems, loadSentence } from "@superstep/protoco
 import { secretsOf } from "@superstep/toolkit/config/settings"
 import { settingsFileVariable, writeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { BuildFailed } from "../../errors.js"
+import { loadFailure } from "../../load-failure.js"
 import type { BuildInput } from "./build-input.js"
 import type { BuildRequest } from "./build-request.js"
 import { readProjectConfig } from "./project-facts.js"
 import { venvName } from "./python/plan-python.js"
 import { runStep } from "./run-step.js"
-import { codeFor, missingVariables, wordsFor } from "./step-words.js"
+import { codeFor, wordsFor } from "./step-words.js"
 import { readVerification, type Verification } from "./verification.js"
 
 /**
  * Runs the program of each language that the project has, one after the other.
- * @throws BuildFailed  `graph_load_failed`, `secret_missing`, `build_oom`, `build_too_big`
+ * @throws BuildFailed  `graph_load_failed`, `secret_missing`, `module_missing`, `load_timeout`, `build_oom`, `build_too_big`
  */
 export async function verify(input: BuildInput): Promise<Verification> {
   const { tree, configPath } = input.request
@@ -59,7 +60,7 @@ async function verifyWith(
     throw loadFailed(loaded, { tree: request.tree, given: Object.keys({ ...agentEnv, ...env }), writeLine })
   if (loaded && end.kind === "exited" && end.code === 0) return loaded
   const isTime = end.kind === "timed out" || end.kind === "silent"
-  const code = isTime ? "graph_load_failed" : codeFor(end, "graph_load_failed")
+  const code = isTime ? "load_timeout" : codeFor(end, "graph_load_failed")
   throw new BuildFailed(code, `loading the graphs ${wordsFor(end, limits)}`)
 }
 
@@ -88,9 +89,9 @@ function loadFailed(
     for (const line of codeFrame?.split("\n") ?? []) writeLine(line, "ERROR")
   }
   const words = inProject(problems.map(loadSentence).join("; "), tree)
-  const missing = missingVariables(failed.map(({ message }) => message).join("\n"), given)
-  if (missing.length === 0) return new BuildFailed("graph_load_failed", words)
-  return new BuildFailed("secret_missing", `${words} (the deployment has no ${missing.join(", ")})`)
+  const messages = failed.map(({ message }) => message)
+  const { code, message } = loadFailure(messages, words, given)
+  return new BuildFailed(code, message)
 }
 
 const toLoadFailure = ({ graph_id, message, code_frame }: Verification["failed"][number]): LoadFailure => ({
