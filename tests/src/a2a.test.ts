@@ -145,6 +145,19 @@ test("assistants are agents of A2A", async (t) => {
     assert.deepEqual(resumed.artifacts[0].parts[0].data, { x: 4, y: "four" })
   })
 
+  await t.test("of two clients that answer one question at the same time, one is refused", async () => {
+    const { id: taskId } = (await rpc("hitl", "message/send", say([{ kind: "data", data: { x: 1 } }]))).result
+
+    const answers = await Promise.all(
+      ["yes", "no"].map((words) => rpc("hitl", "message/send", say(text(words), { taskId }))),
+    )
+
+    assert.deepEqual(answers.map(({ result, error }) => result?.status.state ?? error?.code).toSorted(), [
+      -32004,
+      "completed",
+    ])
+  })
+
   await t.test("a failing graph is a failed task, a running one can be canceled, once", async () => {
     const failed = (await rpc("error", "message/send", say([{ kind: "data", data: { x: 1 } }]))).result
     assert.equal(failed.status.state, "failed")

@@ -1,4 +1,5 @@
 /** The operations of A2A on an assistant. A task is a run, its context is a thread (agent-server-api §11). */
+import type { Db } from "@superstep/toolkit/db/database"
 import { InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
 import type { AssistantRow } from "../assistants/assistant.js"
@@ -10,6 +11,7 @@ import { cancelRun, createRun, type Runs } from "../runs/operations.js"
 import type { RunRow } from "../runs/queries.js"
 import { newRun } from "../runs/schema.js"
 import { getThread } from "../threads/operations.js"
+import type { ThreadRow } from "../threads/thread.js"
 import { findTaskIds, findTaskRun, taskKey } from "./queries.js"
 import { inputOf, resumeOf, type SendParams } from "./request.js"
 import { type TaskRun, taskOf } from "./task.js"
@@ -49,10 +51,7 @@ export async function startTask(
   const { contextId, taskId } = params.message
   const before = taskId ? await requireTask(parts, asking, taskId) : undefined
   if (before && contextId && before.contextId !== contextId) throw taskNotFound(before.id)
-  if (before && before.state !== "input-required") {
-    const why = isFinal(before.state) ? `is ${before.state}: start a new one` : `is ${before.state}: wait for it`
-    throw new RpcError(codes.unsupported, `task ${before.id} ${why}`)
-  }
+  if (before) requireQuestion(before)
   const work = before
     ? { command: { resume: resumeOf(params) }, metadata: { [taskKey]: before.id } }
     : { input: inputOf(params, await takesMessages(parts, asking)) }
@@ -65,9 +64,30 @@ export async function startTask(
   })
   if (!body.success) throw new RpcError(codes.invalidParams, body.error.issues.map(({ message }) => message).join("; "))
   const threadId = before?.contextId ?? threadIdOf(contextId)
-  const request = { caller, threadId, body: body.data, headers: parts.configurableHeaders?.(headers), subscriber }
+  // Another client may answer the same question first.
+  const requires =
+    before &&
+    (async (thread: ThreadRow, tx: Db) => {
+      const run = await findTaskRun(tx, before.id)
+      if (!run) throw taskNotFound(before.id)
+      requireQuestion(taskOf(before.id, run, thread), before)
+    })
+  const call = { headers: parts.configurableHeaders?.(headers), subscriber }
+  const request = { caller, threadId, body: body.data, forThread: () => ({ requires }), ...call }
   const run = await createRun(parts, request).catch(asParams)
   return { taskId: before?.id ?? run.run_id, run }
+}
+
+/** @throws RpcError  the task asks nothing, or not the same as `before` */
+function requireQuestion(task: Task, before = task): void {
+  const { id, state } = task
+  if (state !== "input-required")
+    throw new RpcError(
+      codes.unsupported,
+      `task ${id} is ${state}: ${isFinal(state) ? "start a new one" : "wait for it"}`,
+    )
+  if (JSON.stringify(task.message?.parts) !== JSON.stringify(before.message?.parts))
+    throw new RpcError(codes.unsupported, `task ${id} asks something else now: read its question first`)
 }
 
 function threadIdOf(contextId: string | null | undefined): string {

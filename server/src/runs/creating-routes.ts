@@ -65,7 +65,7 @@ export const failures = {
 export interface NewRunOnce {
   readonly body: NewRunBody
   readonly subscriber?: Subscriber | undefined
-  readonly fieldsFor?: RunRequest["fieldsFor"]
+  readonly forThread?: RunRequest["forThread"]
   readonly follower?: FollowingClient
 }
 
@@ -76,10 +76,10 @@ export interface NewRunOnce {
 export async function createOnce(
   runs: RunRoutes,
   { c, bodyText, threadId }: CreatingRequest,
-  { body, fieldsFor, subscriber, follower }: NewRunOnce,
+  { body, forThread, subscriber, follower }: NewRunOnce,
 ): Promise<{ row: RunRow } | { answer: Answer }> {
   const key = requestKeyOf({ c, bodyText }, body.run_id ? [body.run_id] : [])
-  const request = { caller: callerOf(c), threadId, body, fieldsFor, headers: headersFor(runs, c) }
+  const request = { caller: callerOf(c), threadId, body, forThread, headers: headersFor(runs, c) }
   const answerFor = ([row]: readonly RunRow[]) => answerOf(row as RunRow, threadId === undefined)
   const made = await oncePerKey(runs, { key, answerFor }, (within) =>
     createRuns(runs, [request], { subscriber, follower, turn: c.get("turn"), within }),

@@ -12,7 +12,7 @@ import { firstEvents } from "../events/first-events.js"
 import type { Stretch } from "../events/queries.js"
 import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "./parts.js"
-import { type RunPlan, runIdTaken } from "./preparation.js"
+import { type RunPlan, requireOfThread, runIdTaken } from "./preparation.js"
 import { type CreatedRun, type Following, insertRun, isThreadVisible, type NewRun, type RunRow } from "./queries.js"
 import { answeredInterrupts } from "./resume.js"
 import type { Turn } from "./turns.js"
@@ -84,9 +84,12 @@ export async function launchRuns(
 const inOwnTransaction =
   (db: Runs["db"], plans: readonly RunPlan[]): InsertWithin =>
   (insert) => {
-    const isPlain = plans.length === 1 && plans[0]?.filter === undefined
+    const isPlain = plans.length === 1 && plans.every(isUnconditional)
     return isPlain ? insert(db) : db.transaction(insert)
   }
+
+const isUnconditional = ({ filter, requires, startsFrom }: RunPlan): boolean =>
+  filter === undefined && requires === undefined && startsFrom === undefined
 
 /** The events that the run begins with when it starts at once. */
 const firstEventsOf = ({ run: { runId, graphId }, kwargs }: RunPlan) =>
@@ -102,6 +105,7 @@ async function insertEach(db: Db, insertions: readonly Insertion[]): Promise<rea
   const inserted: InsertedRun[] = []
   for (const { plan, ...options } of insertions) {
     const { run, filter } = plan
+    await requireOfThread(db, plan)
     const created = await insertRun(db, { ...run, ...options }).catch((error: unknown) => {
       if (!isSqlState(error, sqlState.uniqueViolation, "runs_pkey")) throw error
       throw runIdTaken(run.runId)

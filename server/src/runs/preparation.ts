@@ -1,14 +1,15 @@
 /** Turns a request into a row of `runs` to insert: everything that can be decided before the thread is locked. */
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { v7 as uuidv7 } from "uuid"
 import type { Assistant } from "../assistants/assistant.js"
 import { usableAssistant } from "../assistants/operations.js"
 import { type Caller, callerFields } from "../auth/caller.js"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
+import type { CheckpointAddress } from "../checkpoints/checkpoint.js"
 import { hasCheckpoint } from "../checkpoints/queries.js"
 import { lastSeqOfRun } from "../events/queries.js"
-import { findThread } from "../threads/queries.js"
+import { findThread, lockThread } from "../threads/queries.js"
 import { metadataOf, type ThreadRow } from "../threads/thread.js"
 import { acceptedWebhook } from "../webhooks/url-rules.js"
 import type { Runs } from "./parts.js"
@@ -23,10 +24,22 @@ export interface RunRequest {
   /** Undefined for a stateless run, which gets its own thread. */
   readonly threadId: string | undefined
   readonly body: NewRunBody
-  /** Fields of the body that depend on the thread, which is undefined when there is none yet. */
-  readonly fieldsFor?: ((thread: ThreadRow | undefined) => Partial<NewRunBody>) | undefined
+  /** What depends on the thread, which is undefined when there is none yet. */
+  readonly forThread?: ((thread: ThreadRow | undefined) => ForThread) | undefined
   /** Headers that the project passes on to the graph. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * What must be true of the thread for the run to be created. It is called in the transaction that inserts the run, with the thread
+ * locked, so nothing can change between the check and the run; it throws to reject the run.
+ */
+export type Requirement = (thread: ThreadRow, tx: Db) => void | Promise<void>
+
+export interface ForThread {
+  /** Fields of the body. */
+  readonly fields?: Partial<NewRunBody>
+  readonly requires?: Requirement | undefined
 }
 
 /** What to insert, and on which condition. */
@@ -36,11 +49,14 @@ export interface RunPlan {
   readonly kwargs: Kwargs
   /** An existing thread must match this. */
   readonly filter: MetadataFilter | undefined
+  readonly requires: Requirement | undefined
+  /** The checkpoint to start from, which must exist when the run is inserted. */
+  readonly startsFrom: CheckpointAddress | undefined
 }
 
 /**
  * Applies the access rules, and merges the request with its assistant and thread.
- * @throws NotFound   no such assistant or checkpoint, or none that the caller may use
+ * @throws NotFound   no such assistant, or none that the caller may use
  * @throws Conflict   the run's id belonged to a deleted run whose events still exist
  * @throws Forbidden  a rule of the project forbids it
  * @throws InvalidInput  the webhook is not allowed
@@ -55,13 +71,9 @@ export async function planRun(runs: Runs, request: RunRequest): Promise<RunPlan>
     isStateless ? noThread : readThread(db, threadId),
     requireUnused(db, request.body.run_id),
   ])
-  const { body: asked, filter } = await authorized(
-    { caller, body: { ...request.body, ...request.fieldsFor?.(thread.row) } },
-    ids,
-    assistant,
-  )
+  const { fields, requires } = request.forThread?.(thread.row) ?? {}
+  const { body: asked, filter } = await authorized({ caller, body: { ...request.body, ...fields } }, ids, assistant)
   const body = { ...asked, webhook: acceptedWebhook(runs.webhooks, asked.webhook) }
-  await requireCheckpoint(db, ids.threadId, body)
   // The other strategies end the waiting runs, or reject the new run.
   if (thread.isBusy && (body.multitask_strategy ?? "enqueue") === "enqueue") {
     await requireRoom(db, { threadId: ids.threadId, filter, most: runs.maxWaitingRuns ?? 0 })
@@ -87,7 +99,7 @@ export async function planRun(runs: Runs, request: RunRequest): Promise<RunPlan>
     caller: caller.user ? JSON.stringify(callerFields(caller.user)) : null,
     webhook: body.webhook ?? null,
   } as const
-  return { run, kwargs, filter }
+  return { run, kwargs, filter, requires, startsFrom: namedCheckpoint(ids.threadId, body) }
 }
 
 /** The log outlives its run for a while; clients of a new run with the same id would get the old run's events. */
@@ -121,14 +133,27 @@ async function authorized(
   return { body: { ...body, ...value.kwargs, metadata: value.metadata }, filter }
 }
 
-/** A run from a missing checkpoint would start anew, and the thread's conversation would seem lost. */
-async function requireCheckpoint(db: Database, threadId: string, body: NewRunBody): Promise<void> {
+function namedCheckpoint(threadId: string, body: NewRunBody): CheckpointAddress | undefined {
   const { checkpoint_id: id, checkpoint_ns: ns = "" } = checkpointOf(body)
+  return id === undefined ? undefined : { threadId, checkpointNs: String(ns), checkpointId: String(id) }
+}
+
+/**
+ * Locks the plan's thread and checks what the plan requires of it. After that nothing can change before the run is inserted.
+ * @param tx  the transaction that inserts the run
+ * @throws NotFound  no such thread, or it has no such checkpoint: a run from a missing one would start anew, and the thread's
+ *                   conversation would seem lost
+ */
+export async function requireOfThread(tx: Db, { run, filter, requires, startsFrom }: RunPlan): Promise<void> {
+  if (requires === undefined && startsFrom === undefined) return
+  const thread = await lockThread(tx, run.threadId, filter)
+  if (!thread) throw new NotFound(`Thread with ID ${run.threadId} not found`)
+  await requires?.(thread, tx)
+  if (startsFrom === undefined) return
   // A text with U+0000 cannot be an SQL parameter, and no checkpoint has such an id.
-  const isPossible = !`${ns}${id}`.includes("\u0000")
-  const named = { threadId, checkpointNs: String(ns), checkpointId: String(id) }
-  if (id === undefined || (isPossible && (await hasCheckpoint(db, named)))) return
-  throw new NotFound(`Thread ${threadId} has no checkpoint ${id}`)
+  const isPossible = !`${startsFrom.checkpointNs}${startsFrom.checkpointId}`.includes("\u0000")
+  if (isPossible && (await hasCheckpoint(tx, startsFrom))) return
+  throw new NotFound(`Thread ${run.threadId} has no checkpoint ${startsFrom.checkpointId}`)
 }
 
 interface KnownThread extends ThreadDefaults {

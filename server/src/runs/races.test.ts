@@ -3,11 +3,12 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { Conflict } from "@superstep/toolkit/errors/errors"
+import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { untilBlocked } from "../testing/until-blocked.js"
 import { createThread, getThread } from "../threads/operations.js"
 import { findExpiredClaims, releaseRun } from "./claims.js"
 import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "./operations.js"
@@ -45,15 +46,6 @@ async function takeBack(db: Database, runId: string): Promise<void> {
   )
 }
 
-const untilBlocked = (db: Database) =>
-  until(
-    async () => {
-      const row = await db.row<{ n: number }>(sql`select count(*) as n from pg_locks where not granted`)
-      return row?.n
-    },
-    { what: "a statement to wait for a lock" },
-  )
-
 /** Terminates the listening connections and returns at once, so that notifications sent now are lost. */
 const cutListeners = (db: Database) =>
   db.run(sql`select pg_terminate_backend(pid) from pg_stat_activity
@@ -81,6 +73,27 @@ for (const action of ["interrupt", "rollback"] as const) {
     })
   })
 }
+
+test("a run from a checkpoint that is removed at this moment is refused", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(server)
+  const checkpointId = "1f000000-0000-6000-8000-000000000000"
+  await db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+    values (${threadId}, '', ${checkpointId}, '{}', '{}')`)
+
+  const { refused } = await db.transaction(async (tx) => {
+    await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
+    const creating = createRun(server, { caller: anyone, threadId, body: body({ checkpoint_id: checkpointId }) })
+    const refused = assert.rejects(creating, NotFound)
+    await untilBlocked(db)
+    await tx.run(sql`delete from checkpoints where thread_id = ${threadId}`)
+    return { refused }
+  })
+  await refused
+
+  assert.equal((await db.row<{ n: number }>(sql`select count(*) as n from runs`))?.n, 0)
+})
 
 test("a run with a requested stop is not attempted again when its worker dies first (R7)", async () => {
   await using db = await freshDatabase({ migrations })

@@ -3,12 +3,16 @@ import type { Caller } from "../auth/caller.js"
 import { leaveRun } from "../runs/leave-run.js"
 import { joinRun, type Runs } from "../runs/operations.js"
 import { AwaitedEnd } from "../runs/run-to-end.js"
+import { CommandFailed } from "./command.js"
 import { findAskingRun } from "./queries.js"
 
 // A run usually ends within milliseconds of its question. The commands of a socket wait for each other, so this must end.
 const maxWaitMs = 30_000
 
-/** Resolves when the run that asks one of these questions is over; at once when no run that executes has asked them. */
+/**
+ * Resolves when the run that asks one of these questions is over; at once when no run that executes has asked them.
+ * @throws CommandFailed  the run executes longer than a client should wait: its question is open, and can be answered later
+ */
 export async function untilAsked(
   runs: Runs,
   { caller, threadId, interruptIds }: { caller: Caller; threadId: string; interruptIds: readonly string[] },
@@ -22,4 +26,7 @@ export async function untilAsked(
     subscriber.end()
   }, maxWaitMs)
   await subscriber.over.finally(() => clearTimeout(timer))
+  if (!subscriber.hasEnd) throw new CommandFailed("invalid_argument", notInterrupted)
 }
+
+const notInterrupted = "input.respond can only be used while the run is interrupted."

@@ -1,5 +1,6 @@
 /** The command `input.inject`: a message that nobody asked for, also while a run executes. */
 import type { RunRoutes } from "../runs/creating-routes.js"
+import type { ThreadRow } from "../threads/thread.js"
 import { CommandFailed, type Executed, parseParams } from "./command.js"
 import { type CommandRequest, create, openInterrupts, threadWithAssistant } from "./run-commands.js"
 import { inputInject } from "./schema.js"
@@ -15,11 +16,13 @@ export async function inject(runs: RunRoutes, request: CommandRequest): Promise<
   const { namespace, message } = parseParams(inputInject, request.params)
   if (namespace && namespace.length > 0)
     throw new CommandFailed("no_such_namespace", "input.inject works for the root graph only: send an empty namespace.")
-  const thread = await threadWithAssistant(runs, request)
-  if (openInterrupts(thread).length > 0)
-    throw new CommandFailed("invalid_argument", "The thread waits for an answer: use input.respond.")
+  const { assistant_id } = await threadWithAssistant(runs, request)
+  const requires = (thread: ThreadRow) => {
+    if (openInterrupts(thread).length > 0)
+      throw new CommandFailed("invalid_argument", "The thread waits for an answer: use input.respond.")
+  }
   const { role, ...fields } = message
   const input = { messages: [{ type: types[role], ...fields }] }
-  const body = { assistant_id: thread.assistant_id, input, multitask_strategy: "enqueue" } as const
-  return { ...(await create(runs, request, body)), result: {} }
+  const body = { assistant_id, input, multitask_strategy: "enqueue" } as const
+  return { ...(await create(runs, request, body, () => ({ requires }))), result: {} }
 }

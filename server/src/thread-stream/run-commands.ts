@@ -19,8 +19,15 @@ export interface CommandRequest {
   readonly bodyText: string
 }
 
+/** Another client has answered while this run was prepared. */
+class AnsweredMeanwhile extends Conflict {}
+
+// Each round means that another client answered a question of this thread at the same moment.
+const maxRounds = 10
+
 /**
- * Starts a run. If the thread is interrupted, the input is the answer (protocol-v2 §1.4).
+ * Starts a run. If the thread is interrupted, the input is the answer (protocol-v2 §1.4). If the question is answered by another client
+ * before the run exists, the input is looked at again: an answer to nothing would be dropped by LangGraph.
  * @throws  the errors of `createRun`
  */
 export async function startRun(runs: RunRoutes, request: CommandRequest): Promise<Executed> {
@@ -30,18 +37,38 @@ export async function startRun(runs: RunRoutes, request: CommandRequest): Promis
     multitask_strategy: params.multitask_strategy ?? multitaskStrategy,
     if_not_exists: "create",
   } as const
-  return create(runs, request, body, (thread) => inputOrCommand(input, thread, hasCheckpoint(params.config)))
+  const isFork = hasCheckpoint(params.config)
+  for (let round = 1; ; round++) {
+    try {
+      return await create(runs, request, body, (thread) => {
+        const answers = isAnswer(input, thread, isFork)
+        const fields = inputOrCommand(input, answers)
+        return answers ? { fields, requires: stillAsks(thread) } : { fields }
+      })
+    } catch (error) {
+      if (!(error instanceof AnsweredMeanwhile) || round === maxRounds) throw error
+    }
+  }
 }
+
+const stillAsks = (before: ThreadRow | undefined) => (thread: ThreadRow) => {
+  if (thread.status === "interrupted" && thread.interrupts === before?.interrupts) return
+  throw new AnsweredMeanwhile(changedOften, "thread_changed")
+}
+
+const changedOften = "the thread is being changed by many others: try again"
 
 /** A run from an earlier checkpoint answers nothing. */
 const hasCheckpoint = (config: NewRunBody["config"]): boolean => Boolean(config?.configurable?.checkpoint_id)
 
-function inputOrCommand(input: unknown, thread: ThreadRow | undefined, isFork: boolean): Partial<NewRunBody> {
+function inputOrCommand(input: unknown, isAnswer: boolean): Partial<NewRunBody> {
   const command = commandOf(input)
   if (command) return { command: parseParams(newRun.shape.command, command) }
-  const isAnswer = input !== undefined && input !== null && !isFork && openInterrupts(thread).length > 0
   return isAnswer ? { command: { resume: input } } : { input }
 }
+
+const isAnswer = (input: unknown, thread: ThreadRow | undefined, isFork: boolean): boolean =>
+  input !== undefined && input !== null && !isFork && !commandOf(input) && openInterrupts(thread).length > 0
 
 /** LangGraph's `Command` as JSON: RemoteGraph sends it as the input. */
 function commandOf(input: unknown): object | undefined {
@@ -59,47 +86,36 @@ export function openInterrupts(thread: ThreadRow | undefined): string[] {
   return Object.values(byTask).flatMap((interrupts) => interrupts.map(({ id }) => id ?? ""))
 }
 
-const notInterrupted = () =>
-  new CommandFailed("invalid_argument", "input.respond can only be used while the run is interrupted.")
-
 /**
  * Answers open interrupts with a new run. A question may be answered before the run that asks it is over: then this waits for its end.
- * @throws CommandFailed  nothing is open, an interrupt is not open, or nothing has run on the thread
+ * @throws CommandFailed  an interrupt is not open any more when the run is inserted, or nothing has run on the thread
  */
 export async function respond(runs: RunRoutes, request: CommandRequest): Promise<Executed> {
   const { answers, update, goto, config, metadata, strict_resume } = parseParams(inputRespond, request.params)
   const interruptIds = answers.map(({ interrupt_id }) => interrupt_id)
-  const thread = await askingThread(runs, request, interruptIds)
-  const open = openInterrupts(thread)
-  if (open.length === 0) throw notInterrupted()
-  const unknown = interruptIds.filter((id) => !open.includes(id))
-  if (unknown.length > 0)
-    throw new CommandFailed("no_such_interrupt", `No open interrupt of this thread has the id ${unknown.join(", ")}.`)
+  const { assistant_id, status } = await threadWithAssistant(runs, request)
+  if (status === "busy")
+    await untilAsked(runs, { caller: callerOf(request.c), threadId: request.threadId, interruptIds })
   const resume = Object.fromEntries(answers.map(({ interrupt_id, response }) => [interrupt_id, response ?? null]))
   const body: NewRunBody = {
-    assistant_id: thread.assistant_id,
+    assistant_id,
     command: { resume, ...(update && { update }), ...(goto && { goto }) },
     config,
     metadata,
     strict_resume,
-    // Another client may answer at the same time: then the thread is not interrupted any more.
     multitask_strategy: "reject",
   }
-  try {
-    return { ...(await create(runs, request, body)), result: {} }
-  } catch (error) {
-    if (error instanceof Conflict && error.code === "thread_busy") throw notInterrupted()
-    throw error
+  // Other clients may answer at the same time, so only the thread that is locked for the new run can tell.
+  const requires = (thread: ThreadRow) => {
+    const open = openInterrupts(thread)
+    const others = interruptIds.filter((id) => !open.includes(id))
+    if (others.length > 0) throw new CommandFailed("no_such_interrupt", notOpen(others))
   }
+  return { ...(await create(runs, request, body, () => ({ requires }))), result: {} }
 }
 
-/** The thread, as the run leaves it that asks these questions. @throws CommandFailed  nothing has run on the thread */
-async function askingThread(runs: RunRoutes, request: CommandRequest, interruptIds: readonly string[]) {
-  const thread = await threadWithAssistant(runs, request)
-  if (thread.status !== "busy") return thread
-  await untilAsked(runs, { caller: callerOf(request.c), threadId: request.threadId, interruptIds })
-  return threadWithAssistant(runs, request)
-}
+const notOpen = (ids: readonly string[]) =>
+  `No open interrupt of this thread has the id ${ids.join(", ")}: it was answered, or a run has started since.`
 
 /** Starts a run from an earlier checkpoint, with the assistant that ran last. */
 export async function fork(runs: RunRoutes, request: CommandRequest): Promise<Executed> {
@@ -122,14 +138,14 @@ export async function create(
   runs: RunRoutes,
   { c, bodyText, threadId }: CommandRequest,
   body: NewRunBody,
-  fieldsFor?: RunRequest["fieldsFor"],
+  forThread?: RunRequest["forThread"],
 ): Promise<Executed & { readonly result: { readonly run_id: string } }> {
   // Nothing of the new run is before this place, so no client skips any of it. It stays 0 when the request is a repeated one.
   let appliedThroughSeq = 0
   const onCreated = (placeBefore: number) => {
     appliedThroughSeq = Math.max(0, placeBefore)
   }
-  const created = await createOnce(runs, { c, bodyText, threadId }, { body, fieldsFor, follower: { onCreated } }).catch(
+  const created = await createOnce(runs, { c, bodyText, threadId }, { body, forThread, follower: { onCreated } }).catch(
     (error: unknown) => {
       if (error instanceof Conflict && error.code === "thread_busy")
         throw new CommandFailed("invalid_argument", error.message)

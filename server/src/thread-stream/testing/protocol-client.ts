@@ -1,6 +1,8 @@
 /** A client of the newer streaming protocol without an SDK, and a scripted worker's protocol events. */
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { until } from "@superstep/toolkit/testing/until"
+import { insertSystemAssistants } from "../../assistants/queries.js"
 import type { ScriptedRun } from "../../testing/scripted-workers.js"
 import type { OpenStream, TestHttp } from "../../testing/test-http.js"
 
@@ -105,3 +107,28 @@ export function emitProtocol(run: ScriptedRun, channel: string, data: unknown, n
     params: { namespace, timestamp: 1, data },
   })
 }
+
+export const firstInterrupt = "a".repeat(32)
+export const secondInterrupt = "b".repeat(32)
+export const interrupts = JSON.stringify({
+  task: [
+    { id: firstInterrupt, value: "one?" },
+    { id: secondInterrupt, value: "two?" },
+  ],
+})
+
+/** A thread with two open interrupts. */
+export async function interrupted(http: TestHttp): Promise<string> {
+  await insertSystemAssistants(http.server.db, ["agent"], {})
+  const threadId = randomUUID()
+  const run = await executing(await startRun(http, threadId), http)
+  run.done({ status: "interrupted", next: ["node"], values: '{"x":0}', interrupts })
+  const stream = await openEvents(http, threadId)
+  await untilTerminals(() => framesOf(stream), 1)
+  stream.leave()
+  return threadId
+}
+
+/** The command of a run as JSON; null when it has none. */
+export const commandOf = (run: { readonly order: { readonly command: string } }) =>
+  JSON.parse(run.order.command || "null")

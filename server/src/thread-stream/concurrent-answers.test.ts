@@ -1,0 +1,143 @@
+/** Several clients that answer or ask on one thread at the same moment (protocol-v2 §1.4). */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
+import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { migrations } from "../testing/test-server.js"
+import { untilBlocked } from "../testing/until-blocked.js"
+import {
+  type CommandReply,
+  commandOf,
+  executing,
+  firstInterrupt as first,
+  interrupted,
+  sendCommand,
+} from "./testing/protocol-client.js"
+
+test("two clients that answer at once: one starts a run, the other is told that nothing is open", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await interrupted(http)
+  const respond = () => sendOne(http, threadId)
+
+  const replies = await Promise.all([respond(), respond()])
+
+  assert.deepEqual(replies.map(({ type }) => type).toSorted(), ["error", "success"])
+  assert.equal(http.server.workers.started.length, 2)
+})
+
+async function sendOne(http: TestHttp, threadId: string) {
+  const body = { id: 1, method: "input.respond", params: { interrupt_id: first, response: 1 } }
+  const { json } = await http.send("POST", `/threads/${threadId}/commands`, body)
+  return json as { type: string }
+}
+
+/** Holds the thread's lock while the command waits for it, and lets the answer of another client come and end meanwhile. */
+async function overtaken(db: Database, threadId: string, command: () => Promise<CommandReply>): Promise<CommandReply> {
+  const { reply } = await db.transaction(async (tx) => {
+    await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
+    const reply = command()
+    await untilBlocked(db)
+    await tx.run(sql`update threads set status = 'idle', interrupts = '{}' where thread_id = ${threadId}`)
+    return { reply }
+  })
+  return reply
+}
+
+test("an answer is refused when the question is answered between the check and the new run", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await interrupted(http)
+
+  const reply = await overtaken(db, threadId, () =>
+    sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 1 }),
+  )
+
+  assert.deepEqual([reply.type, reply.error], ["error", "no_such_interrupt"])
+  assert.equal(http.server.workers.started.length, 1)
+})
+
+test("an input that would answer a question is an input again when another client answers first", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await interrupted(http)
+
+  const reply = await overtaken(db, threadId, () =>
+    sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: { x: 1 } }),
+  )
+  const run = await executing(`${reply.result.run_id}`, http)
+
+  assert.deepEqual([commandOf(run), run.order.input], [null, '{"x":1}'])
+})
+
+test("of two answers at once, the one that comes first to the thread counts, in both orders", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  await using older = await startTestHttp(db)
+  const respond = (threadId: string) =>
+    sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 2 })
+  const resume = (threadId: string) =>
+    older.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", command: { resume: { [first]: 1 } } })
+  const inOrder = async <One, Other>(
+    one: (threadId: string) => Promise<One>,
+    other: (id: string) => Promise<Other>,
+  ) => {
+    const threadId = await interrupted(http)
+    const { replies } = await db.transaction(async (tx) => {
+      await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
+      const replies: [Promise<One>, Promise<Other>] = [one(threadId), untilBlocked(db, 1).then(() => other(threadId))]
+      await untilBlocked(db, 2)
+      return { replies }
+    })
+    return Promise.all(replies)
+  }
+
+  const [resumed, refused] = await inOrder(resume, respond)
+  const [answered, waiting] = await inOrder(respond, resume)
+
+  assert.equal(resumed.status, 200)
+  assert.equal(refused.error, "no_such_interrupt")
+  assert.equal(answered.type, "success", answered.message)
+  assert.equal(waiting.status, 200)
+})
+
+test("an acknowledged answer is never given to a question that is not open any more", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  await using older = await startTestHttp(db)
+  const answered = new Set<string>()
+  const wasted: string[] = []
+  const finishRuns = () => {
+    for (const { server } of [http, older]) {
+      for (const run of server.workers.running.values()) {
+        const { threadId } = run.order
+        if (commandOf(run).resume[first] === "newer" && answered.has(threadId)) wasted.push(threadId)
+        answered.add(threadId)
+        run.done()
+      }
+    }
+  }
+
+  for (let round = 0; round < 10; round++) {
+    const threadId = await interrupted(http)
+    const respond = () => sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: "newer" })
+    const body = { assistant_id: "agent", command: { resume: { [first]: "older" } } }
+    const requests = [respond(), older.send("POST", `/threads/${threadId}/runs`, body), respond()]
+    let isAnswered = false
+    const all = Promise.all(requests).finally(() => {
+      isAnswered = true
+    })
+    await until(() => finishRuns() ?? isAnswered, { what: "all requests are answered" })
+    await all
+    await until(async () => finishRuns() ?? (await isAtRest(db, threadId)), { what: "all runs are over" })
+  }
+
+  assert.equal(answered.size, 10)
+  assert.deepEqual(wasted, [])
+})
+
+const isAtRest = async (db: Database, threadId: string) =>
+  (await db.row<{ status: string }>(sql`select status from threads where thread_id = ${threadId}`))?.status === "idle"
