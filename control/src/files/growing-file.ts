@@ -1,5 +1,5 @@
-/** Watches a file that another process appends to, and empties it. */
-import { closeSync, type FSWatcher, fstatSync, ftruncateSync, openSync, watch } from "node:fs"
+/** Watches a file that another process appends to, and removes its start. */
+import { appendFileSync, closeSync, type FSWatcher, fstatSync, ftruncateSync, openSync, readSync, watch } from "node:fs"
 import { stat } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 
@@ -37,19 +37,44 @@ export async function fileMark(path: string): Promise<string> {
   return found ? `${found.mtimeNs} ${found.size}` : ""
 }
 
+// What is kept is copied, and nothing else runs meanwhile.
+const mostKeptBytes = 8 * 1024 * 1024
+const lineBreak = 10
+
 /**
- * Empties a file that was read to its end. The writer appends, so it continues at the new end. No other code of this process
- * runs between the size check and the truncation: only what is printed in those microseconds could be lost.
- * @param read  how much of it was read, in bytes
- * @returns     false when it has another size: there is more in it, or somebody else has emptied it. Then it stays
+ * Removes the start of a file: what is before `from`, and of a large rest all but its last `mostKeptBytes`, which begins with a line that
+ * says how much was left out. The writer appends, so it continues at the new end: what it prints in the microseconds between the last
+ * read and the truncation could be lost.
  */
-export function clearFile(path: string, read: number): boolean {
+export function cutFile(path: string, from: number): void {
   const file = openSync(path, "r+")
   try {
-    if (fstatSync(file).size !== read) return false
+    const { size } = fstatSync(file)
+    const begin = Math.min(from, size)
+    const leftOut = Math.max(0, size - begin - mostKeptBytes)
+    const rest = linesFrom(file, begin + leftOut)
     ftruncateSync(file, 0)
-    return true
+    const notice = leftOut > 0 ? `[${leftOut} bytes of output were left out: it grew faster than it is stored]\n` : ""
+    appendFileSync(path, Buffer.concat([Buffer.from(notice), rest]))
   } finally {
     closeSync(file)
   }
+}
+
+/** From the first line that starts there or later. */
+function linesFrom(file: number, position: number): Buffer {
+  // The byte before shows whether a line ended there.
+  const before = position === 0 ? 0 : 1
+  const parts: Buffer[] = []
+  for (let at = position - before; ; ) {
+    const part = Buffer.allocUnsafe(1024 * 1024)
+    const read = readSync(file, part, 0, part.length, at)
+    if (read === 0) break
+    parts.push(part.subarray(0, read))
+    at += read
+  }
+  const bytes = Buffer.concat(parts)
+  if (before === 0) return bytes
+  const end = bytes.indexOf(lineBreak)
+  return end === -1 ? Buffer.alloc(0) : bytes.subarray(end + 1)
 }

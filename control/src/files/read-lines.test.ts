@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
-import { appendFileSync, truncateSync, writeFileSync } from "node:fs"
+import { appendFileSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { maxRawBytes } from "../logs/log-line.js"
-import { clearFile } from "./growing-file.js"
+import { cutFile } from "./growing-file.js"
 import { readLines } from "./read-lines.js"
 
 const newFile = (text = "") => {
@@ -62,29 +62,39 @@ test("reads never split characters, and invalid UTF-8 is replaced", async () => 
   assert.equal(lines.at(-1), "\ufffd\ufffda\u0000")
 })
 
-test("a truncated file is read from its start, and one with unread content is not emptied", async () => {
+test("a truncated file is read from its start, and a missing one is empty", async () => {
   const path = newFile("one\ntwo\n")
 
-  assert.equal(clearFile(path, 4), false)
-  // Somebody else has emptied it, and it has grown again.
-  assert.equal(clearFile(path, 9), false)
-  assert.equal(clearFile(path, 8), true)
+  truncateSync(path, 0)
   appendFileSync(path, "new\n")
 
   assert.deepEqual((await readLines(path, 8)).lines, ["new"])
   assert.deepEqual(await readLines(join(path, "..", "none"), 5), { lines: [], next: 0, hasMore: false })
 })
 
-test("of a sparse enormous file only the end is read, and a line reports the rest", async () => {
+test("a cut file keeps the lines that were not read", async () => {
+  const path = newFile("one\ntwo\nthr")
+
+  cutFile(path, 4)
+  appendFileSync(path, "ee\n")
+  assert.deepEqual((await readAll(path)).lines, ["two", "three"])
+
+  cutFile(path, 6)
+  assert.deepEqual((await readAll(path)).lines, [], "a line that was read in part is skipped")
+  appendFileSync(path, "four\n")
+  cutFile(path, 1000)
+  assert.equal(statSync(path).size, 0)
+})
+
+test("of a sparse enormous file only the end is kept, and a line reports the rest", async () => {
   const path = newFile("one\n")
-  const size = 2 ** 43
-  truncateSync(path, size)
+  truncateSync(path, 2 ** 43)
   appendFileSync(path, "\ntwo\n")
 
-  const { lines, next } = await readAll(path)
+  cutFile(path, 0)
 
-  const [notice = "", ...after] = lines
+  const [notice = "", ...after] = (await readAll(path)).lines
   assert.match(notice, /^\[879\d+ bytes of output were left out/)
   assert.deepEqual(after, ["two"])
-  assert.equal(next, size + 5)
+  assert.ok(statSync(path).size < 1000)
 })

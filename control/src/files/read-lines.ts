@@ -5,8 +5,6 @@ import { maxRawBytes } from "../logs/log-line.js"
 
 // Twice the longest line; the rest is read next time.
 const chunkBytes = 2 * maxRawBytes
-// Somewhat more than is stored for a deployment by default (`SUPERSTEP_LOG_QUOTA_MB`).
-const mostBehindBytes = 128 * 1024 * 1024
 
 export interface ReadLines {
   /** Whole lines, without their ends. Of a line that is too long, its first `maxRawBytes`. */
@@ -19,8 +17,7 @@ export interface ReadLines {
 
 /**
  * The start of a read is all the state: in the middle of a line, that line was too long and its rest is skipped. So reading
- * may resume after any crash. The writer may make the file any size without writing (`ftruncate`), so of a large backlog only
- * the end is read, and a line says how much was left out.
+ * may resume after any crash.
  * @param from  in bytes; a file that is shorter was emptied and is read from its start
  */
 export async function readLines(file: string, from: number): Promise<ReadLines> {
@@ -29,12 +26,10 @@ export async function readLines(file: string, from: number): Promise<ReadLines> 
   try {
     const { size } = await handle.stat()
     const begin = size < from ? 0 : from
-    const leftOut = Math.max(0, size - begin - mostBehindBytes)
-    const start = await lineStart(handle, begin + leftOut, size)
+    const start = await lineStart(handle, begin, size)
     const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, size - start))
     const { bytesRead } = await handle.read({ buffer, position: start })
     const { lines, used } = splitLines(buffer.subarray(0, bytesRead))
-    if (leftOut > 0) lines.unshift(`[${leftOut} bytes of output were left out: it grew faster than it is stored]`)
     return { lines, next: start + used, hasMore: start + used < size }
   } finally {
     await handle.close()

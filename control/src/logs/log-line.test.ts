@@ -120,3 +120,27 @@ test("a line of a logger is parsed, any other is stored unchanged", () => {
   }
   assert.equal(parseLine('{"msg":"x","time":"+275760-09-13T00:00:00.000Z","level":{},"run_id":[1]}').at, undefined)
 })
+
+test("a level that is the name of something else, or JSON that is nested without end, is a line like any other", () => {
+  for (const level of ["constructor", "toString", "valueOf", "__proto__", "hasOwnProperty"]) {
+    assert.deepEqual(parseLine(`{"level":"${level}","msg":"x"}`), { message: "x" }, level)
+  }
+  const deep = `{"msg":"x","a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`
+  assert.deepEqual(parseLine(deep), { message: deep })
+})
+
+test("a line of the largest size is parsed at once, whatever it repeats", () => {
+  const starts = ["", "1", "[1", "(2026-01-02", "Error", "a.", "Uncaught ", '{"time":"']
+
+  for (const start of starts) {
+    for (const part of [" ", "1", "a", ".", "[", "a.", "Error ", "1 ", "-", "\u001b[", "\u001b;a", "\r", "(", "\\"]) {
+      const line = (start + part.repeat(maxRawBytes / part.length)).slice(0, maxRawBytes)
+      const begin = performance.now()
+
+      parseLine(line)
+      cleanLine(line, asIs)
+
+      assert.ok(performance.now() - begin < 3000, `${JSON.stringify(start)} and many of ${JSON.stringify(part)}`)
+    }
+  }
+})

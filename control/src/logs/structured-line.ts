@@ -4,27 +4,36 @@
  */
 import type { LogLevel, NewLogLine } from "./log-line.js"
 
-const levelWords: Readonly<Record<string, LogLevel>> = {
-  trace: "DEBUG",
-  debug: "DEBUG",
-  verbose: "DEBUG",
-  info: "INFO",
-  notice: "INFO",
-  warn: "WARNING",
-  warning: "WARNING",
-  error: "ERROR",
-  err: "ERROR",
-  fatal: "CRITICAL",
-  critical: "CRITICAL",
-  panic: "CRITICAL",
-}
+const levelWords: ReadonlyMap<string, LogLevel> = new Map([
+  ["trace", "DEBUG"],
+  ["debug", "DEBUG"],
+  ["verbose", "DEBUG"],
+  ["info", "INFO"],
+  ["notice", "INFO"],
+  ["warn", "WARNING"],
+  ["warning", "WARNING"],
+  ["error", "ERROR"],
+  ["err", "ERROR"],
+  ["fatal", "CRITICAL"],
+  ["critical", "CRITICAL"],
+  ["panic", "CRITICAL"],
+])
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
+/** @returns  what the line says of itself; as plain text when it is no JSON, has no message, or is nested too deeply to be printed again */
 export function parseLine(line: string): NewLogLine {
-  const entry = entryOf(line)
-  const text = entry?.msg ?? entry?.message ?? entry?.event
-  if (entry === undefined || typeof text !== "string") return plainLine(line)
+  if (!line.startsWith("{")) return plainLine(line)
+  try {
+    return structuredLine(JSON.parse(line)) ?? plainLine(line)
+  } catch {
+    return plainLine(line)
+  }
+}
+
+function structuredLine(entry: Record<string, unknown>): NewLogLine | undefined {
+  const text = entry.msg ?? entry.message ?? entry.event
+  if (typeof text !== "string") return undefined
   const { level, severity, time, timestamp, ts, msg, message, event, run_id: runId, process: _, ...fields } = entry
   // One of the three names for the message was used; the others are fields like any other.
   const others = msg !== undefined ? { message, event } : message !== undefined ? { event } : {}
@@ -40,19 +49,9 @@ export function parseLine(line: string): NewLogLine {
   }
 }
 
-function entryOf(line: string): Record<string, unknown> | undefined {
-  if (!line.startsWith("{")) return undefined
-  try {
-    return JSON.parse(line) as Record<string, unknown>
-  } catch {
-    // It only looked like JSON: user code may print anything.
-    return undefined
-  }
-}
-
 /** A word, or a number of pino and bunyan (10 trace … 60 fatal). */
 function levelOf(level: unknown): LogLevel | undefined {
-  if (typeof level === "string") return levelWords[level.toLowerCase()]
+  if (typeof level === "string") return levelWords.get(level.toLowerCase())
   if (typeof level !== "number") return undefined
   if (level >= 60) return "CRITICAL"
   if (level >= 50) return "ERROR"
@@ -60,9 +59,13 @@ function levelOf(level: unknown): LogLevel | undefined {
   return level >= 30 ? "INFO" : "DEBUG"
 }
 
+// The longest form that JavaScript prints has about 60 characters.
+const longestTime = 100
+
 /** ISO text, or seconds or milliseconds since 1970. An implausible time counts as none. */
 function timeOf(time: unknown): Date | undefined {
   if (typeof time !== "string" && typeof time !== "number") return undefined
+  if (typeof time === "string" && time.length > longestTime) return undefined
   // As seconds this is the year 5138, as milliseconds 1973.
   const isSeconds = typeof time === "number" && time < 1e11
   const at = new Date(isSeconds ? time * 1000 : time)
@@ -76,8 +79,13 @@ const levelAtStart =
 const errorAtStart =
   /^(?:Uncaught |Unhandled |\w*\.)*\w*(?:Error|Exception)\b(?: \[\w+\])?:|^Traceback \(most recent call last\)/
 
-function plainLine(line: string): NewLogLine {
-  const word = levelAtStart.exec(line)?.[1]?.toLowerCase()
-  const level = word === undefined ? (errorAtStart.test(line) ? "ERROR" : undefined) : levelWords[word]
+// The level and the name of an error are at the start, and the expressions take a time that grows with the square of a text.
+const examinedLength = 200
+
+/** A line as it was printed. @throws never: it serves when anything else fails */
+export function plainLine(line: string): NewLogLine {
+  const start = line.slice(0, examinedLength)
+  const word = levelAtStart.exec(start)?.[1]?.toLowerCase()
+  const level = word === undefined ? (errorAtStart.test(start) ? "ERROR" : undefined) : levelWords.get(word)
   return { message: line, ...(level && { level }) }
 }

@@ -1,29 +1,63 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
-import { createServer, type ServerResponse } from "node:http"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { join } from "node:path"
-import { test } from "node:test"
+import { type TestContext, test } from "node:test"
 import { unixAddress } from "@superstep/protocol/http/address"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { askRuns } from "./unit-client.js"
 
-test("invalid or endless numbers of a project's app are ignored", async (t) => {
+/** A unit that answers as code of a deployment may: every request in the same way. */
+async function hostileUnit(t: TestContext) {
   const socketPath = join(temporaryFolder(), "unit.sock")
-  let answer = (_: ServerResponse): unknown => undefined
-  const server = createServer((_, response) => answer(response)).listen(socketPath)
+  let answer = (_: IncomingMessage, response: ServerResponse): unknown => response.end()
+  const server = createServer((request, response) => answer(request, response)).listen(socketPath)
   t.after(() => server.close())
   await once(server, "listening")
   const address = { address: unixAddress(socketPath), token: new Secret("t") }
+  return { address, answerWith: (next: typeof answer) => (answer = next) }
+}
+
+test("the numbers of runs come from the server, not from a project's app", async (t) => {
+  const { address, answerWith } = await hostileUnit(t)
+  const metrics = 'superstep_runs{status="pending"} 7\nsuperstep_runs{status="running"} 8\n'
+  const server = (runs: string) =>
+    answerWith(({ url }, response) => response.end(url === "/internal/runs" ? runs : metrics))
+
+  server('{"pending":1,"running":2}')
+  assert.deepEqual(await askRuns(address), { pending: 1, active: 2 })
+  for (const invalid of ['{"pending":1.5,"running":2}', '{"pending":-1,"running":2}', "[".repeat(1000), "no", "{}"]) {
+    server(invalid)
+    assert.equal(await askRuns(address), undefined, invalid)
+  }
+})
+
+test("invalid, endless or repeated numbers in the metrics of an older release or of an app are ignored", async (t) => {
+  const { address, answerWith } = await hostileUnit(t)
+  const metrics = (answer: (response: ServerResponse) => unknown) =>
+    answerWith(({ url }, response) => {
+      if (url === "/metrics") return answer(response)
+      response.statusCode = 404
+      return response.end("{}")
+    })
   const counts = (pending: string) =>
     `superstep_runs{status="pending"} ${pending}\nsuperstep_runs{status="running"} 2\n`
 
-  answer = (response) => response.end(counts("1"))
+  metrics((response) => response.end(counts("1")))
   assert.deepEqual(await askRuns(address), { pending: 1, active: 2 })
-  answer = (response) => response.end(counts("99999999999"))
-  assert.equal(await askRuns(address), undefined)
+  for (const invalid of ["99999999999", "1e300", "-1", "0.5", ""]) {
+    metrics((response) => response.end(counts(invalid)))
+    assert.equal(await askRuns(address), undefined, invalid)
+  }
+  for (const part of ["superstep_runs{\n", "superstep_runs{", "\n", 'superstep_runs{status="pending"} ', " "]) {
+    const begin = performance.now()
+    metrics((response) => response.end(part.repeat((512 * 1024) / part.length)))
+    assert.equal(await askRuns(address), undefined)
+    assert.ok(performance.now() - begin < 3000, part)
+  }
   let sent = 0
-  answer = (response) => {
+  metrics((response) => {
     const block = Buffer.alloc(1024 * 1024)
     const send = () => {
       if (response.destroyed) return
@@ -32,7 +66,7 @@ test("invalid or endless numbers of a project's app are ignored", async (t) => {
     }
     response.on("drain", send)
     send()
-  }
+  })
   assert.equal(await askRuns(address), undefined)
   assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes were read`)
 })

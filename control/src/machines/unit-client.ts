@@ -94,20 +94,50 @@ export interface RunCounts {
 // The largest integer in the database, and so the largest queue.
 const mostCount = 2 ** 31 - 1
 
+const countsSchema = z.object({
+  pending: z.int().min(0).max(mostCount),
+  running: z.int().min(0).max(mostCount),
+})
+
+// Those of an agent server are a few kilobytes.
+const mostMetricsBytes = 256 * 1024
+
 /**
- * How many runs of the unit's deployment wait and execute. A project with an app may answer this path itself.
+ * How many runs of the unit's deployment wait and execute. A unit of an older release and an image of another builder do not know
+ * `/internal/runs`: then their metrics say it, which a project with an app may answer itself.
  * @returns  undefined when there is no valid number
  */
 export async function askRuns(address: UnitAddress): Promise<RunCounts | undefined> {
-  const reply = await ask(address, "GET", "/metrics").catch(undefinedIfUnreachable)
+  const reply = await ask(address, "GET", "/internal/runs").catch(undefinedIfUnreachable)
+  if (reply?.status === 404) return runsInMetrics(address)
   if (reply?.status !== 200) return undefined
+  return countsOf(parseJson(reply.body))
+}
+
+async function runsInMetrics(address: UnitAddress): Promise<RunCounts | undefined> {
+  const reply = await ask(address, "GET", "/metrics").catch(undefinedIfUnreachable)
+  if (reply?.status !== 200 || reply.body.length > mostMetricsBytes) return undefined
+  const lines = reply.body.split("\n")
   const count = (status: string) => {
-    const digits = new RegExp(`^superstep_runs\\{[^}]*status="${status}"[^}]*\\} (\\d+)`, "m").exec(reply.body)?.[1]
-    const number = Number(digits ?? Number.NaN)
-    return number <= mostCount ? number : undefined
+    const name = `superstep_runs{status="${status}"} `
+    const digits = lines.find((line) => line.startsWith(name))?.slice(name.length)
+    return digits ? Number(digits) : undefined
   }
-  const [pending, active] = [count("pending"), count("running")]
-  return pending === undefined || active === undefined ? undefined : { pending, active }
+  return countsOf({ pending: count("pending"), running: count("running") })
+}
+
+function countsOf(said: unknown): RunCounts | undefined {
+  const { data } = countsSchema.safeParse(said)
+  return data && { pending: data.pending, active: data.running }
+}
+
+/** @returns  undefined when it is no JSON */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 const pinsSchema = z.object({

@@ -133,3 +133,40 @@ for (const { name, prepare, skip } of [
       ],
     )
   })
+
+test("lines that the database refuses do not block those behind them (G6)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const key = masterKey(randomBytes(32))
+  const row = await addUnitRow({ db, key })
+  const pieces: Record<string, string[]> = {
+    "": ["ERROR: as plain text", '{"level":"fatal","msg":"printed as a logger does"}'],
+    "1": ["before the poison", "poison", "after the poison"],
+    "2": ["the next piece"],
+  }
+  const logs: Units["logs"] = async (_, from) => {
+    const lines = pieces[from]
+    return lines ? { lines, next: String(Number(from) + 1) } : { lines: [], next: from }
+  }
+  await db.run(sql`alter table log_lines add constraint refused check (level <> 'CRITICAL' and message <> 'poison')`)
+  const context = {
+    db,
+    key,
+    machine: { units: { logs } },
+    limits: { logQuotaBytes: 1e9 },
+    log: silent,
+    crashPoint: () => undefined,
+  }
+
+  await shipUnitLog(context as unknown as PipelineContext, row)
+
+  const stored = await db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
+  assert.deepEqual(
+    stored.map(({ message }) => message),
+    [
+      "ERROR: as plain text",
+      '{"level":"fatal","msg":"printed as a logger does"}',
+      "[3 lines were left out: they cannot be stored]",
+      "the next piece",
+    ],
+  )
+})

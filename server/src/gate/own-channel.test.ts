@@ -101,6 +101,7 @@ test("user code can call every route except those for the control plane", async 
 
   assert.equal(await call("GET", "/info"), 200)
   assert.equal(await call("GET", "/internal/status"), 403)
+  assert.equal(await call("GET", "/internal/runs"), 403)
   assert.equal(await call("POST", "/internal/activate"), 403)
   assert.equal((await http.send("GET", "/internal/status", undefined, { "x-superstep-unit": "sesame" })).status, 200)
 })

@@ -24,10 +24,12 @@ test("a unit is idle when no run is pending or running, and reports when the nex
   await send("/runs", { assistant_id: "agent", input: {} })
   const run = await until(() => http.server.workers.started[0], { what: "the run to start" })
   const busy = await idle()
+  const counts = (await http.send("GET", "/internal/runs", undefined, token)).json
   run.done()
   await until(async () => (await idle()).is_idle, { what: "the unit is idle again" })
 
   assert.equal(busy.is_idle, false)
+  assert.deepEqual(counts, { pending: 0, running: 1 })
   await send("/runs/crons", { assistant_id: "agent", schedule: "0 0 1 1 *", input: {} })
   const cron = (await idle()).next_due_ms ?? 0
   await send("/runs", { assistant_id: "agent", input: {}, after_seconds: 3600 })

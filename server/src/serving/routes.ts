@@ -9,6 +9,7 @@ import { z } from "zod"
 import type { GraphDefaults } from "../assistants/assistant.js"
 import type { Streams } from "../events/streams.js"
 import type { Gate } from "../gate/gate.js"
+import { countLiveRuns } from "../metrics/queries.js"
 import type { Executor } from "../runs/executor.js"
 import type { DefaultTtl } from "../threads/sweep-queries.js"
 import type { Workers } from "../workers/port.js"
@@ -59,6 +60,10 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
   app.get("/internal/idle", async (c) => {
     const { is_idle: isIdle, next_due_ms } = await idleness(db, revisionId)
     return c.json({ is_idle: isIdle && executor.running === 0 && streams.openStreams === 0, next_due_ms })
+  })
+  app.get("/internal/runs", async (c) => {
+    const { pending, running } = await countLiveRuns(db)
+    return c.json({ pending, running })
   })
   app.get("/internal/pins/:revision_id", async (c) => c.json(await findPins(db, c.req.param("revision_id"))))
   app.delete("/internal/pins/:revision_id", async (c) => {

@@ -35,6 +35,13 @@ const passing = /^(40\w{3}|53\w{3}|55P03)$/
 // query_canceled, which also reports a requested cancel.
 const statementTimeout = "57014"
 
+// data_exception, integrity_constraint_violation and program_limit_exceeded: the next try fails in the same way.
+const refused = /^(22|23|54)\w{3}$/
+
+/** Whether Postgres refuses a value: one that no column of this type can have, that breaks a rule of the schema, or is too large. */
+export const isRefusedValue = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && refused.test(error.code ?? "")
+
 /** Whether the same statement may succeed a little later: nothing is wrong with it. */
 export const isPassing = (error: unknown): boolean => error instanceof Unavailable
 

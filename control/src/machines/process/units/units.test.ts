@@ -1,6 +1,15 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { request } from "node:http"
 import { join } from "node:path"
 import { json } from "node:stream/consumers"
@@ -242,7 +251,32 @@ test("a long file of output is emptied when all of it is stored, and read on fro
   const next = await open().logs(unitId, from)
 
   assert.deepEqual([kept, lines, statSync(file).size], [11_000_000, 11_000, 5])
-  assert.deepEqual(next, { lines: ["next"], next: "5" })
+  assert.deepEqual(next, { lines: ["next"], next: "1:5" })
+})
+
+test("output that is not stored is cut by its size, and read from the start of what is left", async () => {
+  const { units: open, folders } = processPlace()
+  const units = open()
+  const { unitId } = spec()
+  const file = join(folders.units, unitId, "out.log")
+  mkdirSync(join(folders.units, unitId))
+  writeFileSync(file, "one\ntwo\n")
+  const { next: stored } = await units.logs(unitId, "")
+  truncateSync(file, 70 * 1024 * 1024)
+  appendFileSync(file, "\nthree\n")
+
+  const first = await units.logs(unitId, stored)
+  appendFileSync(file, "four\n")
+  const again = await units.logs(unitId, stored)
+  const last = await units.logs(unitId, again.next)
+
+  assert.match(
+    first.lines.join("\n"),
+    /^\[\d+ bytes of output were left out: it grew faster than it is stored\]\nthree$/,
+  )
+  assert.deepEqual(again.lines, [...first.lines, "four"])
+  assert.deepEqual(last, { lines: [], next: again.next })
+  assert.ok(statSync(file).size < 1000)
 })
 
 test("output of a unit whose former lives were containers is read from the start of its file", async () => {

@@ -2,10 +2,11 @@
  * Units as processes of this machine. A unit is a folder: `pid.json` identifies its process, `out.log` has its output. It
  * runs in a session of its own, so neither a terminal's Ctrl-C nor our death reaches it.
  */
-import { appendFile, chown, type FileHandle, mkdir, readdir, rm } from "node:fs/promises"
+import { appendFile, chown, type FileHandle, mkdir, readdir, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { type Address, unixAddress } from "@superstep/protocol/http/address"
 import { writeSettingsFile } from "@superstep/toolkit/config/settings-file"
+import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { processTree, processTrees } from "@superstep/toolkit/exec/process-tree"
 import { usageOfTrees } from "@superstep/toolkit/exec/process-usage"
@@ -13,7 +14,7 @@ import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
 import { bindUnixSocket } from "@superstep/toolkit/http/bound-socket"
 import type { Log } from "@superstep/toolkit/log/log"
-import { clearFile, watchFile } from "../../../files/growing-file.js"
+import { cutFile, watchFile } from "../../../files/growing-file.js"
 import { readJson, writeJson } from "../../../files/json-file.js"
 import { readLines } from "../../../files/read-lines.js"
 import { removeTree } from "../../../files/remove-tree.js"
@@ -31,8 +32,10 @@ import { unitEnvironment, unitSecrets, unitSocketDescriptor } from "./unit-envir
 import { unitGroups } from "./unit-groups.js"
 import { recordProgram } from "./unit-program.js"
 
-// An agent may run for years: its file is cleared when everything in it is stored.
+// An agent may run for years: its file is emptied when everything in it is stored.
 const keptBytes = 10 * 1024 * 1024
+// At this size its start is removed, stored or not: it prints faster than we store, or the database is away for long.
+const mostBytes = 64 * 1024 * 1024
 
 export interface UnitsOptions {
   /**
@@ -56,6 +59,7 @@ export function processUnits(options: UnitsOptions): Units {
   const socketPath = (unitId: string) => unitSocket(options.folders, unitId)
   const identityFile = (unitId: string) => join(folderOf(unitId), "pid.json")
   const logFile = (unitId: string) => join(folderOf(unitId), "out.log")
+  const cutsFile = (unitId: string) => join(folderOf(unitId), "cuts.json")
   const startingFile = (unitId: string) => join(folderOf(unitId), "starting")
   const groups = options.cgroups && unitGroups(options.cgroups)
 
@@ -194,20 +198,31 @@ export function processUnits(options: UnitsOptions): Units {
     await mkdir(options.folders.units, { recursive: true })
     return [...new Set([...(await readdir(options.folders.units)), ...((await groups?.list()) ?? [])])]
   }
+  /** How often the start of a unit's output was removed: places in it are of one such number. */
+  const cutsOf = async (unitId: string): Promise<number> => (await readJson<number>(cutsFile(unitId))) ?? 0
+
   const logs = async (unitId: string, from: string): Promise<UnitLogs> => {
-    // Another kind of machine writes no number.
-    const start = /^\d+$/.test(from) ? Number(from) : 0
-    const found = await readLines(logFile(unitId), start)
-    if (found.next !== start) return { lines: found.lines, next: String(found.next) }
+    const file = logFile(unitId)
+    const { size } = await stat(file).catch(ifCode(missing, { size: 0 }))
+    let cuts = await cutsOf(unitId)
+    let start = startIn(cuts, from)
+    if (size > mostBytes || (start > keptBytes && start === size)) {
+      cuts += 1
+      // Before the cut: a place from before it would point into the lines that follow.
+      await writeJson(cutsFile(unitId), cuts)
+      cutFile(file, start)
+      start = 0
+    }
+    const placeAt = (next: number) => (cuts === 0 ? String(next) : `${cuts}:${next}`)
+    const found = await readLines(file, start)
+    if (found.next !== start) return { lines: found.lines, next: placeAt(found.next) }
     // Only a process that has ended leaves a line without an end for good; the next start begins on a new line.
     if (found.hasMore && (await status(unitId)).state !== "running") {
-      await appendFile(logFile(unitId), "\n")
-      const { lines, next } = await readLines(logFile(unitId), start)
-      return { lines, next: String(next) }
+      await appendFile(file, "\n")
+      const { lines, next } = await readLines(file, start)
+      return { lines, next: placeAt(next) }
     }
-    // All of it is stored.
-    const isCleared = start > keptBytes && clearFile(logFile(unitId), start)
-    return { lines: [], next: isCleared ? "0" : from }
+    return { lines: [], next: start === 0 && cuts === 0 ? from : placeAt(start) }
   }
   const watchLogs = async (unitId: string, onOutput: () => void) => watchFile(logFile(unitId), onOutput)
   const address = (unitId: string): Address => unixAddress(socketPath(unitId))
@@ -236,6 +251,12 @@ function killNow(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
   }
+}
+
+/** Where to read on, in bytes; 0 after a cut, and from a place that another kind of machine wrote. */
+function startIn(cuts: number, from: string): number {
+  const [, madeAfter = "0", bytes] = /^(?:(\d{1,15}):)?(\d{1,15})$/.exec(from) ?? []
+  return bytes !== undefined && Number(madeAfter) === cuts ? Number(bytes) : 0
 }
 
 /** The content of `starting`, until the process's identity is stored. */
