@@ -7,6 +7,7 @@ import {
   createRouter,
   lazyRouteComponent,
   notFound,
+  redirect,
 } from "@tanstack/react-router"
 import { Loading } from "./frame/empty.js"
 import type { Home } from "./frame/home.js"
@@ -58,6 +59,17 @@ const pagesBelow = (parent: AnyRoute, pages: Pages): AnyRoute[] =>
     }),
   )
 
+/** An agent's pages have no page of their own at their start, which commands print and links lead to: it opens the threads. */
+const firstPage = (parent: AnyRoute, to: string): AnyRoute =>
+  createRoute({
+    getParentRoute: () => parent,
+    path: "/",
+    beforeLoad: ({ params }) => {
+      onlyIds({ params })
+      throw redirect({ to, params, replace: true } as never)
+    },
+  })
+
 /** A link with anything else in place of an id opens no page, so it makes no page send requests. */
 function onlyIds({ params }: { params: Readonly<Record<string, string>> }): void {
   if (!areIds(params)) throw notFound()
@@ -90,7 +102,7 @@ function platformTree(queryClient: QueryClient) {
     beforeLoad: onlyIds,
     component: lazyRouteComponent(agentLayout, "DeployedAgentLayout"),
   })
-  agent.addChildren(pagesBelow(agent, agentPages))
+  agent.addChildren([firstPage(agent, "/deployments/$deploymentId/agent/threads"), ...pagesBelow(agent, agentPages)])
   frame.addChildren([...pagesBelow(frame, platformPages), agent])
   return root.addChildren([signIn as AnyRoute, frame])
 }
@@ -102,6 +114,6 @@ function agentTree() {
     id: "agent",
     component: lazyRouteComponent(agentLayout, "OwnAgentLayout"),
   })
-  agent.addChildren(pagesBelow(agent, agentPages))
+  agent.addChildren([firstPage(agent, "/threads"), ...pagesBelow(agent, agentPages)])
   return root.addChildren([agent])
 }

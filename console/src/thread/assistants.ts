@@ -1,5 +1,5 @@
 /** The agent's assistants, and what is known of the graph of one. */
-import { useQuery } from "@tanstack/react-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
 import { requestPath } from "../frame/request-path.js"
@@ -41,5 +41,7 @@ export function useSchemas(assistantId: string) {
     queryKey: ["schemas", url, assistantId],
     queryFn: async () => (await jsonOf(await fetch(requestPath`/assistants/${assistantId}/schemas`))) as GraphSchemas,
     staleTime: unchangingMs,
+    // The first run gives a thread another name of its assistant: what a person has begun to write must stay.
+    placeholderData: keepPreviousData,
   })
 }

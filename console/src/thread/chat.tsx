@@ -2,6 +2,7 @@
 import { History as HistoryIcon } from "lucide-react"
 import { useDeferredValue, useMemo } from "react"
 import { Button } from "../frame/button.js"
+import { Loading } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import type { Activity } from "./activity.js"
@@ -12,6 +13,7 @@ import { JsonText } from "./json-text.js"
 import { MessageView } from "./message-view.js"
 import { areMessages, type RawMessage, shownMessages } from "./messages.js"
 import { Questions } from "./questions.js"
+import { answerFirst, type Sending } from "./sending.js"
 import { StickToEnd } from "./stick-to-end.js"
 import type { Conversation } from "./thread-stream.js"
 
@@ -26,20 +28,27 @@ interface Props {
   readonly isSchemaPending: boolean
   readonly activity: Activity
   readonly isRunning: boolean
+  /** Why the last run failed. */
+  readonly failure: string | undefined
+  /** Whether a question is open. */
+  readonly asks: boolean
+  readonly sending: Sending
+  readonly isHistoryPending: boolean
   readonly present: TreeItem | undefined
   readonly past: TreeItem | undefined
   readonly onBackToNow: () => void
 }
 
 export function Chat(props: Props) {
-  const { conversation, chatKey, inputSchema, isSchemaPending, activity, isRunning, present, past, onBackToNow } = props
+  const { chatKey, inputSchema, isSchemaPending, activity, isRunning, failure, asks, sending, present, past } = props
+  const blocked = asks ? answerFirst : undefined
   return (
     <section className="chat" aria-label="Conversation">
       {past && (
         <div className="chat-past" role="status">
           <HistoryIcon size={14} aria-hidden />
           <span>The thread as it was at step {String(past.item.metadata?.step ?? "?")}</span>
-          <Button look="quiet" onPress={onBackToNow}>
+          <Button look="quiet" onPress={props.onBackToNow}>
             Back to now
           </Button>
         </div>
@@ -51,18 +60,18 @@ export function Chat(props: Props) {
             The worker of the first attempt was lost. Attempt {activity.attempt} went on from the last checkpoint.
           </p>
         )}
-        {!past && activity.status === "failed" && activity.error !== undefined && (
-          <Problem error={activity.error} next="Change the code or the state, then go on from a checkpoint." />
+        {!past && failure !== undefined && (
+          <Problem error={failure} next="Change the code or the state, then go on from a checkpoint." />
         )}
-        {!past && !isRunning && present && <Questions conversation={conversation} present={present} />}
+        {!past && !isRunning && present && <Questions answer={sending.answer} present={present} />}
       </StickToEnd>
       {!isSchemaPending && (
         // Hidden and not removed, so that drafts stay while a checkpoint is shown.
         <div className="chat-input" hidden={past !== undefined}>
           {chatKey === undefined ? (
-            <InputForm conversation={conversation} schema={inputSchema} isRunning={isRunning} />
+            <InputForm sending={sending} schema={inputSchema} isRunning={isRunning} blocked={blocked} />
           ) : (
-            <Composer conversation={conversation} chatKey={chatKey} isRunning={isRunning} />
+            <Composer sending={sending} chatKey={chatKey} isRunning={isRunning} blocked={blocked} />
           )}
         </div>
       )}
@@ -70,16 +79,23 @@ export function Chat(props: Props) {
   )
 }
 
-function LiveMessages({ conversation, messages: latest, chatKey, isSchemaPending, isRunning, present }: Props) {
+function LiveMessages(props: Props) {
+  const { conversation, messages: latest, chatKey, isSchemaPending, isRunning, isHistoryPending, present } = props
   // Typing and scrolling go before the drawing of new tokens.
   const messages = useDeferredValue(latest)
   const shown = useMemo(() => shownMessages(messages), [messages])
-  if (shown.length === 0 && isSchemaPending) return null
-  if (shown.length === 0 && conversation.isThreadLoading && present)
+  if (shown.length === 0 && (isSchemaPending || isHistoryPending)) return <Loading what="Loading the conversation" />
+  if (shown.length === 0 && present && hasMessages(present.item.values, chatKey))
     return <StateMessages state={present.item.values} chatKey={chatKey} />
   if (shown.length === 0 && chatKey === undefined)
     return <StateMessages state={conversation.values ?? present?.item.values} chatKey={chatKey} />
-  if (shown.length === 0) return <p className="chat-empty soft">Nothing has been said yet.</p>
+  if (shown.length === 0 && conversation.isThreadLoading) return <Loading what="Loading the conversation" />
+  if (shown.length === 0)
+    return (
+      <p className="chat-empty soft">
+        {isRunning ? "The run has started. It has no message yet." : "Nothing has been said yet."}
+      </p>
+    )
   return (
     <>
       {shown.map((message, position) => (
@@ -91,6 +107,11 @@ function LiveMessages({ conversation, messages: latest, chatKey, isSchemaPending
       ))}
     </>
   )
+}
+
+const hasMessages = (values: unknown, chatKey: string | undefined): boolean => {
+  const found = (values as Readonly<Record<string, unknown>> | null)?.[chatKey ?? ""]
+  return areMessages(found) && found.length > 0
 }
 
 /** A state's messages as a conversation; everything else of it as JSON. */

@@ -5,27 +5,30 @@ import { type KeyboardEvent, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Problem } from "../frame/problem.js"
-import type { Conversation } from "./thread-stream.js"
+import { QuestionIsOpen, type Sending } from "./sending.js"
 
 interface Props {
-  readonly conversation: Conversation
+  readonly sending: Sending
   readonly chatKey: string
   readonly isRunning: boolean
+  /** Why no message can be sent now. */
+  readonly blocked: string | undefined
 }
 
 const maxRows = 8
 
-export function Composer({ conversation, chatKey, isRunning }: Props) {
+export function Composer({ sending, chatKey, isRunning, blocked }: Props) {
   const { mayRun } = useAgent()
   const [text, setText] = useState("")
   const [error, setError] = useState<unknown>()
-  const blocked = mayRun ? (text.trim() === "" ? "Write a message first." : undefined) : onlyReads
+  const isEmpty = text.trim() === ""
+  const because = mayRun ? (blocked ?? (isEmpty ? "Write a message first." : undefined)) : onlyReads
   const send = () => {
-    if (blocked !== undefined || isRunning) return
+    if (because !== undefined || isRunning) return
     setText("")
     setError(undefined)
     const input = { [chatKey]: [{ type: "human", content: text }] }
-    conversation.submit(input as never).catch((problem: unknown) => {
+    sending.start(input).catch((problem: unknown) => {
       setError(problem)
       setText(text)
     })
@@ -37,21 +40,21 @@ export function Composer({ conversation, chatKey, isRunning }: Props) {
   }
   return (
     <div className="composer">
-      {error !== undefined && <Problem error={error} />}
+      {error !== undefined && <NotSent error={error} />}
       <div className="composer-box">
         <textarea
           aria-label="Message"
-          placeholder={mayRun ? "Message the agent" : "Your key may only read"}
+          placeholder={mayRun ? (blocked ?? "Message the agent") : "Your key may only read"}
           rows={Math.min(maxRows, Math.max(1, text.split("\n").length))}
           value={text}
-          disabled={!mayRun}
+          disabled={!mayRun || blocked !== undefined}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKey}
         />
         {isRunning ? (
-          <StopButton conversation={conversation} onError={setError} />
+          <StopButton sending={sending} onError={setError} />
         ) : (
-          <Button look="primary" label="Send" disabledBecause={blocked} onPress={send}>
+          <Button look="primary" label="Send" disabledBecause={because} onPress={send}>
             <ArrowUp size={16} aria-hidden />
           </Button>
         )}
@@ -60,15 +63,22 @@ export function Composer({ conversation, chatKey, isRunning }: Props) {
   )
 }
 
+export const NotSent = ({ error }: { error: unknown }) => (
+  <Problem
+    error={error}
+    next={error instanceof QuestionIsOpen ? "Answer its question, then send the message again." : undefined}
+  />
+)
+
 interface StopProps {
-  readonly conversation: Conversation
+  readonly sending: Sending
   /** Shows why the run was not stopped. */
   readonly onError: (error: unknown) => void
 }
 
-export function StopButton({ conversation, onError }: StopProps) {
+export function StopButton({ sending, onError }: StopProps) {
   const { mayRun } = useAgent()
-  const stopping = useMutation({ mutationFn: () => conversation.stop(), onError })
+  const stopping = useMutation({ mutationFn: sending.stop, onError })
   return (
     <Button
       label="Stop the run"

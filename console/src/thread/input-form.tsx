@@ -3,33 +3,35 @@ import { Play } from "lucide-react"
 import { useMemo, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
-import { Problem } from "../frame/problem.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { fieldOf, type JsonSchema } from "../schema-form/fields.js"
 import { SchemaForm } from "../schema-form/schema-form.js"
 import { InvalidJson, initialOf, problemsOf } from "../schema-form/value.js"
-import { StopButton } from "./composer.js"
+import { NotSent, StopButton } from "./composer.js"
 import type { InputSchema } from "./input-kind.js"
-import type { Conversation } from "./thread-stream.js"
+import type { Sending } from "./sending.js"
 
 interface Props {
-  readonly conversation: Conversation
+  readonly sending: Sending
   readonly schema: InputSchema | undefined
   readonly isRunning: boolean
+  /** Why no run can be started now. */
+  readonly blocked: string | undefined
 }
 
-export function InputForm({ conversation, schema, isRunning }: Props) {
+export function InputForm({ sending, schema, isRunning, blocked }: Props) {
   const { mayRun } = useAgent()
   // Without types the graph says nothing about its input.
   const field = useMemo(() => fieldOf(hasFields(schema) ? (schema as JsonSchema) : true), [schema])
   const [value, setValue] = useState<unknown>(() => initialOf(field) ?? {})
   const [wasTried, setTried] = useState(false)
   const [error, setError] = useState<unknown>()
+  const because = mayRun ? blocked : onlyReads
   const run = () => {
     setError(undefined)
     setTried(true)
-    if (mayRun && !isRunning && problemsOf(field, value).length === 0)
-      conversation.submit(value as never).catch(setError)
+    if (because === undefined && !isRunning && problemsOf(field, value).length === 0)
+      sending.start(value).catch(setError)
   }
   return (
     <form
@@ -40,7 +42,7 @@ export function InputForm({ conversation, schema, isRunning }: Props) {
         run()
       }}
     >
-      {error !== undefined && <Problem error={error} />}
+      {error !== undefined && <NotSent error={error} />}
       {hasFields(schema) ? (
         <SchemaForm schema={schema as JsonSchema} value={value} onChange={setValue} showsProblems={wasTried} />
       ) : (
@@ -51,9 +53,9 @@ export function InputForm({ conversation, schema, isRunning }: Props) {
         />
       )}
       {isRunning ? (
-        <StopButton conversation={conversation} onError={setError} />
+        <StopButton sending={sending} onError={setError} />
       ) : (
-        <Button type="submit" look="primary" disabledBecause={mayRun ? undefined : onlyReads}>
+        <Button type="submit" look="primary" disabledBecause={because}>
           <Play size={14} aria-hidden /> Run
         </Button>
       )}

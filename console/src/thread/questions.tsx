@@ -5,18 +5,18 @@ import { AnswerForm } from "../approvals/answer-form.js"
 import { onlyReads } from "../frame/button.js"
 import { Problem } from "../frame/problem.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
-import type { Conversation } from "./thread-stream.js"
+import type { Sending } from "./sending.js"
 
 interface Interrupt {
   readonly id: string
   readonly value: unknown
 }
 
-export function Questions({ conversation, present }: { conversation: Conversation; present: TreeItem }) {
+export function Questions({ answer: send, present }: { answer: Sending["answer"]; present: TreeItem }) {
   const { mayRun } = useAgent()
   const interrupts = (present.item.tasks ?? []).flatMap((task) => (task.interrupts ?? []) as readonly Interrupt[])
   const answering = useMutation({
-    mutationFn: ({ id, answer }: { id: string; answer: unknown }) => conversation.respond(answer, { interruptId: id }),
+    mutationFn: ({ id, answer }: { id: string; answer: unknown }) => send(id, answer),
   })
   return (
     <>

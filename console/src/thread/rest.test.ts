@@ -25,9 +25,8 @@ test("a thread at rest shows the nodes of its last run, and where it waits in ne
   const [tip] = items
   assert.ok(tip)
 
-  const nodes = nodesAt(byId, tip, [
-    { name: "refund", interrupts: [{}], state: { tasks: [{ name: "ask", interrupts: [{}] }] } },
-  ])
+  const inner = [{ name: "refund", interrupts: [{}], state: { tasks: [{ name: "ask", interrupts: [{}] }] } }]
+  const nodes = nodesAt(byId, tip, { inner })
 
   assert.deepEqual(
     [...nodes].map(([id, { status, times }]) => [id, status, times]),
@@ -38,4 +37,32 @@ test("a thread at rest shows the nodes of its last run, and where it waits in ne
       ["refund:ask", "waiting", 1],
     ],
   )
+})
+
+const statuses = (tasks: HistoryItem["tasks"], more: Parameters<typeof nodesAt>[2]) => {
+  const { items } = treeOf([
+    checkpoint("a", undefined, "r1", [{ name: "agent" }]),
+    checkpoint("b", "a", "r1", [{ name: "tools" }]),
+    checkpoint("c", "b", "r1", tasks),
+  ])
+  const [tip] = items
+  assert.ok(tip)
+  const nodes = nodesAt(new Map(items.map((item) => [item.id, item])), tip, more)
+  return [...nodes].map(([id, { status }]) => `${id} ${status}`).sort()
+}
+
+test("the node that failed is not shown as done, though it was done before and its task's end says nothing of an error", () => {
+  const done = { status: "done", times: 1, tasks: new Set<string>() } as const
+  const known = new Map([["agent", { ...done, times: 2 }]])
+  const failed = [{ name: "agent", error: "no such order" }]
+
+  assert.deepEqual(statuses(failed, { ending: "failed" }), ["agent failed", "tools done"])
+  assert.deepEqual(statuses(failed, { known, ending: "failed" }), ["agent failed"])
+  // Its worker died: the checkpoint has no error.
+  assert.deepEqual(statuses([{ name: "agent" }], { ending: "failed" }), ["agent failed", "tools done"])
+})
+
+test("nodes that come next execute while their run does", () => {
+  assert.deepEqual(statuses([{ name: "agent" }], { ending: "running" }), ["agent running", "tools done"])
+  assert.deepEqual(statuses([{ name: "agent" }], {}), ["agent done", "tools done"])
 })

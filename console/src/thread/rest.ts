@@ -2,16 +2,38 @@
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import { type NodeActivity, nodesOfTasks, type StateTask } from "./activity.js"
 
+/** The run that the last checkpoint belongs to executes its next tasks, or has failed in them. */
+export type Ending = "running" | "failed"
+
+interface Known {
+  /** The tip's tasks with the tasks of nested graphs in them. */
+  readonly inner?: readonly StateTask[] | undefined
+  /** What the stream has said of the same run. */
+  readonly known?: ReadonlyMap<string, NodeActivity> | undefined
+  readonly ending?: Ending | undefined
+}
+
 /**
  * @param items  the thread's checkpoints by their ids
  * @param tip    the checkpoint that is looked at; those before it in the same run show what has been done
- * @param inner  the tip's tasks with the tasks of nested graphs in them, where they are known
  */
 export function nodesAt(
   items: ReadonlyMap<string, TreeItem>,
   tip: TreeItem,
-  inner?: readonly StateTask[],
+  { inner, known, ending }: Known = {},
 ): Map<string, NodeActivity> {
+  const nodes = new Map<string, NodeActivity>(known ?? doneBefore(items, tip))
+  const tasks = inner ?? tip.item.tasks ?? []
+  const stopped = nodesOfTasks(tasks)
+  for (const [id, node] of stopped) nodes.set(id, { ...node, times: Math.max(node.times, nodes.get(id)?.times ?? 0) })
+  // A run whose worker died has no task that says so, and one that executes none either.
+  if (ending !== undefined && stopped.size === 0)
+    for (const { name, result } of tasks)
+      if (!result) nodes.set(name, { status: ending, times: nodes.get(name)?.times ?? 1, tasks: new Set() })
+  return nodes
+}
+
+function doneBefore(items: ReadonlyMap<string, TreeItem>, tip: TreeItem): Map<string, NodeActivity> {
   const nodes = new Map<string, NodeActivity>()
   const runId = tip.item.metadata?.run_id
   for (let each = before(items, tip); each && each.item.metadata?.run_id === runId; each = before(items, each))
@@ -19,7 +41,6 @@ export function nodesAt(
       const times = (nodes.get(name)?.times ?? 0) + 1
       if (!name.startsWith("__")) nodes.set(name, { status: "done", times, tasks: new Set() })
     }
-  for (const [id, node] of nodesOfTasks(inner ?? tip.item.tasks ?? [])) nodes.set(id, node)
   return nodes
 }
 

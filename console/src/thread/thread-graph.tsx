@@ -7,12 +7,14 @@ import type { Activity } from "./activity.js"
 import { useDrawnGraph } from "./assistants.js"
 import { GraphView } from "./graph-view.js"
 import { useInnerTasks } from "./inner-tasks.js"
-import { nodesAt } from "./rest.js"
+import { type Ending, nodesAt } from "./rest.js"
 
 interface Props {
   readonly threadId: string
   readonly assistantId: string
   readonly activity: Activity
+  /** What became of the newest run, where it matters to its nodes. */
+  readonly ending: Ending | undefined
   readonly items: readonly TreeItem[]
   readonly present: TreeItem | undefined
   readonly past: TreeItem | undefined
@@ -20,15 +22,17 @@ interface Props {
 
 const noNext: readonly string[] = []
 
-export function ThreadGraph({ threadId, assistantId, activity, items, present, past }: Props) {
+export function ThreadGraph({ threadId, assistantId, activity, ending, items, present, past }: Props) {
   const { data: graph, error } = useDrawnGraph(assistantId)
-  const shown = past ?? (activity.status === "idle" ? present : undefined)
+  const isSeen = activity.status !== "idle"
+  // The stream does not say which node failed, and has nothing of a run before the page was opened: the checkpoint knows both.
+  const shown = past ?? (isSeen && ending === "running" ? undefined : present)
   const inner = useInnerTasks(threadId, shown)
   const byId = useMemo(() => new Map(items.map((each) => [each.id, each])), [items])
-  const nodes = useMemo(
-    () => (shown ? nodesAt(byId, shown, inner) : activity.nodes),
-    [byId, shown, inner, activity.nodes],
-  )
+  const nodes = useMemo(() => {
+    const known = past === undefined && isSeen ? activity.nodes : undefined
+    return shown ? nodesAt(byId, shown, { inner, known, ending: past ? undefined : ending }) : activity.nodes
+  }, [byId, shown, inner, past, isSeen, ending, activity.nodes])
   return (
     <section className="thread-graph" aria-label="Graph">
       {error && <Problem error={error} next="The conversation works without the drawing." />}

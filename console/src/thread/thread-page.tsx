@@ -6,6 +6,7 @@ import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { useAssistants } from "./assistants.js"
 import { titleOf } from "./place.js"
+import type { LastRun } from "./run-facts.js"
 import { ThreadView } from "./thread-view.js"
 
 export function ThreadPage() {
@@ -19,12 +20,15 @@ const refreshMs = 5000
 function OneThread({ threadId }: { threadId: string }) {
   const { client, url, base } = useAgent()
   const queryKey = ["thread", url, threadId]
-  const { data: first } = useSuspenseQuery({ queryKey, queryFn: () => client.threads.get(threadId) })
-  const { data: thread = first } = useQuery({
-    queryKey,
-    queryFn: () => client.threads.get(threadId),
-    refetchInterval: refreshMs,
-  })
+  const queryFn = async () => {
+    const [thread, [lastRun]] = await Promise.all([
+      client.threads.get(threadId),
+      client.runs.list(threadId, { limit: 1 }),
+    ])
+    return { thread, lastRun: lastRun as LastRun | undefined }
+  }
+  const { data: first } = useSuspenseQuery({ queryKey, queryFn })
+  const { data: { thread, lastRun } = first } = useQuery({ queryKey, queryFn, refetchInterval: refreshMs })
   const { assistants, isPending } = useAssistants()
   const metadata = (thread.metadata ?? {}) as Readonly<Record<string, unknown>>
   const assistantId = [metadata.assistant_id, metadata.graph_id].find((id) => typeof id === "string" && id !== "")
@@ -37,5 +41,5 @@ function OneThread({ threadId }: { threadId: string }) {
         )}
       </Page>
     )
-  return <ThreadView thread={thread} assistantId={String(usable)} />
+  return <ThreadView thread={thread} lastRun={lastRun} assistantId={String(usable)} />
 }

@@ -22,6 +22,8 @@ import { Chat } from "./chat.js"
 import { chatKeyOf } from "./input-kind.js"
 import type { RawMessage } from "./messages.js"
 import { placeIn, titleOf } from "./place.js"
+import { failureOf, isUnderWay, type LastRun, shownRunId, statusAtRest, type ThreadFacts } from "./run-facts.js"
+import { useSending } from "./sending.js"
 import { StatusBadge } from "./status-badge.js"
 import { ThreadGraph } from "./thread-graph.js"
 import { useActivity, useConversation, useSettled } from "./thread-stream.js"
@@ -30,6 +32,7 @@ import { useWholeMessages } from "./whole-messages.js"
 
 interface Props {
   readonly thread: Thread
+  readonly lastRun: LastRun | undefined
   readonly assistantId: string
 }
 
@@ -38,7 +41,7 @@ const settleMs = 400
 
 const views = ["Conversation", "Graph", "Time travel"] as const
 
-export function ThreadView({ thread, assistantId }: Props) {
+export function ThreadView({ thread, lastRun, assistantId }: Props) {
   const agent = useAgent()
   const { client, base } = agent
   const threadId = thread.thread_id
@@ -59,8 +62,13 @@ export function ThreadView({ thread, assistantId }: Props) {
   const messages = conversation.messages as unknown as readonly RawMessage[]
   const whole = useWholeMessages(messages, tracker, saved)
   const { activity, error } = useActivity({ threadId, assistantId, onCheckpoint: useSettled(historyGrows, settleMs) })
-  const isRunning = conversation.isLoading || activity.status === "running"
+  const facts: ThreadFacts = { threadStatus: thread.status, lastRun }
+  const runId = shownRunId(facts, activity)
+  const sending = useSending(threadId, runId, conversation)
+  const isRunning = isUnderWay(facts, activity, sending.isSending)
   useEndOfRun(thread, isRunning, historyChanged)
+  const failure = isRunning ? undefined : failureOf(facts, activity)
+  const asks = !isRunning && (present ? waits(present) : thread.status === "interrupted")
   const isFollowed = conversation.isLoading || conversation.isThreadLoading
   useStartAgain(isFollowed ? undefined : unseen(activity, messages, { head, saved }), startAgain)
   const goOn = async (checkpointId: string, edit?: Parameters<typeof fork>[1]["edit"]) => {
@@ -70,7 +78,7 @@ export function ThreadView({ thread, assistantId }: Props) {
     startAgain()
   }
   const names = useMemo(() => namesIn(thread.metadata), [thread.metadata])
-  const status = isRunning ? "busy" : thread.status === "busy" && activity.status !== "idle" ? "idle" : thread.status
+  const status = isRunning ? "busy" : statusAtRest(facts, failure !== undefined, asks)
   const paths = [requestPath`/threads/${threadId}`, requestPath`/threads/${threadId}/state`, historyPath(threadId)]
   return (
     <Page
@@ -79,8 +87,8 @@ export function ThreadView({ thread, assistantId }: Props) {
       above={<Link to={`${base}/threads`}>Threads</Link>}
       actions={
         <>
-          <StatusBadge status={present && !isRunning && waits(present) ? "interrupted" : status} />
-          {activity.runId && <Link to={`${base}/threads/${threadId}/runs/${activity.runId}`}>Last run</Link>}
+          <StatusBadge status={status} />
+          {runId && <Link to={`${base}/threads/${threadId}/runs/${runId}`}>Last run</Link>}
           <CurlButton requests={paths.map((path) => agentRequest(agent, "GET", path))} />
         </>
       }
@@ -102,6 +110,10 @@ export function ThreadView({ thread, assistantId }: Props) {
           isSchemaPending={isSchemaPending}
           activity={activity}
           isRunning={isRunning}
+          failure={failure}
+          asks={asks}
+          sending={sending}
+          isHistoryPending={history.isPending}
           present={present}
           past={past}
           onBackToNow={() => change({ checkpoint: undefined })}
@@ -111,6 +123,7 @@ export function ThreadView({ thread, assistantId }: Props) {
             threadId={threadId}
             assistantId={assistantId}
             activity={activity}
+            ending={isRunning ? "running" : failure === undefined ? undefined : "failed"}
             items={items}
             present={present}
             past={past}

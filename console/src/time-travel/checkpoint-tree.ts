@@ -12,6 +12,7 @@ export interface HistoryItem {
     readonly name: string
     readonly interrupts?: readonly unknown[]
     readonly error?: unknown
+    readonly result?: unknown
   }[]
 }
 

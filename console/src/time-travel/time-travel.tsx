@@ -37,7 +37,7 @@ export function TimeTravel({ threadId, assistantId, history, names, selected, is
       {history.error !== null && history.error !== undefined && <Problem error={history.error} />}
       {history.isPending && <Loading what="Loading the checkpoints" />}
       {!history.isPending && shown === undefined && (
-        <Empty title="No checkpoints yet">
+        <Empty title={isRunning ? "The run has written no checkpoint yet" : "No checkpoints yet"}>
           Every step of a run leaves one: a state to look at, to edit, and to go on from.
         </Empty>
       )}

@@ -1,4 +1,4 @@
-/** Answers word by word, and says the last one when the file `configurable.gate` is there; asks first when told to. */
+/** Answers word by word, and says the last one when the file `configurable.gate` is there; asks first, or fails, when told to. */
 import { existsSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import { BaseChatModel } from "@langchain/core/language_models/chat_models"
@@ -54,6 +54,7 @@ async function opened({ configurable, signal }: LangGraphRunnableConfig): Promis
 export const graph = new StateGraph(MessagesAnnotation)
   .addNode("answer", async ({ messages }, config: LangGraphRunnableConfig) => {
     const said = String(messages.at(-1)?.content)
+    if (said === "fail") throw new RangeError("no words are left")
     const words =
       said === "ask" ? ["You ", "answered ", `${interrupt({ question: "go on?" })}.`] : ["You ", "said ", `${said}.`]
     return { messages: [await new Talker({ words, config }).invoke(messages)] }

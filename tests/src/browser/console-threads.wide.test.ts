@@ -1,4 +1,7 @@
-/** The console's pages of threads in a real browser, on an agent server of `superstep dev`. */
+/**
+ * The console's pages of threads in a real browser, on an agent server of `superstep dev`. Long on purpose: all tests use the one server and
+ * browser that the file starts.
+ */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
@@ -38,6 +41,18 @@ test("the console's pages of threads", { skip }, async (t) => {
     const metadata = { assistant_id: assistant.assistant_id }
     return { gate, thread: await client.threads.create({ graphId: "talk", metadata }) }
   }
+
+  await t.test(
+    "the printed address opens the threads, and so does the way back from an address of no page",
+    async () => {
+      const printed = await browser.open("../studio")
+      await printed.getByRole("heading", { name: "Threads", level: 1 }).waitFor()
+      assert.equal(printed.url(), `${server.url}/studio/threads`)
+      const page = await browser.open("nothing/here")
+      await page.getByRole("link", { name: "Go to the start" }).click()
+      await page.getByRole("heading", { name: "Threads", level: 1 }).waitFor()
+    },
+  )
 
   await t.test("a new thread is talked to, and its graph lights up", async () => {
     const { gate, thread } = await gatedThread()
@@ -116,6 +131,67 @@ test("the console's pages of threads", { skip }, async (t) => {
 
     await untilConversation(page, ["You: ask", "Agent: You answered gladly."])
     await page.getByText("go on?").waitFor({ state: "detached" })
+  })
+
+  await t.test("a question that is open takes no message as its answer", async () => {
+    const thread = await client.threads.create({ graphId: "talk" })
+    const page = await openThread(browser, thread.thread_id)
+    await composer(page).fill("half a thought")
+    const asked = { input: { messages: [{ role: "user", content: "ask" }] } }
+    await client.runs.wait(thread.thread_id, "talk", asked)
+    await page.getByText("go on?").waitFor()
+
+    assert.equal(await composer(page).isDisabled(), true)
+    assert.equal(await composer(page).getAttribute("placeholder"), "Answer the question above first.")
+    assert.equal(await composer(page).inputValue(), "half a thought")
+    const runs = await client.runs.list(thread.thread_id)
+    await page.getByRole("textbox", { name: "Your answer" }).fill("yes")
+    await page.getByRole("button", { name: "Answer", exact: true }).click()
+    await untilConversation(page, ["You: ask", "Agent: You answered yes."])
+    assert.equal(runs.length, 1)
+    assert.equal(await composer(page).isDisabled(), false)
+  })
+
+  await t.test(
+    "a run that the API started and that failed is shown as failed, with its error and its run",
+    async () => {
+      const thread = await client.threads.create({ graphId: "talk" })
+      const failing = { input: { messages: [{ role: "user", content: "fail" }] } }
+      await client.runs.wait(thread.thread_id, "talk", { ...failing, raiseError: false })
+      const page = await openThread(browser, thread.thread_id)
+
+      await page.getByText("RangeError: no words are left").waitFor()
+      await page.locator(".thread-status-error").waitFor()
+      await untilNode(page, "answer", "failed")
+      await untilConversation(page, ["You: fail"])
+      assert.equal(await page.getByRole("button", { name: "Stop the run" }).count(), 0)
+      assert.equal(await page.getByRole("button", { name: "Edit the state" }).getAttribute("aria-disabled"), null)
+      await keepScreenshot(page, "thread-failed")
+
+      // The same for a run of the page itself: the end of a failed task says nothing of an error.
+      await say(page, "fail")
+      await page.locator(".thread-status-busy").waitFor({ state: "detached" })
+      await checkpoints(page).nth(3).waitFor()
+      await untilNode(page, "answer", "failed")
+      await page.getByRole("link", { name: "Last run" }).click()
+      await page.getByRole("heading", { name: /^Run / }).waitFor()
+      const [last] = await client.runs.list(thread.thread_id)
+      assert.ok(page.url().endsWith(`/runs/${last?.run_id}`))
+    },
+  )
+
+  await t.test("a run that the API started is stopped from the page", async () => {
+    const { gate, thread } = await gatedThread()
+    const input = { messages: [{ role: "user", content: "long" }] }
+    const run = await client.runs.create(thread.thread_id, String(thread.metadata?.assistant_id), { input })
+    const page = await openThread(browser, thread.thread_id)
+
+    await page.getByRole("button", { name: "Stop the run" }).click()
+    await page.getByRole("button", { name: "Send" }).waitFor()
+    await client.runs.join(thread.thread_id, run.run_id)
+
+    assert.equal((await client.runs.get(thread.thread_id, run.run_id)).status, "interrupted")
+    gate.open()
   })
 
   await t.test("a run that the API starts on the shown thread appears on the page", async () => {
