@@ -96,6 +96,8 @@ const unreachable = [
 
 export function undefinedIfUnreachable(error: unknown): undefined {
   const { code, name } = error as NodeJS.ErrnoException
-  if (unreachable.includes(code ?? "") || name === "TimeoutError") return undefined
+  if (name === "TimeoutError" || unreachable.includes(code ?? "")) return undefined
+  // Node's parser has a code for each way in which a reply is not HTTP.
+  if (code?.startsWith("HPE_")) return undefined
   throw error
 }

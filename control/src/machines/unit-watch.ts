@@ -6,7 +6,8 @@
  * UW2 A unit costs at most one parsed status every `restMs`, whatever it sends, and fewer of large ones.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { hangs, parseStatus, type UnitReport } from "./unit-client.js"
+import { hangs } from "./unit-client.js"
+import { InvalidReply, parseReply, statusSchema, type UnitReport } from "./unit-replies.js"
 import {
   asReasonOf,
   mostBytes,
@@ -41,7 +42,7 @@ class Silence extends Error {}
 
 /**
  * Resolves when the connection has ended: the unit has exited, cannot be reached, is silent, or has nothing more to say.
- * @throws Error  the unit's answer is invalid
+ * @throws InvalidReply  the unit's answer is invalid, which counts as none
  */
 export async function watchUnit(address: UnitAddress, { hangMs, signal, onState }: UnitWatch): Promise<void> {
   const silentMs = Math.min(timeoutMs, hangMs / 2)
@@ -58,7 +59,7 @@ export async function watchUnit(address: UnitAddress, { hangMs, signal, onState 
     }
     for await (const text of lastLines(response.setEncoding("utf8"), () => timer.refresh())) {
       hasAnswered = true
-      const report = parseStatus(text)
+      const report = parseReply(statusSchema, text)
       onState({ answer: report.ready ? "ready" : "not ready", report })
     }
   } catch (error) {
@@ -68,6 +69,7 @@ export async function watchUnit(address: UnitAddress, { hangMs, signal, onState 
       const isHung = await hangs(address, hangMs / 2, signal).catch(asReasonOf(signal))
       return onState({ answer: isHung ? "hung" : "silent", report: undefined })
     }
+    if (error instanceof InvalidReply) onState({ answer: "silent", report: undefined })
     undefinedIfUnreachable(error)
     // One that has answered has just exited, or is asked again at once.
     if (!hasAnswered) onState(notReady)

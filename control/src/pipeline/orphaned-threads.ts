@@ -1,6 +1,7 @@
 /** Before a switch: whether paused threads could go on with the new revision, and what to do when they could not. */
 import { appendLogLines } from "../logs/operations.js"
-import { askOrphans, type Orphans } from "../machines/unit-client.js"
+import { askOrphans } from "../machines/unit-client.js"
+import type { Orphans } from "../machines/unit-replies.js"
 import type { UnitRow } from "../planner/facts.js"
 import { unitAddress } from "../planner/unit.js"
 import { DeployFailed } from "./failures.js"

@@ -1,7 +1,7 @@
 /** What the planner knows of a deployment when it plans: what is wanted, what is written down, what was seen. */
 import type { PreflightRule } from "@superstep/toolkit/http/cross-origin"
 import type { UnitStatus } from "../machines/port.js"
-import type { Pins, UnitReport } from "../machines/unit-client.js"
+import type { Pins, UnitReport } from "../machines/unit-replies.js"
 
 /**
  * What a revision's units are for (README.md). `starting`: they start, and get neither requests nor runs. `serving`: they get both; at most

@@ -13,6 +13,8 @@ const cases: readonly (readonly [string, RunCounts, RunCounts, boolean])[] = [
   ["too few runs to say", { ended: 19, failed: 19 }, { ended: 180, failed: 0 }, false],
   ["nothing to compare with", { ended: 100, failed: 100 }, { ended: 0, failed: 0 }, false],
   ["many runs, a small difference", { ended: 100_000, failed: 1200 }, { ended: 900_000, failed: 9000 }, true],
+  ["more failures than runs, which a unit may claim", { ended: 30, failed: 1e9 }, { ended: 2e9, failed: 1e15 }, false],
+  ["as many as a unit may claim", { ended: 2e9, failed: 1e9 + 1e5 }, { ended: 2e9, failed: 1e9 }, false],
   ["many runs, no difference", { ended: 100_000, failed: 1010 }, { ended: 900_000, failed: 9000 }, false],
 ]
 

@@ -7,16 +7,25 @@ export interface RunCounts {
 
 // The counts are compared about once a second, and each comparison is another chance to be wrong.
 const mostChance = 0.0001
+// The work grows with the counts, which code of a deployment can make its unit report. A share of so many runs is as exact as it need be.
+const mostRuns = 1_000_000
 
 /**
  * Fisher's exact test, one-sided: if both revisions failed equally often, how likely is it that at least so many of the failures fall on the
  * canary? The answer is yes when that is less likely than one in ten thousand.
  * @param minRuns  yes only once the canary has ended so many runs
  */
-export function failsMoreOften(canary: RunCounts, base: RunCounts, minRuns: number): boolean {
-  if (canary.ended < minRuns || base.ended === 0) return false
+export function failsMoreOften(ofCanary: RunCounts, ofBase: RunCounts, minRuns: number): boolean {
+  if (ofCanary.ended < minRuns || ofBase.ended === 0) return false
+  const [canary, base] = [bounded(ofCanary), bounded(ofBase)]
   if (canary.failed * base.ended <= base.failed * canary.ended) return false
   return chanceOfAtLeast(canary, base) < mostChance
+}
+
+/** At most `mostRuns`, of which at most all failed. */
+function bounded({ ended, failed }: RunCounts): RunCounts {
+  const share = Math.min(1, mostRuns / ended)
+  return { ended: Math.round(ended * share), failed: Math.round(Math.min(failed, ended) * share) }
 }
 
 /** The upper tail of the hypergeometric distribution. */

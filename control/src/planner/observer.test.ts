@@ -19,7 +19,8 @@ const lineOf = (change: object = {}) => `${JSON.stringify(reportOf(change))}\n`
 async function watchedUnit(t: TestContext) {
   const socketPath = join(temporaryFolder(), "unit.sock")
   const streams: ServerResponse[] = []
-  const server = createServer((_, response) => {
+  const server = createServer((request, response) => {
+    if (seen.isAway) return void request.socket.destroy()
     streams.push(response)
     response.write(lineOf())
   }).listen(socketPath)
@@ -31,9 +32,15 @@ async function watchedUnit(t: TestContext) {
     isWanted: true,
     isAwaited: false,
   }
-  const seen = { looks: 0, process: { state: "running" } as UnitStatus, changes: [] as boolean[] }
+  const seen = {
+    looks: 0,
+    process: { state: "running" } as UnitStatus | Error,
+    changes: [] as boolean[],
+    isAway: false,
+  }
   const status = async () => {
     seen.looks++
+    if (seen.process instanceof Error) throw seen.process
     return seen.process
   }
   const observer: Observer = startObserver({
@@ -99,4 +106,35 @@ test("what was seen before an action is not shown after it (O1)", async (t) => {
 
   assert.equal(atOnce, undefined)
   assert.equal(observer.seen("u")?.report?.running_runs, 0)
+})
+
+test("a unit whose status is invalid counts as one that does not answer, until it is valid again", async (t) => {
+  const { unit, observer, streams, answer } = await watchedUnit(t)
+  observer.follow([unit])
+  await until(() => answer() === "ready", { what: "its first report" })
+
+  streams.at(-1)?.write(lineOf({ worker_crashes: { count: 1.5, last: null } }))
+  await until(() => answer() === "silent", { what: "its invalid report" })
+  const shown = observer.seen("u")
+  await until(() => answer() === "ready", { what: "it is asked again" })
+
+  assert.deepEqual(shown, { process: "running", answer: "silent", report: undefined })
+})
+
+test("a unit that ends while the machine does not say so is not shown as it was before (O4)", async (t) => {
+  const { unit, observer, seen, streams, answer } = await watchedUnit(t)
+  observer.follow([unit])
+  await until(() => answer() === "ready", { what: "its first report" })
+
+  seen.process = new Error("the API is away")
+  streams.at(-1)?.end()
+  await until(() => streams.length > 1, { what: "it is asked all the same" })
+  const stillAnswers = answer()
+  seen.isAway = true
+  streams.at(-1)?.destroy()
+  await until(() => answer() === "silent", { what: "it cannot be reached" })
+  seen.process = { state: "exited" }
+  await until(() => observer.seen("u")?.process === "exited", { what: "the machine says it" })
+
+  assert.equal(stillAnswers, "ready")
 })

@@ -4,11 +4,12 @@
  *
  * O1 What was seen before `lookAgain` was called is not shown after it. O2 A unit that is about to change (it starts, or requests wait for
  * it) is looked at many times a second until it answers, and one that should run and does not once a second. O3 One that is stopped and
- * should be is not looked at, since only an action starts it: it costs nothing.
+ * should be is not looked at, since only an action starts it: it costs nothing. O4 While the machine does not say whether a process runs,
+ * the unit is asked all the same: what was seen before is never shown for what is now.
  */
 import { isDeepStrictEqual } from "node:util"
 import type { Log } from "@superstep/toolkit/log/log"
-import type { Units } from "../machines/port.js"
+import type { UnitStatus, Units } from "../machines/port.js"
 import type { UnitAddress } from "../machines/unit-request.js"
 import { type UnitState, watchUnit } from "../machines/unit-watch.js"
 import type { Observation } from "./facts.js"
@@ -71,17 +72,22 @@ export function startObserver({
       if (!isDeepStrictEqual(before, seen))
         onChange(deploymentId, { isUrgent: !isDeepStrictEqual(urgent(before), urgent(seen)) })
     }
+    const warn = (err: unknown): undefined => {
+      if (!signal.aborted) log.warn({ err, unit_id: unitId }, "a unit could not be looked at; it is tried again")
+      return undefined
+    }
     try {
-      const status = await units.status(unitId)
+      const known = await units.status(unitId).catch(warn)
+      const status: UnitStatus = known ?? { state: "running" }
       const process = {
         process: status.state,
         ...(status.state !== "absent" && status.isDisrupted && { isDisrupted: status.isDisrupted }),
       }
       if (status.state !== "running") return show({ ...process, answer: undefined, report: undefined })
-      const onState = (answered: UnitState) => show({ ...process, ...answered })
+      const onState = (answered: UnitState) => show({ ...process, ...(known || answered.report ? answered : silence) })
       await watchUnit(address(), { hangMs, signal, onState })
     } catch (err) {
-      if (!signal.aborted) log.warn({ err, unit_id: unitId }, "a unit could not be looked at; it is tried again")
+      warn(err)
     }
   }
 
@@ -145,6 +151,9 @@ export function startObserver({
     },
   }
 }
+
+/** Of one that does not answer while the machine does not say whether its process runs: it may be in good order, and out of reach. */
+const silence: UnitState = { answer: "silent", report: undefined }
 
 /** What the plan reacts to at once. The rest, such as how many runs a busy unit executes, changes all the time. */
 function urgent(seen: Observation | undefined) {

@@ -1,6 +1,6 @@
 /** Decides what should be done next about one unit. Pure; README.md has the table of cases. */
 import { isDeepStrictEqual } from "node:util"
-import type { Shares } from "../machines/unit-client.js"
+import type { Shares } from "../machines/unit-replies.js"
 import type { DeploymentFacts, RevisionFacts, UnitFacts } from "./facts.js"
 import { crashesThatEndADeploy } from "./restart.js"
 

@@ -9,7 +9,7 @@
 
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { EdgeState, PipelineContext } from "../context.js"
-import type { UnitReport } from "../machines/unit-client.js"
+import type { UnitReport } from "../machines/unit-replies.js"
 import { recordOutcomes } from "./crash-queries.js"
 import { factsOf } from "./deployment-facts.js"
 import { isDueSoon, safetyMs } from "./due.js"

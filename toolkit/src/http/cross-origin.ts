@@ -5,13 +5,14 @@
 import { Hono, type MiddlewareHandler } from "hono"
 import { cors } from "hono/cors"
 import { z } from "zod"
+import { plainText } from "../db/text.js"
 
 const token = z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,255}$/, "expected the name of a header or method")
 
 /** Everything that determines the answer to a preflight, as data. */
 export const preflightRule = z.object({
   /** Pages of these origins may call; null: of all origins, and the answer names none. */
-  origins: z.array(z.string().max(1000)).max(1000).nullable(),
+  origins: z.array(plainText.max(1000)).max(1000).nullable(),
   methods: z.array(token).max(100),
   /** Empty: those that the page requests. */
   headers: z.array(token).max(100),
