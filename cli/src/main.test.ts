@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { promisify } from "node:util"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { commandTable } from "./command-table.js"
 import { runCli } from "./testing/run-cli.js"
 
 test("the version is that of the package", async () => {
@@ -30,6 +31,24 @@ test("a mistyped command causes a suggestion and exit code 1", async () => {
   assert.equal(code, 1)
   assert.match(stderr, /unknown command 'dve'/)
   assert.match(stderr, /Did you mean dev\?/)
+})
+
+test("the help describes every command", async () => {
+  const { stdout } = await runCli(["--help"], { cwd: temporaryFolder() })
+
+  const words = Object.keys(commandTable)
+  const described = words.filter((word) => new RegExp(`^  ${word}\\b.* {2}\\S`, "m").test(stdout))
+  assert.deepEqual(described, words)
+})
+
+test("a level of the log is accepted in any case, and another word is refused", async () => {
+  const cwd = temporaryFolder()
+  const lower = await runCli(["logs", "agent", "--level", "error"], { cwd })
+  const upper = await runCli(["logs", "agent", "--level", "ERROR"], { cwd })
+  const other = await runCli(["logs", "agent", "--level", "loud"], { cwd })
+
+  for (const { stderr } of [lower, upper]) assert.match(stderr, /no platform found/)
+  assert.match(other.stderr, /expected one of debug, info, warning, error, critical/)
 })
 
 test("a clone that is not built causes an error that says so", async () => {

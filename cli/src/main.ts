@@ -12,6 +12,7 @@ const groups = {
   hosts: "manage the host names of a deployment",
   workspaces: "manage workspaces",
   keys: "manage API keys of a workspace or the installation",
+  quotas: "show or set the limits of a workspace",
 }
 
 // Loaded when a command runs: the settings import much that the version does not need.

@@ -6,7 +6,7 @@ import { Option } from "commander"
 import { restoreDeployment } from "../backups/restore-deployment.js"
 import type { CliCommand, Context } from "../command.js"
 import type { Config } from "../config.js"
-import { backUp, NoBackup, restore } from "../home/archive.js"
+import { type BackupStep, backUp, NoBackup, restore } from "../home/archive.js"
 import { type Home, homeAt, openHome } from "../home/home.js"
 import { isOwned, takeOwnership } from "../home/owner.js"
 import { homeOption } from "../options.js"
@@ -44,7 +44,8 @@ export const backup: CliCommand<HomeOptions> = {
     const postgres = await startPostgres({ folder: home.postgres, log: home.log })
     try {
       const { superuserUri } = postgres
-      await withProgress(err, "writing the backup", () => backUp({ home, superuserUri, file }))
+      const step: BackupStep = (name, work) => withProgress(err, name, work)
+      await backUp({ home, superuserUri, file, step })
     } finally {
       if (!postgres.adopted) await postgres.stop()
     }

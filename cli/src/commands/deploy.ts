@@ -61,8 +61,10 @@ export const deploy: CliCommand<DeployOptions> = {
     ...connectionOptions(),
   ],
   async run({ args, options, config, out, err }) {
-    const api = platformApi(await connect(options, config))
+    const platform = await connect(options, config)
+    const api = platformApi(platform)
     const report = options.json ? jsonReport(out) : wordsReport(out, err)
+    if (platform.foundIn !== undefined) report.step(`to the platform at ${platform.url}, which runs on this machine`)
     const folder = resolve(args[0] ?? ".")
     if (options.repo !== undefined) refusePath(options.repo)
     const name = options.name ?? nameOf(options.repo ?? folder)

@@ -49,7 +49,20 @@ const nothingListed = (nameContains: string | undefined): string =>
 function newestWords(revision: Revision | undefined): string {
   if (revision === undefined) return ""
   const reason = revision.error_code ?? (isFinal(revision.status) ? null : revision.status_message)
-  return reason ? `${revision.status} (${reason})` : revision.status
+  const status = isTakenBack(revision) ? "rolled back" : revision.status
+  return reason ? `${status} (${reason})` : status
+}
+
+/** It was deployed, and then its reason made another revision serve again. */
+const isTakenBack = ({ status, error_code }: Revision): boolean => status === "DEPLOYED" && error_code !== null
+
+/** What caused a revision, by the API's `trigger`. */
+const causes: Readonly<Record<string, string>> = {
+  create: "created",
+  patch: "deploy or change",
+  api: "API",
+  push: "git push",
+  preview: "pull request",
 }
 
 /** READY only means that the deployment's database exists: the status for callers is its health. */
@@ -57,11 +70,10 @@ const shownStatus = ({ status, health }: Deployment): string =>
   status === "READY" ? (health ?? "nothing serves") : status
 
 /** The present role of the revision, besides its status. */
-const noteOf = (
-  { id, pinned_threads, traffic }: Revision,
-  { active_revision_id }: Pick<Deployment, "active_revision_id">,
-): string => {
+const noteOf = (revision: Revision, { active_revision_id }: Pick<Deployment, "active_revision_id">): string => {
+  const { id, pinned_threads, traffic } = revision
   if (id === active_revision_id) return " (serves)"
+  if (isTakenBack(revision)) return " (rolled back)"
   if (traffic) return ` (canary: ${traffic.weight} % of the threads)`
   return pinned_threads > 0 ? ` (keeps ${pinned_threads} ${pinned_threads === 1 ? "thread" : "threads"})` : ""
 }
@@ -79,12 +91,12 @@ export const revisions: CliCommand<ConnectionOptions & { readonly limit: number 
       one.id,
       one.status + noteOf(one, deployment),
       one.created_at,
-      one.trigger,
+      causes[one.trigger] ?? one.trigger,
       one.source_revision_config.repo_commit_sha?.slice(0, 10) ?? "",
       one.error_code ?? (isFinal(one.status) ? "" : (one.status_message ?? "")),
     ])
     if (rows.length === 0) return err.line(`no revisions of ${deployment.name} yet: create one with superstep deploy`)
-    for (const line of table(["id", "status", "created", "by", "commit", "reason"], rows)) out.line(line)
+    for (const line of table(["id", "status", "created", "cause", "commit", "reason"], rows)) out.line(line)
   },
 }
 

@@ -1,6 +1,6 @@
 /** `superstep logs`: the output of builds and agent servers, and with `-f` new output. */
 import { pause } from "@superstep/toolkit/exec/pause"
-import { Option } from "commander"
+import { InvalidArgumentError, Option } from "commander"
 import type { CliCommand } from "../command.js"
 import { parseCount } from "../options.js"
 import type { LogLine } from "../output/deploy-report.js"
@@ -22,6 +22,14 @@ interface LogOptions extends ConnectionOptions {
   readonly limit: number
 }
 
+const levels = ["debug", "info", "warning", "error", "critical"]
+
+/** @returns  as the API spells it  @throws InvalidArgumentError */
+function parseLevel(text: string): string {
+  if (levels.includes(text.toLowerCase())) return text.toUpperCase()
+  throw new InvalidArgumentError(`expected one of ${levels.join(", ")}.`)
+}
+
 export const logs: CliCommand<LogOptions> = {
   words: "logs <deployment>",
   summary: "show the log of a deployment's agent servers or builds",
@@ -29,7 +37,7 @@ export const logs: CliCommand<LogOptions> = {
     new Option("-f, --follow", "also show new lines until Ctrl-C"),
     new Option("--type <type>", "log of the agent servers or of builds").choices(["deploy", "build"]).default("deploy"),
     new Option("--revision <id>", "only of this revision (with build: default the latest)"),
-    new Option("--level <level>", "only this level").choices(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]),
+    new Option("--level <level>", `only this level: ${levels.join(", ")}`).argParser(parseLevel),
     new Option("-q, --query <text>", "only lines that contain this text"),
     new Option("--run <id>", "only lines of this run"),
     new Option("--since <time>", "only lines since this ISO time"),

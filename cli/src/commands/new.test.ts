@@ -14,6 +14,11 @@ test("a new project is complete, has its own name, and the next steps are printe
   const manifest = JSON.parse(readFileSync(join(cwd, "my-agent/package.json"), "utf8")) as Record<string, unknown>
   assert.equal(manifest.name, "my-agent")
   assert.deepEqual(manifest.superstep, { typecheck: true })
+  assert.deepEqual([manifest.license, manifest.description], [undefined, undefined], "it is not our licence")
+  const readme = readFileSync(join(cwd, "my-agent/README.md"), "utf8")
+  const [, call = ""] = /^node (\S+main\.js) dev$/m.exec(readme) ?? []
+  assert.match(readme, /^# my-agent$/m)
+  assert.ok(existsSync(join(cwd, "my-agent", call)), readme)
   assert.ok(existsSync(join(cwd, "my-agent/langgraph.json")))
   assert.match(readFileSync(join(cwd, "my-agent/.gitignore"), "utf8"), /\.env/)
   assert.equal(existsSync(join(cwd, "my-agent/node_modules")), false)

@@ -20,6 +20,7 @@ import type { Home } from "../home/home.js"
 import type { Ownership } from "../home/owner.js"
 import { livingEntry, type Place, type Program } from "../home/owner-file.js"
 import { renewPrograms } from "../home/replaced-programs.js"
+import { registerInstallation } from "../home/running-installations.js"
 import { successorOf, takeOverSignal } from "../home/take-over.js"
 import { withProgress } from "../output/progress.js"
 import { platformApi } from "../platform/api.js"
@@ -125,6 +126,8 @@ async function startParts(start: Start): Promise<void> {
   const { context, home, ownership, parts, place, stop } = start
   const startedAt = performance.now()
   const agents = agentsOf(home)
+  if (start.former === undefined && (await agents.anyRuns()))
+    context.err.line("  agents kept running after the last superstep up; this one supervises them again")
   if (start.example) await requireGit(home.folder, context.config.environment.PATH ?? "")
   await assertPortFree({ ...place, option: "--port" })
   if (!(await agents.edgeRuns())) await assertPortFree({ ...place, port: place.agentsPort, option: "--agents-port" })
@@ -186,6 +189,9 @@ async function startParts(start: Start): Promise<void> {
   if (stop.first.aborted) return
   await parts.add(await scheduledBackups(start, database.uri))
   await ownership.noteUp()
+  const unregistered = (err: unknown) =>
+    home.log.warn({ err }, "other folders do not find this installation: give them --home")
+  await registerInstallation(home, context.config.environment).catch(unregistered)
   const consoleUrl = await consoleAddress(db, credentials, context.err)
   showInstallation(context.err, { credentials, home, consoleUrl, agentsUrl, ms: performance.now() - startedAt })
   // Uses local addresses: the public ones may need a proxy that is not up yet, or a certificate that we cannot verify. The API

@@ -76,10 +76,13 @@ test("the first start creates valid credentials that only the owner can read; su
   const reply = await fetch(`${credentials.url}/v2/deployments`, { headers })
   const { stdout: address } = await runCli(["console"], { cwd: place.cwd })
   const signedIn = await signIn(place.url, address)
+  const env = { XDG_STATE_HOME: join(place.cwd, ".state") }
+  const listed = await runCli(["list", "--json"], { cwd: temporaryFolder(), env })
   running.signal("SIGTERM")
   const { code, stdout, stderr } = await running.ended
 
   assert.equal(reply.status, 200)
+  assert.deepEqual([listed.code, listed.stdout], [0, "[]\n"], listed.stderr)
   assert.deepEqual(signedIn, [201, true])
   assert.match(stderr, new RegExp(`Console +${place.url}/sign-in\n`))
   assert.equal(credentials.url, place.url)
@@ -168,6 +171,7 @@ test("when the program itself is killed agents keep running, and the next start 
   const doctor = await runCli(["doctor"], { cwd: place.cwd })
   const second = await startUp(place)
 
+  assert.ok(second.lines.some((line) => /agents kept running .* supervises them again/.test(line)))
   assert.equal(doctor.code, 1)
   assert.match(doctor.stdout, /no superstep up supervises them: start superstep up --port \d+ --agents-port \d+/)
   // As root with ports above 1023, and as a plain user: neither is fully isolated.

@@ -20,7 +20,12 @@ function output(isTerminal: boolean): Output & { text(): string } {
   const write = (more: string) => {
     text += more
   }
-  return { isTerminal, write, line: (line = "") => write(`${line}\n`), style: (_, it) => it, text: () => text }
+  const line = (more = "") => write(`${more}\n`)
+  const beginLine = (start: string) => {
+    write(start)
+    return line
+  }
+  return { isTerminal, write, line, beginLine, style: (_, it) => it, text: () => text }
 }
 
 function greet(terminals: { readonly out: boolean; readonly err: boolean }) {

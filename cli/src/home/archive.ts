@@ -23,18 +23,24 @@ export class NoBackup extends KnownError {
   readonly code = "no_backup"
 }
 
+/** Runs a part of a backup that may take minutes, and shows it. */
+export type BackupStep = <T>(name: string, work: () => Promise<T>) => Promise<T>
+
 /**
  * @param file  where to write; it must not exist yet
+ * @param step  shows progress; by default none
  * @throws NoBackup  when it exists, or when its folder is missing; AlreadyRunning  while another backup runs
  */
 export async function backUp({
   home,
   superuserUri,
   file,
+  step = (_, work) => work(),
 }: {
   home: Home
   superuserUri: string
   file: string
+  step?: BackupStep
 }): Promise<void> {
   if (existsSync(file)) throw new NoBackup(`${file} exists already: choose another name`)
   if (!existsSync(dirname(file))) throw new NoBackup(`the folder ${dirname(file)} does not exist: create it first`)
@@ -44,13 +50,16 @@ export async function backUp({
   const draft = `${file}.partial`
   await writeFile(draftNote(home), draft)
   try {
-    await copyCluster({ folder: home.postgres, superuserUri, to: staging })
+    await step("copying the databases", () => copyCluster({ folder: home.postgres, superuserUri, to: staging }))
     const manifest = { format, made_at: new Date().toISOString() }
     await writeFile(join(staging, manifestName), JSON.stringify(manifest), { mode: 0o600 })
     const there = kept.filter((name) => existsSync(join(home.folder, name)))
-    await packFolders({ folder: home.folder, names: [stagingName, ...there], file: draft })
+    const names = [stagingName, ...there]
+    await step("packing them with the code of all deployments", () =>
+      packFolders({ folder: home.folder, names, file: draft }),
+    )
     await chmod(draft, 0o600)
-    await verify(draft)
+    await step("reading the backup back", () => verify(draft))
     await flush(draft)
     await rename(draft, file)
   } finally {

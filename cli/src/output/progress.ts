@@ -10,16 +10,15 @@ const patienceMs = 1000
  */
 export async function withProgress<T>(err: Output, name: string, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now()
-  let announced = false
+  let finish: ((end: string) => void) | undefined
   const announce = setTimeout(() => {
-    announced = true
-    err.write(err.style("dim", `  ${name} …`))
+    finish = err.beginLine(err.style("dim", `  ${name} …`))
   }, patienceMs)
   try {
     return await work()
   } finally {
     clearTimeout(announce)
-    if (announced) err.line(err.style("dim", ` ${seconds(performance.now() - startedAt)}`))
+    finish?.(err.style("dim", ` ${seconds(performance.now() - startedAt)}`))
   }
 }
 

@@ -1,12 +1,13 @@
 /**
  * The platform that a command calls, and the key for it: `--url` and `SUPERSTEP_URL` with `SUPERSTEP_API_KEY`, else the
- * `credentials.json` of the data folder. A key is never an option, since every user of the machine can read those.
+ * `credentials.json` of the data folder, else the only installation of this user that runs on this machine. A key is never an option, since every user of the machine can read those.
  */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Option } from "commander"
 import type { Config } from "../config.js"
 import { readCredentials } from "../home/credentials.js"
 import { homeAt } from "../home/home.js"
+import { runningInstallations } from "../home/running-installations.js"
 import { homeOption, jsonOption } from "../options.js"
 import { urlOf } from "../processes/address.js"
 import { defaultPlace } from "../processes/default-place.js"
@@ -17,6 +18,8 @@ export interface Connection {
   readonly apiKey: string
   /** Undefined when the key belongs to only one workspace. */
   readonly workspaceId: string | undefined
+  /** The data folder of a running installation, where the caller has named none. */
+  readonly foundIn?: string
 }
 
 export interface ConnectionOptions {
@@ -51,29 +54,52 @@ async function connectWith(
   config: Config,
 ): Promise<Connection> {
   const place = homeAt(home ?? config.home)
-  const kept = await readCredentials(place)
+  const own = await readCredentials(place)
   const chosen = url ?? config.url
+  const running = own === undefined && chosen === undefined ? await runningInstallations(config.environment) : []
+  const isNamed = home !== undefined || config.environment.SUPERSTEP_HOME !== undefined
+  const found = !isNamed && running.length === 1 ? running[0] : undefined
+  const kept = own ?? found?.credentials
   // The stored key belongs to the stored address: it is not sent to another one.
   const isKept = chosen === undefined || withoutSlash(chosen) === (kept && withoutSlash(kept.url))
   const address = chosen ?? kept?.url
   const apiKey = config.apiKey?.reveal() ?? (isKept ? kept?.[keptKey] : undefined)
   if (address === undefined) {
     const usual = urlOf(defaultPlace.host, defaultPlace.port)
-    throw new NoConnection(unknownPlatform(place.credentials, (await isPlatform(usual)) ? usual : undefined))
+    const others = running.map(({ folder, credentials }) => ({ folder, url: credentials.url }))
+    const isUsual = others.length === 0 && (await isPlatform(usual))
+    throw new NoConnection(unknownPlatform(place.credentials, isUsual ? [{ url: usual }] : others))
   }
   if (apiKey === undefined) throw new NoConnection(`no API key for ${address}: set it in SUPERSTEP_API_KEY`)
   const keptWorkspace = isKept && config.apiKey === undefined ? kept?.tenant_id : undefined
-  return { url: withoutSlash(address), apiKey, workspaceId: workspace ?? config.workspace ?? keptWorkspace }
+  return {
+    url: withoutSlash(address),
+    apiKey,
+    workspaceId: workspace ?? config.workspace ?? keptWorkspace,
+    ...(found && { foundIn: found.folder }),
+  }
+}
+
+interface FoundPlatform {
+  readonly url: string
+  /** Its data folder; unknown for a platform of another user. */
+  readonly folder?: string
 }
 
 /**
- * Advice when this folder does not say where the platform is. Pure.
- * @param found  address of a platform on this machine; its key is not sent there unasked, since anybody may listen there
+ * Advice when it is not known which platform is meant. Pure.
+ * @param found  platforms on this machine; the key of one whose folder is unknown is not sent there unasked, since any program may listen there
  */
-export const unknownPlatform = (credentials: string, found: string | undefined): string =>
-  found === undefined
-    ? `no platform found: ${credentials} does not exist, and none answers on this machine. Give its address with --url and its key in SUPERSTEP_API_KEY, or start one with superstep up`
-    : `no platform found: ${credentials} does not exist. One answers at ${found}: give its data folder with --home (.superstep where it was started), or its address with --url ${found} and its key in SUPERSTEP_API_KEY`
+export function unknownPlatform(credentials: string, found: readonly FoundPlatform[]): string {
+  const start = `no platform found: ${credentials} does not exist`
+  const [first] = found
+  if (first === undefined)
+    return `${start}, and none answers on this machine. Give its data folder with --home or SUPERSTEP_HOME, or its address with --url and its key in SUPERSTEP_API_KEY, or start one with superstep up`
+  if (first.folder === undefined)
+    return `${start}. One answers at ${first.url}: give its data folder with --home or SUPERSTEP_HOME (.superstep where it was started), or its address with --url ${first.url} and its key in SUPERSTEP_API_KEY`
+  const list = found.map(({ url, folder }) => `--home ${folder} (${url})`).join(", ")
+  return `${start}. Of this user, ${found.length === 1 ? "one runs" : `${found.length} run`} on this machine: choose with ${list}, or with SUPERSTEP_HOME`
+}
 
 const patienceMs = 1000
 

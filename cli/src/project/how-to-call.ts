@@ -3,13 +3,19 @@ import { existsSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 
 /**
+ * `--no` because the registry of npm has no package of ours: without it, npx would install and run whatever somebody registers under
+ * this name. Remove it when the package is published.
+ */
+const installed = "npx --no superstep"
+
+/**
  * @param folder  where the reader will be
  * @param script  the script that Node runs now
- * @returns       `superstep` for the script of a wheel (scripts/wheel.py), `npx superstep` where npx finds it (it looks in every folder above), else Node with the script's path
+ * @returns       `superstep` for the script of a wheel (scripts/wheel.py), npx where it finds an installed one (it looks in every folder above), else Node with the script's path
  */
 export function howToCall(folder: string, script: string): string {
   if (script.includes("/superstep/package/node_modules/superstep/")) return "superstep"
-  return isInstalledAbove(folder) ? "npx superstep" : `node ${relative(folder, script)}`
+  return isInstalledAbove(folder) ? installed : `node ${relative(folder, script)}`
 }
 
 function isInstalledAbove(folder: string): boolean {

@@ -4,6 +4,7 @@ import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { basename, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { howToCall } from "./how-to-call.js"
 
 export class BadProjectName extends KnownError {
   readonly code = "bad_project_name"
@@ -67,6 +68,7 @@ export async function createProject(path: string, template: string): Promise<{ f
   }
   await copyTemplate(template, folder)
   await nameProject(folder, name)
+  await writeReadme(folder, name, howToCall(folder, process.argv[1] ?? ""))
   await ignoreGenerated(folder)
   return { folder, name }
 }
@@ -75,8 +77,23 @@ async function nameProject(folder: string, name: string): Promise<void> {
   const file = join(folder, "package.json")
   // A project in Python has none.
   if (!existsSync(file)) return
-  const manifest = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>
+  // The licence and the description are those of the example, not of the new project.
+  const {
+    license: _,
+    description: __,
+    ...manifest
+  } = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>
   await writeFile(file, `${JSON.stringify({ ...manifest, name, ...buildSettings }, null, 2)}\n`)
+}
+
+/** How the examples are started in this repository (`examples/<name>/README.md`). */
+export const callInExamples = "node ../../cli/bin/superstep.mjs"
+
+/** The example's page, under the project's name and with the command that starts it where it is. */
+async function writeReadme(folder: string, name: string, call: string): Promise<void> {
+  const file = join(folder, "README.md")
+  const text = await readFile(file, "utf8")
+  await writeFile(file, text.replace(/^# .*$/m, `# ${name}`).replaceAll(callInExamples, call))
 }
 
 /** Builds of a new project fail when its types are wrong. */

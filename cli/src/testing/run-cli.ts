@@ -1,5 +1,6 @@
 /** Runs the command line as a person would: a real process in a folder of its own. */
 import { spawn } from "node:child_process"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { lineReader } from "../output/log-lines.js"
 
@@ -33,7 +34,8 @@ interface Place {
 export const startCli = (args: readonly string[], { cwd, env = {} }: Place): Running =>
   startProgram([process.execPath, "--enable-source-maps", mainScript, ...args], {
     cwd,
-    env: { ...cleanEnvironment(), ...env },
+    // A platform that the user of the tests runs must not be found.
+    env: { ...cleanEnvironment(), XDG_STATE_HOME: join(cwd, ".state"), ...env },
   })
 
 /** Starts a program in a process group of its own; a signal goes to the whole group, as a terminal's Ctrl-C does. */
