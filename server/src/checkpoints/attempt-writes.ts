@@ -2,6 +2,7 @@
  * The writes of one attempt, in order, until they are committed or rejected. The object lives from the claim to the end of the
  * attempt, and only it holds these writes: a write after `close` is rejected and never queued (K5).
  */
+import { Fifo } from "@superstep/toolkit/collections/fifo"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
 import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
@@ -69,7 +70,7 @@ export class AttemptWrites {
   /** The error of the first write that Postgres rejected. */
   failure: Error | undefined
   readonly #committer: Committer
-  #waiting: QueuedWrite[] = []
+  #waiting = new Fifo<QueuedWrite>()
   /** Settles with the last requested write. */
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
@@ -158,7 +159,7 @@ export class AttemptWrites {
   take(maxBytes: number): { items: QueuedWrite[]; bytes: number } {
     const items: QueuedWrite[] = []
     let bytes = 0
-    for (let item = this.#waiting[0]; item && !item.isHeld && bytes < maxBytes; item = this.#waiting[0]) {
+    for (let item = this.#waiting.peek(); item && !item.isHeld && bytes < maxBytes; item = this.#waiting.peek()) {
       this.#waiting.shift()
       // Writes after a rejected one would leave an incomplete state.
       if (this.failure && !item.isEnding) item.reject(this.failure)
@@ -173,7 +174,7 @@ export class AttemptWrites {
 
   refuseWaiting(error: Error): void {
     const waiting = this.#waiting
-    this.#waiting = []
+    this.#waiting = new Fifo()
     for (const item of waiting) item.reject(error)
   }
 
@@ -212,7 +213,9 @@ export class AttemptWrites {
 
   /** Drops a write whose `after` was rejected. */
   #drop(item: QueuedWrite, error: Error): void {
-    this.#waiting = this.#waiting.filter((one) => one !== item)
+    const waiting = this.#waiting
+    this.#waiting = new Fifo()
+    for (const one of waiting) if (one !== item) this.#waiting.push(one)
     item.reject(error)
     this.#committer.schedule(false)
   }

@@ -56,7 +56,7 @@ export function sizeOf(write: ClaimWrite): number {
       return blobs.reduce((sum, { bytes }) => sum + perRow + (bytes?.length ?? 0), checkpoint.length + metadata.length)
     }
     case "writes":
-      return write.writes.reduce((sum, { bytes }) => sum + perRow + bytes.length, 0)
+      return write.writes.reduce((sum, { bytes }) => sum + perRow + bytes.length, perRow)
     case "ending":
       return (write.ending.values?.length ?? 0) + perRow
   }

@@ -70,6 +70,23 @@ test("a caller that appends to a log that is far behind waits until its events a
   ;(await next()).commit()
 })
 
+test("a caller that appends many small events waits long before a million are in memory (G5)", async () => {
+  const { db, next } = slowDatabase()
+  const eventLog = startLog(db)
+  let seq = 0
+
+  let wait: Promise<void> | undefined
+  while (wait === undefined) wait = eventLog.append("r", { seq: seq++, ...small })
+
+  assert.ok(seq > 1000 && seq < 50_000, `${seq} events were taken`)
+  for (let left = seq; left > 0; ) {
+    const { events, commit } = await next()
+    commit()
+    left -= events.length
+  }
+  await wait
+})
+
 test("events that a stopping server cannot log are dropped, and callers that wait for them get an error (G2, G3, G6)", async () => {
   let isAway = true
   const db = {

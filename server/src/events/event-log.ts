@@ -7,7 +7,8 @@
  * G3 A batch that fails is retried until the database accepts it. After `close` it is tried once more; when that fails too,
  *    all waiting events and all events appended later are given up.
  * G4 An event that Postgres rejects for its content is dropped and reported in the server's log; no other event waits for it.
- * G5 The waiting bytes are bounded, for each run and in total. Above the bound `append` returns a promise to wait for.
+ * G5 The waiting bytes are bounded, for each run and in total; each event counts with what its object takes, so the number of events
+ *    is bounded too. Above the bound `append` returns a promise to wait for. Adding and removing an event takes constant time.
  * G6 `onLogged` is called after the commit, in the order of `append`. It is not called for an event that is not in the
  *    log: dropped (G4), given up (G3), or of an attempt that is over (R4).
  * G7 Each run gets an equal share of a batch, so a run with many events does not delay the others.
@@ -15,6 +16,7 @@
  *    commit, and takes the positions while it holds the lock. So a reader at a position has missed no event before it.
  */
 import { setTimeout as sleep } from "node:timers/promises"
+import { Fifo } from "@superstep/toolkit/collections/fifo"
 import type { Db } from "@superstep/toolkit/db/database"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
@@ -31,6 +33,8 @@ const retryDelayMs = 200
 const maxWaitingBytesOfRun = 4 * 1024 * 1024
 // Half a second of events of the fastest graph. While the database is unavailable, workers wait and this process's memory does not grow.
 const maxWaitingBytes = 16 * 1024 * 1024
+// What an event takes in memory besides its data: a million events of two bytes each take 300 MB.
+const bytesOfEvent = 300
 
 type OnLogged = (event: NewEvent) => void
 
@@ -48,11 +52,11 @@ interface Waiter {
 
 /** The waiting events of one run, with those being written. Removed when empty. */
 interface RunQueue {
-  items: Item[]
+  readonly items: Fifo<Item>
   sizeBytes: number
   /** Events that left the queue. */
   done: number
-  waiters: Waiter[]
+  readonly waiters: Fifo<Waiter>
 }
 
 const givenUp = () => new Unavailable("the server stopped before the events of the run could be logged")
@@ -87,12 +91,13 @@ export class EventLog {
     onLogged?: OnLogged,
   ): Promise<void> | undefined {
     if (this.#isGivenUp) return undefined
-    const queue = this.#queues.get(runId) ?? { items: [], sizeBytes: 0, done: 0, waiters: [] }
+    const queue = this.#queues.get(runId) ?? { items: new Fifo(), sizeBytes: 0, done: 0, waiters: new Fifo() }
     this.#queues.set(runId, queue)
     // The payload is a slice of the socket's buffer, so keep a copy as text.
-    queue.items.push({ runId, seq, event, data: data.toString("utf8"), threadId, sizeBytes: data.length, onLogged })
-    queue.sizeBytes += data.length
-    this.#waitingBytes += data.length
+    const sizeBytes = data.length + bytesOfEvent
+    queue.items.push({ runId, seq, event, data: data.toString("utf8"), threadId, sizeBytes, onLogged })
+    queue.sizeBytes += sizeBytes
+    this.#waitingBytes += sizeBytes
     this.#writing ??= this.#write()
     const isFull = queue.sizeBytes > maxWaitingBytesOfRun || this.#waitingBytes > maxWaitingBytes
     // Both a commit and giving up make room.
@@ -135,7 +140,7 @@ export class EventLog {
     for (const [runId, queue] of [...this.#queues]) {
       const room = maxEvents - batch.length
       if (room === 0) break
-      batch.push(...queue.items.slice(0, Math.min(room, countWithin(queue.items, shareBytes))))
+      addShare(batch, queue.items, { events: room, bytes: shareBytes })
       this.#queues.delete(runId)
       this.#queues.set(runId, queue)
     }
@@ -180,7 +185,10 @@ export class EventLog {
     this.#waitingBytes -= item.sizeBytes
     if (queue.items.length === 0) this.#queues.delete(runId)
     if (isLogged) item.onLogged?.(item)
-    while (queue.waiters[0] && queue.waiters[0].position <= queue.done) queue.waiters.shift()?.resolve()
+    for (let next = queue.waiters.peek(); next && next.position <= queue.done; next = queue.waiters.peek()) {
+      queue.waiters.shift()
+      next.resolve()
+    }
   }
 
   #giveUp(): void {
@@ -196,12 +204,14 @@ export class EventLog {
 
 const placeOf = ({ runId, seq }: Pick<NewEvent, "runId" | "seq">): string => `${runId} ${seq}`
 
-/** How many of the events fit: at least one. */
-function countWithin(items: readonly Item[], bytes: number): number {
-  let left = bytes
-  const tooMany = items.findIndex(({ sizeBytes }, index) => {
-    left -= sizeBytes
-    return index > 0 && left < 0
-  })
-  return tooMany === -1 ? items.length : tooMany
+/** Adds the first events to the batch, as many as there is room for and at least one; they stay in the queue until they are logged. */
+function addShare(batch: Item[], items: Iterable<Item>, room: { events: number; bytes: number }): void {
+  let { events, bytes } = room
+  let isFirst = true
+  for (const item of items) {
+    bytes -= item.sizeBytes
+    if (events-- === 0 || (bytes < 0 && !isFirst)) return
+    batch.push(item)
+    isFirst = false
+  }
 }
