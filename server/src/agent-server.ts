@@ -78,11 +78,11 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     requestMs: config.requestStatementSeconds * 1000,
     log,
   })
-  const { requests, engine: db, leases } = databases
+  const { requests, engine: db, calls, leases } = databases
   const serverId = await takeServerId(db, { wanted: config.serverId, log })
   const channel = await openOwnChannel()
   const tracing = await startTracing(env, version)
-  const parts = { ...assemble({ config, serverId, db, leases, log, env, project, channel, tracing }), webhooks }
+  const parts = { ...assemble({ config, serverId, db, calls, leases, log, env, project, channel, tracing }), webhooks }
   const { workers, gate, streams, writes, executor, loop, claimer, ui, sources, hints, peers } = parts
 
   const readiness = new Readiness()
@@ -149,7 +149,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   ]
   const stopSweeps = sweeps.flatMap((sweep) => (sweep ? [startSweep(sweep, log)] : []))
   const watch = config.reload
-    ? await reloadOnChange({ config, serverId, db, leases, log, env, project, channel, tracing }, parts)
+    ? await reloadOnChange({ config, serverId, db, calls, leases, log, env, project, channel, tracing }, parts)
     : undefined
   readiness.markReady()
   log.info({ port: listening.port, graphs: report.graphs, revision_id: claimer.revisionId }, "server ready")

@@ -174,8 +174,8 @@ export const settings = {
   poolSize: {
     env: "LANGGRAPH_POSTGRES_POOL_MAX_SIZE",
     describe:
-      "Maximum number of database connections of this server. One is for leases, half of the others for executing runs, the rest for requests.",
-    schema: wholeNumber(10, 3),
+      "Maximum number of database connections of this server. One is for leases; a quarter of the others is for what graphs read, and half of the rest each for executing runs and for requests.",
+    schema: wholeNumber(10, 4),
   },
   requestStatementSeconds: {
     env: "SUPERSTEP_STATEMENT_TIMEOUT_SECONDS",

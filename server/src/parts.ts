@@ -38,6 +38,8 @@ export interface Assembly {
   /** The id of this server: the configured one, unless another server uses it. */
   readonly serverId: string
   readonly db: Database
+  /** For what graphs read, so that slow reads delay no writes of runs. */
+  readonly calls: Database
   /** A separate connection for leases, so that busy connections never cost a run its lease. */
   readonly leases: Db
   readonly log: Log
@@ -50,7 +52,7 @@ export interface Assembly {
 export type Parts = ReturnType<typeof assemble>
 
 /** Creates all parts that routes, loops and reloads share. */
-export function assemble({ config, serverId, db, leases, log, env, project, channel, tracing }: Assembly) {
+export function assemble({ config, serverId, db, calls, leases, log, env, project, channel, tracing }: Assembly) {
   const { leaseMs, sweepMs, maxGapMs } = leaseTimes(config.leaseSeconds * 1000)
   const claimer = { serverId, revisionId: config.revisionId ?? null, leaseMs }
   const hints = new Hints({ db, log })
@@ -64,7 +66,7 @@ export function assemble({ config, serverId, db, leases, log, env, project, chan
   })
   const writes = new ClaimWrites({ db, log })
   const store = { ...storeSettings(project.store), db, embed: embedBy(() => workers) }
-  const checkpoints = checkpointCalls({ db, writes, beforePut: (runId) => streams.untilLogged(runId) })
+  const checkpoints = checkpointCalls({ db: calls, writes, beforePut: (runId) => streams.untilLogged(runId) })
   const crashes = new ProjectCrashes()
   const name = config.name ?? basename(project.folder)
   const workers: WorkerPool = createWorkerPool({
@@ -72,7 +74,7 @@ export function assemble({ config, serverId, db, leases, log, env, project, chan
     project: projectWithEnv(project, config),
     workers: config.workers,
     python: config.python,
-    handlers: retryWhileDatabaseIsAway({ ...checkpoints, ...storeCalls(store) }),
+    handlers: retryWhileDatabaseIsAway({ ...checkpoints, ...storeCalls({ ...store, db: calls }) }),
     backlog: () => writes.backlog(),
     serverEnv: env,
     limits: workerLimits(config),

@@ -91,6 +91,27 @@ for (const how of ["reset", "silence"] as const) {
   })
 }
 
+test("runs go on when the host of the database vanishes without a word and another one takes its address", {
+  timeout: 60_000,
+}, async () => {
+  await using db = await freshDatabase({ migrations })
+  await using proxy = await cuttableProxy(db.uri)
+  await using server = await startTestServer(
+    { ...db, uri: proxy.uri },
+    { leaseMs, graceMs: neverMs, statementMs: 1000 },
+  )
+  const runs = await addRuns(server, 3)
+
+  proxy.cut("vanish")
+  for (const { run_id } of runs) server.workers.running.get(run_id)?.done()
+  for (const { run_id } of runs) await waitForEnd(server, run_id)
+  const [later] = await addRuns(server, 1)
+  server.workers.running.get(later?.run_id ?? "")?.done()
+  await waitForEnd(server, later?.run_id ?? "")
+
+  assert.deepEqual(attemptsOf(server), [[1, 1, 1, 1]])
+})
+
 test("the claim of a run whose end cannot be committed yet is renewed until it is committed", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { leaseMs: 600 })

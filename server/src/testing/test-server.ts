@@ -68,6 +68,8 @@ export interface TestServerOptions {
   /** How long a run waits for slow clients. */
   readonly patienceMs?: number
   readonly webhooks?: Partial<WebhookSettings>
+  /** How long a statement of the engine may take. */
+  readonly statementMs?: number
   /** Time limit of a webhook call. */
   readonly callTimeoutMs?: number
 }
@@ -75,7 +77,8 @@ export interface TestServerOptions {
 /** Starts a server on a test's database. Several servers may share one database. */
 export async function startTestServer(shared: Database, options: TestServerOptions = {}): Promise<TestServer> {
   const log = createLog({ process: "server", level: "silent" })
-  const db = openDatabase({ uri: shared.uri, poolSize: testPoolSize, log })
+  const engineMs = options.statementMs === undefined ? {} : { statementMs: options.statementMs }
+  const db = openDatabase({ uri: shared.uri, poolSize: testPoolSize, ...engineMs, log })
   const { slots = 10, leaseMs = 30_000, graceMs = 0, revisionId = null, serverId = randomUUID() } = options
   const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, patienceMs = 10_000 } = options
   const { tracing, maxWaitingRuns = 0, turnPatienceMs = 60_000, sweepMs = 50 } = options

@@ -7,7 +7,7 @@
  * `ClaimLost`, and a call to a graph has its own time limit.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
+import { DatabaseUnavailable, StatementTooSlow } from "@superstep/toolkit/db/unavailable"
 import type { CallHandler, CallHandlers } from "./calls.js"
 
 // Short enough that a restart of Postgres delays a run little, long enough that the retries do not slow its start.
@@ -24,7 +24,8 @@ const untilAnswered =
       try {
         return await handler(fields, payload)
       } catch (error) {
-        if (!(error instanceof DatabaseUnavailable)) throw error
+        // What took too long once is not asked for again and again: the graph gets the error.
+        if (!(error instanceof DatabaseUnavailable) || error instanceof StatementTooSlow) throw error
         await sleep(retryDelayMs)
       }
     }

@@ -3,11 +3,13 @@ import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
 import { test } from "node:test"
 import { Unavailable } from "../errors/errors.js"
+import { cuttableProxy } from "../testing/cuttable-proxy.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
 import { isSqlState, openDatabase, sqlState } from "./database.js"
 import { joinSql, sql } from "./sql.js"
+import { DatabaseUnavailable } from "./unavailable.js"
 
 test("statements return rows, one row, none, or the number of affected rows", async () => {
   await using db = await freshDatabase()
@@ -102,4 +104,19 @@ test("the statement limit is not a startup parameter, since PgBouncer refuses un
 
   assert.match(packets.join(), /database\0mine\0/)
   assert.doesNotMatch(packets.join(), /statement_timeout/)
+})
+
+test("a statement to a host that has vanished fails at its limit, and the next one gets a new connection", {
+  timeout: 60_000,
+}, async () => {
+  await using db = await freshDatabase()
+  await using proxy = await cuttableProxy(db.uri)
+  await using behind = openDatabase({ uri: proxy.uri, poolSize: 1, statementMs: 300, log: silent })
+  await behind.run(sql`select 1`)
+
+  proxy.cut("vanish")
+  const lost = behind.transaction((tx) => tx.run(sql`select 1`))
+
+  await assert.rejects(lost, DatabaseUnavailable)
+  assert.deepEqual(await behind.row(sql`select 1 as one`), { one: 1 })
 })

@@ -78,9 +78,12 @@ export interface DatabaseOptions {
   readonly poolSize?: number
   /** How long a statement waits for a connection, in milliseconds. */
   readonly connectMs?: number
-  /** How long a statement may take, in milliseconds; then it fails as if there were no connection. Default no limit. */
+  /**
+   * How long a statement may take, in milliseconds; then its connection is closed, and it fails as `DatabaseUnavailable`. Default:
+   * a little longer than `cancelAfterMs`; without that, two minutes.
+   */
   readonly statementMs?: number
-  /** Postgres itself stops a statement that takes longer, in milliseconds; it fails as `DatabaseUnavailable`. */
+  /** Postgres itself stops a statement that takes longer, in milliseconds; it fails as `StatementTooSlow`. 0: no limit at all. */
   readonly cancelAfterMs?: number | undefined
   /** Called with each new session before its first use; if it throws, the statement that wanted the session fails with that error. */
   readonly onSession?: (session: Db) => Promise<void>
@@ -90,6 +93,18 @@ export interface DatabaseOptions {
 // Detects a host that vanished before the callers have left. A healthy one connects in a few milliseconds, and a longer wait
 // for the pool is an overload that should be reported.
 const usualConnectMs = 10_000
+
+// A host that vanishes while it owes an answer resets nothing: TCP repeats what was not acknowledged for a quarter of an hour, and
+// keepalive begins only afterwards. So every pool gives up by itself.
+const usualStatementMs = 120_000
+// From Postgres' own limit to ours: its error has to arrive.
+const answerMs = 5_000
+
+const limitOf = ({ statementMs, cancelAfterMs }: Pick<DatabaseOptions, "statementMs" | "cancelAfterMs">): number => {
+  if (statementMs !== undefined) return statementMs
+  if (cancelAfterMs === undefined) return usualStatementMs
+  return cancelAfterMs === 0 ? 0 : cancelAfterMs + answerMs
+}
 
 /** Opens a pool. Nothing connects before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -101,11 +116,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     idleTimeoutMillis: 30_000,
     connectionTimeoutMillis: connectMs,
     // The connection of a statement that took too long is closed, and the next statement gets a new one.
-    ...(statementMs !== undefined && { query_timeout: statementMs }),
+    query_timeout: limitOf(options),
     // Not pg's `statement_timeout`, which is a startup parameter: PgBouncer refuses every unknown one.
-    ...((cancelAfterMs !== undefined || onSession) && {
+    ...((cancelAfterMs || onSession) && {
       onConnect: async (client) => {
-        if (cancelAfterMs !== undefined) await client.query(`set statement_timeout = ${cancelAfterMs}`)
+        if (cancelAfterMs) await client.query(`set statement_timeout = ${cancelAfterMs}`)
         await onSession?.(dbOn(client))
       },
     }),
@@ -116,7 +131,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   // reports lost idle connections a second time.
   pool.on("connect", (client) => client.on("error", (err) => log.warn({ err }, "a database connection was lost")))
   pool.on("error", () => undefined)
-  const listener = listenOn(uri, log)
+  const listener = listenOn(uri, log, statementMs === undefined ? {} : { answerMs: statementMs })
 
   const transaction = async <T>(work: (tx: Db) => Promise<T>): Promise<T> => {
     const client = await reached(pool.connect())

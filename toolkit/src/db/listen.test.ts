@@ -3,11 +3,13 @@ import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
 import { test } from "node:test"
 import { startPostgres } from "../postgres/start-postgres.js"
+import { cuttableProxy } from "../testing/cuttable-proxy.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { preparedCluster } from "../testing/prepared-cluster.js"
 import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
 import { type Database, openDatabase } from "./database.js"
+import { listenOn } from "./listen.js"
 import { sql } from "./sql.js"
 
 const notify = (db: Database, channel: string, payload: string) => db.run(sql`select pg_notify(${channel}, ${payload})`)
@@ -250,4 +252,27 @@ test("a failure of the first connection is reported and not retried forever", as
 
   assert.equal(connections.length, 2)
   server.close()
+})
+
+test("a listener notices that the host has vanished without a word, and listens again (L5)", {
+  timeout: 60_000,
+}, async () => {
+  await using db = await freshDatabase()
+  await using proxy = await cuttableProxy(db.uri)
+  const heard: string[] = []
+  let reconnections = 0
+  const listener = listenOn(proxy.uri, silent, { answerMs: 200, pingMs: 100 })
+  await listener.listen(
+    "runs",
+    (payload) => heard.push(payload),
+    () => reconnections++,
+  )
+
+  proxy.cut("vanish")
+  await until(() => reconnections === 1, { what: "it listens again" })
+  await notify(db, "runs", "r1")
+
+  await until(() => heard.length > 0, { what: "the notification is there" })
+  assert.deepEqual(heard, ["r1"])
+  await listener.close()
 })

@@ -2,7 +2,8 @@
  * Owns one connection that listens for all channels of a process.
  * L1 `listen` returns after the channel is listened to; L2 after a lost connection every channel is listened to again, and
  * `onReconnect` is called; L3 `close` ends the connection and no callback comes after it; L4 a held name is held again after a
- * lost connection, as soon as no other session has it.
+ * lost connection, as soon as no other session has it; L5 a connection to a host that does not answer any more is closed within a
+ * minute: it is asked now and then, since a listener sends nothing by itself.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
@@ -24,9 +25,24 @@ interface Listener {
 const reconnectDelayMs = 250
 const holdRetryMs = 1_000
 
-const clientOptions = { keepAlive: true, keepAliveInitialDelayMillis: 10_000, connectionTimeoutMillis: 10_000 }
+// What is asked on this connection takes milliseconds.
+const usualAnswerMs = 10_000
+const usualPingMs = 30_000
 
-export function listenOn(uri: string, log: Log) {
+export interface ListenTimes {
+  /** How long a statement on the connection may take. */
+  readonly answerMs?: number
+  /** From one question whether the server is there to the next. */
+  readonly pingMs?: number
+}
+
+export function listenOn(uri: string, log: Log, { answerMs = usualAnswerMs, pingMs = usualPingMs }: ListenTimes = {}) {
+  const clientOptions = {
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: 10_000,
+    query_timeout: answerMs,
+  }
   const channels = new Map<string, Set<Listener>>()
   const names = new Set<string>()
   const closing = new AbortController()
@@ -40,9 +56,17 @@ export function listenOn(uri: string, log: Log) {
   const say = (target: pg.Client, statement: string | pg.QueryConfig): Promise<pg.QueryResult> => {
     const answer = lastSaid.then(() => target.query(statement))
     // The next statement is sent in any case; the caller of this one gets the error.
-    lastSaid = answer.catch(() => undefined)
+    lastSaid = answer.catch((error: unknown) => (isLost(error) ? target.end() : undefined))
     return answer
   }
+
+  const ping = () => {
+    const asked = client
+    // A lost connection is closed by `say`, and opened again when it has ended.
+    if (asked)
+      say(asked, "select").catch((err: unknown) => log.debug({ err }, "the listening connection did not answer"))
+  }
+  const pinging = setInterval(ping, pingMs).unref()
 
   const onNotification = ({ channel, payload = "" }: pg.Notification) => {
     if (closing.signal.aborted) return
@@ -125,8 +149,7 @@ export function listenOn(uri: string, log: Log) {
       try {
         return await say(current, statement)
       } catch (error) {
-        const isLost = !(error instanceof pg.DatabaseError) || error.severity === "FATAL"
-        if (!isLost || closing.signal.aborted) throw error
+        if (!isLost(error) || closing.signal.aborted) throw error
         await current.end()
         onEnd(current)
       }
@@ -169,12 +192,15 @@ export function listenOn(uri: string, log: Log) {
 
   const close = async (): Promise<void> => {
     closing.abort(new Error("the database was closed"))
+    clearInterval(pinging)
     // A connection that was never opened, or is being reopened, need not be closed.
     const last = await connection?.catch(() => undefined)
     await last?.end()
   }
   return { listen, hold, close }
 }
+
+const isLost = (error: unknown): boolean => !(error instanceof pg.DatabaseError) || error.severity === "FATAL"
 
 const tryLock = (name: string): pg.QueryConfig => ({
   text: "select pg_try_advisory_lock(hashtextextended($1, 0)) as is_true",

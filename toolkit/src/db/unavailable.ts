@@ -8,6 +8,9 @@ import { Unavailable } from "../errors/errors.js"
  */
 export class DatabaseUnavailable extends Unavailable {}
 
+/** Postgres stopped a statement at the time limit of its pool. A repeated one may take as long. */
+export class StatementTooSlow extends DatabaseUnavailable {}
+
 // Missing, not listening, or lost while in use; ENOENT is a Unix socket whose server has stopped.
 const systemCodes = new Set([
   "EAI_AGAIN",
@@ -72,13 +75,9 @@ const busy = (cause: pg.DatabaseError): DatabaseUnavailable =>
   )
 
 const tooSlow = (cause: pg.DatabaseError): DatabaseUnavailable =>
-  new DatabaseUnavailable(
-    "the database took too long and the request was cancelled: request less data at a time",
-    1000,
-    {
-      cause,
-    },
-  )
+  new StatementTooSlow("the database took too long and the request was cancelled: request less data at a time", 1000, {
+    cause,
+  })
 
 /** Conditions that do not pass without action. */
 const full: Readonly<Record<string, string>> = {

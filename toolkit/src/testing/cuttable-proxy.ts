@@ -7,9 +7,10 @@ export interface CuttableProxy extends AsyncDisposable {
   readonly uri: string
   /**
    * `reset`: open and new connections are reset. `silence`: nothing is forwarded and no connection is closed; what is sent
-   * meanwhile arrives after `heal`.
+   * meanwhile arrives after `heal`. `vanish`: as if the host were gone and another one had its address. New connections work; on
+   * those that are open nothing is forwarded any more, in neither direction, and neither end hears that the other has closed.
    */
-  cut(how: "reset" | "silence"): void
+  cut(how: "reset" | "silence" | "vanish"): void
   /** Restores the connection. */
   heal(): void
 }
@@ -18,6 +19,7 @@ export interface CuttableProxy extends AsyncDisposable {
 export async function cuttableProxy(uri: string): Promise<CuttableProxy> {
   const target = targetOf(uri)
   const pairs = new Set<readonly [Socket, Socket]>()
+  const vanished = new Set<readonly [Socket, Socket]>()
   let state: "open" | "reset" | "silence" = "open"
 
   const listener = createServer((client) => {
@@ -26,12 +28,14 @@ export async function cuttableProxy(uri: string): Promise<CuttableProxy> {
     const pair = [client, server] as const
     pairs.add(pair)
     const end = () => {
+      if (vanished.has(pair)) return
       pairs.delete(pair)
       for (const socket of pair) socket.destroy()
     }
     for (const socket of pair) socket.on("error", end).on("close", end)
-    client.on("data", (chunk) => server.write(chunk))
-    server.on("data", (chunk) => client.write(chunk))
+    const forward = (from: Socket, to: Socket) => from.on("data", (chunk) => vanished.has(pair) || to.write(chunk))
+    forward(client, server)
+    forward(server, client)
     if (state === "silence") for (const socket of pair) socket.pause()
   })
   listener.listen(0, "127.0.0.1")
@@ -44,6 +48,10 @@ export async function cuttableProxy(uri: string): Promise<CuttableProxy> {
   return {
     uri: throughTcp(uri, port),
     cut: (how) => {
+      if (how === "vanish") {
+        for (const pair of pairs) vanished.add(pair)
+        return
+      }
       state = how
       if (how === "reset") destroyAll()
       else for (const pair of pairs) for (const socket of pair) socket.pause()

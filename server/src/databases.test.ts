@@ -1,0 +1,62 @@
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { createLog } from "@superstep/toolkit/log/log"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { checkpointCalls } from "./checkpoints/calls.js"
+import { ClaimWrites } from "./checkpoints/claim-writes.js"
+import { findCheckpoints } from "./checkpoints/queries.js"
+import { openDatabases, poolSizes } from "./databases.js"
+import { migrations } from "./testing/test-server.js"
+
+const log = createLog({ process: "test", level: "silent" })
+
+test("each kind of work has a connection of its own, and all together have as many as were given", () => {
+  for (let total = 4; total < 40; total++) {
+    const { requests, engine, calls } = poolSizes(total)
+
+    assert.ok(Math.min(requests, engine, calls) >= 1, `${total}`)
+    assert.equal(1 + requests + engine + calls, total)
+  }
+})
+
+test("slow reads of graphs, as many as there may be at once, delay no write of a run", async () => {
+  await using db = await freshDatabase({ migrations })
+  const databases = openDatabases({ uri: db.uri, poolSize: 4, leaseMs: 30_000, requestMs: 0, log })
+  const { engine, calls: reading } = databases
+  const [fence, threadId] = [{ runId: randomUUID(), claimId: randomUUID() }, randomUUID()]
+  await db.run(sql`insert into threads (thread_id) values (${threadId})`)
+  await db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id)
+    values (${fence.runId}, ${threadId}, ${randomUUID()}, 'chat', 'running', '{}', '{}', 'enqueue', ${fence.claimId})`)
+  const writes = new ClaimWrites({ db: engine, log })
+  writes.open(fence)
+  const calls = checkpointCalls({ db: reading, writes })
+  const address = { thread_id: threadId, checkpoint_ns: "" }
+  const claim = { run_id: fence.runId, claim_id: fence.claimId }
+  let answered = 0
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+
+  const slow = reading.transaction(() => released)
+  const reads = Array.from({ length: 4 }, async () => {
+    await calls["checkpoint.list"]?.(address, [])
+    answered++
+  })
+  const put = { ...claim, ...address, checkpoint_id: "1", blobs: [] }
+  await calls["checkpoint.put"]?.(put, [Buffer.from('{"channel_versions":{}}'), Buffer.from("{}")])
+  const stored = await findCheckpoints(db, { threadId })
+  const answeredBefore = answered
+  release()
+  await Promise.all([slow, ...reads])
+
+  assert.deepEqual(
+    stored.map(({ checkpointId }) => checkpointId),
+    ["1"],
+  )
+  assert.deepEqual([answeredBefore, answered], [0, 4])
+  await databases.close()
+})
