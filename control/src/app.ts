@@ -94,6 +94,8 @@ export interface AppOptions {
   readonly edgeTallies?: () => Promise<Readonly<Record<string, Tally>>>
   /** Runs by revision since the control plane started; default none. */
   readonly runTotals?: () => readonly RunSample[]
+  /** What the work in the background fails at, in words; default nothing. */
+  readonly failing?: () => readonly string[]
   /** The machine's values for operators. */
   readonly place: Place
   /** Which addresses webhooks may call. */
@@ -162,8 +164,9 @@ export function createApp(given: AppOptions): Hono {
     runTotals: given.runTotals ?? (() => []),
   })
   const upMs = options.upMs ?? (() => process.uptime() * 1000)
-  addSystemRoute(api, { db, place: options.place, upMs })
-  addReference(api, { db, isStarting: options.isStarting ?? (() => false), upMs })
+  const failing = options.failing ?? (() => [])
+  addSystemRoute(api, { db, place: options.place, upMs, failing })
+  addReference(api, { db, isStarting: options.isStarting ?? (() => false), upMs, failing })
 
   const app = new Hono()
   app.use(requestId, protectReplies)

@@ -82,17 +82,16 @@ function issuing(context: PipelineContext, { authority }: BackgroundOptions) {
 }
 
 async function deleteOldRecords(
-  { db, log }: PipelineContext,
+  { db, failures }: PipelineContext,
   { keepEventsDays, keepMetricsHours }: BackgroundOptions,
 ): Promise<void> {
-  try {
-    await deleteOldEvents(db, keepEventsDays)
-    await deleteOldSamples(db, keepMetricsHours)
-    await deleteOldKeys(db)
-    await deleteEndedSessions(db)
-    await deleteOldDeliveries(db)
-    await deleteOldPreviews(db, keepEventsDays)
-  } catch (err) {
-    log.warn({ err }, "old records could not be deleted; retrying")
+  const steps: Readonly<Record<string, () => Promise<unknown>>> = {
+    events: () => deleteOldEvents(db, keepEventsDays),
+    samples: () => deleteOldSamples(db, keepMetricsHours),
+    "idempotency keys": () => deleteOldKeys(db),
+    sessions: () => deleteEndedSessions(db),
+    "deliveries of git hosts": () => deleteOldDeliveries(db),
+    previews: () => deleteOldPreviews(db, keepEventsDays),
   }
+  for (const [name, step] of Object.entries(steps)) await failures.attempt(`the deletion of old ${name}`, {}, step)
 }

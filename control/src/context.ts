@@ -5,6 +5,7 @@ import type { CrashPoint } from "./crash-points.js"
 import type { Table } from "./edge/table.js"
 import type { Tally } from "./edge/tallies.js"
 import type { Machine } from "./machines/port.js"
+import type { MemberFailures } from "./member-failures.js"
 import type { Amounts } from "./quotas/quota.js"
 import type { MasterKey } from "./secrets/seal.js"
 import type { ArchiveLocation } from "./sources/archive-location.js"
@@ -81,6 +82,7 @@ export interface PipelineLimits {
 export interface PipelineContext {
   readonly db: Database
   readonly log: Log
+  readonly failures: MemberFailures
   readonly key: MasterKey
   readonly sources: { readonly git: Source<GitLocation>; readonly archive: Source<ArchiveLocation> }
   readonly machine: Machine

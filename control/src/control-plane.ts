@@ -43,6 +43,7 @@ import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import type { Host } from "./machines/host.js"
 import { loadMasterKey } from "./master-key.js"
+import { MemberFailures } from "./member-failures.js"
 import type { RunTotals } from "./metrics/sampler.js"
 import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
 import { startReconciler } from "./pipeline/reconciler.js"
@@ -235,6 +236,7 @@ async function startParts(
       hasAuthority: authorityOf(config) !== undefined,
     },
     place: { folder: folders.home, certFile: config.tlsCert },
+    failing: () => context.failures.problems(),
     runTotals: () => [...runTotals.values()],
     edgeTallies: async () => (await edge.status()).deployments,
     pollMs: config.pollMs,
@@ -331,6 +333,7 @@ async function createContext({
   return {
     db,
     log,
+    failures: new MemberFailures(log),
     key: await loadMasterKey({ config, folders, log, keyFiles: host.keyFiles }, db),
     sources: {
       git: gitSource({

@@ -96,6 +96,15 @@ test("a starting control plane accepts requests, and is healthy only when everyt
   assert.deepEqual([reply.status, health.status], [200, 503])
 })
 
+test("health warns of what fails in the background, and so does the state of the installation", async () => {
+  const problem = "planning fails for 1 min"
+  await using api = await startApi({ failing: () => [problem] })
+
+  const health = await api.call("GET", "/health")
+
+  assert.deepEqual([health.status, health.body], [200, { status: "ok", warnings: [problem] }])
+})
+
 test("health, the document and the reference page need no key", async () => {
   await using api = await startApi()
   const open = { headers: { "x-api-key": "" } }

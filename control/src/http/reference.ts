@@ -18,10 +18,16 @@ import { openApiDocument } from "./document.js"
  * long as the rest of a start.
  * @param isStarting  while it returns true, `/health` answers 503: agents are not supervised yet
  * @param upMs        how long the pipeline has been running, in milliseconds
+ * @param failing     what the work in the background fails at, in words
  */
 export function addReference(
   api: Api,
-  { db, isStarting, upMs }: { db: Db; isStarting: () => boolean; upMs: () => number },
+  {
+    db,
+    isStarting,
+    upMs,
+    failing,
+  }: { db: Db; isStarting: () => boolean; upMs: () => number; failing: () => readonly string[] },
 ): void {
   const document = once(() => openApiDocument(api))
   const page = once(() => referencePage(document() as never))
@@ -31,7 +37,7 @@ export function addReference(
     await pingDatabase(db)
     const stuck = whyStuck(await pipelineProgress(db), upMs())
     if (stuck !== undefined) throw new Unavailable(stuck, 60_000)
-    const warnings = await healthWarnings(db)
+    const warnings = [...failing(), ...(await healthWarnings(db))]
     return c.json({ status: "ok", ...(warnings.length > 0 && { warnings }) })
   })
   api.get("/openapi.json", (c) => c.json(document()))

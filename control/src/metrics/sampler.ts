@@ -39,11 +39,8 @@ export interface SamplerOptions {
 export function startSampler(context: PipelineContext, options: SamplerOptions): Repeated {
   let before: Reading | undefined
   const work = async () => {
-    try {
-      before = await sample(context, options, before)
-    } catch (err) {
-      context.log.warn({ err }, "units could not be measured; retrying")
-    }
+    before =
+      (await context.failures.attempt("the measuring of units", {}, () => sample(context, options, before))) ?? before
   }
   const sampler = repeated(work, everyMs)
   sampler.wake()
@@ -155,7 +152,11 @@ async function trafficSample(
 ): Promise<TrafficSample> {
   const serving = units.filter((unit) => unit.deployment_id === deploymentId && unit.role === "serving")
   const first = serving.find(mayRun)
-  const runs = first && (await askRuns(unitAddress(context, first)))
+  const runs =
+    first &&
+    (await context.failures.attempt("the count of runs", { deployment_id: deploymentId }, () =>
+      askRuns(unitAddress(context, first)),
+    ))
   return {
     deployment_id: deploymentId,
     replicas: serving.length,

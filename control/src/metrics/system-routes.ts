@@ -53,6 +53,8 @@ export interface SystemRoutes {
   readonly place: Place
   /** How long the pipeline has been running, in milliseconds. */
   readonly upMs: () => number
+  /** What the work in the background fails at, in words. */
+  readonly failing: () => readonly string[]
 }
 
 export function addSystemRoute(api: Api, options: SystemRoutes): void {
@@ -74,7 +76,7 @@ export function addSystemRoute(api: Api, options: SystemRoutes): void {
   )
 }
 
-async function systemState({ db, place, upMs }: SystemRoutes): Promise<z.input<typeof systemReply>> {
+async function systemState({ db, place, upMs, failing }: SystemRoutes): Promise<z.input<typeof systemReply>> {
   const [counts, progress, machine, forwarding, backups, hostNames, notRenewed] = await Promise.all([
     stateCounts(db),
     pipelineProgress(db),
@@ -91,6 +93,7 @@ async function systemState({ db, place, upMs }: SystemRoutes): Promise<z.input<t
   ]
   const problems = [
     whyStuck(progress, upMs()),
+    ...failing(),
     whyForwardingStuck(forwarding),
     whyBackupLate(backups),
     whyDiskFull(machine.disk.freeBytes),

@@ -31,6 +31,8 @@ export interface Reconciler {
 }
 
 export function startReconciler(context: PipelineContext): Reconciler {
+  const { failures } = context
+  const attempt = <T>(what: string, work: () => Promise<T>) => failures.attempt(what, {}, work)
   let isChanged = false
   const pass = async () => {
     const hasChanged = isChanged
@@ -44,12 +46,16 @@ export function startReconciler(context: PipelineContext): Reconciler {
     passes.wake()
   }
   const checkEdge = edgeCheck(context, wakePasses)
-  const edge = repeated(() => attempt(context, "edge", checkEdge), edgeMs)
+  const edge = repeated(() => attempt("the check of the edge", checkEdge), edgeMs)
   const retention = repeated(async () => {
-    for (const [name, step] of Object.entries(retentionSteps)) await attempt(context, name, () => step(context))
+    for (const [name, step] of Object.entries(retentionSteps))
+      await attempt(`the deletion of ${name}`, () => step(context))
   }, retentionMs)
   const stopping = new AbortController()
-  const schemas = repeated(() => attempt(context, "schemas", () => readDueSchemas(context, stopping.signal)), schemasMs)
+  const schemas = repeated(
+    () => attempt("the reading of schemas", () => readDueSchemas(context, stopping.signal)),
+    schemasMs,
+  )
   schemas.wake()
   retention.wake()
   return {
@@ -93,51 +99,45 @@ interface Reconciled {
   readonly dueMs: number
 }
 
+const factsOfDeployment = ({ deployment_id }: { readonly deployment_id: string }) => ({ deployment_id })
+
 /** Never throws. */
 async function reconcile(context: PipelineContext): Promise<Reconciled> {
-  const { db } = context
+  const { db, failures } = context
+  const attempt = <T>(what: string, work: () => Promise<T>) => failures.attempt(what, {}, work)
   let dueMs: number | undefined
   const done = [
-    await attempt(context, "table", async () => {
+    await attempt("the push of the table", async () => {
       await syncEdge(context)
       dueMs = await nextTableChangeMs(db)
       return true
     }),
-    await attempt(context, "orphaned units", () => stopOrphanedUnits(context)),
-    await attempt(context, "builds", () => stopOrphanedBuilds(context)),
-    await attempt(context, "deletions", async () => {
+    await attempt("the search for orphaned units", () => stopOrphanedUnits(context)),
+    await attempt("the search for orphaned builds", () => stopOrphanedBuilds(context)),
+    await attempt("the search for deletions", async () => {
       const deployments = await deploymentsToDelete(db)
-      for (const it of deployments) await attempt(context, "deletion", () => deleteNext(context, it))
+      await failures.forEach("deletion", deployments, factsOfDeployment, (it) => deleteNext(context, it))
       return deployments.length === 0
     }),
   ]
   return { isInLine: !done.some((isDone) => isDone !== true), dueMs: dueMs ?? quietMs }
 }
 
-/** @returns  what the work returned; undefined when it failed */
-async function attempt<T>(context: PipelineContext, what: string, work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work()
-  } catch (err) {
-    context.log.warn({ err, what }, "reconciling failed; it is tried again")
-    return undefined
-  }
-}
-
 /**
  * Stops units that are not in the database: their deployment was deleted with force, or the database is another one.
  * @returns  whether there were none
  */
-async function stopOrphanedUnits({ db, machine: { units }, limits, log }: PipelineContext): Promise<boolean> {
+async function stopOrphanedUnits({ db, machine: { units }, limits, log, failures }: PipelineContext): Promise<boolean> {
   // Listed before the query: a unit that is added in between is then not in the list.
   const present = await units.list()
   const known = new Set((await allUnits(db)).map(({ unit_id }) => unit_id))
   const orphaned = present.filter((id) => !known.has(id))
-  for (const unitId of orphaned) {
+  const factsOf = (unit_id: string) => ({ unit_id })
+  await failures.forEach("the stop of a unit that belongs to nothing", orphaned, factsOf, async (unitId) => {
     log.warn({ unit_id: unitId }, "stopping a unit that belongs to nothing")
     await units.stop(unitId, { graceMs: limits.stopGraceMs })
     await units.remove(unitId)
-  }
+  })
   return orphaned.length === 0
 }
 
@@ -147,7 +147,8 @@ async function stopOrphanedBuilds(context: PipelineContext): Promise<boolean> {
   const present = await builds.list()
   const wanted = await revisionsInBuild(context.db)
   const orphaned = present.filter((id) => !wanted.has(id))
-  for (const revisionId of orphaned) await builds.remove(revisionId)
+  const factsOf = (revision_id: string) => ({ revision_id })
+  await context.failures.forEach("the removal of a build", orphaned, factsOf, (id) => builds.remove(id))
   if (orphaned.length === 0) return true
   // Artefacts that those builds published, or caches that they created again for a deployment deleted at that moment.
   await removeUnknownArtifacts(context)

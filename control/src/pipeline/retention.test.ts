@@ -10,6 +10,7 @@ import { v7 as newId } from "uuid"
 import { buildFiles } from "../machines/process/builds/build-request.js"
 import { workFolder } from "../machines/process/folders.js"
 import { processPlace } from "../machines/process/testing/place.js"
+import { MemberFailures } from "../member-failures.js"
 import { addArtifact, removeUnneededArtifact, unneededArtifacts } from "../revisions/artifact-queries.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
 import { removeUnknownArtifacts, removeUnknownCaches } from "./retention.js"
@@ -33,7 +34,7 @@ test("an artefact that has no row and that nobody builds is removed", async () =
   mkdirSync(dirname(request), { recursive: true })
   writeFileSync(request, JSON.stringify({ artifactFolder: join(folders.artifacts, "in-build") }))
 
-  await removeUnknownArtifacts({ db, machine: open(), log: silent })
+  await removeUnknownArtifacts({ db, machine: open(), log: silent, failures: new MemberFailures(silent) })
 
   assert.deepEqual(readdirSync(folders.artifacts).toSorted(), ["in-build", "known"])
 })
@@ -44,7 +45,7 @@ test("a cache whose deployment is gone is removed", async () => {
   const deploymentId = await addDeployment(db)
   for (const id of [deploymentId, newId()]) mkdirSync(join(folders.cache, id, "managers"), { recursive: true })
 
-  await removeUnknownCaches({ db, machine: open() })
+  await removeUnknownCaches({ db, machine: open(), failures: new MemberFailures(silent) })
 
   assert.deepEqual(readdirSync(folders.cache), [deploymentId])
 })

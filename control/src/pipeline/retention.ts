@@ -19,20 +19,24 @@ export const retentionSteps: Readonly<Record<string, (context: PipelineContext) 
   "old archives": ({ db }) => removeOldArchives(db),
 }
 
+const factsOf = ({ artifact_id }: { readonly artifact_id: string }) => ({ artifact_id })
+
 async function removeUnneeded(context: PipelineContext): Promise<void> {
-  const { db, machine, limits, crashPoint } = context
+  const { db, machine, limits, crashPoint, failures } = context
   const toMeasure = new Set(await unmeasuredDeployments(db))
-  for (const { artifact_id, deployment_id } of await unneededArtifacts(db, limits.keptArtifacts)) {
+  const unneeded = await unneededArtifacts(db, limits.keptArtifacts)
+  await failures.forEach("the deletion of an artifact", unneeded, factsOf, async ({ artifact_id, deployment_id }) => {
     // The row first: an artefact without a row is never used again, but a row without its artefact might be.
-    if ((await removeUnneededArtifact(db, artifact_id, limits.keptArtifacts)) === 0) continue
+    if ((await removeUnneededArtifact(db, artifact_id, limits.keptArtifacts)) === 0) return
     crashPoint("retention:after-row")
-    await machine.artifacts.remove(artifact_id)
     toMeasure.add(deployment_id)
-  }
-  for (const deploymentId of toMeasure) {
+    await machine.artifacts.remove(artifact_id)
+  })
+  const factsOfDeployment = (deployment_id: string) => ({ deployment_id })
+  await failures.forEach("the measuring of its disk", toMeasure, factsOfDeployment, async (deploymentId) => {
     const deployment = await deploymentById(db, deploymentId)
     if (deployment) await measureDisk(context, deployment)
-  }
+  })
 }
 
 /** Removes artefacts of builds whose revision was ended just as they published. */
@@ -40,20 +44,28 @@ export async function removeUnknownArtifacts({
   db,
   machine,
   log,
-}: Pick<PipelineContext, "db" | "machine" | "log">): Promise<void> {
+  failures,
+}: Pick<PipelineContext, "db" | "machine" | "log" | "failures">): Promise<void> {
   // Listed before the query: a build that is no longer found has its row by then, or never gets one.
   const present = await machine.artifacts.list()
   const known = await allArtifactIds(db)
-  for (const id of present.filter((it) => !known.has(it))) {
-    log.warn({ artifact_id: id }, "removing an artefact that belongs to nothing")
-    await machine.artifacts.remove(id)
-  }
+  const unknown = present.flatMap((id) => (known.has(id) ? [] : [{ artifact_id: id }]))
+  await failures.forEach("the deletion of an artifact", unknown, factsOf, async ({ artifact_id }) => {
+    log.warn({ artifact_id }, "removing an artefact that belongs to nothing")
+    await machine.artifacts.remove(artifact_id)
+  })
 }
 
 /** Removes caches of deleted deployments: a build that started at that moment has created its cache again. */
-export async function removeUnknownCaches({ db, machine }: Pick<PipelineContext, "db" | "machine">): Promise<void> {
+export async function removeUnknownCaches({
+  db,
+  machine,
+  failures,
+}: Pick<PipelineContext, "db" | "machine" | "failures">): Promise<void> {
   // Listed before the query: a deployment that is added in between is then not in the list.
   const present = await machine.artifacts.caches()
   const known = await allDeploymentIds(db)
-  for (const id of present.filter((it) => !known.has(it))) await machine.artifacts.removeCache(id)
+  const unknown = present.filter((id) => !known.has(id))
+  const factsOfCache = (deployment_id: string) => ({ deployment_id })
+  await failures.forEach("the deletion of a cache", unknown, factsOfCache, (id) => machine.artifacts.removeCache(id))
 }

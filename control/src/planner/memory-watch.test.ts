@@ -6,6 +6,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
 import type { PipelineContext } from "../context.js"
+import { MemberFailures } from "../member-failures.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
 import { migrations } from "../testing/api.js"
 import { memoryWatch } from "./memory-watch.js"
@@ -31,7 +32,12 @@ test("a unit without resource_spec that takes the machine's memory is ended, and
       killed.push(unitId)
     },
   }
-  const look = memoryWatch({ db, log: silent, machine: { units } } as unknown as PipelineContext)
+  const look = memoryWatch({
+    db,
+    log: silent,
+    failures: new MemberFailures(silent),
+    machine: { units },
+  } as unknown as PipelineContext)
 
   const rows = [...(await plannedDeployments(db)).values()].flat()
 

@@ -19,7 +19,7 @@ export type SizedUnit = Pick<PlannedRow, "unit_id" | "revision_id" | "resource_s
 
 /** @returns the look at units that run, to be taken every `memoryLookMs`; never throws */
 export function memoryWatch(context: PipelineContext): (units: readonly SizedUnit[]) => Promise<void> {
-  const { machine, log } = context
+  const { machine, failures } = context
   let above = new Map<string, number>()
   /** When those that need no look for a while are measured again. */
   const resting = new Map<string, number>()
@@ -42,12 +42,11 @@ export function memoryWatch(context: PipelineContext): (units: readonly SizedUni
       above.set(unit.unit_id, looks)
       if (looks < looksThatConvince) continue
       above.delete(unit.unit_id)
-      await recordMemoryEnd(context, unit, { usedMb, limitMb })
-      await machine.units.kill(unit.unit_id)
+      await failures.attempt("the end of a unit for its memory", { unit_id: unit.unit_id }, async () => {
+        await recordMemoryEnd(context, unit, { usedMb, limitMb })
+        await machine.units.kill(unit.unit_id)
+      })
     }
   }
-  return (units) =>
-    look(units).catch((err: unknown) =>
-      log.warn({ err }, "the memory of units could not be measured; it is tried again"),
-    )
+  return (units) => failures.attempt("the measuring of memory", {}, () => look(units))
 }

@@ -4,7 +4,7 @@
  *
  * L1 At any time at most one action goes on for a unit, and one for a deployment as a whole; none waits for that of another one. L2 An
  * action is planned from what was read and seen after the action before it had ended. L3 The same action is not repeated within
- * a second: one that failed, or had no effect, would be planned again at once.
+ * a second: one that failed, or had no effect, would be planned again at once. L9 What fails for one deployment ends nothing for another one.
  */
 
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
@@ -46,6 +46,7 @@ export interface Planner {
 }
 
 export function startPlanner(context: PipelineContext): Planner {
+  const { failures } = context
   const logs = followUnitLogs(context)
   const inProgress = new Map<string, Promise<void>>()
   const ended = new Map<string, Ended>()
@@ -122,25 +123,39 @@ export function startPlanner(context: PipelineContext): Planner {
     for (const [key, { at }] of ended) if (performance.now() - at > 2 * passMs) ended.delete(key)
     const edge = await trafficOf(context, [...deployments.values()])
     for (const [deploymentId, rows] of deployments) {
-      const hasCanary = rows.some(({ role }) => role === "canary")
-      const stored: boolean[] = []
-      for (const row of rows) stored.push(await storeSeen(context, { observer, row, hasCanary }))
-      const facts = factsOf(rows, { observer, pins, edge })
-      for (const action of plan(facts, context.limits)) {
-        const [key, name] = action.kind === "unit" ? [action.unit.unit_id, action.does] : [deploymentId, action.kind]
-        if (isFree(key, name, thisPass)) act(deploymentId, action)
-      }
-      schedule.planned(deploymentId, { isDueSoon: isDueSoon(facts, context.limits) })
-      // The rows were read before: what has been stored since is for the next pass.
-      if (stored.includes(true)) changed(deploymentId)
+      const isPlanned = await failures.attempt("planning", { deployment_id: deploymentId }, async () => {
+        const hasChanged = await storeReports(deploymentId, rows)
+        const facts = factsOf(rows, { observer, pins, edge })
+        for (const action of plan(facts, context.limits)) {
+          const [key, name] = action.kind === "unit" ? [action.unit.unit_id, action.does] : [deploymentId, action.kind]
+          if (isFree(key, name, thisPass)) act(deploymentId, action)
+        }
+        schedule.planned(deploymentId, { isDueSoon: isDueSoon(facts, context.limits) })
+        // The rows were read before: what has been stored since is for the next pass.
+        if (hasChanged) changed(deploymentId)
+        return true
+      })
+      if (!isPlanned) schedule.changed(deploymentId)
     }
+    return true
+  }
+
+  /** What one unit reports may fail to be stored: its deployment is planned by what was seen. @returns  whether anything was stored */
+  const storeReports = async (deploymentId: string, rows: readonly PlannedRow[]): Promise<boolean> => {
+    const hasCanary = rows.some(({ role }) => role === "canary")
+    let isStored = false
+    for (const row of rows) {
+      const facts = { deployment_id: deploymentId, unit_id: row.unit_id }
+      const store = () => storeSeen(context, { observer, row, hasCanary })
+      const wasStored = await failures.attempt("storing a report", facts, store)
+      if (wasStored) isStored = true
+      if (wasStored === undefined) schedule.changed(deploymentId)
+    }
+    return isStored
   }
 
   const attempt = async () => {
-    try {
-      await pass()
-    } catch (err) {
-      context.log.warn({ err }, "units could not be planned; it is tried again")
+    if (!(await failures.attempt("planning", {}, pass))) {
       schedule.allChanged()
       passer.wakeWithin(passMs)
     }

@@ -9,6 +9,7 @@
  */
 import type { PipelineContext } from "../context.js"
 import { clearBackOff } from "./crash-queries.js"
+import type { UnitRow } from "./facts.js"
 import { shipUnitLog } from "./log-shipping.js"
 import { allUnits, holdUnit } from "./queries.js"
 
@@ -25,14 +26,15 @@ export async function prepareUnits(context: Needed, edgeIsAlive: boolean): Promi
 
 /** From now on these count as stopped: they are started again, and requests wait until they are ready. */
 async function markKilledUnitsStopped(context: Needed): Promise<void> {
-  const { db, machine, log } = context
-  for (const unit of await allUnits(db)) {
+  const { db, machine, log, failures } = context
+  const factsOf = ({ unit_id }: UnitRow) => ({ unit_id })
+  await failures.forEach("the look at a unit of before", await allUnits(db), factsOf, async (unit) => {
     const status = await machine.units.status(unit.unit_id)
     // One that the kernel ended for its memory had a reason of its own.
-    if (status.state !== "exited" || status.ranOutOfMb !== undefined) continue
+    if (status.state !== "exited" || status.ranOutOfMb !== undefined) return
     await shipUnitLog(context, unit)
     await holdUnit(db, unit.unit_id)
     await machine.units.stop(unit.unit_id, { graceMs: 0 })
     log.info({ unit_id: unit.unit_id, revision_id: unit.revision_id }, "unit was killed with the platform")
-  }
+  })
 }

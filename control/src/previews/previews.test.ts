@@ -6,6 +6,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { until } from "@superstep/toolkit/testing/until"
 import { lockDeployment, lockNames } from "../deployments/queries.js"
+import { MemberFailures } from "../member-failures.js"
 import type { Provider } from "../pushes/push.js"
 import { repositoryOf, shaOf, signed } from "../pushes/testing/deliveries.js"
 import { secretsOfRevision } from "../secrets/operations.js"
@@ -70,7 +71,7 @@ const reconcile = () =>
   reconcilePreviews({
     db: api.db,
     key: api.key,
-    log: createLog({ process: "control", level: "silent" }),
+    failures: new MemberFailures(createLog({ process: "control", level: "silent" })),
     gitProtocols: ["https"],
     defaultQuotas: testQuotas,
   })

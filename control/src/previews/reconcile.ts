@@ -4,14 +4,14 @@
  */
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
-import type { Log } from "@superstep/toolkit/log/log"
 import type { DeploymentRules } from "../deployments/operations.js"
+import type { MemberFailures } from "../member-failures.js"
 import { reconcilePreview } from "./operations.js"
 import { previewsToReconcile } from "./queries.js"
 
 export interface PreviewWork extends DeploymentRules {
   readonly db: Database
-  readonly log: Log
+  readonly failures: MemberFailures
 }
 
 // Previews live for days.
@@ -24,14 +24,11 @@ export function startPreviews(work: PreviewWork): Repeated {
 }
 
 /** A failure of one preview does not stop the others. Never throws. */
-export async function reconcilePreviews({ db, log, ...rules }: PreviewWork): Promise<void> {
-  try {
-    for (const preview of await previewsToReconcile(db)) {
-      await db
-        .transaction((tx) => reconcilePreview(tx, rules, preview))
-        .catch((err: unknown) => log.warn({ err, preview_id: preview.preview_id }, "a preview could not be reconciled"))
-    }
-  } catch (err) {
-    log.warn({ err }, "previews could not be read; retrying")
-  }
+export async function reconcilePreviews({ db, failures, ...rules }: PreviewWork): Promise<void> {
+  const factsOf = ({ preview_id }: { readonly preview_id: string }) => ({ preview_id })
+  await failures.attempt("the reading of previews", {}, async () => {
+    await failures.forEach("the work on a preview", await previewsToReconcile(db), factsOf, (preview) =>
+      db.transaction((tx) => reconcilePreview(tx, rules, preview)),
+    )
+  })
 }

@@ -7,6 +7,7 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { MemberFailures } from "../member-failures.js"
 import { type GitSource, gitSource } from "../sources/git.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
@@ -46,12 +47,14 @@ const counting: GitSource = {
     return git.heads(location, refs, signal)
   },
 }
+const log = createLog({ process: "control", level: "silent" })
 const look = () =>
   pollDue(
     {
       db: api.db,
       key: api.key,
-      log: createLog({ process: "control", level: "silent" }),
+      log,
+      failures: new MemberFailures(log),
       git: counting,
       pollMs: minute,
     },

@@ -7,6 +7,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
 import { credentialsOf } from "../integrations/operations.js"
+import type { MemberFailures } from "../member-failures.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { GitSource } from "../sources/git.js"
 import { buildPush } from "./build-push.js"
@@ -16,6 +17,7 @@ import { countFailures, type DueBranch, dueBranches, planLooks, pollSoon } from 
 export interface Polling {
   readonly db: Database
   readonly log: Log
+  readonly failures: MemberFailures
   readonly key: MasterKey
   readonly git: GitSource
   /** How often a repository is polled, in milliseconds. */
@@ -61,7 +63,8 @@ export async function pollDue(polling: Polling, signal: AbortSignal): Promise<vo
   const work = async () => {
     for (const group of next) {
       if (signal.aborted) return
-      await look(polling, group, signal)
+      const facts = { deployment_id: group[0]?.deployment_id ?? "" }
+      await polling.failures.attempt("the polling of a repository", facts, () => look(polling, group, signal))
     }
   }
   await Promise.all(Array.from({ length: looksAtOnce }, work))

@@ -13,6 +13,7 @@ import { publicUrl } from "../deployments/deployment.js"
 import { credentialsOf } from "../integrations/operations.js"
 import { hideSecrets } from "../logs/hide-secrets.js"
 import { appendLogLines } from "../logs/operations.js"
+import type { MemberFailures } from "../member-failures.js"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
 import { type CommitStatus, originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providerOfHost } from "./push.js"
@@ -28,6 +29,7 @@ import {
 export interface StatusSender {
   readonly db: Database
   readonly log: Log
+  readonly failures: MemberFailures
   readonly key: MasterKey
   /** The public address of agents. */
   readonly agentsUrl: string
@@ -77,7 +79,11 @@ export async function sendDue(sender: StatusSender, signal: AbortSignal): Promis
   while (!signal.aborted) {
     const due = await takeDueStatuses(sender.db, leaseMs)
     if (due.length === 0) return
-    await Promise.all(due.map((it) => send(sender, it, signal)))
+    const sendAlone = (it: DueStatus) =>
+      sender.failures.attempt("the sending of a commit status", { revision_id: it.revision_id }, () =>
+        send(sender, it, signal),
+      )
+    await Promise.all(due.map(sendAlone))
   }
 }
 

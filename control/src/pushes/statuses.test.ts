@@ -4,6 +4,7 @@ import { after, before, beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
+import { MemberFailures } from "../member-failures.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providers } from "./push.js"
@@ -35,6 +36,7 @@ beforeEach(async () => {
 const sender = (allowsLoopback = true) => ({
   db: api.db,
   log,
+  failures: new MemberFailures(log),
   key: api.key,
   agentsUrl: "http://agents.test",
   apiUrl: "http://api.test",

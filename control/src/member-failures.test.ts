@@ -1,0 +1,61 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { MemberFailures } from "./member-failures.js"
+
+const second = 1000
+
+test("a member that fails stops no other, and is a problem once it has failed for a minute", async () => {
+  let now = 0
+  const failures = new MemberFailures(silent, () => now)
+  const done: string[] = []
+  let isBroken = true
+  const pass = () =>
+    failures.forEach(
+      "planning",
+      ["a", "b", "c"],
+      (deployment_id) => ({ deployment_id }),
+      async (id) => {
+        if (id !== "c" && isBroken) throw new Error("broken")
+        done.push(id)
+      },
+    )
+  const until = async (end: number) => {
+    for (; now < end; now += second) await pass()
+  }
+
+  await until(60 * second)
+  assert.equal(done.length, 60)
+  assert.deepEqual(failures.problems(), [
+    'planning fails in 2 places for 1 min: see "work on one member failed" in the control plane\'s log',
+  ])
+  isBroken = false
+  await pass()
+  assert.deepEqual(failures.problems(), [])
+  assert.deepEqual(done.slice(-3), ["a", "b", "c"])
+})
+
+test("a failure that is over counts no more: its member is gone, or its work comes once an hour and succeeds", async () => {
+  const hour = 3600 * second
+  let now = 0
+  const failures = new MemberFailures(silent, () => now)
+  const fail = (what: string) => failures.attempt(what, {}, () => Promise.reject(new Error("broken")))
+
+  await fail("planning")
+  now = 70 * second
+  await fail("planning")
+  assert.equal(failures.problems().length, 1)
+  now += 300 * second
+  assert.deepEqual(failures.problems(), [], "of a member that is deleted")
+
+  await fail("old archives")
+  assert.deepEqual(failures.problems(), [], "at the first failure")
+  now += 50 * second
+  await fail("old archives")
+  now += hour
+  await fail("old archives")
+  now += 2 * hour
+  assert.equal(failures.problems().length, 1)
+  await failures.attempt("old archives", {}, async () => undefined)
+  assert.deepEqual(failures.problems(), [])
+})

@@ -1,0 +1,66 @@
+/** What fails for one deployment ends nothing for another one (L9). */
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import { test } from "node:test"
+import { unixAddress } from "@superstep/protocol/http/address"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { until } from "@superstep/toolkit/testing/until"
+import type { PipelineContext } from "../context.js"
+import { MemberFailures } from "../member-failures.js"
+import { masterKey } from "../secrets/seal.js"
+import { migrations } from "../testing/api.js"
+import { startPlanner } from "./planner.js"
+import { unitById } from "./queries.js"
+import { reportOf } from "./testing/facts.js"
+import { addUnitRow } from "./testing/unit-row.js"
+
+test("a deployment whose unit's report the database refuses does not stop the planning of another one (L9)", async (t) => {
+  await using db = await freshDatabase({ migrations })
+  const socketPath = join(temporaryFolder(), "unit.sock")
+  const server = createServer((_, response) => response.write(`${JSON.stringify(reportOf())}\n`)).listen(socketPath)
+  await once(server, "listening")
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const key = masterKey(randomBytes(32))
+  const units = []
+  for (let count = 0; count < 3; count++) units.push(await addUnitRow({ db, key }))
+  const [refused, ...others] = units.map(({ unit_id }) => unit_id)
+  // The first one in the order of passes.
+  await db.run(sql`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`)
+  await db.run(sql`create table refused as select ${refused}::uuid as unit_id`)
+  await db.run(sql`
+    create function is_refused(id uuid) returns boolean language sql as $$ select exists (select from refused where unit_id = id) $$`)
+  await db.run(sql`
+    create trigger refuse before update on units for each row when (is_refused(new.unit_id)) execute function refuse()`)
+  // A minute lasts three seconds.
+  const failures = new MemberFailures(silent, () => performance.now() * 20)
+  const machine = {
+    units: {
+      status: async () => ({ state: "running" }),
+      address: () => unixAddress(socketPath),
+      logs: async (_: string, from: string) => ({ lines: [], next: from }),
+      watchLogs: async () => undefined,
+      memoryMb: async () => new Map(),
+    },
+  }
+  const limits = { hangMs: 60_000, watchMs: 60_000, drainMs: 60_000, idleMs: 60_000, scaleDownMs: 60_000 }
+  const context = { db, key, log: silent, failures, machine, limits, crashPoint: () => undefined }
+  const planner = startPlanner(context as unknown as PipelineContext)
+  t.after(() => planner.stop())
+  const isAnswering = async (id = "") => (await unitById(db, id))?.is_answering
+
+  planner.wake()
+  for (const id of others) await until(() => isAnswering(id), { what: "another deployment's report is stored" })
+  await until(() => failures.problems().length > 0, { what: "the failure is named" })
+
+  assert.equal(await isAnswering(refused), false)
+  assert.match(failures.problems().join(), /^storing a report fails for 1 min/)
+})
