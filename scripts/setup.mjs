@@ -1,6 +1,7 @@
 /**
  * Prepares a clone: checks the version of Node, installs the packages of the lock file, compiles the sources and bundles the
  * programs. It uses only Node's own modules, since it runs before anything is installed. It skips steps that are up to date.
+ * `npm start` needs less than the other commands: no packages that only tests, benches or checks use, no tests, and no check of types.
  */
 import { spawn } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
@@ -11,17 +12,27 @@ import { programsAreStale } from "./programs.mjs"
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 
+// The `superstep` command and the worker that agent servers start: with the packages that they refer to, all that `npm start` compiles.
+const startedPackages = ["cli", "workers/js"]
 // Shorter steps are not shown.
-const patienceMs = 1000
+const quietMs = 1000
+// How often a terminal, and a log, show that a step goes on.
+const terminalTickMs = 200
+const logTickMs = 10_000
 
-/** @throws SetupFailed  with a sentence that says what to do */
-export async function setUp() {
+/**
+ * @param toStart  prepares only what `npm start` needs
+ * @throws SetupFailed  with a sentence that says what to do
+ */
+export async function setUp({ toStart = false } = {}) {
   const problem = nodeProblem(process.versions.node, readJson("package.json").engines.node)
   if (problem) throw new SetupFailed(problem)
-  const missing = missingPackages(readJson("package-lock.json"), readJson("node_modules/.package-lock.json"))
-  if (missing.length > 0) await install()
+  const installed = readJson("node_modules/.package-lock.json")
+  if (missingPackages(readJson("package-lock.json"), installed, { toStart }).length > 0) {
+    await install({ toStart: toStart && !hasDevelopmentPackages(installed) })
+  }
   removeStaleOutput()
-  if (sourcesAreNewer()) await build()
+  if (sourcesAreNewer(toStart ? packagesToStart() : packages())) await build({ toStart })
   if (programsAreStale()) await bundlePrograms()
   if (consoleIsStale()) await bundleConsole()
 }
@@ -40,51 +51,77 @@ export function nodeProblem(version, wanted) {
 /**
  * Compares the lock file with npm's list of installed packages. It compares contents and not times, since a checkout touches
  * the lock file without changing it. Optional packages of other platforms may be absent.
+ * @param toStart  without packages that only development needs
  */
-export function missingPackages(lock, installed) {
+export function missingPackages(lock, installed, { toStart = false } = {}) {
   return Object.entries(lock?.packages ?? {})
     .filter(([path, wanted]) => path.includes("node_modules/") && !wanted.optional && !wanted.peer)
+    .filter(([, wanted]) => !(toStart && wanted.dev))
     .filter(([path, wanted]) => installed?.packages[path]?.version !== wanted.version)
     .map(([path]) => path)
 }
 
-async function install() {
+/** An installation with packages for development keeps them: `npm test` would install them again. */
+const hasDevelopmentPackages = (installed) => Object.values(installed?.packages ?? {}).some(({ dev }) => dev)
+
+async function install({ toStart }) {
   // `npm ci` deletes an existing folder; `npm install` only updates it, since running processes may use its files.
   const fresh = !existsSync(join(root, "node_modules"))
-  const args = fresh ? ["ci"] : ["install"]
+  const args = [fresh ? "ci" : "install", ...(toStart ? ["--omit=dev"] : [])]
   await step("installing packages", "npm", [...args, "--no-fund", "--no-audit", "--loglevel=error"])
 }
 
-async function build() {
+async function build({ toStart }) {
   const tsc = join(root, "node_modules/typescript/bin/tsc")
-  await step("compiling", process.execPath, [tsc, "--build", "--pretty", "false"])
+  // The compiler remembers which files it has not checked: its next build without the option does that.
+  const args = toStart ? ["--noCheck", ...startedPackages] : []
+  await step("compiling", process.execPath, [tsc, "--build", "--pretty", "false", ...args])
 }
 
 /** In a process of its own, since esbuild is available only after the install. */
 const bundlePrograms = () => step("bundling the programs", process.execPath, [join(root, "scripts/programs.mjs")])
 const bundleConsole = () => step("bundling the console", process.execPath, [join(root, "scripts/console.mjs")])
 
-/** Runs a program. Prints its output only if it fails, and a line with the duration if it takes longer than a second. */
-export function step(name, program, args, cwd = root) {
-  const started = Date.now()
+/**
+ * Runs a program, and prints its output only if it fails. For a step that takes longer than a second it prints what is being done and for how
+ * long: on one line of a terminal, and every 10 s on a line of its own elsewhere.
+ */
+export async function step(name, program, args, cwd = root) {
+  const progress = showProgress(name)
   const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] })
   const output = []
   child.stdout.on("data", (chunk) => output.push(chunk))
   child.stderr.on("data", (chunk) => output.push(chunk))
-  let announced = false
-  const announce = setTimeout(() => {
-    announced = true
-    process.stderr.write(`  ${name} …`)
-  }, patienceMs)
-  return new Promise((done, failed) => {
-    child.once("error", (error) => failed(new SetupFailed(`${name}: cannot run ${program}: ${error.message}`)))
-    child.once("close", (code) => {
-      clearTimeout(announce)
-      if (announced) process.stderr.write(` ${((Date.now() - started) / 1000).toFixed(1)} s\n`)
-      if (code === 0) return done()
-      failed(new SetupFailed(`${Buffer.concat(output)}\n${name} failed (${[program, ...args].join(" ")})`))
+  try {
+    const code = await new Promise((done, failed) => {
+      child.once("error", (error) => failed(new SetupFailed(`${name}: cannot run ${program}: ${error.message}`)))
+      child.once("close", done)
     })
-  })
+    if (code !== 0) throw new SetupFailed(`${Buffer.concat(output)}\n${name} failed (${[program, ...args].join(" ")})`)
+  } finally {
+    progress.end()
+  }
+}
+
+/** @param out  a stream that may be a terminal: other streams get no line twice */
+export function showProgress(name, out = process.stderr, started = Date.now()) {
+  const seconds = () => (Date.now() - started) / 1000
+  const isTerminal = out.isTTY === true
+  const lineOf = (text) => (isTerminal ? `\r\x1b[K  ${name} … ${text}` : `  ${name} … ${text}\n`)
+  let isShown = false
+  const tick = () => {
+    if (seconds() * 1000 < quietMs) return
+    isShown = true
+    out.write(lineOf(`${Math.floor(seconds())} s`))
+  }
+  const timer = setInterval(tick, isTerminal ? terminalTickMs : logTickMs)
+  return {
+    end: () => {
+      clearInterval(timer)
+      if (isShown || seconds() * 1000 >= quietMs)
+        out.write(`${lineOf(`${seconds().toFixed(1)} s`)}${isTerminal ? "\n" : ""}`)
+    },
+  }
 }
 
 /** The folders of the workspaces that are compiled. */
@@ -92,10 +129,19 @@ export function packages() {
   return readJson("tsconfig.json").references.map(({ path }) => path)
 }
 
+/** The folders of the packages that `npm start` compiles. */
+function packagesToStart(folders = startedPackages) {
+  const referred = folders.flatMap((folder) =>
+    (readJson(join(folder, "tsconfig.json")).references ?? []).map(({ path }) => join(folder, path)),
+  )
+  const all = [...new Set([...folders, ...referred])]
+  return all.length === folders.length ? all : packagesToStart(all)
+}
+
 const newest = (files) => Math.max(0, ...files.map((file) => statSync(file).mtimeMs))
 
-function sourcesAreNewer() {
-  return packages().some((folder) => {
+function sourcesAreNewer(folders) {
+  return folders.some((folder) => {
     const sources = filesBelow(join(root, folder, "src")).filter((file) => /\.tsx?$/.test(file))
     const stamp = join(root, folder, "dist/.tsbuildinfo")
     if (sources.length === 0) return false

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { missingPackages, nodeProblem } from "./setup.mjs"
+import { missingPackages, nodeProblem, showProgress } from "./setup.mjs"
 
 test("an old Node is told which one is needed, and how to get it", () => {
   assert.equal(nodeProblem("20.19.0", ">=20.19"), undefined)
@@ -24,4 +24,25 @@ test("a package is missing when it is absent or of another version, and not when
 
   assert.deepEqual(missingPackages(lock, installed), ["node_modules/b", "node_modules/c"])
   assert.equal(missingPackages(lock, undefined).length, 3)
+})
+
+test("npm start needs no packages that only development uses", () => {
+  const lock = {
+    packages: { "node_modules/a": { version: "1.0.0" }, "node_modules/b": { version: "1.0.0", dev: true } },
+  }
+
+  assert.deepEqual(missingPackages(lock, undefined, { toStart: true }), ["node_modules/a"])
+  assert.deepEqual(missingPackages(lock, undefined), ["node_modules/a", "node_modules/b"])
+})
+
+test("a long step shows its time on one line of a terminal, and a line elsewhere; a short one shows nothing", () => {
+  const shown = (isTTY, secondsAgo) => {
+    const out = { isTTY, text: "", write: (text) => (out.text += text) }
+    showProgress("compiling", out, Date.now() - secondsAgo * 1000).end()
+    return out.text
+  }
+
+  assert.equal(shown(true, 0), "")
+  assert.ok(shown(true, 7).startsWith("\r\u001b[K  compiling … 7."))
+  assert.match(shown(false, 7), /^ {2}compiling … 7\.\d s\n$/)
 })

@@ -11,7 +11,7 @@ const sameSignalMs = 500
 async function start() {
   const problem = await problemBefore(process.argv.slice(2))
   if (problem) throw new SetupFailed(problem)
-  await setUp()
+  await setUp({ toStart: true })
   const main = join(root, "cli/programs/main.js")
   // In a session of its own it gets each signal once, from this process, whether a terminal or `kill` sent it.
   const child = spawn(process.execPath, [main, "up", ...process.argv.slice(2)], { stdio: "inherit", detached: true })
