@@ -103,7 +103,7 @@ function LineControl({
       return (
         <input
           {...shared}
-          type={inputTypes[field.format ?? ""] ?? "text"}
+          type={inputTypes.get(field.format ?? "") ?? "text"}
           value={text}
           onChange={(event) => changed(event.target.value)}
         />
@@ -144,13 +144,13 @@ function LineControl({
   }
 }
 
-const inputTypes: Readonly<Record<string, string>> = {
-  email: "email",
-  date: "date",
-  time: "time",
-  uri: "url",
-  password: "password",
-}
+const inputTypes: ReadonlyMap<string, string> = new Map([
+  ["email", "email"],
+  ["date", "date"],
+  ["time", "time"],
+  ["uri", "url"],
+  ["password", "password"],
+])
 
 function BooleanInput(props: FieldProps) {
   const { field, name, value, onChange } = props

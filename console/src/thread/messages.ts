@@ -59,22 +59,22 @@ export function shownMessages(messages: readonly RawMessage[]): ShownMessage[] {
   })
 }
 
-const speakers: Readonly<Record<string, Speaker>> = {
-  human: "human",
-  user: "human",
-  ai: "ai",
-  AIMessageChunk: "ai",
-  assistant: "ai",
-  system: "system",
-  developer: "system",
-  tool: "tool",
-  function: "tool",
-}
+const speakers: ReadonlyMap<string, Speaker> = new Map([
+  ["human", "human"],
+  ["user", "human"],
+  ["ai", "ai"],
+  ["AIMessageChunk", "ai"],
+  ["assistant", "ai"],
+  ["system", "system"],
+  ["developer", "system"],
+  ["tool", "tool"],
+  ["function", "tool"],
+])
 
 /** @returns undefined for a message that only removes another one */
 function speakerOf({ type, role }: RawMessage): Speaker | undefined {
   const kind = type ?? role ?? "ai"
-  return kind === "remove" ? undefined : (speakers[kind] ?? "ai")
+  return kind === "remove" ? undefined : (speakers.get(kind) ?? "ai")
 }
 
 const resultOf = ({ content, status }: RawMessage): ToolResult => ({

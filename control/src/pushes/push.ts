@@ -61,13 +61,13 @@ export interface Outcome {
   readonly revision_id: string | null
 }
 
-const wellKnown: Readonly<Record<string, Provider>> = {
-  "github.com": "github",
-  "gitlab.com": "gitlab",
-  "codeberg.org": "gitea",
-  "gitea.com": "gitea",
-  "bitbucket.org": "bitbucket",
-}
+const wellKnown: ReadonlyMap<string, Provider> = new Map([
+  ["github.com", "github"],
+  ["gitlab.com", "gitlab"],
+  ["codeberg.org", "gitea"],
+  ["gitea.com", "gitea"],
+  ["bitbucket.org", "bitbucket"],
+])
 
 /** The provider of a well-known host; for other hosts it must be set. */
-export const providerOfHost = (host: string): Provider | undefined => wellKnown[host]
+export const providerOfHost = (host: string): Provider | undefined => wellKnown.get(host)

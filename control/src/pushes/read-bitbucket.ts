@@ -39,17 +39,17 @@ const pullPayload = z.object({
   repository,
 })
 
-const pullActions: Readonly<Record<string, PullRequestEvent["action"]>> = {
-  "pullrequest:created": "changed",
-  "pullrequest:updated": "changed",
-  "pullrequest:fulfilled": "closed",
-  "pullrequest:rejected": "closed",
-}
+const pullActions: ReadonlyMap<string, PullRequestEvent["action"]> = new Map([
+  ["pullrequest:created", "changed"],
+  ["pullrequest:updated", "changed"],
+  ["pullrequest:fulfilled", "closed"],
+  ["pullrequest:rejected", "closed"],
+])
 
 /** @param event  the header `X-Event-Key` @throws ZodError */
 export function readBitbucket(event: string, payload: unknown): GitEvent[] {
   if (event === "repo:push") return pushesOf(pushPayload.parse(payload))
-  const action = pullActions[event]
+  const action = pullActions.get(event)
   return [action ? pullOf(action, pullPayload.parse(payload)) : { kind: "other", what: event }]
 }
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import { createWriteStream } from "node:fs"
-import { mkdir, rename, rm } from "node:fs/promises"
+import { mkdir, rename, rm, writeFile as writeWholeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import type { ReadEntry } from "tar"
@@ -25,12 +25,15 @@ export function archiveSource(limits: ArchiveLimits = archiveLimits): Source<Arc
     await rm(folder, { recursive: true, force: true })
     await mkdir(partial, { recursive: true })
     const failed = new AbortController()
-    const tree = extraction(partial, limits, AbortSignal.any([signal, failed.signal]))
+    const tree = extraction(partial, AbortSignal.any([signal, failed.signal]))
     try {
+      // Before anything is written: many small files take long.
+      await readArchive(location, { limits, signal, onEntry: survey(limits) })
       const sha256 = await readArchive(location, { limits, signal, onEntry: tree.add })
       if (sha256 !== location.sha256) {
         throw new SourceFailed("archive_invalid", "the stored archive differs from the uploaded one: upload it again")
       }
+      await tree.written()
       await rename(partial, folder)
       return tree.result()
     } catch (error) {
@@ -50,12 +53,24 @@ interface WrittenFile {
   readonly sha256: string
 }
 
+/** Checks entries, and that they are not too many. */
+function survey(limits: ArchiveLimits): (entry: ReadEntry) => Promise<void> {
+  const names = new TakenNames()
+  return async (entry) => {
+    const { path, kind } = checkEntry(entry)
+    if (kind !== "left out") names.take(path, kind)
+    // One entry may be in thousands of folders.
+    if (names.size > limits.entries) throw tooBig(`has more than ${limits.entries} files and folders`)
+  }
+}
+
 /** Writes entries below `root`, which is empty and ours. */
-function extraction(root: string, limits: ArchiveLimits, signal: AbortSignal) {
+function extraction(root: string, signal: AbortSignal) {
   const names = new TakenNames()
   const files = new Map<string, WrittenFile>()
   const folders = new Set([root])
   const leftOut: string[] = []
+  const small = worksAtOnce(mostWrites)
 
   const makeFolder = async (path: string) => {
     if (folders.has(path)) return
@@ -65,8 +80,6 @@ function extraction(root: string, limits: ArchiveLimits, signal: AbortSignal) {
   const addEntry = async (entry: ReadEntry): Promise<void> => {
     const verdict = checkEntry(entry)
     const { path, kind } = verdict
-    // One entry may be in thousands of folders.
-    if (names.size > limits.entries) throw tooBig(`has more than ${limits.entries} files and folders`)
     if (kind === "left out") leftOut.push(path)
     if (kind === "folder") {
       names.take(path, "folder")
@@ -76,7 +89,7 @@ function extraction(root: string, limits: ArchiveLimits, signal: AbortSignal) {
     const { isExecutable } = verdict
     const isNew = names.take(path, "file")
     if (isNew) await makeFolder(dirname(join(root, path)))
-    const sha256 = await writeFile(entry, isNew && join(root, path), { isExecutable, signal })
+    const sha256 = await writeFile(entry, isNew && join(root, path), { isExecutable, signal, beside: small.begin })
     const written = { isExecutable, sha256 }
     if (isNew) files.set(path, written)
     else if (!isSame(files.get(path), written)) throw invalidEntry(path, "occurs twice, with different content")
@@ -90,26 +103,73 @@ function extraction(root: string, limits: ArchiveLimits, signal: AbortSignal) {
     return adding
   }
   /** Resolves when nothing is written any more; after the signal was aborted. An error of the entry rejects what `add` returned. */
-  const stopped = (): Promise<void> => adding.catch(() => undefined)
+  const stopped = async (): Promise<void> => {
+    await adding.catch(() => undefined)
+    await small.ended().catch(() => undefined)
+  }
   const result = (): FetchedTree => ({
     treeHash: treeHashOf(files),
     notes: leftOut.map((path) => `left out of the build: ${path}`),
   })
-  return { add, stopped, result }
+  return { add, written: small.ended, stopped, result }
+}
+
+// 200,000 small files, one after the other, would take minutes.
+const mostWrites = 32
+
+type Beside = (work: () => Promise<void>) => Promise<void>
+
+/** Works of which some go on at once. The first error of one rejects whatever is called next. */
+function worksAtOnce(most: number): { readonly begin: Beside; ended(): Promise<void> } {
+  const works = new Set<Promise<void>>()
+  let failure: { readonly error: unknown } | undefined
+  const check = () => {
+    if (failure) throw failure.error
+  }
+  return {
+    begin: async (work) => {
+      if (works.size >= most) await Promise.race(works)
+      check()
+      const ended = work()
+        .catch((error: unknown) => {
+          failure ??= { error }
+        })
+        .finally(() => works.delete(ended))
+      works.add(ended)
+    },
+    ended: async () => {
+      await Promise.all(works)
+      check()
+    },
+  }
 }
 
 /** The CLIs pack a file twice when one folder of a monorepo is inside another; an identical copy is no fault. */
 const isSame = (one: WrittenFile | undefined, other: WrittenFile): boolean =>
   one?.sha256 === other.sha256 && one.isExecutable === other.isExecutable
 
-/** @param file  false: the content is only hashed */
+const smallBytes = 64 * 1024
+
+/**
+ * @param file    false: the content is only hashed
+ * @param beside  writes a small file while the next entries are read
+ */
 async function writeFile(
   entry: ReadEntry,
   file: string | false,
-  { isExecutable, signal }: { isExecutable: boolean; signal: AbortSignal },
+  { isExecutable, signal, beside }: { isExecutable: boolean; signal: AbortSignal; beside: Beside },
 ): Promise<string> {
   const hash = createHash("sha256")
   const chunks = entry as unknown as AsyncIterable<Buffer>
+  const mode = isExecutable ? 0o755 : 0o644
+  if (file !== false && entry.size <= smallBytes) {
+    const parts: Buffer[] = []
+    for await (const chunk of chunks) parts.push(chunk)
+    signal.throwIfAborted()
+    const content = Buffer.concat(parts)
+    await beside(() => writeWholeFile(file, content, { flag: "wx", mode }))
+    return hash.update(content).digest("hex")
+  }
   const hashed = async function* () {
     for await (const chunk of chunks) {
       hash.update(chunk)
@@ -118,7 +178,6 @@ async function writeFile(
   }
   if (file === false) for await (const _ of hashed()) signal.throwIfAborted()
   else {
-    const mode = isExecutable ? 0o755 : 0o644
     await pipeline(hashed, createWriteStream(file, { flags: "wx", mode }), { signal })
   }
   return hash.digest("hex")

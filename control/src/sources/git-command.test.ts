@@ -47,6 +47,8 @@ test("the address and the refs come after the end of options", () => {
     "refs/heads/main",
     "refs/heads/main^{}",
   ])
+  assert.ok(args.includes("--heads"), "the host need not send anything else")
+  assert.ok(!lsRemoteArguments("u", ["refs/pull/1/head"]).includes("--heads"))
 })
 
 test("an annotated tag resolves to its commit", () => {

@@ -95,6 +95,8 @@ const safeConfig: readonly ConfigEntry[] = [
   ["core.autocrlf", "false"],
   ["advice.detachedHead", "false"],
   ["gc.auto", "0"],
+  // Larger files are never held in memory, which is limited.
+  ["core.bigFileThreshold", "16m"],
   // A file for each fetched object would use up the disk's files.
   ["fetch.unpackLimit", "1"],
 ]
@@ -143,13 +145,18 @@ export function parseRef(text: string): Ref | undefined {
   return { kind: "named", candidates }
 }
 
-/** Everything after `--` is an address or a name: git treats none of it as an option. */
-export const lsRemoteArguments = (repoUrl: string, candidates: readonly string[]): string[] => [
+/**
+ * Everything after `--` is an address or a name: git treats none of it as an option. Names alone do not limit what the host sends: of
+ * branches and tags git asks for nothing else.
+ * @param refs  none: all branches and tags
+ */
+export const lsRemoteArguments = (repoUrl: string, refs: readonly string[]): string[] => [
   "ls-remote",
   "--exit-code",
+  ...(refs.every((ref) => /^refs\/(heads|tags)\//.test(ref)) ? ["--heads", "--tags"] : []),
   "--",
   repoUrl,
-  ...candidates.flatMap((ref) => [ref, `${ref}^{}`]),
+  ...refs.flatMap((ref) => [ref, `${ref}^{}`]),
 ]
 
 export const fetchArguments = (repoUrl: string, what: string): string[] => [
@@ -166,25 +173,56 @@ export const fetchArguments = (repoUrl: string, what: string): string[] => [
 /** Lists every file and folder of a commit with its size, for `treeMeter`. */
 export const listArguments = (sha: string): string[] => ["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", sha]
 
+export interface CommitSize {
+  readonly entries: number
+  readonly bytes: number
+}
+
+// Enough for a note of what is missing in a build.
+const mostRemembered = 1000
+// A pointer has three lines: a version, a hash and a size.
+const [smallestPointer, largestPointer] = [110, 200]
+
 /**
  * Sums up what a commit consists of, from the output of `git ls-tree` as it arrives. The list of a hostile commit may be endless: a few
  * objects can name each other a million times.
  */
-export function treeMeter(): (chunk: Buffer) => { readonly entries: number; readonly bytes: number } {
-  let rest = ""
+export function treeMeter(): {
+  add(chunk: Buffer): CommitSize
+  /** The folders of submodules. */
+  readonly submodules: readonly string[]
+  /** Files of the size of a pointer of Git LFS. */
+  readonly maybePointers: readonly string[]
+} {
+  let rest = Buffer.alloc(0)
   let [entries, bytes] = [0, 0]
-  return (chunk) => {
-    const lines = (rest + chunk.toString("latin1")).split("\0")
-    rest = lines.pop() ?? ""
-    for (const line of lines) {
+  const [submodules, maybePointers]: [string[], string[]] = [[], []]
+  const remember = (list: string[], path: string) => list.length < mostRemembered && list.push(path)
+  const add = (chunk: Buffer): CommitSize => {
+    const all = Buffer.concat([rest, chunk])
+    let begin = 0
+    for (let end = all.indexOf(0); end !== -1; end = all.indexOf(0, begin)) {
       entries++
+      const line = all.toString("utf8", begin, end)
+      begin = end + 1
       // `<mode> <type> <id> <size, padded>`, a tab and the path. A folder and a submodule have no size.
-      const size = Number(line.slice(0, line.indexOf("\t")).split(/ +/)[3])
+      const tab = line.indexOf("\t")
+      const [mode, , , text] = line.slice(0, tab).split(/ +/)
+      const size = Number(text)
       if (size > 0) bytes += size
+      if (mode === "160000") remember(submodules, line.slice(tab + 1))
+      if (mode?.startsWith("100") && size >= smallestPointer && size <= largestPointer)
+        remember(maybePointers, line.slice(tab + 1))
     }
+    // A path that never ends: nothing needs the rest of it.
+    rest = Buffer.from(all.subarray(begin, begin + longestEntryBytes))
     return { entries, bytes }
   }
+  return { add, submodules, maybePointers }
 }
+
+// No system has longer paths.
+const longestEntryBytes = 64 * 1024
 
 /**
  * The commit in the output of `ls-remote`: that of the first candidate that exists, and for an annotated tag the commit it

@@ -1,4 +1,5 @@
 /** What git needs to find code. Pure. */
+import { fileURLToPath } from "node:url"
 import type { Secret } from "@superstep/toolkit/config/settings"
 
 /** The credentials of an integration, for one host. */
@@ -34,6 +35,18 @@ export const credentialsApply = (repoUrl: string, { kind, host }: GitCredentials
 export function httpUrl(text: string): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined
+}
+
+/** The path of a repository of this machine, in an address or as it is; undefined for all others. */
+export function localPath(text: string): string | undefined {
+  if (text.startsWith("/")) return text
+  if (!text.startsWith("file:///")) return undefined
+  try {
+    return fileURLToPath(text)
+  } catch {
+    // Such as `file:///a%2fb`, which is the path of nothing.
+    return undefined
+  }
 }
 
 /** The host of `ssh://git@host:22/a.git` or `git@host:a.git`, with its port unless that is 22. */

@@ -1,17 +1,20 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { once } from "node:events"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net"
 import { join } from "node:path"
-import test from "node:test"
+import test, { type TestContext } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { gitSource } from "./git.js"
 import { gitEnvironment } from "./git-command.js"
+import { classifyGitFailure } from "./git-failure.js"
 import { makeGitHome } from "./git-home.js"
 import { SourceFailed } from "./port.js"
 import { bareRepository } from "./testing/bare-repository.js"
+import { unreadablePart } from "./unreadable-repository.js"
 
 const { signal } = new AbortController()
 const environment = { PATH: process.env.PATH }
@@ -191,4 +194,127 @@ test("an aborted fetch rejects with an abort, not with a fault of the repository
   const resolving = source.resolve({ repoUrl: repository.url, ref: "main" }, AbortSignal.abort())
 
   await assert.rejects(resolving, { name: "AbortError" })
+})
+
+/** A host that answers each request with these bytes, and then ends or cuts the connection. */
+async function hostThatSends(t: TestContext) {
+  let answer = (socket: Socket): unknown => socket.destroy()
+  const server = createTcpServer((socket) => {
+    socket.on("error", () => undefined)
+    socket.once("data", () => answer(socket))
+  }).listen(0, "127.0.0.1")
+  t.after(() => server.close())
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  return { repoUrl: `http://127.0.0.1:${port}/a.git`, answerWith: (next: typeof answer) => (answer = next) }
+}
+const http = (status: string, body = "") =>
+  `HTTP/1.1 ${status}\r\ncontent-type: text/plain\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`
+
+test("a host that is busy or broken is not a missing repository, and is asked again", async (t) => {
+  const { repoUrl, answerWith } = await hostThatSends(t)
+  const begun = http("200 OK", "x".repeat(1000))
+    .replace("text/plain", "application/x-git-upload-pack-advertisement")
+    .slice(0, -900)
+  const answers: [string, (socket: Socket) => unknown, RegExp][] = [
+    ["429", (socket) => socket.end(http("429 Too Many Requests")), /answered 429: too many requests$/],
+    [
+      "a limit by 403",
+      (socket) => socket.end(http("403 Forbidden", "API rate limit exceeded")),
+      /answered 403: too many requests$/,
+    ],
+    ["418", (socket) => socket.end(http("418 I'm a teapot")), /answered 418$/],
+    ["503", (socket) => socket.end(http("503 Service Unavailable")), /answered 503$/],
+    ["no answer", (socket) => socket.end(), /cannot be reached: .*Empty reply/],
+    ["a reset", (socket) => socket.resetAndDestroy(), /cannot be reached/],
+    ["a cut answer", (socket) => socket.write(begun, () => socket.destroy()), /cannot be reached/],
+    ["another protocol", (socket) => socket.end("SSH-2.0-OpenSSH_9.9\r\n"), /cannot be reached/],
+    [
+      "a page of maintenance",
+      (socket) => socket.end(http("200 OK", "<h1>Back soon</h1>")),
+      /lists no branch and no tag/,
+    ],
+  ]
+
+  for (const [what, answer, words] of answers) {
+    answerWith(answer)
+    await assert.rejects(source.resolve({ repoUrl, ref: "main" }, signal), (error) => {
+      assert.ok(error instanceof SourceFailed, what)
+      assert.match(error.message, words, what)
+      assert.ok(error.isTransient, what)
+      return true
+    })
+  }
+  answerWith((socket) => socket.end(http("404 Not Found")))
+  await assert.rejects(source.resolve({ repoUrl, ref: "main" }, signal), failsWith("source_not_found", /no repository/))
+  answerWith((socket) => socket.end(http("403 Forbidden")))
+  await assert.rejects(source.resolve({ repoUrl, ref: "main" }, signal), failsWith("source_auth", /refused/))
+})
+
+test("whatever ssh and other hosts say, only their own words make a repository missing", () => {
+  const classify = (lastLines: string) => {
+    const { code, isTransient } = classifyGitFailure(
+      { exitCode: 128, killedBy: undefined, lastLines },
+      "ssh://h/a.git",
+      "main",
+    )
+    return isTransient ? "again" : code
+  }
+  const end =
+    "fatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists."
+
+  assert.equal(classify(`kex_exchange_identification: Connection closed by remote host\n${end}`), "again")
+  assert.equal(classify(`Connection closed by 10.0.0.1 port 22\n${end}`), "again")
+  assert.equal(classify(end), "again")
+  assert.equal(classify(""), "again")
+  assert.equal(classify("error: cannot run ssh: No such file or directory\nfatal: unable to fork"), "again")
+  assert.equal(classify("fatal: expected flush after ref listing"), "again")
+  assert.equal(classify(`ERROR: Repository not found.\n${end}`), "source_not_found")
+  assert.equal(classify(`git@h: Permission denied (publickey).\n${end}`), "source_auth")
+})
+
+test("a repository that our user may not read is named with that user", async (t) => {
+  const folder = temporaryFolder()
+  mkdirSync(join(folder, "closed"))
+  const repository = bareRepository(join(folder, "closed"))
+  chmodSync(join(folder, "closed"), 0o700)
+  chmodSync(folder, 0o755)
+  const isRoot = process.getuid?.() === 0
+  if (!isRoot) chmodSync(join(folder, "closed"), 0o000)
+  else {
+    // Root may read everything.
+    process.seteuid?.(65_534)
+    t.after(() => process.seteuid?.(0))
+  }
+  t.after(() => chmodSync(join(folder, "closed"), 0o700))
+
+  const words = await unreadablePart(repository.url)
+
+  assert.match(words ?? "", /^the user \S+ cannot read \S+closed\S*: let this user read the repository/)
+  assert.equal(await unreadablePart("file:///no/such.git"), undefined)
+  assert.equal(await unreadablePart("file:///no%2fsuch.git"), undefined)
+  assert.equal(await unreadablePart("https://example.org/a.git"), undefined)
+})
+
+test("submodules and pointers of Git LFS are named, since they are not fetched", async () => {
+  const repository = bareRepository(temporaryFolder())
+  const oid = "0".repeat(64)
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize 123456\n`
+  const first = repository.commit({ "model.bin": pointer, "as-long.txt": "x".repeat(pointer.length) })
+  const entries = `${repository.git("ls-tree", first)}\n160000 commit ${first}\twords\n`
+  const tree = execFileSync("git", ["-C", repository.folder, "mktree", "--missing"], {
+    input: entries,
+    encoding: "utf8",
+  }).trim()
+  const sha = repository.git("-c", "user.name=a", "-c", "user.email=a@b", "commit-tree", "-m", "with a submodule", tree)
+  repository.git("update-ref", "refs/heads/main", sha)
+  const folder = join(temporaryFolder(), "tree")
+
+  const { notes } = await source.fetch({ repoUrl: repository.url, ref: "main" }, sha, folder, signal)
+
+  assert.deepEqual(notes, [
+    "words is a git submodule, which is not fetched: add its files to the repository",
+    "model.bin is a pointer of Git LFS, whose file is not fetched: add the file itself to the repository",
+  ])
+  assert.equal(existsSync(join(folder, "as-long.txt")), true)
 })

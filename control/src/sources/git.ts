@@ -1,9 +1,11 @@
 /** Fetches from git repositories with the system's git: argument lists only, never a shell. */
 import { mkdir, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
+import { withMemoryLimit } from "@superstep/toolkit/exec/limited-command"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
 import { untilDiskExceeds, usedDiskMb } from "../files/disk-use.js"
 import { removeTree } from "../files/remove-tree.js"
+import { absentContent } from "./absent-content.js"
 import {
   basicOf,
   commitOf,
@@ -15,13 +17,14 @@ import {
   type Ref,
   treeMeter,
 } from "./git-command.js"
-import { classifyGitFailure, refNotFound } from "./git-failure.js"
+import { classifyGitFailure, needsMemory, nothingListed, refNotFound } from "./git-failure.js"
 import { makeGitHome } from "./git-home.js"
 import { credentialsApply, type GitCredentials, type GitLocation } from "./git-location.js"
 import { type FetchedTree, type Source, SourceFailed } from "./port.js"
 import { type SourceLimits, sourceLimits } from "./source-limits.js"
 import { withSshFiles } from "./ssh-files.js"
 import { trustFile } from "./trusted-repository.js"
+import { unreadablePart } from "./unreadable-repository.js"
 
 export interface GitSettings {
   /** `https`, `ssh`, `http`, `file`, `git`. */
@@ -36,7 +39,12 @@ export interface GitSettings {
   readonly keysFolder: string
   /** Default `sourceLimits`. */
   readonly limits?: SourceLimits
+  /** Of each process of git. Default `gitMemoryMb`. */
+  readonly memoryMb?: typeof gitMemoryMb
 }
+
+// A million refs need 150 MB; a fetch needs most for the differences between the versions of large files.
+const gitMemoryMb = { list: 256, other: 1024 }
 
 export interface GitSource extends Source<GitLocation> {
   /**
@@ -53,7 +61,8 @@ export interface GitSource extends Source<GitLocation> {
 }
 
 export function gitSource(settings: GitSettings): GitSource {
-  const { environment: base, protocols, timeoutMs, homeFolder, keysFolder, limits = sourceLimits } = settings
+  const { environment: base, protocols, timeoutMs, homeFolder, keysFolder } = settings
+  const { limits = sourceLimits, memoryMb = gitMemoryMb } = settings
 
   const git = async (
     location: GitLocation,
@@ -70,30 +79,65 @@ export function gitSource(settings: GitSettings): GitSource {
     try {
       return await withSshFiles(keysFolder, credentials, async (ssh) => {
         const env = gitEnvironment({ base, home, protocols, repoUrl, credentials, ssh, trustFile: trusted })
-        return (await runCommand({ argv: ["git", ...args], cwd, env, signal, timeoutMs, onOutput })).stdout
+        const argv = withMemoryLimit(["git", ...args], {
+          memoryMb: args[0] === "ls-remote" ? memoryMb.list : memoryMb.other,
+          path: env.PATH ?? "",
+        })
+        return (await runCommand({ argv, cwd, env, signal, timeoutMs, onOutput })).stdout
       })
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof CommandFailed)) throw error
       const { exitCode, killedBy, lastLines } = error
+      const unreadable = await unreadablePart(repoUrl)
+      if (unreadable) throw new SourceFailed("source_auth", unreadable)
       // A host may answer with what it was sent.
       throw classifyGitFailure({ exitCode, killedBy, lastLines: hideToken(lastLines, credentials) }, repoUrl, ref)
     }
   }
 
+  /** @returns  what git prints; "" when the repository has none of these */
+  const list = async (location: GitLocation, refs: readonly string[], outer: AbortSignal): Promise<string> => {
+    const over = new AbortController()
+    let bytes = 0
+    const onOutput = (chunk: Buffer) => {
+      bytes += chunk.length
+      // It has a branch or a tag, which is all that is asked.
+      if (refs.length === 0) over.abort(new SomethingListed())
+      if (bytes > mostListedBytes) over.abort(needsMemory(location.repoUrl))
+    }
+    try {
+      const signal = AbortSignal.any([outer, over.signal])
+      return await git(location, lsRemoteArguments(location.repoUrl, refs), signal, { onOutput })
+    } catch (error) {
+      if (error instanceof SourceFailed && error.code === "ref_not_found") return ""
+      throw error
+    }
+  }
+
+  /** A page for people is read by git as a repository without refs, and may be gone in a minute. */
+  const refuseEmpty = async (location: GitLocation, signal: AbortSignal): Promise<void> => {
+    const output = await list(location, [], signal).catch((error: unknown) => {
+      if (error instanceof SomethingListed) return undefined
+      throw error
+    })
+    if (output === "") throw nothingListed(location.repoUrl)
+  }
+
   const resolve = async (location: GitLocation, signal: AbortSignal): Promise<string> => {
     const ref = refOf(location)
     if (ref.kind === "sha") return ref.sha
-    const output = await git(location, lsRemoteArguments(location.repoUrl, ref.candidates), signal)
-    const sha = commitOf(output, ref.candidates)
-    if (!sha) throw refNotFound(location.repoUrl, location.ref)
-    return sha
+    const sha = commitOf(await list(location, ref.candidates, signal), ref.candidates)
+    if (sha) return sha
+    await refuseEmpty(location, signal)
+    throw refNotFound(location.repoUrl, location.ref)
   }
 
   const heads: GitSource["heads"] = async (location, refs, signal) => {
     refuseOption(location.repoUrl)
     const named = { ...location, ref: refs.join(", ") }
-    const output = await git(named, ["ls-remote", "--", location.repoUrl, ...refs], signal)
+    const output = await list(named, refs, signal)
+    if (output === "") await refuseEmpty(named, signal)
     const found = refs.map((ref) => [ref, commitOf(output, [ref])] as const)
     return new Map(found.filter((it): it is readonly [string, string] => it[1] !== undefined))
   }
@@ -109,14 +153,15 @@ export function gitSource(settings: GitSettings): GitSource {
       await run("init", "--quiet")
       await fetchCommit(location, sha, run)
       const meter = treeMeter()
-      const onOutput = (chunk: Buffer) => room.refuse(meter(chunk))
+      const onOutput = (chunk: Buffer) => room.refuse(meter.add(chunk))
       await git(location, listArguments(sha), room.signal, { folder: partial, onOutput })
       await run("checkout", "--quiet", "--detach", sha)
       await room.check()
-      const commit = await describe(run)
+      const tree = await describe(run)
+      const notes = await absentContent(partial, meter)
       await rm(join(partial, ".git"), { recursive: true, force: true })
       await rename(partial, folder)
-      return commit
+      return { ...tree, notes }
     } catch (error) {
       await removeTree(partial)
       throw error
@@ -126,6 +171,12 @@ export function gitSource(settings: GitSettings): GitSource {
   }
   return { resolve, fetch, heads }
 }
+
+/** The listing was ended since it has a ref. */
+class SomethingListed extends Error {}
+
+// Some lines for each name that is asked for: what is more was not asked.
+const mostListedBytes = 1024 * 1024
 
 const megabyte = 1024 * 1024
 

@@ -12,7 +12,7 @@ import { type GitSettings, gitSource } from "./git.js"
 import { treeMeter } from "./git-command.js"
 import { SourceFailed } from "./port.js"
 import { bareRepository } from "./testing/bare-repository.js"
-import { endlessGitServer } from "./testing/endless-git-server.js"
+import { endlessGitServer, endlessRefsServer } from "./testing/endless-git-server.js"
 import { tarGz, uploaded } from "./testing/tar-gz.js"
 
 const { signal } = new AbortController()
@@ -94,6 +94,26 @@ test("a repository that never ends is refused while it is fetched", async () => 
   await assertRepositoryRefused({ ...server, limits }, /needs more than 20 MB of disk/)
 })
 
+test("a host whose list of refs never ends gets no more memory than git may use", {
+  skip: process.platform !== "linux" && "prlimit is a program of Linux",
+}, async () => {
+  await using server = await endlessRefsServer()
+  const source = gitSource({
+    protocols: ["git"],
+    environment: { PATH: process.env.PATH },
+    timeoutMs: 60_000,
+    homeFolder: join(temporaryFolder(), "home"),
+    keysFolder: join(temporaryFolder(), "keys"),
+    memoryMb: { list: 48, other: 48 },
+  })
+
+  await assert.rejects(source.resolve({ repoUrl: server.url, ref: "main" }, signal), (error) => {
+    assert.ok(error instanceof SourceFailed, String(error))
+    assert.deepEqual([error.code, error.isTransient], ["source_too_big", false])
+    return true
+  })
+})
+
 test("a repository within the limits is fetched", async () => {
   const repository = bareRepository(temporaryFolder())
   const sha = repository.commit({ "a/b.txt": "0".repeat(1000), "c.txt": "c" })
@@ -116,6 +136,7 @@ test("the files of a commit are summed up, wherever a piece of git's output ends
       `120000 blob ${id}       5\tlink`,
       `160000 commit ${id}       -\tmodule`,
       `100755 blob ${id} 123456789\tüber`,
+      `100644 blob ${id}     130\tmodel.bin`,
       "",
     ].join("\0"),
   )
@@ -123,8 +144,9 @@ test("the files of a commit are summed up, wherever a piece of git's output ends
   for (const step of [1, 7, output.length]) {
     const meter = treeMeter()
     let sum = { entries: 0, bytes: 0 }
-    for (let at = 0; at < output.length; at += step) sum = meter(output.subarray(at, at + step))
-    assert.deepEqual(sum, { entries: 5, bytes: 123_456_806 })
+    for (let at = 0; at < output.length; at += step) sum = meter.add(output.subarray(at, at + step))
+    assert.deepEqual(sum, { entries: 6, bytes: 123_456_936 })
+    assert.deepEqual([meter.submodules, meter.maybePointers], [["module"], ["model.bin"]])
   }
 })
 
@@ -138,4 +160,20 @@ test("an archive with few files in very many folders is refused", async () => {
     "archive_too_big",
     /has more than 2000 files and folders/,
   )
+})
+
+test("an archive with too many entries is refused before a file of it is written", async () => {
+  const location = uploaded(tarGz(Array.from({ length: 300 }, (_, n) => ({ path: `f${n}` }))))
+  const place = temporaryFolder()
+  let reads = 0
+  const read = () => {
+    reads++
+    return location.read()
+  }
+  const source = archiveSource({ ...archiveLimits, entries: 299 })
+
+  const fetching = source.fetch({ ...location, read }, `sha256:${location.sha256}`, join(place, "tree"), signal)
+
+  await assert.rejects(fetching, /has more than 299 entries/)
+  assert.deepEqual([reads, readdirSync(place)], [1, []])
 })

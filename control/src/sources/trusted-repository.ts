@@ -5,18 +5,18 @@
 import { createHash } from "node:crypto"
 import { realpath } from "node:fs/promises"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { isOfAdministrator } from "../files/own-folder.js"
 import { writeWhole } from "../files/whole-file.js"
+import { localPath } from "./git-location.js"
 
 /**
  * @param folder  where the file is written
  * @returns       a file with git's configuration for this repository; undefined when it needs none
  */
 export async function trustFile(folder: string, repoUrl: string): Promise<string | undefined> {
-  if (!repoUrl.startsWith("file:///")) return undefined
-  const path = fileURLToPath(repoUrl)
+  const path = repoUrl.startsWith("file:") ? localPath(repoUrl) : undefined
+  if (path === undefined) return undefined
   // As git looks for it.
   const candidates = [join(path, ".git"), path, `${path}.git`]
   const real = await Promise.all(candidates.map((it) => realpath(it).catch(ifCode([...missing, "EACCES"]))))

@@ -12,15 +12,20 @@ export interface EndlessGitServer extends AsyncDisposable {
   readonly sha: string
 }
 
+/** The same, of which each list of refs never ends. */
+export const endlessRefsServer = (): Promise<EndlessGitServer> => startServer(sendRefsForEver)
+
+export const endlessGitServer = (): Promise<EndlessGitServer> => startServer(serve)
+
 /** @see https://git-scm.com/docs/pack-protocol (version 0, which a server may answer with) */
-export async function endlessGitServer(): Promise<EndlessGitServer> {
+async function startServer(answer: (socket: Socket, sha: string) => void): Promise<EndlessGitServer> {
   const sha = "0123456789abcdef0123456789abcdef01234567"
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
     // The client is killed while it reads.
     socket.on("error", () => undefined)
-    serve(socket, sha)
+    answer(socket, sha)
   }).listen(0, "127.0.0.1")
   await once(server, "listening")
   const { port } = server.address() as AddressInfo
@@ -57,6 +62,21 @@ function serve(socket: Socket, sha: string): void {
       socket.write(packet("NAK\n"))
       sendForEver(socket)
     }
+  })
+}
+
+function sendRefsForEver(socket: Socket, sha: string): void {
+  let count = 0
+  const send = () => {
+    for (let isFlowing = true; isFlowing && socket.writable; ) {
+      const refs = Array.from({ length: 1000 }, () => packet(`${sha} refs/heads/b${count++}\n`))
+      isFlowing = socket.write(refs.join(""))
+    }
+  }
+  socket.once("data", () => {
+    socket.write(packet(`${sha} HEAD\0shallow\n`))
+    socket.on("drain", send)
+    send()
   })
 }
 

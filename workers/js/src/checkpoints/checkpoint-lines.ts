@@ -31,7 +31,9 @@ export async function encodeBlobs(
 ): Promise<{ blobs: Blob[]; lines: Line[] }> {
   const encoded = await Promise.all(
     Object.entries(newVersions).map(async ([channel, version]) => {
-      const { type, line } = channel in values ? await encodeValue(serde, values[channel]) : { type: "empty", line: "" }
+      const { type, line } = Object.hasOwn(values, channel)
+        ? await encodeValue(serde, values[channel])
+        : { type: "empty", line: "" }
       return { blob: { channel, version: String(version), type }, line: ["blob", line] as const }
     }),
   )
@@ -46,7 +48,7 @@ export async function encodeWrites(
   const encoded = await Promise.all(
     writes.map(async ([channel, value], position) => {
       const { type, line } = await encodeValue(serde, value)
-      const idx = specialIndexes[channel] ?? position
+      const idx = specialIndexes.get(channel) ?? position
       const write = { task_id: task.taskId, task_path: task.taskPath, idx, channel, type }
       return { write, line: ["write", line] as const }
     }),

@@ -7,12 +7,12 @@ import { withoutAnswered } from "./open-questions.js"
  * one; the others are numbered.
  * @see `WRITES_IDX_MAP` of `@langchain/langgraph-checkpoint`, which every saver uses
  */
-export const specialIndexes: Readonly<Record<string, number>> = {
-  __error__: -1,
-  __scheduled__: -2,
-  __interrupt__: -3,
-  __resume__: -4,
-}
+export const specialIndexes: ReadonlyMap<string, number> = new Map([
+  ["__error__", -1],
+  ["__scheduled__", -2],
+  ["__interrupt__", -3],
+  ["__resume__", -4],
+])
 
 export interface Task {
   readonly taskId: string
@@ -59,9 +59,9 @@ export class PendingWrites {
 
   /** Writes of special channels replace earlier ones; for other channels the first write stays. */
   add(task: Task, writes: readonly (readonly [channel: string, value: unknown])[]): void {
-    const replaces = writes.every(([channel]) => channel in specialIndexes)
+    const replaces = writes.every(([channel]) => specialIndexes.has(channel))
     writes.forEach(([channel, value], position) => {
-      const write = { ...task, idx: specialIndexes[channel] ?? position, channel, value }
+      const write = { ...task, idx: specialIndexes.get(channel) ?? position, channel, value }
       const place = placeOf(write)
       if (replaces || !this.#writes.has(place)) this.#writes.set(place, write)
     })

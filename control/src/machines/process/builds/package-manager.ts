@@ -28,14 +28,14 @@ const byLockFile: readonly (readonly [LockFile, Choice])[] = [
   ["bun.lock", { tool: "bun", fetched: "bun@1", install: ["install", "--frozen-lockfile"] }],
 ]
 
-const byName: Readonly<Record<string, Choice>> = {
-  npm: { tool: "npm", fetched: "npm", install: ["install", ...quiet] },
-  yarn: { tool: "yarn", fetched: "yarn@1", install: ["install"] },
-  pnpm: { tool: "pnpm", fetched: "pnpm@10", install: ["install"] },
-  bun: { tool: "bun", fetched: "bun@1", install: ["install"] },
-}
-
 const npm: Choice = { tool: "npm", fetched: "npm", install: ["install", ...quiet] }
+
+const byName: ReadonlyMap<string, Choice> = new Map([
+  ["npm", npm],
+  ["yarn", { tool: "yarn", fetched: "yarn@1", install: ["install"] }],
+  ["pnpm", { tool: "pnpm", fetched: "pnpm@10", install: ["install"] }],
+  ["bun", { tool: "bun", fetched: "bun@1", install: ["install"] }],
+])
 
 /**
  * Chooses by the first lock file, else by `packageManager`, else npm.
@@ -44,7 +44,7 @@ const npm: Choice = { tool: "npm", fetched: "npm", install: ["install", ...quiet
 export function installTool(folder: FolderFacts, onPath: ReadonlySet<string>): InstallTool {
   const named = parsePackageManager(folder.package?.packageManager)
   const [lockFile, locked] = byLockFile.find(([name]) => folder.lockFiles.includes(name)) ?? []
-  const choice = locked ?? (named ? byName[named.tool] : undefined) ?? npm
+  const choice = locked ?? (named ? byName.get(named.tool) : undefined) ?? npm
   // Later Yarns may put packages into other folders.
   const isRepeatable = lockFile !== undefined && lockFile !== "yarn.lock (berry)"
   const { install } = choice

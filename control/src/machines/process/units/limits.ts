@@ -1,6 +1,6 @@
 /** The limits for units that this machine supports: its control group, `prlimit`, and a watch of its memory. */
-import { accessSync, constants, readFileSync } from "node:fs"
-import { delimiter, join } from "node:path"
+import { readFileSync } from "node:fs"
+import { findProgram } from "@superstep/toolkit/exec/limited-command"
 import type { Controller } from "../cgroups/cgroup.js"
 
 export interface UnitLimits {
@@ -77,19 +77,4 @@ function atMost(wanted: number, name: string): number {
   // The columns are the name, the soft limit, the hard one and the unit.
   const hard = Number(line?.slice(name.length).trim().split(/\s+/)[1])
   return Number.isNaN(hard) ? wanted : Math.min(wanted, hard)
-}
-
-function findProgram(name: string, path: string): string | undefined {
-  return path
-    .split(delimiter)
-    .map((folder) => join(folder, name))
-    .find((file) => {
-      try {
-        accessSync(file, constants.X_OK)
-        return true
-      } catch {
-        // Missing, or not executable for us: try the next folder.
-        return false
-      }
-    })
 }
