@@ -1,7 +1,9 @@
 /** Starts one of our programs as a child in its own session: a terminal's Ctrl-C reaches only the CLI, which decides. */
+
 import { type ChildProcess, spawn } from "node:child_process"
 import { open } from "node:fs/promises"
 import { endWithParent } from "@superstep/toolkit/exec/end-with-parent"
+import { ownNodeOptions } from "@superstep/toolkit/exec/own-program"
 import { identifyNewChild, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import { lineReader } from "../output/log-lines.js"
@@ -43,7 +45,7 @@ export async function startChild({
   onLine,
   note,
 }: ChildCommand): Promise<Child> {
-  const node = [process.execPath, "--enable-source-maps", script, ...given] as const
+  const node = [process.execPath, ...ownNodeOptions, script, ...given] as const
   const command = note ? afterLine(node) : node
   const [program, ...args] = onLine ? endWithParent(command, "TERM") : command
   const log = logFile === undefined ? undefined : await open(logFile, "a")

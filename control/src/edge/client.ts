@@ -1,10 +1,12 @@
 /** The control plane's client of the edge: starts one, sends it a table, asks what is open on it. */
+
 import { request as httpRequest } from "node:http"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { type Address, connectOptions } from "@superstep/protocol/http/address"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
+import { ownNodeOptions } from "@superstep/toolkit/exec/own-program"
 import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
 import type { LogLevel } from "@superstep/toolkit/log/log"
 import type { z } from "zod"
@@ -94,7 +96,7 @@ export interface EdgeSpec {
 /** How to start an edge: command and whole environment. Unless it is one of several, its descriptor 3 is a bound socket (`bound-socket.ts`). */
 export function edgeProcess(spec: EdgeSpec): { argv: [string, ...string[]]; env: Record<string, string> } {
   return {
-    argv: [process.execPath, "--enable-source-maps", edgeEntry],
+    argv: [process.execPath, ...ownNodeOptions, edgeEntry],
     env: {
       [settings.adminAddress.env]: spec.adminAddress,
       [settings.token.env]: spec.token.reveal(),

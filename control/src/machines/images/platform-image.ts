@@ -1,4 +1,5 @@
 /** The image of the platform itself: a base, the packages that are not bundled, and ours. It runs the control plane, and edges. */
+import { ownNodeOptions } from "@superstep/toolkit/exec/own-program"
 import { appendLayers, type BaseImage, type Image } from "./image.js"
 import type { Layout } from "./layout.js"
 
@@ -30,7 +31,7 @@ export async function platformImage(input: {
     layers.push(await layout.addLayer([{ from: installed, to: platformFolder, has }]))
   return appendLayers(base, layers, {
     Env: environmentOf(base),
-    Entrypoint: ["node", "--enable-source-maps"],
+    Entrypoint: ["node", ...ownNodeOptions],
     Cmd: [`/${platformFolder}/${ownFolder}/lib/control/programs/main.js`],
     WorkingDir: "/",
     User: user,

@@ -1,4 +1,5 @@
 /** The image of a built project: base, runtime, packages, project. What changes most often comes last. */
+import { ownNodeOptions } from "@superstep/toolkit/exec/own-program"
 import { appendLayers, type BaseImage, type Image, type Layer } from "./image.js"
 import type { Layout } from "./layout.js"
 
@@ -70,7 +71,7 @@ export const runtimeImage = (input: {
 }): Image => appendLayers(input.base, [input.runtime.layer], { ...starting(input.entry), Labels: input.labels })
 
 const starting = (entry: string) => ({
-  Entrypoint: ["node", "--enable-source-maps", `/${places.runtime}/${entry}`],
+  Entrypoint: ["node", ...ownNodeOptions, `/${places.runtime}/${entry}`],
 })
 
 /** Pure. */

@@ -1,7 +1,9 @@
 /** The images of builds: the base, our programs, and the source of one revision. */
+
 import { randomUUID } from "node:crypto"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
+import { ownNodeOptions } from "@superstep/toolkit/exec/own-program"
 import { appendLayers } from "../../images/image.js"
 import { layoutIn } from "../../images/layout.js"
 import type { ArtifactStore } from "../artifact-store.js"
@@ -29,7 +31,7 @@ export function sourceImages(options: SourceImagesOptions): (revisionId: string,
         store.sources.tagOf(revisionId),
         (base, programs) =>
           appendLayers(base, [programs, source], {
-            Entrypoint: ["node", "--enable-source-maps", entry],
+            Entrypoint: ["node", ...ownNodeOptions, entry],
             Labels: store.sources.labelsOf(revisionId),
           }),
         layout.read,

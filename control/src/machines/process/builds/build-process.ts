@@ -1,8 +1,10 @@
 /** The control plane's side of a build: starts it once, finds it again after a restart, stops it. */
+
 import { mkdir, rm } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { settingsFileVariable, writeSettingsFile } from "@superstep/toolkit/config/settings-file"
+import { ownNodeOptions } from "@superstep/toolkit/exec/own-program"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
@@ -35,7 +37,7 @@ export async function startBuild(
   const { secrets } = buildFiles(folder)
   await writeSettingsFile(secrets, { [agentEnvVariable]: new Secret(JSON.stringify(agentEnv)) })
   const identity = await spawnDetached({
-    argv: [process.execPath, "--enable-source-maps", buildEntry, folder],
+    argv: [process.execPath, ...ownNodeOptions, buildEntry, folder],
     cwd: folder,
     env: {
       PATH: request.environment.PATH ?? "",

@@ -2,11 +2,13 @@
  * Units as processes of this machine. A unit is a folder: `pid.json` identifies its process, `out.log` has its output. It
  * runs in a session of its own, so neither a terminal's Ctrl-C nor our death reaches it.
  */
+
 import { appendFile, chown, type FileHandle, mkdir, readdir, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { type Address, unixAddress } from "@superstep/protocol/http/address"
 import { writeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { ownNodeOptions } from "@superstep/toolkit/exec/own-program"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { processTree, processTrees } from "@superstep/toolkit/exec/process-tree"
 import { usageOfTrees } from "@superstep/toolkit/exec/process-usage"
@@ -116,7 +118,7 @@ export function processUnits(options: UnitsOptions): Units {
     using socket = await bindUnixSocket(socketPath(unitId), edgeUserOf(options.isolation)?.gid)
     const path = options.environment.PATH ?? ""
     const argv = withLimits(
-      [nodePath, "--enable-source-maps", `--title=${titleOf(unitId)} ${spec.name} server`, options.serverEntry],
+      [nodePath, ...ownNodeOptions, `--title=${titleOf(unitId)} ${spec.name} server`, options.serverEntry],
       {
         isIsolated: user !== undefined,
         held: (procsHandle && options.cgroups?.held) ?? new Set(),
