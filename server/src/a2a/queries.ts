@@ -7,7 +7,7 @@ import type { TaskRun } from "./task.js"
 export const taskKey = "a2a_task_id"
 
 const columns = sql`r.run_id, r.thread_id, r.assistant_id, r.status, r.attempt, r.metadata, r.kwargs, r.error,
-  r.multitask_strategy, r.is_resumable, r.created_at, r.updated_at,
+  r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, r.created_at, r.updated_at,
   not exists (select from runs later where later.thread_id = r.thread_id
     and (later.created_at, later.run_id) > (r.created_at, r.run_id)) as is_latest`
 

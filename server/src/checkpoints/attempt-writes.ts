@@ -69,6 +69,8 @@ export class AttemptWrites {
   isUnderWay = false
   /** The error of the first write that Postgres rejected. */
   failure: Error | undefined
+  /** Whether it has requested a write other than an answer to an interrupt, which its node may not have received yet. */
+  hasSaved = false
   readonly #committer: Committer
   #waiting = new Fifo<QueuedWrite>()
   /** Settles with the last requested write. */
@@ -82,11 +84,13 @@ export class AttemptWrites {
 
   /** Saves a checkpoint with its new blobs. @throws ClaimLost  and nothing was written */
   async putCheckpoint(checkpoint: NewCheckpoint, order?: WriteOrder): Promise<void> {
+    this.hasSaved = true
     await this.#push(() => ({ kind: "checkpoint", checkpoint }), order).written
   }
 
   /** Saves writes of tasks. @throws ClaimLost  and nothing was written */
   async putWrites(address: CheckpointAddress, writes: readonly PendingWrite[], order?: WriteOrder): Promise<void> {
+    this.hasSaved ||= writes.some(({ channel }) => channel !== "__resume__")
     await this.#push(() => ({ kind: "writes", address, writes }), order).written
   }
 

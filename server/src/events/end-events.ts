@@ -5,8 +5,8 @@ import { endText } from "./publisher.js"
 
 const inRun = (runId: string, event: RunEvent): TopicEvent => ({ ...event, runId, place: event.seq })
 
-export const endOf = (runId: string, status: string): TopicEvent =>
-  inRun(runId, { seq: lastSeq, event: "end", data: Buffer.from(endText(runId, status)) })
+export const endOf = (runId: string, status: string, isUnsaved = false): TopicEvent =>
+  inRun(runId, { seq: lastSeq, event: "end", data: Buffer.from(endText(runId, status, isUnsaved)) })
 
 /** @param error  JSON text */
 export const failureOf = (runId: string, error: string): TopicEvent =>

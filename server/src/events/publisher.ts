@@ -29,6 +29,8 @@ export interface Result {
 /** The content of a run's last events. */
 export interface LastWords {
   readonly status: string
+  /** Whether nothing of it was saved. */
+  readonly isUnsaved?: boolean
   /** JSON text: why it failed. */
   readonly error?: string | undefined
   /** JSON text: the thread's state, for clients that follow the thread. */
@@ -148,13 +150,13 @@ export class Publisher {
   }
 
   /** The end for clients of the newer protocol, and for all others. */
-  #ends({ status, error, left, refusal }: LastWords): (readonly [string, string])[] {
+  #ends({ status, error, left, refusal, isUnsaved }: LastWords): (readonly [string, string])[] {
     const { runId, graphId } = this.#options.run
     const message = error === undefined ? undefined : (JSON.parse(error) as { message: string }).message
     const last = rootLifecycle({ runId, graphId, status: rootStatusOf(status), error: message, refusal })
     const late = this.#protocol === "late" && left ? finalEvents(left.values, left.interrupts) : []
     const protocol = this.#protocol === "none" ? [] : [...late, last]
-    return [...protocol.map(({ event, data }) => [event, data] as const), ["end", endText(runId, status)]]
+    return [...protocol.map(({ event, data }) => [event, data] as const), ["end", endText(runId, status, isUnsaved)]]
   }
 
   /**
@@ -164,7 +166,7 @@ export class Publisher {
   async end(words: LastWords, logged: readonly NewEvent[] = []): Promise<void> {
     if (this.#isDetached) return
     const { run, eventLog, onLogged } = this.#options
-    const { status, result } = words
+    const { status, result, isUnsaved } = words
     if (result && logged.every(({ event }) => event !== resultEvent)) this.#tellResult(result)
     if (logged.length === 0) {
       for (const [event, data] of [...this.#whatIsLeft(words), ...this.#ends(words)]) this.publish(event, data)
@@ -176,7 +178,11 @@ export class Publisher {
     // The event log dropped the end event, and reported that. The table `runs` has this end. Its id follows the last delivered event:
     // events that were dropped before it are in no log, so no client has missed them.
     if (!this.#isOver)
-      this.#deliver({ seq: this.#delivered + 1, event: "end", data: Buffer.from(endText(run.runId, status)) })
+      this.#deliver({
+        seq: this.#delivered + 1,
+        event: "end",
+        data: Buffer.from(endText(run.runId, status, isUnsaved)),
+      })
   }
 
   /** Closes the writing end without an end event: the run goes on in another attempt. */
@@ -276,4 +282,6 @@ export class Publisher {
 }
 
 /** The data of a run's last event. */
-export const endText = (runId: string, status: string): string => JSON.stringify({ run_id: runId, status })
+/** @param isUnsaved  whether the run was stopped before its input was saved */
+export const endText = (runId: string, status: string, isUnsaved = false): string =>
+  JSON.stringify({ run_id: runId, status, ...(isUnsaved && { input_saved: false }) })

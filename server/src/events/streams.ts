@@ -63,6 +63,8 @@ export interface EndedElsewhere {
   readonly error?: string | undefined
   /** Its thread: subscribers of the thread get the end too, also when the run is deleted. */
   readonly threadId?: string | undefined
+  /** Whether nothing of it was saved. */
+  readonly isUnsaved?: boolean
 }
 
 export class Streams {
@@ -227,12 +229,12 @@ export class Streams {
   }
 
   /** Announces to all clients, also those of other servers, the end of a run that was not executing. */
-  async announceEnd(runId: string, status: string, { error, threadId }: EndedElsewhere = {}): Promise<void> {
+  async announceEnd(runId: string, status: string, { error, threadId, isUnsaved }: EndedElsewhere = {}): Promise<void> {
     const hasProtocolEvents = threadId !== undefined && this.watched.isWatchedForProtocol(threadId)
     const events = [
       ...(hasProtocolEvents ? [lifecycleOf(runId, status, error)] : []),
       ...(error === undefined ? [] : [failureOf(runId, error)]),
-      endOf(runId, status),
+      endOf(runId, status, isUnsaved),
     ]
     for (const event of events) {
       this.#eventLog.append(runId, { ...event, threadId }, () => this.runs.publish(runId, event))

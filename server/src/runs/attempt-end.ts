@@ -39,7 +39,9 @@ export async function writeEnd(
   let loggedRollback: readonly NewEvent[] = []
   const ending = (failure: Error | undefined): Ending => {
     kept = failure ? withoutState(result, failure) : result
-    words = lastWords(claim, kept, streams.watched.isWatched(threadId))
+    // An earlier attempt may have saved the input.
+    const isUnsaved = claim.attempt === 1 && kept.status !== "success" && !writes.hasSaved
+    words = { ...lastWords(claim, kept, streams.watched.isWatched(threadId)), isUnsaved }
     logged = publisher.lastEvents(words)
     loggedRollback = publisher.lastEvents(rollback)
     const { runStatus: status, threadStatus } = outcomeOf(kept)

@@ -23,6 +23,7 @@ import {
 import { Contact } from "./contact.js"
 import type { Executor } from "./executor.js"
 import { OverdueEnds } from "./overdue-ends.js"
+import { findUnsavedInputs } from "./queries.js"
 import { workerLost } from "./run.js"
 
 export interface ClaimLoopOptions {
@@ -250,8 +251,14 @@ export class ClaimLoop {
       if (waiting) peers.runWaits(waiting)
       if (outcome === "finished") hints.send("webhooks_due")
       if (outcome !== "claim_lost") log.warn({ run_id: runId, outcome }, "a run of a lost server was taken back")
-      if (outcome === "finished")
-        await streams.announceEnd(runId, status ?? "error", { threadId, ...(status === "error" && { error }) })
+      if (outcome === "finished") {
+        const isUnsaved = (await findUnsavedInputs(db, [runId])).length > 0
+        await streams.announceEnd(runId, status ?? "error", {
+          threadId,
+          isUnsaved,
+          ...(status === "error" && { error }),
+        })
+      }
       if (outcome === "rolled_back") await streams.announceEnd(runId, "rollback", { threadId })
     }
   }

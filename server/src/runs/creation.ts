@@ -13,7 +13,15 @@ import type { Stretch } from "../events/queries.js"
 import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "./parts.js"
 import { type RunPlan, requireOfThread, runIdTaken } from "./preparation.js"
-import { type CreatedRun, type Following, insertRun, isThreadVisible, type NewRun, type RunRow } from "./queries.js"
+import {
+  type CreatedRun,
+  type Following,
+  findUnsavedInputs,
+  insertRun,
+  isThreadVisible,
+  type NewRun,
+  type RunRow,
+} from "./queries.js"
 import { answeredInterrupts } from "./resume.js"
 import type { Turn } from "./turns.js"
 
@@ -142,7 +150,7 @@ const busyText = "Thread is already running a task. Wait for it to finish or cho
 
 /** Acts on an insertion. A failure here must not fail the request, since the run exists. */
 async function start(
-  { streams, executor, peers, hints, log }: Runs,
+  { db, streams, executor, peers, hints, log }: Runs,
   { plan: { run, kwargs }, created, logged }: InsertedRun,
   isStreamed: boolean,
 ): Promise<void> {
@@ -168,7 +176,10 @@ async function start(
     // Another server may claim the run now, and this client needs all its logged events.
     if (!created.claim_id && isStreamed) await streams.runs.follow(runId, -1)
     const status = run.multitaskStrategy === "rollback" ? "rollback" : "interrupted"
-    for (const stopped of created.stopped) await streams.announceEnd(stopped, status, { threadId: run.threadId })
+    const unsaved = created.stopped.length === 0 ? [] : await findUnsavedInputs(db, created.stopped)
+    for (const stopped of created.stopped) {
+      await streams.announceEnd(stopped, status, { threadId: run.threadId, isUnsaved: unsaved.includes(stopped) })
+    }
   } catch (err) {
     log.error({ err, run_id: runId }, "clients could not be notified of a new run")
   }
@@ -183,6 +194,7 @@ const rowOf = ({ run }: RunPlan, created: CreatedRun): RunRow => ({
   metadata: run.metadata,
   kwargs: run.kwargs,
   error: null,
+  input_saved: null,
   multitask_strategy: run.multitaskStrategy,
   is_resumable: run.isResumable,
   cancel_reason: null,

@@ -24,6 +24,7 @@ import { type Claimer, type HeldClaim, releaseRun, renewLeases } from "./claims.
 import { followElsewhere } from "./follow.js"
 import { leaseTimes } from "./lease-times.js"
 import type { RunObserver } from "./observer.js"
+import { findUnsavedInputs } from "./queries.js"
 import { orderOf } from "./request.js"
 import { answeredInterrupts } from "./resume.js"
 import { type Claim, endingOf, isFailure, type RunEnd, timedOut, workerLost } from "./run.js"
@@ -301,7 +302,8 @@ export class Executor {
       observed?.ended(released.status ?? "rollback")
       const status = released.outcome === "rolled_back" ? "rollback" : (released.status ?? "error")
       this.#logEnd(attempt, status, status === "error" ? { error: workerLost(detail) } : {})
-      return publisher.end({ status, error: status === "error" ? error : undefined })
+      const isUnsaved = (await findUnsavedInputs(db, [runId])).length > 0
+      return publisher.end({ status, error: status === "error" ? error : undefined, isUnsaved })
     }
     attempt.leave()
     return this.#serveElsewhere(claim)

@@ -132,7 +132,7 @@ test("R10: a run that exceeds its time limit is stopped and ends as timeout, wit
   assert.equal((await getThread(server.db, anyone, threadId)).status, "error")
   assert.deepEqual(client.events.slice(-2), [
     { event: "error", data: failure, id: client.events.at(-2)?.id },
-    { event: "end", data: { run_id: runId, status: "timeout" }, id: client.events.at(-1)?.id },
+    { event: "end", data: { run_id: runId, status: "timeout", input_saved: false }, id: client.events.at(-1)?.id },
   ])
 })
 

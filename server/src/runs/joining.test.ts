@@ -116,7 +116,7 @@ test("the last events of a resumable run are committed with its status (B3)", as
     [1, "error"],
     [2, "end"],
   ])
-  assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "error" })
+  assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "error", input_saved: false })
 })
 
 test("the last events of a run that a client follows at another server are committed with its status (B3)", async () => {

@@ -7,7 +7,14 @@ import { type Creating, launchRuns } from "./creation.js"
 import { followElsewhere } from "./follow.js"
 import type { Runs } from "./parts.js"
 import { planRun, type RunRequest } from "./preparation.js"
-import { findRun, findThreadId, isThreadVisible, type RunRow, stopRun as stopInDatabase } from "./queries.js"
+import {
+  findRun,
+  findThreadId,
+  findUnsavedInputs,
+  isThreadVisible,
+  type RunRow,
+  stopRun as stopInDatabase,
+} from "./queries.js"
 import type { CancelAction } from "./run.js"
 
 export type { Runs } from "./parts.js"
@@ -177,8 +184,10 @@ export async function stopRun(runs: Runs, { threadId, runId, action, reason, wai
   if (stopping) peers.stopRun(stopping)
   if (waiting) peers.runWaits(waiting)
   if (outcome === "stopped") hints.send("webhooks_due")
-  if (outcome === "stopped")
-    await streams.announceEnd(runId, action === "rollback" ? "rollback" : "interrupted", { threadId })
+  if (outcome === "stopped") {
+    const isUnsaved = (await findUnsavedInputs(db, [runId])).length > 0
+    await streams.announceEnd(runId, action === "rollback" ? "rollback" : "interrupted", { threadId, isUnsaved })
+  }
   if (wait) await waitForEnd(runs, runId, signal)
 }
 

@@ -23,7 +23,9 @@ export class OverdueEnds {
     ]
     const overdue = over.filter(({ runId }) => this.#over.has(runId))
     this.#over = new Set(over.map(({ runId }) => runId))
-    for (const { runId, status, error, threadId } of overdue)
-      await streams.announceEnd(runId, status, { error: error ?? undefined, threadId: threadId ?? undefined })
+    for (const { runId, status, error, inputSaved, threadId } of overdue) {
+      const ended = { error: error ?? undefined, threadId: threadId ?? undefined, isUnsaved: inputSaved === false }
+      await streams.announceEnd(runId, status, ended)
+    }
   }
 }

@@ -21,6 +21,8 @@ export interface RunRow {
   readonly multitask_strategy: MultitaskStrategy
   readonly is_resumable: boolean
   readonly cancel_reason: string | null
+  /** Whether the input of a run that ended without success is in its thread; null for every other run. */
+  readonly input_saved: boolean | null
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -34,7 +36,7 @@ export const findRun = (
 ): Promise<RunRow | undefined> =>
   db.row<RunRow>(sql`
     select run_id, thread_id, assistant_id, status, attempt, metadata, kwargs, error, multitask_strategy, is_resumable,
-      cancel_reason, created_at, updated_at
+      cancel_reason, input_saved, created_at, updated_at
     from runs where thread_id = ${threadId} and run_id = ${runId}${ofThreadThat(filter)}`)
 
 export interface EndedRun {
@@ -96,7 +98,7 @@ export const findRuns = (
   db.rows<RunRow>(sql`
     select run_id, thread_id, assistant_id, status, attempt, ${withMetadata ? sql`metadata` : sql`'{}'::json as metadata`},
       ${withKwargs ? sql`kwargs` : sql`'{}'::json as kwargs`}, error, multitask_strategy, is_resumable, cancel_reason,
-      created_at, updated_at
+      input_saved, created_at, updated_at
     from runs where thread_id = ${threadId} ${status === undefined ? sql`` : sql`and status = ${status}`}
       ${metadata === undefined ? sql`` : sql`and searchable(metadata) @> searchable(${JSON.stringify(metadata)}::json)`}
     order by seq desc limit ${limit} offset ${offset}`)
@@ -124,6 +126,7 @@ export interface UnloggedEnd {
   readonly status: string
   /** JSON text. */
   readonly error: string | null
+  readonly inputSaved: boolean | null
   /** Null when the run is gone. */
   readonly threadId: string | null
 }
@@ -131,7 +134,7 @@ export interface UnloggedEnd {
 /** Those of these runs that are over, or gone, and have no end in the event log. */
 export const findUnloggedEnds = (db: Db, runIds: readonly string[]): Promise<UnloggedEnd[]> =>
   db.rows(sql`
-    select asked.run_id as "runId", coalesce(r.status, 'rollback') as status, r.error, r.thread_id as "threadId"
+    select asked.run_id as "runId", coalesce(r.status, 'rollback') as status, r.error, r.input_saved as "inputSaved", r.thread_id as "threadId"
     from unnest(${runIds}::uuid[]) as asked (run_id) left join runs r on r.run_id = asked.run_id
     where (r.run_id is null or r.status not in ('pending', 'running'))
       and (select e.event from run_events e where e.run_id = asked.run_id order by e.seq desc limit 1)
@@ -143,12 +146,20 @@ export const findUnloggedEnds = (db: Db, runIds: readonly string[]): Promise<Unl
  */
 export const findUnloggedEndsOfThreads = (db: Db, threadIds: readonly string[]): Promise<UnloggedEnd[]> =>
   db.rows(sql`
-    select r.run_id as "runId", r.status, r.error, r.thread_id as "threadId"
+    select r.run_id as "runId", r.status, r.error, r.input_saved as "inputSaved", r.thread_id as "threadId"
     from runs r left join lateral (
       select e.event from run_events e where e.run_id = r.run_id order by e.seq desc limit 1) last on true
     where r.thread_id = any (${threadIds}::uuid[]) and r.status not in ('pending', 'running')
       and (last.event <> 'end'
         or (last.event is null and r.attempt = 0 and r.updated_at > now() - interval '1 minute'))`)
+
+/** Those of these runs whose input is not in their thread. */
+export const findUnsavedInputs = async (db: Db, runIds: readonly string[]): Promise<string[]> => {
+  const rows = await db.rows<{ run_id: string }>(
+    sql`select run_id from runs where run_id = any (${runIds}::uuid[]) and input_saved = false`,
+  )
+  return rows.map(({ run_id }) => run_id)
+}
 
 /** The run that executes on a thread now. */
 export const findRunningRun = (db: Db, threadId: string): Promise<RunningRun | undefined> =>

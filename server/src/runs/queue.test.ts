@@ -281,7 +281,7 @@ test("a run that executes in another server can be joined and cancelled there (B
     client.events.some(({ data }) => data === "before"),
     false,
   )
-  assert.deepEqual(client.events.at(-1)?.data, { run_id: run.run_id, status: "interrupted" })
+  assert.deepEqual(client.events.at(-1)?.data, { run_id: run.run_id, status: "interrupted", input_saved: false })
   const ids = client.events.map(({ id }) => Number(id))
   assert.deepEqual(
     ids,

@@ -17,6 +17,7 @@ export const renderRun = (row: RunRow) => ({
   attempt: row.attempt,
   error: rawJson(row.error),
   cancel_reason: row.status === "interrupted" ? row.cancel_reason : null,
+  input_saved: row.status === "success" ? true : row.input_saved,
 })
 
 /** Only the requested fields. */

@@ -150,6 +150,14 @@ const runFields = {
   attempt: z.int(),
   error: z.object({ error: z.string(), message: z.string() }).nullable(),
   cancel_reason: z.string().nullable(),
+  input_saved: z
+    .boolean()
+    .nullable()
+    .meta({
+      description:
+        "Whether the run's input, or its answer to an interrupt, is in the thread. False: the run was stopped before it began, " +
+        "or before anything of it was saved. Null: the run is not over.",
+    }),
 }
 
 export type RunField = keyof typeof runFields

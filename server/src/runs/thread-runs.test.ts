@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
@@ -10,6 +11,7 @@ interface Run {
   readonly run_id: string
   readonly status: string
   readonly cancel_reason: string | null
+  readonly input_saved: boolean | null
   readonly metadata: { readonly n?: number }
 }
 
@@ -165,4 +167,56 @@ test("a forced deletion stops the run first", async () => {
   assert.deepEqual((await http.send("GET", path)).json, [])
   const { status } = (await http.send("GET", `/threads/${threadId}`)).json as { status: string }
   assert.equal(status, "idle")
+})
+
+test("a run that ends before its input is saved says so, at its end and afterwards; one that saved it does not", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const path = `/threads/${threadId}/runs`
+  const executed = await addRun(http, threadId)
+  await executing(http, executed)
+  await db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+    values (${threadId}, '', 'a', '{}', ${JSON.stringify({ run_id: executed.run_id })})`)
+  const waiting = { assistant_id: "agent", input: { n: 1 } }
+  const stream = await http.stream("POST", `${path}/stream`, waiting)
+  const [{ run_id: waitingId } = executed] = (await http.send("GET", `${path}?status=pending`)).json as Run[]
+
+  const last = await addRun(http, threadId, { multitask_strategy: "interrupt" })
+  await stream.ended
+  const scripted = await executing(http, last)
+  scripted.done({ status: "error", error: { error: "Error", message: "before its first step" } })
+  const seen = async (runId: string) => {
+    const { status, input_saved } = (await http.send("GET", `${path}/${runId}`)).json as Run
+    return [status, input_saved]
+  }
+  await until(async () => (await seen(last.run_id))[0] === "error", { what: "the end of the last run" })
+
+  assert.deepEqual(stream.events().at(-1)?.data, { run_id: waitingId, status: "interrupted", input_saved: false })
+  assert.deepEqual(await seen(waitingId), ["interrupted", false])
+  assert.deepEqual(await seen(executed.run_id), ["interrupted", true])
+  assert.deepEqual(await seen(last.run_id), ["error", false])
+})
+
+test("an answer that its node has not received is not saved with its run", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const saved = async (channel: string) => {
+    const run = await addRun(http, threadId, { input: undefined, command: { resume: "yes" } })
+    const scripted = await executing(http, run)
+    await db.run(sql`insert into checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, blob, run_id)
+      values (${threadId}, '', 'a', ${run.run_id}, 0, ${channel}, '', ${run.run_id})`)
+    scripted.done({ status: "cancelled" })
+    const path = `/threads/${threadId}/runs/${run.run_id}`
+    const read = async () => (await http.send("GET", path)).json as Run
+    return (
+      await until(async () => ((run) => (run.status === "interrupted" ? run : undefined))(await read()), {
+        what: "the end",
+      })
+    ).input_saved
+  }
+
+  assert.equal(await saved("__resume__"), false)
+  assert.equal(await saved("result"), true)
 })

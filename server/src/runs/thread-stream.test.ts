@@ -243,7 +243,7 @@ test("queued runs are streamed in order, including failed and rolled back ones",
   assert.deepEqual(
     ends.map(({ data }) => data),
     [
-      { run_id: first, status: "error" },
+      { run_id: first, status: "error", input_saved: false },
       { run_id: second, status: "rollback" },
       { run_id: third, status: "success" },
     ],

@@ -163,6 +163,32 @@ test("cancel with interrupt keeps the run, with rollback removes it; one that is
   await assert.rejects(client.runs.cancel(threadId, randomUUID()), failsWith(404, /not found/))
 })
 
+test("with interrupt, each message is in the thread, or its run says that its input was not saved", async () => {
+  for (let round = 0; round < 5; round++) {
+    const threadId = await newThread()
+    const runs = []
+    for (const n of [100, 200, 300])
+      runs.push(
+        await client.runs.create(threadId, "slow", { ...endless, input: { n }, multitaskStrategy: "interrupt" }),
+      )
+    const last = runs.at(-1)?.run_id ?? ""
+    await untilRunning(threadId, last)
+    await client.runs.cancel(threadId, last, true)
+
+    const history = await client.threads.getHistory(threadId, { limit: 100 })
+    const inputs = history
+      .filter(({ metadata }) => metadata?.source === "input")
+      .map(({ metadata }) => Object(metadata).run_id)
+    for (const { run_id } of runs) {
+      const { status, attempt, input_saved } = Object(await client.runs.get(threadId, run_id))
+      assert.equal(status, "interrupted")
+      assert.equal(input_saved, inputs.includes(run_id))
+      // A run that executes has saved it.
+      assert.equal(input_saved, attempt === 1)
+    }
+  }
+})
+
 test("cancelMany stops some of a thread, and all of a status", async () => {
   const [threadId, other] = [await newThread(), await newThread()]
   const running = await client.runs.create(threadId, "slow", endless)

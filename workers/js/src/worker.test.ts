@@ -165,6 +165,21 @@ for (const { name, skip, start } of languages) {
       assert.deepEqual({ status, values, next }, { status: "cancelled", values: { n: 4 }, next: ["tick"] })
     })
 
+    for (const durability of ["sync", "async", "exit"] as const) {
+      test(`a run that is cancelled before its first step has saved its input (W11, durability ${durability})`, async () => {
+        await using server = await start("slow")
+        const config = { configurable: { tick_ms: 600_000 } }
+        // One write, so the cancel is read before the graph has started.
+        const frame = server.startRun("slow", { input: { n: 3 }, config, durability })
+        server.send({ type: "cancel", run_id: frame.run_id, claim_id: frame.claim_id })
+
+        const { status, values } = await server.done(frame)
+
+        assert.deepEqual({ status, values }, { status: "cancelled", values: { n: 3 } })
+        assert.ok(server.checkpoints.has(frame.thread_id))
+      })
+    }
+
     test("a cancel for an unknown run is ignored", async () => {
       shared.send({ type: "cancel", run_id: "nobody", claim_id: "nothing" })
 

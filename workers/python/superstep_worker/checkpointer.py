@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -31,9 +31,14 @@ Result = TypeVar("Result")
 
 
 class Checkpointer(BaseCheckpointSaver[str]):
-    def __init__(self, link: CheckpointLink | GatheringLink) -> None:
+    """:param on_new_version: called when the graph is about to change a channel: first when it applies the input"""
+
+    def __init__(
+        self, link: CheckpointLink | GatheringLink, on_new_version: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__()
         self._link = link
+        self._on_new_version = on_new_version
         self._loop = asyncio.get_running_loop()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -111,6 +116,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
     def get_next_version(self, current: str | None, channel: None) -> str:
         """A version names one value forever, since a thread's checkpoints share blobs by channel and version; the random
         part makes the versions of two branches differ. The form is that of LangGraph's own Postgres saver."""
+        self._on_new_version()
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"
 

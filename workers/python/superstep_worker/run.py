@@ -21,6 +21,7 @@ from .checkpoint_link import CheckpointLink, LinkOptions
 from .checkpointer import Checkpointer
 from .connection import CallFailed, Connection, Lines
 from .drain import drain_option, is_drained
+from .early_cancel import EarlyCancel
 from .event_feed import EventFeed
 from .event_mapper import EventMapper
 from .factory import Purpose
@@ -76,6 +77,7 @@ class Run:
                 send=self._emit,
             )
         )
+        self._cancel = EarlyCancel(request, lambda: self._end("cancelled"))
         self._graph: Graph | None = None
         self._ending: Ending | None = None
         # The reason of the ending `failed`.
@@ -97,7 +99,8 @@ class Run:
             await self._finish(problem)
 
     def cancel(self) -> None:
-        self._end("cancelled")
+        self._may_send.set()
+        self._cancel.cancel()
 
     def drain(self) -> None:
         """Makes the graph end when its super-step is over (W8)."""
@@ -144,7 +147,7 @@ class Run:
     async def _stream(self, loaded: LoadedGraph, uses: AsyncExitStack) -> None:
         request = self._request
         config = runnable_config(request, self._langgraph_version)
-        store, checkpointer = Store(self._call, request.claim), Checkpointer(self._link)
+        store, checkpointer = Store(self._call, request.claim), Checkpointer(self._link, self._cancel.input_applied)
         purpose = Purpose("threads.create_run", store, request.context)
         shared = await uses.enter_async_context(loaded.use(config, purpose))
         graph = self._graph = with_persistence(shared, checkpointer, store)
@@ -152,6 +155,9 @@ class Run:
         if await self._repeats_breakpoint(graph):
             return
         start, config = run_start(request, config, head)
+        if start is None:
+            # An earlier attempt has applied it.
+            self._cancel.input_applied()
         options: dict[str, Any] = {**stream_options(request), "context": _context_for(graph, request.context)}
         # With durability `exit` nothing is saved in between, so the next attempt would start from the beginning.
         if request.header["durability"] != "exit":
@@ -245,6 +251,7 @@ class Run:
             problem = problem or error
         self._end_protocol(state, self._failed(problem))
         self._is_over = True
+        self._cancel.end()
         self._link.close(RuntimeError(f"run {self._request.run_id} is over"))
         if self._ending != "abandoned":
             self._done(state, self._failed(problem))

@@ -52,6 +52,19 @@ create or replace function running_run(_thread_id uuid) returns jsonb language s
   from runs r where r.thread_id = _thread_id and r.status = 'running' order by r.seq limit 1
 $$;
 
+-- Whether anything of a run was saved in its thread: a checkpoint, or a result of its nodes. An answer that the node has not received
+-- yet (`__resume__`) is dropped with its run, and the question stays open.
+create or replace function has_saved_input(_thread_id uuid, _run_id uuid) returns boolean language sql stable as $$
+  select (
+      -- The newest come first, since those of the run that ends are among them.
+      select c.checkpoint_id from checkpoints c
+      where c.thread_id = _thread_id::text and c.checkpoint_ns = '' and c.metadata ->> 'run_id' = _run_id::text
+      order by c.checkpoint_id desc limit 1) is not null
+    or exists (
+      select from checkpoint_writes w
+      where w.thread_id = _thread_id::text and w.run_id = _run_id and w.channel <> '__resume__')
+$$;
+
 -- Stops runs of a thread that the caller has locked: a running run is marked to be stopped, a pending one ends at once.
 -- Returns the runs that ended, whose streams must be ended.
 create or replace function stop_runs(_thread_id uuid, _run_ids uuid[], _action text, _reason text) returns uuid[] language plpgsql as $$
@@ -71,7 +84,10 @@ begin
     perform delete_checkpoints_of_run(_thread_id, run_id) from unnest(_over) as stopped (run_id);
     delete from runs where run_id = any (_over);
   else
-    update runs set status = 'interrupted', cancel_reason = _reason, updated_at = now() where run_id = any (_over);
+    update runs set status = 'interrupted', cancel_reason = _reason, updated_at = now(),
+      -- Only an earlier attempt can have saved it.
+      input_saved = attempt > 0 and has_saved_input(_thread_id, run_id)
+      where run_id = any (_over);
   end if;
   return _over;
 end
@@ -263,7 +279,8 @@ begin
       revision_id = case when t.is_pinned_until_rest and _is_at_rest then null else t.revision_id end,
       is_pinned_until_rest = t.is_pinned_until_rest and not _is_at_rest
       where t.thread_id = _run.thread_id;
-    update runs r set status = _status, error = _error, claim_id = null, claimed_by = null, lease_until = null, updated_at = now()
+    update runs r set status = _status, error = _error, claim_id = null, claimed_by = null, lease_until = null, updated_at = now(),
+      input_saved = case when _status <> 'success' then has_saved_input(_run.thread_id, _run_id) end
       where r.run_id = _run_id;
   end if;
   if _run.delete_thread_on_completion then

@@ -16,8 +16,13 @@ export type CheckpointPlace = Pick<CheckpointLink, "get" | "list" | "history" | 
 /**
  * Makes a saver that a graph of this library accepts. It uses the library's serialiser, so that messages are restored as
  * instances of the project's classes.
+ * @param onNewVersion  called when the graph is about to change a channel: first when it applies the input
  */
-export function createCheckpointer(library: LangGraphModule, link: CheckpointPlace): BaseCheckpointSaver {
+export function createCheckpointer(
+  library: LangGraphModule,
+  link: CheckpointPlace,
+  onNewVersion: () => void = () => undefined,
+): BaseCheckpointSaver {
   class Checkpointer extends library.BaseCheckpointSaver {
     getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
       return link.get(this.serde, config)
@@ -66,6 +71,7 @@ export function createCheckpointer(library: LangGraphModule, link: CheckpointPla
      * also with whole numbers from another saver.
      */
     getNextVersion(current: number | undefined): number {
+      onNewVersion()
       return Math.floor(current ?? 0) + 1 + Math.random()
     }
   }

@@ -26,6 +26,7 @@ import { openInterrupts } from "../threads/thread-state.js"
 import { describeError, serialise } from "../values/serialise.js"
 import { standsBefore } from "./breakpoint.js"
 import { drainBetweenSteps, isGraphDrained } from "./drain.js"
+import { EarlyCancel } from "./early-cancel.js"
 import { runFailure } from "./run-failure.js"
 import { needsHead, type RunStart, runStart } from "./run-input.js"
 import { type RunRequest, runnableConfig, streamPlan } from "./run-request.js"
@@ -52,6 +53,7 @@ export class Run {
   readonly #checkpoints: CheckpointLink
   readonly #pause = new EventPause()
   readonly #interrupts: InterruptEvents
+  readonly #cancel: EarlyCancel
   #graph: CompiledGraph | undefined
   #protocol: ProtocolEvents | undefined
   #ending: Ending | undefined
@@ -62,6 +64,7 @@ export class Run {
     const { run_id, claim_id, thread_id, has_checkpoint, attempt, durability } = request.frame
     this.#request = request
     this.#connection = connection
+    this.#cancel = new EarlyCancel(request, () => this.#end("cancelled", new Error("the run was cancelled")))
     this.#checkpoints = new CheckpointLink({
       call: (fields, payload) => this.#call(fields, payload),
       claim: { run_id, claim_id },
@@ -101,7 +104,8 @@ export class Run {
   }
 
   cancel(): void {
-    this.#end("cancelled", new Error("the run was cancelled"))
+    this.#pause.end()
+    this.#cancel.cancel()
   }
 
   /** Makes the graph end when its super-step is over (W8). */
@@ -165,7 +169,7 @@ export class Run {
     const config = runnableConfig(this.#request, loaded.library.version)
     const runtime = { accessContext: "threads.create_run", executionRuntime: { context } } as const
     const { graph: shared, library } = await loaded.use(config, runtime)
-    const checkpointer = createCheckpointer(library.module, this.#checkpoints)
+    const checkpointer = createCheckpointer(library.module, this.#checkpoints, () => this.#cancel.inputApplied())
     const call = this.#call.bind(this)
     const store = createStore(library.module, { call, claim: { run_id, claim_id } })
     const graph = withPersistence(shared, checkpointer, store)
@@ -174,7 +178,10 @@ export class Run {
     this.#graph = graph
     const thread = { configurable: { thread_id } }
     const head = needsHead(library, this.#request) ? await this.#checkpoints.get(checkpointer.serde, thread) : undefined
-    return { graph, ...runStart(library, this.#request, config, head) }
+    const start = runStart(library, this.#request, config, head)
+    // An earlier attempt has applied it, or a graph on another server does (RemoteGraph).
+    if (start.input === null || graph._runLoop === undefined) this.#cancel.inputApplied()
+    return { graph, ...start }
   }
 
   /** If the previous attempt stopped at a breakpoint and could not report it, this one reports it and runs nothing. */
@@ -233,6 +240,7 @@ export class Run {
     }
     await this.#endProtocol(state, problem)
     this.#isOver = true
+    this.#cancel.end()
     this.#checkpoints.close(new Error(`run ${this.#request.frame.run_id} is over`))
     if (this.#ending !== "abandoned") this.#done(state, problem)
   }
