@@ -102,6 +102,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     apiKeys: config.apiKeys,
     maxBodyBytes: config.maxBodyBytes,
     limits: config,
+    keepAliveMs: config.keepAliveSeconds * 1000,
     maxWaitingRuns: config.maxWaitingRuns,
     readiness,
     // The connection that already listens for messages of other servers.

@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import { TooLarge } from "@superstep/toolkit/errors/errors"
-import { errorHandler } from "@superstep/toolkit/http/errors"
+import { errorHandler, replyToError } from "@superstep/toolkit/http/errors"
+import { defaultKeepAliveMs, longAnswers } from "@superstep/toolkit/http/long-answer"
 import { notFound } from "@superstep/toolkit/http/not-found"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { Context, MiddlewareHandler } from "hono"
@@ -68,6 +69,8 @@ export interface AppOptions extends RunRoutes {
   readonly channel: OwnChannel
   readonly maxBodyBytes: number
   readonly limits?: Limits
+  /** How often an answer that takes long sends a byte, in milliseconds; default 5 s. */
+  readonly keepAliveMs?: number
   readonly readiness: Readiness
   /** Ends the streams of the status when the server stops; default never. */
   readonly stopping?: AbortSignal
@@ -90,8 +93,10 @@ export interface AppOptions extends RunRoutes {
 export function createApp(options: AppOptions): Api {
   const { log, claimer, version, http, gate, channel } = options
   const app = createApi(pathBelow(http.mountPrefix))
-  app.onError(errorHandler({ log, detail: "text" }))
+  const errors = { log, detail: "text" } as const
+  app.onError(errorHandler(errors))
 
+  app.use(longAnswers({ everyMs: options.keepAliveMs ?? defaultKeepAliveMs, replyTo: replyToError(errors) }))
   app.use(identifyReply(claimer.revisionId))
   if (options.tracing) app.use(options.tracing.middleware)
   const requestLog = logRequests(log, http.loggingHeaders)

@@ -4,6 +4,7 @@ import { databaseAddress } from "@superstep/toolkit/config/database-address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { InvalidSettings, readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
 import type { ListenAddress } from "@superstep/toolkit/http/listen"
+import { defaultKeepAliveMs } from "@superstep/toolkit/http/long-answer"
 import { signingSecretPattern } from "@superstep/toolkit/webhooks/signature"
 import { z } from "zod"
 
@@ -206,6 +207,12 @@ export const settings = {
     env: "RESUMABLE_STREAM_TTL_SECONDS",
     describe: "How long the events of a finished resumable run can be read again, in seconds.",
     schema: wholeNumber(120),
+  },
+  keepAliveSeconds: {
+    env: "SUPERSTEP_KEEP_ALIVE_SECONDS",
+    describe:
+      "How often an answer that takes long sends a byte, in seconds, from 1 to 15. A proxy must keep silent connections open for longer than twice this time.",
+    schema: wholeNumber(defaultKeepAliveMs / 1000, 1).refine((value) => value <= 15, "expected at most 15"),
   },
   maxBodyBytes: {
     env: "HTTP_MAX_REQUEST_BODY_BYTES",

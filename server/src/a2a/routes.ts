@@ -2,7 +2,9 @@
 
 import { InvalidInput, KnownError, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { decodeBody, parseJsonBody } from "@superstep/toolkit/http/body"
+import type { Reply } from "@superstep/toolkit/http/errors"
 import { jsonResponse } from "@superstep/toolkit/http/json"
+import { longAnswer, longEventStream, longJson } from "@superstep/toolkit/http/long-answer"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { z } from "zod"
@@ -56,6 +58,7 @@ export function addA2aRoutes(api: Api, parts: A2aParts, prefixOf: (c: Context) =
       path: "/a2a/{assistant_id}",
       summary: "Send a message of the Agent2Agent protocol",
       tags,
+      lasts: "stream",
       params,
       responses: {
         200: {
@@ -94,12 +97,19 @@ async function answer(parts: A2aParts, asking: Asking, c: Context, url: string):
   const { id = null, method } = parsed.data
   requireAccept(c, isStreaming(method) ? "text/event-stream" : "application/json")
   const call: RpcCall = { method, params: parsed.data.params, url, signal: c.req.raw.signal }
-  try {
-    if (isStreaming(method)) return eventStream(parts, id, await streamCall(parts, asking, call))
-    return jsonResponse({ jsonrpc: "2.0", id, result: await answerCall(parts, asking, call) })
-  } catch (error) {
-    return errorResponse(parts, id, error)
+  const work = async () => {
+    try {
+      if (isStreaming(method)) {
+        return longEventStream(c, eventsOf(parts, id, await streamCall(parts, asking, call)))
+      }
+      return jsonResponse({ jsonrpc: "2.0", id, result: await answerCall(parts, asking, call) })
+    } catch (error) {
+      return errorResponse(parts, id, error)
+    }
   }
+  if (isStreaming(method)) return work()
+  const error = ({ body }: Reply) => failureOf(id, codes.internal, String(body.detail))
+  return longAnswer(c, work, { ...longJson, error })
 }
 
 async function bodyOf(c: Context): Promise<unknown> {
@@ -132,32 +142,12 @@ function errorResponse({ log }: A2aParts, id: Id, error: unknown): Response {
   return failure(id, codes.internal, "internal error", 200)
 }
 
-// Without traffic, proxies close a connection while the model computes.
-const heartbeatMs = 5_000
-
-function eventStream(parts: A2aParts, id: Id, results: AsyncGenerator<unknown>): Response {
-  const encoder = new TextEncoder()
-  let heartbeat: NodeJS.Timeout | undefined
-  const frame = (body: object) => encoder.encode(`data: ${JSON.stringify(body)}\n\n`)
-  const stream = new ReadableStream<Uint8Array>({
-    start(controller) {
-      heartbeat = setInterval(() => controller.enqueue(encoder.encode(": heartbeat\n\n")), heartbeatMs)
-      heartbeat.unref()
-    },
-    async pull(controller) {
-      try {
-        const { value, done } = await results.next()
-        if (!done) return controller.enqueue(frame({ jsonrpc: "2.0", id, result: value }))
-      } catch (error) {
-        parts.log.warn({ err: error }, "an A2A stream failed")
-        controller.enqueue(frame(failureOf(id, codes.internal, "the stream failed: get the task by its id")))
-      }
-      clearInterval(heartbeat)
-      controller.close()
-    },
-    cancel() {
-      clearInterval(heartbeat)
-    },
-  })
-  return new Response(stream, { headers: { "content-type": "text/event-stream", "cache-control": "no-cache" } })
+async function* eventsOf(parts: A2aParts, id: Id, results: AsyncIterable<unknown>): AsyncGenerator<string> {
+  const frame = (body: object) => `data: ${JSON.stringify(body)}\n\n`
+  try {
+    for await (const result of results) yield frame({ jsonrpc: "2.0", id, result })
+  } catch (error) {
+    parts.log.warn({ err: error }, "an A2A stream failed")
+    yield frame(failureOf(id, codes.internal, "the stream failed: get the task by its id"))
+  }
 }

@@ -24,6 +24,7 @@ export function addAssistantGraphRoutes(api: Api, parts: AssistantGraphs): void 
     api,
     {
       method: "get",
+      lasts: "long",
       path: `${path}/graph`,
       summary: "Get the nodes and edges of an assistant's graph",
       tags,
@@ -41,6 +42,7 @@ export function addAssistantGraphRoutes(api: Api, parts: AssistantGraphs): void 
     api,
     {
       method: "get",
+      lasts: "long",
       path: `${path}/schemas`,
       summary: "Get the schemas of an assistant's graph",
       tags,
@@ -62,6 +64,7 @@ export function addAssistantGraphRoutes(api: Api, parts: AssistantGraphs): void 
     {
       ...subgraphSpec,
       method: "get",
+      lasts: "long",
       path: `${path}/subgraphs`,
       summary: "Get the graphs inside an assistant's graph",
       params: assistantParams,
@@ -76,6 +79,7 @@ export function addAssistantGraphRoutes(api: Api, parts: AssistantGraphs): void 
     {
       ...subgraphSpec,
       method: "get",
+      lasts: "long",
       path: `${path}/subgraphs/{namespace}`,
       summary: "Get one graph inside an assistant's graph",
       params: subgraphParams,

@@ -87,6 +87,7 @@ export function addAssistantRoutes(api: Api, parts: AssistantDeletion): void {
       method: "delete",
       path,
       summary: "Delete an assistant",
+      lasts: "long",
       tags,
       params,
       query: deleteQuery,

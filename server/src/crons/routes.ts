@@ -99,6 +99,7 @@ export function addCronRoutes(api: Api, crons: Crons & RunRoutes): void {
       method: "post",
       path: "/runs/crons/{cron_id}/run",
       summary: "Create a run of a cron now; its next due time stays as it is",
+      lasts: "long",
       tags,
       params: cronParams,
       responses: {

@@ -6,13 +6,12 @@
  */
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
+import { heartbeat, keepAliveMs, longAnswerHeaders } from "@superstep/toolkit/http/long-answer"
 import type { Context } from "hono"
-import { heartbeat } from "./event.js"
 import type { ReaderBudget } from "./reader-budget.js"
 import type { Subscriber } from "./topic.js"
 
-// After every 5 s without an event, as the SDKs' idle watchdogs expect (decisions, agent server 4).
-const heartbeatMs = 5_000
+const heartbeatBytes = Buffer.from(heartbeat)
 
 // A connection that has transferred nothing for this long counts as dead; it holds memory, and its place in a log.
 const defaultStalledMs = 60_000
@@ -59,7 +58,7 @@ export class EventResponse implements Subscriber {
     this.#stalledMs = stalledMs
     this.#leaveBudget = budget.enter()
     this.accepts = accepts
-    this.#heartbeat = setTimeout(() => this.#beat(), heartbeatMs)
+    this.#heartbeat = setTimeout(() => this.#beat(), keepAliveMs(c))
     this.#heartbeat.unref()
   }
 
@@ -113,8 +112,7 @@ export class EventResponse implements Subscriber {
     this.#outgoing.writeHead(200, {
       ...Object.fromEntries(c.res.headers),
       "content-type": "text/event-stream",
-      "cache-control": "no-cache",
-      "x-accel-buffering": "no",
+      ...longAnswerHeaders,
       ...headers,
     })
     // Nagle's algorithm would delay a small event until the previous one was acknowledged.
@@ -150,7 +148,7 @@ export class EventResponse implements Subscriber {
   }
 
   #beat(): void {
-    this.write(heartbeat)
+    this.write(heartbeatBytes)
     this.#heartbeat.refresh()
   }
 }

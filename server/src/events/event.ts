@@ -175,10 +175,3 @@ export function encodeLines({ event, data, runId, seq, place }: TopicEvent, name
   bytes.write(tail, dataEnd, "latin1")
   return { event, runId, seq, place, bytes, dataStart: head.length, dataEnd }
 }
-
-/**
- * A comment that clients skip. It keeps proxies and idle watchdogs from closing the connection. The empty line after it is needed: without
- * it, a parser that reads block by block would drop the next event. The SDKs' decoders (JS up to 1.12 and 2.0) return an event without a
- * name for it.
- */
-export const heartbeat = Buffer.from(": heartbeat\n\n")

@@ -13,9 +13,13 @@ const keepAliveMs = 5
 const result = JSON.stringify({ text: "x".repeat(30_000_000) })
 
 test("a slow client gets its complete result, without trailing white space", async () => {
-  const response = new ResultResponse(keepAliveMs)
+  const response = new ResultResponse()
   const server = createServer((_, outgoing) => {
-    const c = { env: { outgoing }, res: { headers: new Headers() } } as unknown as Context
+    const c = {
+      env: { outgoing },
+      res: { headers: new Headers() },
+      get: () => ({ everyMs: keepAliveMs }),
+    } as unknown as Context
     response.respond(c, { connection: "close" }, { find: async () => result, onLeave: () => undefined })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

@@ -1,17 +1,15 @@
 /** A subscriber that is an HTTP client waiting for a run's result: one JSON document, sent once the run is over. */
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
+import { keepAliveMs, longAnswerHeaders } from "@superstep/toolkit/http/long-answer"
 import type { Context } from "hono"
 import { dataOf, type EncodedEvent, resultEvent } from "./event.js"
 import type { Subscriber } from "./topic.js"
 
-// A line feed before a JSON document is white space. It keeps proxies and watchdogs from closing the connection
-// (agent-server-api §6.5).
-const defaultKeepAliveMs = 5_000
-const keepAlive = "\n"
+// White space before a JSON document (agent-server-api §6.5).
+const filler = "\n"
 
 export class ResultResponse implements Subscriber {
-  readonly #keepAliveMs: number
   readonly #over: Promise<void>
   #end: () => void = () => undefined
   #result: string | undefined
@@ -19,9 +17,7 @@ export class ResultResponse implements Subscriber {
   #isOver = false
   #hasLeft = false
 
-  /** @param keepAliveMs  how often white space is sent while the client waits, in milliseconds */
-  constructor(keepAliveMs = defaultKeepAliveMs) {
-    this.#keepAliveMs = keepAliveMs
+  constructor() {
     this.#over = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -53,12 +49,12 @@ export class ResultResponse implements Subscriber {
     outgoing.writeHead(200, {
       ...Object.fromEntries(c.res.headers),
       "content-type": "application/json",
-      "cache-control": "no-cache",
+      ...longAnswerHeaders,
       ...headers,
     })
     // The headers tell a client that loses its connection where to wait again.
     outgoing.flushHeaders()
-    const alive = setInterval(() => outgoing.write(keepAlive), this.#keepAliveMs)
+    const alive = setInterval(() => outgoing.write(filler), keepAliveMs(c))
     alive.unref()
     const closed = () => {
       clearInterval(alive)

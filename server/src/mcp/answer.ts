@@ -7,6 +7,7 @@ import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } fr
 import { InvalidInput, KnownError } from "@superstep/toolkit/errors/errors"
 import { decodeBody, parseJsonBody } from "@superstep/toolkit/http/body"
 import { jsonResponse } from "@superstep/toolkit/http/json"
+import { heartbeat, type LongForm, longAnswer, longJson } from "@superstep/toolkit/http/long-answer"
 import type { Context } from "hono"
 import { z } from "zod"
 import type { Caller } from "../auth/caller.js"
@@ -15,11 +16,15 @@ import { callTool, findTools, listTools, type McpParts } from "./operations.js"
 
 export type McpServerParts = McpParts & { readonly version: string }
 
-/** @returns the SDK's response; 400 with a JSON-RPC error when the body is not JSON or the Accept header is wrong */
+/**
+ * An answer that is ready soon is JSON. One that takes long is an event stream, with progress when the client asked for it; for a
+ * client that accepts only JSON it is JSON with white space before it.
+ * @returns the SDK's response; 400 with a JSON-RPC error when the body is not JSON or the Accept header is wrong
+ */
 export async function answer(parts: McpServerParts, c: Context): Promise<Response> {
   const accept = c.req.header("accept") ?? ""
-  if (!["application/json", "text/event-stream"].every((type) => accept.includes(type))) {
-    return refusal(ErrorCode.InvalidRequest, "Accept must name both application/json and text/event-stream")
+  if (!accept.includes("application/json")) {
+    return refusal(ErrorCode.InvalidRequest, "Accept must name application/json, and should name text/event-stream")
   }
   const bytes = await c.req.arrayBuffer()
   let message: unknown
@@ -29,13 +34,60 @@ export async function answer(parts: McpServerParts, c: Context): Promise<Respons
     if (error instanceof InvalidInput) return refusal(ErrorCode.ParseError, error.message)
     throw error
   }
+  const { headers, signal } = c.req.raw
+  const server = serverFor(parts, callerOf(c), { message, headers, signal })
+  const work = () => answerWith(server, c, message)
+  return longAnswer(c, work, accept.includes("text/event-stream") ? eventsFor(message) : jsonFor(message))
+}
+
+async function answerWith(server: Server, c: Context, message: unknown): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-  const server = serverFor(parts, callerOf(c), { message, headers: c.req.raw.headers, signal: c.req.raw.signal })
   await server.connect(transport)
+  const headers = new Headers(c.req.raw.headers)
+  // The SDK refuses clients that accept only one of both. Its own answer is always JSON.
+  headers.set("accept", "application/json, text/event-stream")
   try {
-    return await transport.handleRequest(c.req.raw, { parsedBody: message })
+    return await transport.handleRequest(new Request(c.req.url, { method: "POST", headers }), { parsedBody: message })
   } finally {
     await server.close()
+  }
+}
+
+const request = z
+  .object({
+    id: z.union([z.string(), z.number()]).nullable().catch(null),
+    params: z
+      .object({
+        _meta: z.object({ progressToken: z.union([z.string(), z.number()]).optional().catch(undefined) }).catch({}),
+      })
+      .catch({ _meta: {} }),
+  })
+  .catch({ id: null, params: { _meta: {} } })
+
+const jsonFor = (message: unknown): LongForm => ({
+  ...longJson,
+  error: ({ body: { detail } }) => ({
+    jsonrpc: "2.0",
+    id: request.parse(message).id,
+    error: { code: ErrorCode.InternalError, message: String(detail) },
+  }),
+})
+
+/** An event stream with one message. During silence it has progress notifications, which keep clients from giving up. */
+function eventsFor(message: unknown): LongForm {
+  const frame = (json: string) => `event: message\ndata: ${json}\n\n`
+  const { progressToken } = request.parse(message).params._meta
+  const progress = (n: number) => ({
+    jsonrpc: "2.0",
+    method: "notifications/progress",
+    // How much there is to do is unknown: the number only grows.
+    params: { progressToken, progress: n + 1, message: "still running" },
+  })
+  return {
+    ...jsonFor(message),
+    type: "text/event-stream",
+    filler: (n) => (progressToken === undefined ? heartbeat : frame(JSON.stringify(progress(n)))),
+    frame,
   }
 }
 
@@ -70,6 +122,7 @@ function serverFor(parts: McpServerParts, caller: Caller, { message, headers, si
         assistantId: assistant.assistant_id,
         arguments: params.arguments,
         context: contextIn(message),
+        cancels: isCancelledByLeaving(message),
         headers,
       }
       return callTool(parts, caller, call, signal)
@@ -80,6 +133,15 @@ function serverFor(parts: McpServerParts, caller: Caller, { message, headers, si
 
 const contextIn = (message: unknown): unknown =>
   z.object({ params: z.object({ context: z.record(z.string(), z.unknown()) }) }).safeParse(message).data?.params.context
+
+/**
+ * MCP says that a lost connection is no cancellation, so a client asks for that: `params._meta["superstep/on_disconnect"]` is `cancel`.
+ * `notifications/cancelled` names only the id of a request, which is unique only in a session, and this server has none.
+ */
+const isCancelledByLeaving = (message: unknown): boolean =>
+  z
+    .object({ params: z.object({ _meta: z.object({ "superstep/on_disconnect": z.literal("cancel") }) }) })
+    .safeParse(message).success
 
 /** Translates errors for the client: known errors keep their message, a bug shows no details. */
 async function asMcpErrors<T>({ log }: McpParts, work: () => Promise<T>): Promise<T> {

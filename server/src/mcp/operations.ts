@@ -46,13 +46,15 @@ export interface ToolCall {
   readonly assistantId: string
   readonly arguments: unknown
   readonly context: unknown
+  /** Whether the run is cancelled when the client disconnects. */
+  readonly cancels: boolean
   /** The project decides which of them the graph receives. */
   readonly headers: Headers
 }
 
 /**
  * Runs an assistant without a thread.
- * @param signal  aborted when the client disconnects: the run is cancelled
+ * @param signal  aborted when the client disconnects
  * @throws        the errors of `createRun`
  */
 export async function callTool(parts: McpParts, caller: Caller, call: ToolCall, signal: AbortSignal) {
@@ -60,7 +62,7 @@ export async function callTool(parts: McpParts, caller: Caller, call: ToolCall, 
     assistant_id: call.assistantId,
     input: call.arguments ?? {},
     context: call.context,
-    on_disconnect: "cancel",
+    on_disconnect: call.cancels ? "cancel" : "continue",
   })
   const request = { caller, threadId: undefined, body, headers: parts.configurableHeaders?.(call.headers) }
   const { result } = await runToEnd(parts, request, signal)

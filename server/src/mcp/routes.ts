@@ -14,8 +14,12 @@ export function addMcpRoutes(api: Api, parts: McpServerParts): void {
       path: "/mcp",
       summary: "Send a message of the Model Context Protocol",
       tags,
+      lasts: "stream",
       responses: {
-        200: { description: "The answer to a request", schema: z.looseObject({ jsonrpc: z.literal("2.0") }) },
+        200: {
+          description: "The answer to a request; one that takes long is an event stream, if the client accepts that",
+          schema: z.looseObject({ jsonrpc: z.literal("2.0") }),
+        },
         202: { description: "A notification was accepted" },
         400: { description: "Not a JSON-RPC message, or headers that MCP does not allow" },
       },

@@ -1,4 +1,4 @@
-/** Creates a run and waits for its result, for protocols with a response format of their own (MCP, A2A). */
+/** Creates a run and waits for its result, for protocols with a response format of their own (MCP). */
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { dataOf, type EncodedEvent, resultEvent } from "../events/event.js"
 import type { Subscriber } from "../events/topic.js"
@@ -15,7 +15,7 @@ export interface RunOutcome {
 }
 
 /**
- * @param signal  aborted when the client disconnects; the run is then cancelled
+ * @param signal  aborted when the client disconnects; the run is then cancelled if its `on_disconnect` says so
  * @throws        the errors of `createRun`; Unavailable when this server stops, or the client has disconnected
  */
 export async function runToEnd(runs: Runs, request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
@@ -23,7 +23,7 @@ export async function runToEnd(runs: Runs, request: RunRequest, signal: AbortSig
   const run = await createRun(runs, { ...request, subscriber: awaited })
   const ids = { threadId: run.thread_id, runId: run.run_id }
   const leave = () => {
-    leaveRun(runs, { ...ids, subscriber: awaited, cancel: true })
+    leaveRun(runs, { ...ids, subscriber: awaited, cancel: request.body.on_disconnect === "cancel" })
     awaited.end()
   }
   signal.addEventListener("abort", leave, { once: true })

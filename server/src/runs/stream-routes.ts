@@ -39,6 +39,7 @@ export function addStreamRoutes(api: Api, runs: RunRoutes): void {
       method: "post",
       path: "/threads/{thread_id}/runs/stream",
       summary: "Create a run and stream its events",
+      lasts: "stream",
       tags,
       params: threadParams,
       query: streamQuery,
@@ -54,6 +55,7 @@ export function addStreamRoutes(api: Api, runs: RunRoutes): void {
       method: "post",
       path: "/runs/stream",
       summary: "Create a stateless run and stream its events",
+      lasts: "stream",
       tags,
       query: streamQuery,
       body: newRun,
@@ -70,6 +72,7 @@ export function addStreamRoutes(api: Api, runs: RunRoutes): void {
       method: "get",
       path: "/threads/{thread_id}/runs/{run_id}/stream",
       summary: "Join a run's stream",
+      lasts: "stream",
       params: runParams,
     },
     ({ c, params, query }) =>
@@ -89,6 +92,7 @@ export function addStreamRoutes(api: Api, runs: RunRoutes): void {
       method: "get",
       path: "/runs/{run_id}/stream",
       summary: "Join the stream of a run whose thread the client does not know",
+      lasts: "stream",
       params: runIdParams,
     },
     async ({ c, params, query }) =>

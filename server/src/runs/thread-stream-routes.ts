@@ -29,6 +29,7 @@ export function addThreadStreamRoutes(api: Api, runs: Runs): void {
       method: "get",
       path: "/threads/{thread_id}/stream",
       summary: "Follow a thread: the events of its runs, one after the other, until the client leaves",
+      lasts: "stream",
       tags: ["Threads"],
       params: threadParams,
       query,

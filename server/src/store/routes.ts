@@ -27,6 +27,7 @@ export function addStoreRoutes(api: Api, store: Store): void {
       method: "post",
       path: "/store/items/search",
       summary: "Search items",
+      lasts: "long",
       tags,
       body: itemSearch,
       responses: { 200: { description: "The items", schema: foundItems }, ...invalid },
@@ -42,6 +43,7 @@ export function addStoreRoutes(api: Api, store: Store): void {
       method: "post",
       path: "/store/namespaces",
       summary: "List namespaces",
+      lasts: "long",
       tags,
       body: namespaceSearch,
       responses: { 200: { description: "The namespaces", schema: foundNamespaces }, ...invalid },
@@ -59,6 +61,7 @@ function addItemRoutes(api: Api, store: Store): void {
       method: "put",
       path,
       summary: "Put an item",
+      lasts: "long",
       tags,
       body: newItem,
       responses: {

@@ -62,6 +62,7 @@ export interface TestHttpOptions extends TestServerOptions {
   /** A project with an auth module or an app. */
   readonly gate?: GateProject
   readonly maxBodyBytes?: number
+  readonly keepAliveMs?: number
   /** By default ready from the start. */
   readonly readiness?: Readiness
   /** `http` of langgraph.json. */
@@ -110,6 +111,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     unitToken: options.unitToken === undefined ? undefined : new Secret(options.unitToken),
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     readiness,
+    ...(options.keepAliveMs !== undefined && { keepAliveMs: options.keepAliveMs }),
     ...(options.stopping && { stopping: options.stopping }),
     tracesToLangsmith: false,
     authDocument: {},

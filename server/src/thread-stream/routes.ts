@@ -28,6 +28,7 @@ export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
       method: "post",
       path: "/threads/{thread_id}/commands",
       summary: "Execute a command of the newer streaming protocol on a thread",
+      lasts: "long",
       tags: ["Threads"],
       params: threadParams,
       body: command,
@@ -54,6 +55,7 @@ export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
       path: "/threads/{thread_id}/stream/events",
       summary:
         "Follow a thread with the newer streaming protocol: past events, then live events, until the client leaves",
+      lasts: "stream",
       tags: ["Threads"],
       params: threadParams,
       body: eventFilter,
@@ -72,6 +74,7 @@ export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
       method: "get",
       path: "/threads/{thread_id}/stream/events",
       summary: "Follow a thread and execute commands on a WebSocket, with the newer streaming protocol",
+      lasts: "stream",
       tags: ["Threads"],
       params: threadParams,
       responses: {

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto"
 import type { Socket } from "node:net"
+import { keepAliveMs } from "@superstep/toolkit/http/long-answer"
 import type { Context } from "hono"
 import type { RawData, WebSocket } from "ws"
 import { callerOf } from "../http/caller-of.js"
@@ -20,8 +21,8 @@ import { reconnected } from "./reconnect.js"
 import { type Command, command, subscription, unsubscribe } from "./schema.js"
 import { earliest, type Subscription, SubscriptionReader } from "./socket-subscriptions.js"
 
-// Detects clients that vanished without closing the connection.
-const pingMs = 25_000
+// A client that has not answered a ping after as many periods has vanished without closing the connection.
+const pingPeriods = 2
 // A connection that has transferred nothing for this long counts as dead.
 const stalledMs = 60_000
 // A client that closes properly answers at once.
@@ -59,7 +60,7 @@ export class SocketSession {
     this.#client = client
     this.#leaveBudget = runs.streams.readers.enter()
     const { ws, socket } = client
-    this.#ping = setInterval(() => this.#checkAlive(), pingMs)
+    this.#ping = setInterval(() => this.#checkAlive(), pingPeriods * keepAliveMs(client.c))
     this.#ping.unref()
     socket.setNoDelay(true)
     socket.setTimeout(stalledMs, () => this.#tooSlow())

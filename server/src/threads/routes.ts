@@ -81,6 +81,7 @@ function addNewThreadRoutes(api: Api, { db, workers }: ThreadStates): void {
       method: "post",
       path: "/threads/{thread_id}/copy",
       summary: "Copy a thread with its checkpoints",
+      lasts: "long",
       tags,
       params: threadParams,
       responses: { ...found, 409: { description: "No such thread" }, ...invalid },
@@ -127,6 +128,7 @@ function addOneThreadRoutes(api: Api, threads: Threads): void {
       ...one,
       method: "delete",
       summary: "Delete a thread with its runs and checkpoints",
+      lasts: "long",
       responses: { 204: { description: "It is gone" }, ...missing },
     },
     async ({ c, params }) => {
@@ -140,6 +142,7 @@ function addOneThreadRoutes(api: Api, threads: Threads): void {
       method: "get",
       path: "/threads/{thread_id}/storage",
       summary: "What a thread takes in the database",
+      lasts: "long",
       tags,
       params: threadParams,
       responses: { 200: { description: "Counts and bytes", schema: storage }, ...missing },
@@ -157,6 +160,7 @@ function addManyThreadsRoutes(api: Api, threads: Threads): void {
     {
       method: "post",
       path: "/threads/search",
+      lasts: "long",
       summary: "Search threads",
       tags,
       body: threadSearch,
@@ -180,6 +184,7 @@ function addManyThreadsRoutes(api: Api, threads: Threads): void {
     {
       method: "post",
       path: "/threads/count",
+      lasts: "long",
       summary: "Count threads",
       tags,
       body: threadCount,
@@ -193,6 +198,7 @@ function addManyThreadsRoutes(api: Api, threads: Threads): void {
       method: "post",
       path: "/threads/prune",
       summary: "Delete threads, or their old checkpoints",
+      lasts: "long",
       tags,
       body: prune,
       responses: {

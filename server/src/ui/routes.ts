@@ -1,5 +1,6 @@
 /** Routes of generative UI (agent-server-api §15). */
 import { NotFound } from "@superstep/toolkit/errors/errors"
+import { longAnswer, longJson } from "@superstep/toolkit/http/long-answer"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { z } from "zod"
@@ -22,6 +23,7 @@ export function addUiRoutes(api: Api, { ui: bundles, ...where }: UiRoutes): void
       method: "post",
       path: "/ui/{agent}",
       summary: "Get the HTML that loads a UI component",
+      lasts: "long",
       tags,
       params: z.object({ agent: z.string() }),
       body: z.object({ name: componentName }),
@@ -42,14 +44,20 @@ export function addUiRoutes(api: Api, { ui: bundles, ...where }: UiRoutes): void
       method: "get",
       path: "/ui/{agent}/{file}",
       summary: "Get a file of an agent's UI components",
+      lasts: "stream",
       tags,
       params: z.object({ agent: z.string(), file: z.string() }),
       responses: { 200: { description: "The file" }, 404: { description: "No such file" } },
     },
-    async ({ params: { agent, file } }) => {
-      const contents = (await bundles.of(agent))?.get(file)
-      if (!contents) throw new NotFound("File not found")
-      return new Response(new Uint8Array(contents), { headers: { "content-type": typeOf(file) } })
+    ({ c, params: { agent, file } }) => {
+      const type = typeOf(file)
+      const read = async () => {
+        const contents = (await bundles.of(agent))?.get(file)
+        if (!contents) throw new NotFound("File not found")
+        return new Response(new Uint8Array(contents), { headers: { "content-type": type } })
+      }
+      // The first build may last. White space may precede scripts and styles, but not an image.
+      return /javascript|^text\//.test(type) ? longAnswer(c, read, { ...longJson, type }) : read()
     },
   )
 }

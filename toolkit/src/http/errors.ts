@@ -19,12 +19,12 @@ import {
 } from "../errors/errors.js"
 import type { Log } from "../log/log.js"
 
-interface Reply {
+interface Kind {
   readonly status: ContentfulStatusCode
   readonly level: "debug" | "info" | "warn" | "error"
 }
 
-const replyFor = (error: KnownError): Reply => {
+const kindOf = (error: KnownError): Kind => {
   if (error instanceof InvalidInput) return { status: 422, level: "debug" }
   if (error instanceof Denied) return { status: error.status as ContentfulStatusCode, level: "info" }
   if (error instanceof Refused) return { status: 400, level: "debug" }
@@ -58,25 +58,53 @@ function addHeaders(c: Context, headers: Readonly<Record<string, string>>): void
   for (const [name, value] of Object.entries(headers)) if (!ofTheBody.has(name.toLowerCase())) c.header(name, value)
 }
 
-/**
- * Renders any error. Known ones show their message; a bug shows only the request's id, and its stack is logged.
- * @returns  a handler for Hono's `app.onError`
- */
-export const errorHandler =
-  ({ log, detail }: { log: Log; detail: DetailStyle }) =>
-  (error: Error, c: Context): Response => {
+export interface Reply {
+  readonly status: ContentfulStatusCode
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: { readonly detail: unknown; readonly code?: string; readonly [extra: string]: unknown }
+}
+
+export interface ErrorOptions {
+  readonly log: Log
+  readonly detail: DetailStyle
+}
+
+/** Logs any error and decides its reply. Known ones show their message; a bug shows only the request's id, and its stack is logged. */
+export const replyToError =
+  ({ log, detail }: ErrorOptions) =>
+  (error: Error, c: Context): Reply => {
     const requestId = c.res.headers.get("x-request-id") ?? undefined
     // Hono's own refusals, such as a body over the limit.
-    if (error instanceof HTTPException) return error.res ?? c.json({ detail: error.message }, error.status)
+    if (error instanceof HTTPException) return { status: error.status, headers: {}, body: { detail: error.message } }
     if (!(error instanceof KnownError)) {
       log.error({ err: error, request_id: requestId, method: c.req.method, path: c.req.path }, "request failed")
-      return c.json({ detail: "internal error", code: "internal", request_id: requestId }, 500)
+      return { status: 500, headers: {}, body: { detail: "internal error", code: "internal", request_id: requestId } }
     }
-    const { status, level } = replyFor(error)
+    const { status, level } = kindOf(error)
     log[level]({ request_id: requestId, method: c.req.method, path: c.req.path, code: error.code }, error.message)
     const mayComeBack = error instanceof Unavailable || error instanceof TooManyRequests
-    if (mayComeBack) c.header("retry-after", String(Math.ceil(error.retryAfterMs / 1000)))
-    if (error instanceof Denied) addHeaders(c, error.headers)
+    const headers = {
+      ...(mayComeBack && { "retry-after": String(Math.ceil(error.retryAfterMs / 1000)) }),
+      ...(error instanceof Denied && error.headers),
+    }
     const extra = error instanceof Conflict ? error.extra : {}
-    return c.json({ detail: detailOf(error, detail), code: error.code, request_id: requestId, ...extra }, status)
+    return {
+      status,
+      headers,
+      body: { detail: detailOf(error, detail), code: error.code, request_id: requestId, ...extra },
+    }
   }
+
+/**
+ * Renders any error as `replyToError` decides.
+ * @returns  a handler for Hono's `app.onError`
+ */
+export function errorHandler(options: ErrorOptions): (error: Error, c: Context) => Response {
+  const replyTo = replyToError(options)
+  return (error, c) => {
+    if (error instanceof HTTPException && error.res) return error.res
+    const { status, headers, body } = replyTo(error, c)
+    addHeaders(c, headers)
+    return c.json(body, status)
+  }
+}

@@ -8,6 +8,7 @@ import type { Context } from "hono"
 import type { z } from "zod"
 import { InvalidInput, type Problem } from "../errors/errors.js"
 import { decodeBody, parseJsonBody } from "./body.js"
+import { longAnswer, longJson } from "./long-answer.js"
 import { problemsOf } from "./problems.js"
 
 export type Api = OpenAPIHono
@@ -21,6 +22,11 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends Shape> {
   readonly path: string
   readonly summary: string
   readonly tags?: readonly string[]
+  /**
+   * Whether an answer can take more than some seconds. `long`: white space is sent before it while the handler works
+   * (long-answer.ts). `stream`: the handler sends bytes itself while it works. Undefined: the answer comes soon.
+   */
+  readonly lasts?: "long" | "stream"
   readonly params?: P
   readonly query?: Q
   readonly body?: B
@@ -56,6 +62,7 @@ export function addRoute<P extends Shape = undefined, Q extends Shape = undefine
   handler: (input: RouteInput<P, Q, B>) => Response | Promise<Response>,
 ): void {
   api.openAPIRegistry.registerPath(documented(spec))
+  const form = { ...longJson, type: spec.responses[200]?.contentType ?? longJson.type }
   api.on(spec.method.toUpperCase(), spec.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
     const problems: Problem[] = []
     const bodyText = spec.body ? decodeBody(await c.req.arrayBuffer()) : ""
@@ -64,7 +71,8 @@ export function addRoute<P extends Shape = undefined, Q extends Shape = undefine
     const body = parseBody(spec.body, bodyText, problems)
     const error = problems.length > 0 ? new InvalidInput(problems) : undefined
     if (error) throw spec.refuse?.(error) ?? error
-    return handler({ c, params, query, body, bodyText } as RouteInput<P, Q, B>)
+    const answer = async () => handler({ c, params, query, body, bodyText } as RouteInput<P, Q, B>)
+    return spec.lasts === "long" ? longAnswer(c, answer, form) : answer()
   })
 }
 
@@ -103,6 +111,7 @@ function documented(spec: RouteSpec<Shape, Shape, Shape>): RouteConfig {
     path: spec.path,
     summary: spec.summary,
     tags: [...(spec.tags ?? [])],
+    ...(spec.lasts && { "x-lasts": spec.lasts }),
     request: {
       ...(spec.params && { params: spec.params }),
       ...(spec.query && { query: spec.query }),
