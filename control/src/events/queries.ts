@@ -1,12 +1,14 @@
 /** The table `events`. Only operators read it without a workspace. */
+
 import type { Db } from "@superstep/toolkit/db/database"
+import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { Event, NewEvent } from "./event.js"
 
 export const insertEvent = (tx: Db, event: NewEvent): Promise<number> =>
   tx.run(sql`
     insert into events (workspace_id, deployment_id, revision_id, type, data) values (${event.workspaceId},
-      ${event.deploymentId ?? null}, ${event.revisionId ?? null}, ${event.type}, ${JSON.stringify(event.data)}::jsonb)`)
+      ${event.deploymentId ?? null}, ${event.revisionId ?? null}, ${event.type}, ${toJsonbText(JSON.stringify(event.data))}::jsonb)`)
 
 export interface EventFilter {
   /** Absent: all of them, for operators. */

@@ -2,7 +2,9 @@
  * Gets certificates for host names, and renews them (README.md, C1 to C6). An order under way when the process stops is
  * given up, and the name is due again at once.
  */
+
 import type { Database } from "@superstep/toolkit/db/database"
+import { storableText } from "@superstep/toolkit/db/text"
 import type { Log } from "@superstep/toolkit/log/log"
 import { OutboxLoop } from "@superstep/toolkit/webhooks/outbox-loop"
 import type { Client } from "acme-client"
@@ -172,4 +174,4 @@ function recordHostName(
 
 /** The authority's words, for people. */
 const reasonOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, mostFailureChars)
+  storableText((error instanceof Error ? error.message : String(error)).slice(0, mostFailureChars))

@@ -3,7 +3,9 @@
  * parent's row, so two events of one pull request are never handled at the same time. A preview has its own database and
  * only the secrets of the preview set (W1); code of a fork needs approval, commit by commit (W2).
  */
+
 import type { Db } from "@superstep/toolkit/db/database"
+import { storableText } from "@superstep/toolkit/db/text"
 import { Conflict, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
 import { applyChange } from "../deployments/apply-change.js"
@@ -144,7 +146,7 @@ async function advancePreview(
     parentId: parent.deployment_id,
     repository: repositoryKey(parent.source_config.repo_url ?? "") ?? "",
     number: event.number,
-    title: event.title.replaceAll("\u0000", "").slice(0, 255),
+    title: storableText(event.title.slice(0, 255)),
     isFork: event.isFork,
     headRef: isUsable ? (event.headRef ?? null) : null,
     headSha: event.headSha ?? null,

@@ -121,6 +121,17 @@ test("an irrelevant event is 200 with a reason; signed nonsense is 422", async (
   assert.deepEqual(noPush.body.detail[0].loc, ["body", "ref"])
 })
 
+test("a push whose texts the database refuses ends nothing", async () => {
+  const { id } = await addDeployment()
+
+  const named = await send(signedPush("github", secret, { ref: "refs/heads/ma\0in" }))
+  const written = await send(signedPush("github", secret, { message: "\0 \ud800" }))
+
+  assert.deepEqual([named.status, named.body.result], [200, "ignored"])
+  assert.deepEqual([written.status, written.body.result], [202, "accepted"])
+  assert.deepEqual(await pushesOf(id), [shaOf("b")])
+})
+
 test("GitHub's form content type is accepted too", async () => {
   const { id } = await addDeployment()
   const form = new URLSearchParams({ payload: JSON.stringify(pushBody("github")) }).toString()

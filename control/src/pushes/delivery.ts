@@ -1,4 +1,5 @@
 /** One delivery of a git host: its headers and bytes, and its content once it is verified. Pure. */
+import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { z } from "zod"
 import type { GitEvent, Provider } from "./push.js"
@@ -62,7 +63,8 @@ function payloadOf({ header, body }: Delivery): unknown {
   // GitHub's other content type puts the same JSON into a form field.
   const isForm = header("content-type")?.startsWith("application/x-www-form-urlencoded") ?? false
   try {
-    return JSON.parse(isForm ? (new URLSearchParams(text).get("payload") ?? "") : text)
+    // Of commits and titles of others, which the database refuses with U+0000.
+    return JSON.parse(toJsonbText(isForm ? (new URLSearchParams(text).get("payload") ?? "") : text))
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause
     throw new InvalidInput(

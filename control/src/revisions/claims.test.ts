@@ -14,6 +14,7 @@ import {
   interruptRevision,
   nextDueMs,
   type OpenStages,
+  recordCommit,
   releaseClaim,
   renewClaims,
   skipSuperseded,
@@ -185,4 +186,23 @@ test("a wait that is not a retry resets the count of faults", async () => {
   }
 
   assert.deepEqual(attempts, [1, 2, 0])
+})
+
+test("a failure, the reason of a wait and a commit are stored whatever their texts hold", async () => {
+  await using db = await database()
+  const revisionId = await addRevision(db, await addDeployment(db))
+  const held = await claim(db)
+  assert.ok(held)
+  const text = "\0 \ud800"
+
+  await recordCommit(db, held, { sha: "a", treeHash: null, commit: { message: text, author: text } })
+  await waitInStage(db, held, { delayMs: 0, isRetry: true, why: text })
+  const waiting = await revisionOf(db, revisionId)
+  const again = await claim(db)
+  assert.ok(again)
+  await advance(db, again, { status: "BUILD_FAILED", stage: null, error: { code: "graph_load_failed", message: text } })
+  const failed = await revisionOf(db, revisionId)
+
+  assert.deepEqual(waiting.commit, { message: "\ufffd \ufffd", author: "\ufffd \ufffd" })
+  assert.deepEqual([waiting.status_message, failed.status_message], Array(2).fill("\\u0000 \ufffd"))
 })

@@ -4,8 +4,11 @@
  * fence is old fails with ClaimLost; C4 a claim expires when its holder dies; C5 claims are shared fairly between workspaces,
  * and a workspace fetches and builds at most as many revisions at once as its quota `builds` says.
  */
+
 import { type Database, type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
+import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import { storableText } from "@superstep/toolkit/db/text"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { RevisionRow } from "./queries.js"
 import type { Reason, RevisionStatus, Stage } from "./revision.js"
@@ -200,7 +203,7 @@ export const advance = (db: Db, claim: Claim, { status, stage, artifactId, error
         stage_attempt = 0, stage_deaths = 0, not_before = now(), updated_at = now(),
         artifact_id = coalesce(${artifactId ?? null}, artifact_id),
         -- A message of before only said why a stage waits.
-        error_code = ${error?.code ?? null}, status_message = ${error?.message ?? null},
+        error_code = ${error?.code ?? null}, status_message = ${error ? storableText(error.message) : null},
         finished_at = case when ${isEnd(status)} then coalesce(finished_at, now()) end
       where ${held(claim)}`),
   )
@@ -224,7 +227,7 @@ export const waitInStage = (
         -- A fault between two deaths does not excuse them.
         stage_deaths = ${isRetry ? sql`stage_deaths` : 0},
         not_before = now() + ${delayMs} * interval '1 millisecond', stage_attempt = ${isRetry ? sql`stage_attempt + 1` : 0},
-        status_message = coalesce(${why}, status_message), updated_at = now()
+        status_message = coalesce(${why === null ? null : storableText(why)}, status_message), updated_at = now()
       where ${held(claim)}`),
   )
 
@@ -238,7 +241,7 @@ export const recordCommit = (
     claim,
     db.run(sql`
       update revisions set commit_sha = ${sha}, tree_hash = coalesce(${treeHash}, tree_hash), build_log_offset = 0,
-        commit = coalesce(${commit && JSON.stringify(commit)}::jsonb, commit)
+        commit = coalesce(${commit && toJsonbText(JSON.stringify(commit))}::jsonb, commit)
       where ${held(claim)}`),
   )
 

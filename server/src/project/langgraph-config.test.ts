@@ -43,6 +43,11 @@ test("all problems are reported at once, each with its path", async () => {
   const gate = { auth: { path: "./src/auth.ts:auth" }, http: { app: "./src/app.py:app" } }
   await assert.rejects(read({ graphs: { chat: "./src/chat.ts:graph" }, ...gate }), /the language of auth\.path/)
   await assert.rejects(read({ graphs: {} }), /at least one graph/)
+  const origins = { http: { cors: { allow_origins: ["\0"] } } }
+  await assert.rejects(
+    read({ graphs: { chat: "./src/chat.ts:graph" }, ...origins }),
+    /allow_origins\.0: expected text without/,
+  )
 })
 
 test("an error about a missing or malformed file names the file", async () => {

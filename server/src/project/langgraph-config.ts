@@ -1,6 +1,8 @@
 /** Reads `langgraph.json`. */
+
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
+import { unstorablePath, unstorableText } from "@superstep/toolkit/db/text"
 import { InvalidInput, type Problem } from "@superstep/toolkit/errors/errors"
 import type { z } from "zod"
 import type { WorkerProject } from "../workers/child.js"
@@ -112,6 +114,8 @@ function parseConfig(text: string, path: string): LanggraphJson {
   } catch (error) {
     throw invalid([], `${path} is not valid JSON: ${(error as Error).message}`)
   }
+  const unstorable = unstorablePath(json)
+  if (unstorable) throw invalid(unstorable, unstorableText)
   const parsed = langgraphConfig.safeParse(json)
   if (parsed.success) return parsed.data
   throw new InvalidInput(parsed.error.issues.map(toProblem), "invalid_config")

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { sql } from "./sql.js"
-import { isPlainText, plainText, storableText } from "./text.js"
+import { isPlainText, plainText, storableText, unstorablePath } from "./text.js"
 
 const halves = ["\ud800", "a\udc00", "\ud83d \ude00", "\udfff\ud800"]
 
@@ -25,4 +25,18 @@ test("what is shown in place of a text that Postgres refuses can be stored, and 
     assert.equal(plainText.safeParse(text).success, false)
     assert.notDeepEqual(await stored(text).catch(() => undefined), { text, json: text })
   }
+})
+
+test("a text that cannot be stored is found anywhere in a JSON value", () => {
+  const deep = JSON.parse(`${'{"a":['.repeat(20_000)}${'"\\u0000"'}${"]}".repeat(20_000)}`)
+
+  assert.equal(unstorablePath({ a: ["😀", 1, null, { b: String.raw`\u0000` }] }), undefined)
+  assert.deepEqual(unstorablePath({ http: { cors: { allow_origins: ["*", "\u0000"] } } }), [
+    "http",
+    "cors",
+    "allow_origins",
+    "1",
+  ])
+  assert.deepEqual(unstorablePath({ graphs: { "a\u0000": "./a.ts:graph" } }), ["graphs", String.raw`a\u0000`])
+  assert.equal(unstorablePath(deep)?.length, 20)
 })

@@ -9,7 +9,32 @@ const allUnstorable = new RegExp(unstorable, "g")
 export const isPlainText = (text: string): boolean => !unstorable.test(text)
 
 /** For texts that identify something: a text that Postgres would not store unchanged is refused. */
-export const plainText = z.string().refine(isPlainText, "expected text without U+0000 and without unpaired surrogates")
+export const plainText = z.string().refine(isPlainText, { error: () => unstorableText })
+
+/** What is wrong with a text that is not plain. */
+export const unstorableText = "expected text without U+0000 and without unpaired surrogates"
+
+/**
+ * Where a JSON value of any depth holds a text that Postgres would not store unchanged, as a key or as a value.
+ * @returns  the path, whose texts can be stored; undefined when there is none
+ */
+export function unstorablePath(value: unknown): string[] | undefined {
+  const open: { readonly value: unknown; readonly path: readonly string[] }[] = [{ value, path: [] }]
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { value: it, path } = next
+    if (typeof it === "string" && !isPlainText(it)) return path.map(storableText)
+    if (it === null || typeof it !== "object") continue
+    for (const [key, item] of Object.entries(it)) {
+      const at = path.length < mostShownKeys ? [...path, key] : path
+      if (!isPlainText(key)) return at.map(storableText)
+      open.push({ value: item, path: at })
+    }
+  }
+  return undefined
+}
+
+// A path of a deeper value is not read to its end.
+const mostShownKeys = 20
 
 /**
  * For texts that people read, such as messages of a program: U+0000 becomes `\u0000` in six characters, half a surrogate pair

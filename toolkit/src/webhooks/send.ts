@@ -1,8 +1,10 @@
 /** One call of a user's address: guarded, with a time limit, without redirects, and with a limited reply. */
+
 import { lookup } from "node:dns"
 import { request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 import type { LookupFunction } from "node:net"
+import { storableText } from "../db/text.js"
 
 /** Returns why an IP address may not be connected to; undefined when it may. */
 export type AddressGuard = (address: string) => string | undefined
@@ -92,7 +94,7 @@ export function reasonOf(
 ): string {
   if (signal.aborted) return "the server was stopped"
   if (error.name === "TimeoutError" || error.name === "AbortError") return `no answer within ${timeoutMs / 1000} s`
-  return error.message || (error.code ?? error.name)
+  return storableText(error.message || (error.code ?? error.name))
 }
 
 /** The start of a reply, as text that Postgres can store. */

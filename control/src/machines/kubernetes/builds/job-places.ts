@@ -1,4 +1,5 @@
 /** Where things are in the containers of a build's pod, and what its Secret has in it. Pure. */
+import { plainText, storableText } from "@superstep/toolkit/db/text"
 import { z } from "zod"
 import type { ErrorCode } from "../../../revisions/revision.js"
 import type { FailedBuild } from "../../process/builds/build-request.js"
@@ -63,7 +64,7 @@ const codes = [
 ] as const satisfies readonly ErrorCode[]
 
 /** Why a container ended without success: its termination message, which user code may have written. */
-export const failure = z.object({ error_code: z.enum(codes), message: z.string() })
+export const failure = z.object({ error_code: z.enum(codes), message: z.string().transform(storableText) })
 
 // A kubelet keeps 4096 bytes of it; JSON may double some characters.
 const mostMessageBytes = 2000
@@ -82,7 +83,7 @@ export const countOomKills = (events: string): number => Number(/^oom_kill (\d+)
 
 /** What a build has found in a project. */
 export const verified = z.object({
-  graphs: z.array(z.string()),
-  langgraph_version: z.string().nullable(),
+  graphs: z.array(plainText),
+  langgraph_version: plainText.max(200).nullable(),
   lacks_schemas: z.boolean(),
 })

@@ -1,5 +1,7 @@
 /** The parts of `langgraph.json` that a build needs. Pure. The agent server reads the rest of the file itself. */
+
 import { languageOf } from "@superstep/protocol/worker/language"
+import { unstorablePath, unstorableText } from "@superstep/toolkit/db/text"
 import { z } from "zod"
 import { isPlatformSetting } from "../../../secrets/secret.js"
 import { BuildFailed } from "../../errors.js"
@@ -125,11 +127,15 @@ export function refusePlatformSettings(names: readonly string[], shownPath: stri
 }
 
 function jsonOf(text: string, shownPath: string): unknown {
+  let json: unknown
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ""))
+    json = JSON.parse(text.replace(/^\uFEFF/, ""))
   } catch (cause) {
     throw new BuildFailed("config_invalid", `${shownPath} is not valid JSON: ${(cause as Error).message}`, { cause })
   }
+  const path = unstorablePath(json)
+  if (!path) return json
+  throw new BuildFailed("config_invalid", `${shownPath} cannot be used: ${path.join(".")}: ${unstorableText}`)
 }
 
 interface GraphPath {

@@ -61,6 +61,18 @@ test("the facts of a project are read from the root down to langgraph.json", asy
 const wrong: readonly (readonly [string, Record<string, string>, string, RegExp])[] = [
   ["no file", { "a.txt": "" }, "config_missing", /no langgraph\.json in this commit/],
   ["no JSON", { "langgraph.json": "{" }, "config_invalid", /not valid JSON/],
+  [
+    "NUL in an origin",
+    { "langgraph.json": config({ a: "./a.ts:g" }, { http: { cors: { allow_origins: ["*", "\0"] } } }) },
+    "config_invalid",
+    /^langgraph\.json cannot be used: http\.cors\.allow_origins\.1: expected text without U\+0000/,
+  ],
+  [
+    "NUL in the id of a graph",
+    { "langgraph.json": config({ "a\0": "./a.ts:g" }) },
+    "config_invalid",
+    /graphs\.a\\u0000: expected text without/,
+  ],
   ["no graphs", { "langgraph.json": "{}" }, "config_invalid", /graphs/],
   ["empty graphs", { "langgraph.json": config({}) }, "config_invalid", /at least one graph/],
   [

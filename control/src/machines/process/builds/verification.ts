@@ -1,13 +1,17 @@
 /** Reads the output file of the verify program from a folder where the user's code writes too: nothing in it is trusted. */
+
 import { basename, dirname } from "node:path"
+import { plainText, storableText } from "@superstep/toolkit/db/text"
 import { z } from "zod"
 import { readPlainFile, UnusableFile } from "../../../files/read-plain-file.js"
 import { BuildFailed } from "../../errors.js"
 
+const shown = z.string().transform(storableText)
+
 const verification = z.object({
-  graphs: z.array(z.string()),
-  failed: z.array(z.object({ graph_id: z.string(), message: z.string(), code_frame: z.string().optional() })),
-  langgraph_version: z.string().nullish(),
+  graphs: z.array(plainText),
+  failed: z.array(z.object({ graph_id: shown, message: shown, code_frame: shown.optional() })),
+  langgraph_version: plainText.max(200).nullish(),
   lacks_schemas: z.boolean().default(false),
 })
 
