@@ -2,6 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { Blob, PendingWrite } from "./checkpoint.js"
+import { newestFirst } from "./queries.js"
 
 /** The values of delta channels, as LangGraph stores them. */
 export interface DeltaHistory {
@@ -44,7 +45,7 @@ export async function findDeltaHistory(
     with recursive target as (
       select parent_checkpoint_id from checkpoints
       where thread_id = ${threadId} and checkpoint_ns = ${checkpointNs} and not is_replay_only and ${named}
-      order by checkpoint_id desc limit 1),
+      order by ${newestFirst} limit 1),
     -- Each with the channels that are still looked for when it is reached. Every lookup is by the whole key, held by "limit" (in
     -- checkpoint_at too) and "offset": in a join, a planner that takes the thread for small reads all of it for every ancestor.
     walk (depth, checkpoint_id, parent_checkpoint_id, versions, channels) as (

@@ -186,7 +186,7 @@ test("C3: pending writes are ordered by the path of their task, then task and in
   )
 })
 
-test("a list is newest first and respects namespace, cursor, filter and limit", async () => {
+test("a list has the checkpoint that was saved last first, and respects namespace, cursor, filter and limit", async () => {
   await using db = await freshDatabase({ migrations })
   const metadata = (step: number) => JSON.stringify({ step, source: "loop" })
   for (const [step, id] of ["a", "b", "c", "d"].entries()) {
@@ -196,7 +196,7 @@ test("a list is newest first and respects namespace, cursor, filter and limit", 
   const ids = async (query: object) =>
     (await findCheckpoints(db, { threadId, ...query })).map(({ checkpointId }) => checkpointId)
 
-  assert.deepEqual(await ids({}), ["d", "c", "bb", "b", "a"])
+  assert.deepEqual(await ids({}), ["bb", "d", "c", "b", "a"])
   assert.deepEqual(await ids({ checkpointNs: "", limit: 2 }), ["d", "c"])
   assert.deepEqual(await ids({ checkpointNs: "", before: "c" }), ["b", "a"])
   assert.deepEqual(await ids({ filter: { step: 2 } }), ["c"])

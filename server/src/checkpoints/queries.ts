@@ -61,17 +61,21 @@ export interface CheckpointQuery {
   /** Undefined means every namespace. */
   readonly checkpointNs?: string | undefined
   readonly checkpointId?: string | undefined
-  /** Only checkpoints older than this id. */
+  /** Only checkpoints that were saved before the one with this id (C8). */
   readonly before?: string | undefined
   /** What the metadata must contain. */
   readonly filter?: Readonly<Record<string, unknown>> | undefined
   readonly limit?: number | undefined
 }
 
+/** Newest first: the order in which checkpoints were saved, and for those that a release before saved their ids (C8). */
+export const newestFirst: Sql = sql`seq desc, checkpoint_id desc`
+
 interface PartRow {
   readonly part: "checkpoint" | "blob" | "write"
   readonly checkpoint_ns: string
   readonly checkpoint_id: string
+  readonly seq: number
   readonly parent_checkpoint_id: string | null
   readonly checkpoint: string | null
   readonly metadata: string | null
@@ -93,40 +97,57 @@ export async function findCheckpoints(db: Db, query: CheckpointQuery): Promise<C
   const isOne = query.limit === 1
   const isRepeated = isOne
     ? sql`false`
-    : sql`row_number() over (partition by f.checkpoint_ns, b.channel, b.version order by f.checkpoint_id desc) > 1`
+    : sql`row_number() over (partition by f.checkpoint_ns, b.channel, b.version order by f.seq desc, f.checkpoint_id desc) > 1`
+  const before = query.before === undefined ? undefined : await cursorOf(db, query, query.before)
   const rows = await db.rows<PartRow>(sql`
     with found as materialized (
-      select checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata from checkpoints
-      where ${joinSql(conditions(query), " and ")}
-      order by checkpoint_id desc limit ${query.limit ?? null}
+      select checkpoint_ns, checkpoint_id, seq, parent_checkpoint_id, checkpoint, metadata from ${placeOfSearch(query)}
+      where ${joinSql([...conditions(query), ...(before ? [before] : [])], " and ")}
+      order by ${newestFirst} limit ${query.limit ?? null}
     )
-    select 'checkpoint' as part, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint::text, metadata::text,
+    select 'checkpoint' as part, checkpoint_ns, checkpoint_id, seq, parent_checkpoint_id, checkpoint::text, metadata::text,
       '' as channel, '' as version, '' as type, '' as task_id, '' collate "C" as task_path, 0 as idx, null::bytea as bytes,
       false as is_repeated
     from found
     union all
-    select 'blob', checkpoint_ns, checkpoint_id, null, null, null, channel, version, type, '', '', 0,
+    select 'blob', checkpoint_ns, checkpoint_id, seq, null, null, null, channel, version, type, '', '', 0,
       case when not is_repeated then blob end, is_repeated
     from (
-      select f.checkpoint_ns, f.checkpoint_id, b.channel, b.version, b.type, b.blob, ${isRepeated} as is_repeated
+      select f.checkpoint_ns, f.checkpoint_id, f.seq, b.channel, b.version, b.type, b.blob, ${isRepeated} as is_repeated
       from found f cross join jsonb_each_text(f.checkpoint -> 'channel_versions') as v (channel, version)
         join checkpoint_blobs b on b.thread_id = ${query.threadId} and b.checkpoint_ns = f.checkpoint_ns
           and b.channel = v.channel and b.version = v.version
     ) as blobs
     union all
-    select 'write', f.checkpoint_ns, f.checkpoint_id, null, null, null, w.channel, '', w.type, w.task_id, w.task_path,
+    select 'write', f.checkpoint_ns, f.checkpoint_id, f.seq, null, null, null, w.channel, '', w.type, w.task_id, w.task_path,
       w.idx, w.blob, false
     from found f join checkpoint_writes w on w.thread_id = ${query.threadId} and w.checkpoint_ns = f.checkpoint_ns
       and w.checkpoint_id = f.checkpoint_id
-    order by checkpoint_id desc, task_path, task_id, idx, channel`)
+    order by ${newestFirst}, task_path, task_id, idx, channel`)
   return assembled(rows)
 }
 
-const conditions = ({ threadId, checkpointNs, checkpointId, before, filter }: CheckpointQuery): Sql[] => [
+/** One checkpoint is found by its whole key, with any statistics of the planner. */
+const placeOfSearch = ({ threadId, checkpointNs, checkpointId }: CheckpointQuery): Sql =>
+  checkpointNs === undefined || checkpointId === undefined
+    ? sql`checkpoints`
+    : sql`checkpoint_at(${threadId}, ${checkpointNs}, ${checkpointId})`
+
+/**
+ * Where a history goes on. LangGraph also asks for what a subgraph had saved before a checkpoint of its parent, which is in another
+ * namespace; there, as for a checkpoint that was removed, the ids are compared.
+ */
+async function cursorOf(db: Db, { threadId, checkpointNs }: CheckpointQuery, before: string): Promise<Sql> {
+  const found = await db.row<{ seq: number }>(sql`
+    select seq from checkpoints where thread_id = ${threadId} and checkpoint_id = ${before}
+      and ${checkpointNs === undefined ? sql`true` : sql`checkpoint_ns = ${checkpointNs}`} limit 1`)
+  return found ? sql`(seq, checkpoint_id) < (${found.seq}::bigint, ${before})` : sql`checkpoint_id < ${before}`
+}
+
+const conditions = ({ threadId, checkpointNs, checkpointId, filter }: CheckpointQuery): Sql[] => [
   sql`thread_id = ${threadId} and not is_replay_only`,
   ...(checkpointNs === undefined ? [] : [sql`checkpoint_ns = ${checkpointNs}`]),
   ...(checkpointId === undefined ? [] : [sql`checkpoint_id = ${checkpointId}`]),
-  ...(before === undefined ? [] : [sql`checkpoint_id < ${before}`]),
   ...(filter === undefined ? [] : [sql`metadata @> ${toJsonbText(JSON.stringify(filter))}::jsonb`]),
 ]
 

@@ -172,3 +172,29 @@ test("R10: a run that exceeds its time limit keeps its saved steps, and its stre
   const resumed = await server.post(`/threads/${thread_id}/runs/wait`, next)
   assert.equal(((await resumed.json()) as { n: number }).n, 1)
 })
+
+test("C8: no turn is lost when the clock of a worker is set back", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startServer(db)
+  const { thread_id } = (await (await server.post("/threads", {})).json()) as { thread_id: string }
+  const turn = async (clockMs: number, durability: string) => {
+    const body = { assistant_id: "clocks", input: { log: [`turn ${clockMs}`], clockMs }, durability }
+    return (await (await server.post(`/threads/${thread_id}/runs/wait`, body)).json()) as { log: string[] }
+  }
+
+  await turn(3_600_000, "async")
+  await turn(0, "sync")
+  await turn(-3_600_000, "exit")
+  const { log } = await turn(0, "async")
+
+  const turns = [3_600_000, 0, -3_600_000, 0].flatMap((clockMs) => [`turn ${clockMs}`, `clock ${clockMs}`])
+  assert.deepEqual(log, turns)
+  const history = await server.post(`/threads/${thread_id}/history`, { limit: 100 })
+  const states = (await history.json()) as { values: { log?: string[] } }[]
+  const lengths = states.map(({ values }) => values.log?.length ?? 0)
+  assert.deepEqual(
+    lengths,
+    lengths.toSorted((a, b) => b - a),
+  )
+  assert.equal(lengths[0], turns.length)
+})

@@ -81,9 +81,9 @@ export const copyThread = (db: Db, from: string, to: string, metadata: string): 
   db.row<ThreadRow>(sql`
     with copied_checkpoints as (
       insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata,
-        is_replay_only)
+        is_replay_only, seq)
       select ${to}::text, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
-        jsonb_set(metadata, '{thread_id}', to_jsonb(${to}::text), false), is_replay_only
+        jsonb_set(metadata, '{thread_id}', to_jsonb(${to}::text), false), is_replay_only, seq
       from checkpoints where thread_id = ${from}::text),
     copied_blobs as (
       insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)

@@ -1,4 +1,4 @@
-/** Graphs that end, fill or hold the process they run in, and one that waits beside them until a file appears. */
+/** Graphs that end, fill or hold their process, one that sets its clock, and one that waits beside them until a file appears. */
 import { existsSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Annotation, type LangGraphRunnableConfig, StateGraph } from "@langchain/langgraph"
@@ -35,3 +35,20 @@ export const waits = afterOneStep(async ({ file }, { signal }) => {
   while (!existsSync(file)) await sleep(20, undefined, { signal })
   return {}
 })
+
+const Turns = Annotation.Root({
+  log: Annotation<string[]>({ reducer: (all, more) => all.concat(more), default: () => [] }),
+  clockMs: Annotation<number>,
+})
+
+const realNow = Date.now
+
+/** Sets the clock of its process, from which the ids of checkpoints come, so many milliseconds beside the right time. */
+export const clocks = new StateGraph(Turns)
+  .addNode("set", ({ clockMs }) => {
+    Date.now = () => realNow() + clockMs
+    return { log: [`clock ${clockMs}`] }
+  })
+  .addEdge("__start__", "set")
+  .addEdge("set", "__end__")
+  .compile()

@@ -28,8 +28,11 @@ class NewestCheckpoint:
     def set(self, newest: CheckpointTuple, writes: Sequence[PlacedWrite]) -> None:
         """:param writes: the pending writes that the server has"""
         checkpoint_id = newest.checkpoint["id"]
+        former = None if self._tuple is None else self._tuple.checkpoint["id"]
         self._tuple = newest._replace(checkpoint=copy_checkpoint(newest.checkpoint))
-        self._writes = {known: writes for known, writes in self._writes.items() if known >= checkpoint_id}
+        # Not every lower id: ids come from a clock, which may be set back.
+        if former is not None and former != checkpoint_id:
+            self._writes.pop(former, None)
         self._of(checkpoint_id).load(writes)
 
     def add_writes(self, checkpoint_id: str, task_id: str, task_path: str, writes: Sequence[tuple[str, Any]]) -> None:

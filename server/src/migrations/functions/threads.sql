@@ -59,9 +59,10 @@ begin
   end if;
   -- The newest is found by its key, with any statistics of the planner.
   update checkpoints c set is_replay_only = true
-    where thread_id = _thread_id::text and not is_replay_only and checkpoint_id < (
-      select max(newest.checkpoint_id) from checkpoints newest
-      where newest.thread_id = _thread_id::text and newest.checkpoint_ns = c.checkpoint_ns and not newest.is_replay_only);
+    where thread_id = _thread_id::text and not is_replay_only and checkpoint_id <> (
+      select newest.checkpoint_id from checkpoints newest
+      where newest.thread_id = _thread_id::text and newest.checkpoint_ns = c.checkpoint_ns and not newest.is_replay_only
+      order by newest.seq desc, newest.checkpoint_id desc limit 1);
   perform drop_unneeded_checkpoints(_thread_id::text, null);
   update checkpoints set parent_checkpoint_id = null
     where thread_id = _thread_id::text and parent_checkpoint_id is not null

@@ -13,8 +13,10 @@ export class NewestCheckpoint {
 
   set(saved: SavedCheckpoint): void {
     const { id } = saved.checkpoint
+    const former = this.#newest?.checkpoint.id
     this.#newest = saved
-    for (const older of this.#writes.keys()) if (older < id) this.#writes.delete(older)
+    // Not every lower id: ids come from a clock, which may be set back.
+    if (former !== undefined && former !== id) this.#writes.delete(former)
     this.#writesOf(id).load(saved.writes)
   }
 
