@@ -48,6 +48,30 @@ test("behind the edge both the workspace's key and the project's rules hold", as
     assert.equal((await send("/threads", { ...key, "x-auth-scheme": "langsmith" }, {})).status, 401)
   })
 
+  await t.test("the console is the studio user to the rules, and no header makes anybody else that user", async () => {
+    const tokenFor = async (apiKey: string) => {
+      const made = await platform.api<{ token: string }>(
+        "POST",
+        `/v2/deployments/${deployment.id}/agent-token`,
+        undefined,
+        {
+          "x-api-key": apiKey,
+        },
+      )
+      return { "x-api-key": made.body.token }
+    }
+    const reads = await platform.api<{ key: string }>("POST", "/v2/api-keys", { name: "reads", scopes: ["read"] })
+    const attack = { "x-superstep-console": "1", "x-auth-scheme": "langsmith" }
+    const search = async (headers: Record<string, string>) => (await send("/threads/search", headers, {})).status
+
+    const own = await send("/threads", await tokenFor(platform.credentials.api_key), {})
+    const { metadata } = (await own.json()) as { metadata: object }
+    assert.deepEqual(metadata, { owner: "langgraph-studio-user" })
+    assert.equal(await search({ ...key, ...attack }), 401)
+    assert.equal(await search(await tokenFor(reads.body.key)), 401)
+    assert.equal(await search({ ...(await tokenFor(reads.body.key)), ...attack }), 401)
+  })
+
   await t.test("two users of one workspace do not see each other", async () => {
     const [ada, bob] = ["ada", "bob"].map((name) => ({ ...key, authorization: `Bearer ${name}` }))
     const created = await send("/threads", ada ?? {}, {})

@@ -3,6 +3,7 @@ import { Client } from "@langchain/langgraph-sdk/client"
 import { createContext, useContext } from "react"
 import { curlOf } from "../frame/curl.js"
 import type { AgentToken } from "./agent-token.js"
+import { explained } from "./refusal.js"
 
 export interface Agent {
   /** The official client. */
@@ -40,8 +41,9 @@ export const ownAgent = (origin: string): Agent =>
     base: "",
     deploymentId: undefined,
     mayRun: true,
-    token: async () => undefined,
-    lastToken: () => undefined,
+    // LangGraph's Studio says so too. The server believes it of a page on its own machine (decision 63).
+    headers: async () => ({ "x-auth-scheme": "langsmith" }),
+    lastHeaders: () => ({ "x-auth-scheme": "langsmith" }),
   })
 
 /** @param current  the token for the next request */
@@ -52,11 +54,11 @@ export function deployedAgent(deploymentId: string, first: AgentToken, current: 
     base: `/deployments/${deploymentId}/agent`,
     deploymentId,
     mayRun: first.scopes.includes("run"),
-    token: async () => {
+    headers: async () => {
       last = (await current()).token
-      return last
+      return { "x-api-key": last }
     },
-    lastToken: () => last,
+    lastHeaders: () => ({ "x-api-key": last }),
   })
 }
 
@@ -65,21 +67,21 @@ interface AgentOptions {
   readonly base: string
   readonly deploymentId: string | undefined
   readonly mayRun: boolean
-  readonly token: () => Promise<string | undefined>
-  /** The one of the last request; the pages send some all the time, so it is a fresh one. */
-  readonly lastToken: () => string | undefined
+  /** What says who asks. */
+  readonly headers: () => Promise<Readonly<Record<string, string>>>
+  /** Those of the last request; the pages send some all the time, so they are fresh. */
+  readonly lastHeaders: () => Readonly<Record<string, string>>
 }
 
-function agentOf({ url, base, deploymentId, mayRun, token, lastToken }: AgentOptions): Agent {
+function agentOf({ url, base, deploymentId, mayRun, headers: ours, lastHeaders }: AgentOptions): Agent {
   const fetchWithKey = async (input: string | URL | Request, init: RequestInit = {}) => {
     const headers = new Headers(init.headers)
-    const key = await token()
-    if (key !== undefined) headers.set("x-api-key", key)
-    return fetch(input, { ...init, headers })
+    for (const [name, value] of Object.entries(await ours())) headers.set(name, value)
+    return explained(await fetch(input, { ...init, headers }), { isDeployed: deploymentId !== undefined, mayRun })
   }
   // Not `onRequest`: with it the client refuses to open WebSockets.
   const newClient = () => new Client({ apiUrl: url, apiKey: null, callerOptions: { fetch: fetchWithKey } })
-  const webSocketFactory = (address: string) => new WebSocket(address, subprotocolsOf(lastToken()))
+  const webSocketFactory = (address: string) => new WebSocket(address, subprotocolsOf(lastHeaders()))
   return {
     url,
     base,
@@ -93,11 +95,13 @@ function agentOf({ url, base, deploymentId, mayRun, token, lastToken }: AgentOpt
   }
 }
 
-/** A page cannot send headers with a WebSocket: the key goes along as a subprotocol (server/src/thread-stream/README.md). */
-const subprotocolsOf = (key: string | undefined): string[] =>
-  key === undefined
-    ? []
-    : [`x-api-key.${btoa(key).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`, "agent-protocol"]
+/** A page cannot send headers with a WebSocket: they go along as subprotocols (server/src/thread-stream/README.md). */
+const subprotocolsOf = (headers: Readonly<Record<string, string>>): string[] => [
+  ...Object.entries(headers).map(
+    ([name, value]) => `${name}.${btoa(value).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`,
+  ),
+  "agent-protocol",
+]
 
 export const AgentContext = createContext<Agent | undefined>(undefined)
 

@@ -5,16 +5,29 @@ export class ApiError extends Error {
     /** Such as `not_found`; "" if the reply has none. */
     readonly code: string,
     message: string,
+    /** What to do about it, where the status does not tell. */
+    readonly next?: string,
   ) {
     super(message)
   }
 }
 
+/** Where a page has added to a reply what to do about it. */
+export const nextStepField = "console_next_step"
+
+/** Whether the caller must sign in. An error with a next step of its own, such as a refusal by an agent's rules, is no such case. */
+export const isSignedOut = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 401 && error.next === undefined
+
 /** @param body  what the server answered: usually `{ detail, code }` */
 export function apiErrorOf(status: number, body: unknown): ApiError {
-  const { detail, code } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>
+  const {
+    detail,
+    code,
+    [nextStepField]: next,
+  } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>
   const text = textOf(detail) || `The server answered with ${status}.`
-  return new ApiError(status, typeof code === "string" ? code : "", text)
+  return new ApiError(status, typeof code === "string" ? code : "", text, typeof next === "string" ? next : undefined)
 }
 
 /** Control planes answer invalid input with a list of `{ loc, msg }`, as FastAPI does. */

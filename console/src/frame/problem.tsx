@@ -5,26 +5,22 @@ import { ApiError } from "./api-error.js"
 import { agentFailureOf } from "./client-error.js"
 
 export function Problem({ error, next, action }: { error: unknown; next?: string | undefined; action?: ReactNode }) {
-  const failure = agentFailureOf(error)
-  const shown = failure?.error ?? error
-  const nextStep = failure?.isByRules ? rulesRefuse : nextStepOf(shown)
+  const shown = agentFailureOf(error) ?? error
   return (
     <div className="problem" role="alert">
       <TriangleAlert size={16} aria-hidden />
       <div>
         <p>{shown instanceof Error ? shown.message : String(shown)}</p>
-        <p className="problem-next">{next ?? nextStep}</p>
+        <p className="problem-next">{next ?? nextStepOf(shown)}</p>
         {action}
       </div>
     </div>
   )
 }
 
-const rulesRefuse =
-  "The agent's own access rules (auth.path) refuse the console, which sends an API key and no credentials of a user. Let the rules admit it, or use a client that sends them."
-
 function nextStepOf(error: unknown): string {
-  if (error instanceof ApiError && error.status === 401) return "Sign in again."
+  if (error instanceof ApiError && error.next !== undefined) return error.next
+  if (error instanceof ApiError && error.status === 401) return "Sign in to the console, then open this page again."
   if (error instanceof ApiError && error.status === 403)
     return "Use a key with more rights, or ask an admin of the workspace."
   if (error instanceof ApiError && error.status === 404) return "It may have been deleted. Go back to the list."

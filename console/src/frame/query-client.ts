@@ -1,6 +1,6 @@
 /** How the pages keep what they have read: fresh for some seconds, repeated once unless the server refused. */
 import { QueryCache, QueryClient } from "@tanstack/react-query"
-import { ApiError } from "./api-error.js"
+import { ApiError, isSignedOut } from "./api-error.js"
 
 const staleMs = 5000
 const retries = 1
@@ -10,7 +10,7 @@ export function createQueryClient(): QueryClient {
     queryCache: new QueryCache({
       // The session may have ended, for example since its key was revoked: then the frame asks to sign in.
       onError: (error) => {
-        if (error instanceof ApiError && error.status === 401) void client.invalidateQueries({ queryKey: ["session"] })
+        if (isSignedOut(error)) void client.invalidateQueries({ queryKey: ["session"] })
       },
     }),
     defaultOptions: {

@@ -37,7 +37,7 @@ export function ThreadsPage() {
       <div className="threads">
         <ThreadFilters filters={filters} onChange={change} count={count} />
         {error && <Problem error={error} />}
-        {creation.error && <Problem error={creation.error} />}
+        {creation.error && !error && <Problem error={creation.error} />}
         {count === 0 && !areSet(filters) && (
           <Empty title="No threads yet" action={<NewThread creation={creation} />}>
             A thread is a durable conversation: it keeps its state between runs. Start one here, or create it by API.
@@ -78,7 +78,11 @@ function useCreation() {
 function NewThread({ creation }: { creation: Creation }) {
   const { mayRun } = useAgent()
   const { assistants, create, isPending } = creation
-  const blocked = mayRun ? (assistants.length === 0 ? "The agent has no graph that loads." : undefined) : onlyReads
+  const blocked = mayRun
+    ? assistants.length === 0
+      ? "No assistant is there for it: no graph loads, or the access rules hide them."
+      : undefined
+    : onlyReads
   const button = (onPress?: () => void) => (
     <Button look="primary" isPending={isPending} disabledBecause={blocked} {...(onPress && { onPress })}>
       <Plus size={14} aria-hidden /> New thread

@@ -1,4 +1,5 @@
 /** Decides whether a request is admitted, and to which route, before anything is sent. Pure. */
+import { isAgentToken } from "./agent-token.js"
 import { keyHashOf, rightOf } from "./authorise.js"
 import type { HeaderLists } from "./headers.js"
 import { onlyReads } from "./reads.js"
@@ -35,6 +36,8 @@ export interface Admitted {
   readonly kind: RequestKind
   /** The hash of the caller's key; undefined for what needs none. */
   readonly keyHash: Buffer | undefined
+  /** The caller has an agent token, not a key, and may run: the console of a person who may (decision 63). */
+  readonly isConsole: boolean
 }
 
 export type Admission = Admitted | { readonly refusal: Refusal }
@@ -55,7 +58,8 @@ export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number)
     return { refusal: right === "read" ? readOnlyKey : unknownRight }
   }
   if (Number(asked.headers["content-length"]?.[0] ?? 0) > bodyLimitBytes) return { refusal: tooLarge(bodyLimitBytes) }
-  return { route, target, kind, keyHash }
+  const isConsole = kind === "use" && right === "run" && isAgentToken(asked.headers["x-api-key"]?.[0] ?? "")
+  return { route, target, kind, keyHash, isConsole }
 }
 
 /** At a host name of a deployment only that one is reachable, also below `/d/`: pages there share an origin. */

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto"
 import { test } from "node:test"
 import { signAgentToken } from "./agent-token.js"
 import type { Route } from "./table.js"
-import { edgeWithUnit, key, route } from "./testing/harness.js"
+import { edgeWithUnit, key, readKey, route } from "./testing/harness.js"
 
 const consoleOrigin = "http://127.0.0.1:8900"
 const preflight = {
@@ -48,6 +48,12 @@ async function setUp(change: Partial<Route> = {}) {
   return { ...setup, seen }
 }
 
+function tokenOf(apiKey: string): string {
+  const place = { deploymentId: "deployment-of-chat", tokenKey: "1".repeat(64) }
+  const keySha256 = createHash("sha256").update(apiKey).digest("hex")
+  return signAgentToken({ keySha256, expiresAt: Math.floor(Date.now() / 1000) + 60 }, place)
+}
+
 const rightsIn = ({ status, headers }: Response) => [
   status,
   headers.get("access-control-allow-origin"),
@@ -89,11 +95,26 @@ test("pages of the console read answers, failures and refusals; other pages get 
   assert.match(own.headers.get("access-control-expose-headers") ?? "", /content-location/)
 })
 
+test("the unit is told that the console asks: only for a token of a key that may run, never since a caller says so", async () => {
+  await using setup = await setUp()
+  const attack = { "X-Superstep-Console": "1", "X-Auth-Scheme": "langsmith" }
+  const ask = (apiKey: string, headers: Record<string, string> = {}) =>
+    fetch(`${setup.chat}/threads`, { headers: { "x-api-key": apiKey, ...headers } })
+
+  await ask(tokenOf(key))
+  for (const apiKey of [key, readKey, tokenOf(readKey)]) await ask(apiKey, attack)
+  const refused = await ask(`${tokenOf(key).slice(0, -2)}AA`, attack)
+
+  assert.equal(refused.status, 401)
+  assert.deepEqual(
+    setup.seen.map((headers) => [headers["x-superstep-console"], headers["x-auth-scheme"]]),
+    [["1", undefined], ...Array(3).fill([undefined, undefined])],
+  )
+})
+
 test("code of an agent gets neither the token nor the cookie of the console, and cannot set that cookie", async () => {
   await using setup = await setUp()
-  const place = { deploymentId: "deployment-of-chat", tokenKey: "1".repeat(64) }
-  const keySha256 = createHash("sha256").update(key).digest("hex")
-  const token = signAgentToken({ keySha256, expiresAt: Math.floor(Date.now() / 1000) + 60 }, place)
+  const token = tokenOf(key)
   const ask = (cookie: string) =>
     fetch(`${setup.chat}/threads`, { headers: { "x-api-key": token, cookie, origin: consoleOrigin } })
 

@@ -7,6 +7,7 @@ const stamp = (change: Partial<Stamp> = {}): Stamp => ({
   prefix: "/d/chat",
   requestId: "r-1",
   unitToken: "secret-of-unit",
+  isConsole: false,
   ...change,
 })
 

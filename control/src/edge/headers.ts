@@ -1,6 +1,6 @@
 /** Decides which headers pass, which stop here and which the edge sets itself. Pure. */
 import { answerHeadersOnward, headerValue, requestHeadersOnward } from "@superstep/protocol/http/end-to-end"
-import { isOwnHeader, unitHeader } from "@superstep/protocol/http/own-headers"
+import { consoleHeader, isOwnHeader, unitHeader } from "@superstep/protocol/http/own-headers"
 import { isSessionCookie, sessionCookieName } from "@superstep/protocol/http/session-cookie"
 import { openToAll, type PreflightRule } from "@superstep/toolkit/http/cross-origin"
 
@@ -14,6 +14,8 @@ export type HeaderLists = Readonly<Record<string, readonly string[] | undefined>
 const ours = new Set([
   ...["x-revision-id", "x-api-key", "x-request-id", "forwarded", "x-real-ip"],
   ...["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port", "x-forwarded-prefix"],
+  // To LangGraph's servers it says "no login needed"; behind the edge only a token of the console says so (decision 63).
+  "x-auth-scheme",
 ])
 
 export interface Caller {
@@ -30,6 +32,7 @@ export interface Stamp {
   readonly prefix: string
   readonly requestId: string
   readonly unitToken: string
+  readonly isConsole: boolean
 }
 
 /** A request's headers, in both of Node's forms. */
@@ -43,6 +46,7 @@ export const requestHeaders = ({ rawHeaders, headersDistinct }: AskedHeaders, st
   ...withoutSession(requestHeadersOnward(rawHeaders, (name) => ours.has(name) || isOwnHeader(name))),
   ...Object.entries(forwarded(headersDistinct, stamp)).flat(),
   ...["x-request-id", stamp.requestId, unitHeader, stamp.unitToken],
+  ...(stamp.isConsole ? [consoleHeader, "1"] : []),
 ]
 
 /**

@@ -145,12 +145,12 @@ async function carry(visit: Visit, admitted: Admitted, { unit, exchange, gone }:
 /** The request as sent to this unit, with the unit's token among the headers. */
 function onwardRequest(
   { edge, request, requestId }: Visit,
-  { target }: Admitted,
+  { target, isConsole }: Admitted,
   { token }: Unit,
   signal: AbortSignal,
 ): ForwardedRequest {
   const { method = "GET", headersDistinct } = request
-  const stamp = { caller: callerOf(edge, request), prefix: target.prefix, requestId, unitToken: token }
+  const stamp = { caller: callerOf(edge, request), prefix: target.prefix, requestId, unitToken: token, isConsole }
   const body = { source: request, length: lengthOf(headersDistinct), limitBytes: edge.config.maxBodyBytes }
   return {
     method,

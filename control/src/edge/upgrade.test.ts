@@ -31,9 +31,12 @@ async function echoEdge() {
 
 const nextMessage = async (client: WebSocket): Promise<RawData> => ((await once(client, "message")) as [RawData])[0]
 
+// What a caller may send and a unit must not see.
+const forged = { "x-superstep-unit": "forged", "x-superstep-console": "1", "x-auth-scheme": "langsmith" }
+
 test("a WebSocket forwards text and large binary messages, in both directions", async () => {
   await using setup = await echoEdge()
-  const client = new WebSocket(`${setup.socketUrl}/ws?a=1`, { headers: { ...withKey, "x-superstep-unit": "forged" } })
+  const client = new WebSocket(`${setup.socketUrl}/ws?a=1`, { headers: { ...withKey, ...forged } })
   assert.equal(String(await nextMessage(client)), "hello")
 
   client.send("text")
@@ -45,7 +48,10 @@ test("a WebSocket forwards text and large binary messages, in both directions", 
   const [request] = setup.accepted
   assert.equal(request?.url, "/ws?a=1")
   assert.equal(request?.headers["x-superstep-unit"], "token-of-u1")
-  assert.equal(request?.headers["x-api-key"], undefined)
+  assert.deepEqual(
+    ["x-api-key", "x-superstep-console", "x-auth-scheme"].map((name) => request?.headers[name]),
+    [undefined, undefined, undefined],
+  )
   const { units } = await edgeStatus(setup.edge.admin)
   assert.deepEqual(units.u1, { requests: 0, streams: 0, websockets: 1, idle_ms: 0 })
   client.close(4001, "done")

@@ -86,10 +86,21 @@ async function shakeHands(handshake: Handshake): Promise<void> {
 }
 
 /** Resolves when the WebSocket, or the answer that declined it, has ended. @throws NotSent  the unit cannot be connected to */
-async function carry(handshake: Handshake, { route, target }: Admitted, unit: Unit, gone: AbortSignal): Promise<void> {
+async function carry(
+  handshake: Handshake,
+  { route, target, isConsole }: Admitted,
+  unit: Unit,
+  gone: AbortSignal,
+): Promise<void> {
   const { edge, request, socket, requestId } = handshake
   const caller = callerOf(edge, request)
-  const headers = requestHeaders(request, { caller, prefix: target.prefix, requestId, unitToken: unit.token })
+  const headers = requestHeaders(request, {
+    caller,
+    prefix: target.prefix,
+    requestId,
+    unitToken: unit.token,
+    isConsole,
+  })
   const upgrade = { method: "GET", path: target.path, headers, body: null, upgrade: "websocket", signal: gone } as const
   let isBegun = false
   let joined: Promise<unknown> | undefined

@@ -11,6 +11,12 @@ export const isOwnHeader = (name: string): boolean => name.startsWith("x-superst
 /** The credential of the edge and the control plane for an agent server (protocol/unit). */
 export const unitHeader = "x-superstep-unit"
 
+/**
+ * Set to `1` by the edge: the caller has a token of the console, of a session that may run agents (decision 63). It counts only beside
+ * the unit's credential.
+ */
+export const consoleHeader = "x-superstep-console"
+
 /** The credential of a project's own code for its server's own socket. */
 export const credentialHeader = "x-superstep-credential"
 

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from "node:http"
 
-const names = ["x-api-key", "authorization"] as const
+const names = ["x-api-key", "authorization", "x-auth-scheme"] as const
 
 /**
  * Moves the credentials of a handshake into their headers, unless these are there. Call it before other code reads the headers.

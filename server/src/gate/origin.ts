@@ -3,7 +3,7 @@
  * our own processes may send. A missing header never gives a request rights.
  */
 import type { IncomingMessage } from "node:http"
-import { takeOwnHeaders, unitHeader } from "@superstep/protocol/http/own-headers"
+import { consoleHeader, takeOwnHeaders, unitHeader } from "@superstep/protocol/http/own-headers"
 import { Forbidden } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
 import type { Caller } from "../auth/caller.js"
@@ -16,6 +16,8 @@ export interface Ticket {
   /** Whether the request came from this machine, and the address it came from. */
   readonly isLoopback: boolean
   readonly address: string
+  /** Whether it came from the console, through the edge. */
+  readonly isConsole: boolean
   /** Whether the request was sent by user code of this project or by the server itself. */
   readonly isOwn: boolean
   /** Whether the request may reach only routes of the app, and none of the server. */
@@ -25,8 +27,12 @@ export interface Ticket {
 }
 
 export type Origin =
-  /** The server's public address. @property unitToken  the edge's credential, if the request contains one */
-  | { readonly from: "outside"; readonly unitToken: string | undefined }
+  /**
+   * The server's public address.
+   * @property unitToken  the edge's credential, if the request contains one
+   * @property isConsole  the request says that the edge has seen a token of the console: true only if the credential is right
+   */
+  | { readonly from: "outside"; readonly unitToken: string | undefined; readonly isConsole: boolean }
   /** User code of this project, or the server itself when it calls a route of the app. */
   | { readonly from: "own code"; readonly onlyApp: boolean }
   /** The app, which passes on a request that it got from the server. */
@@ -37,6 +43,8 @@ export type Origin =
 declare module "hono" {
   interface ContextVariableMap {
     origin: Origin
+    /** The edge has seen a token of the console. Set only where the edge's credential was checked. */
+    isConsole: boolean
   }
 }
 
@@ -51,10 +59,10 @@ export interface FromListener {
 }
 
 /** The origin of a request that came to the server's public address. */
-export const outsideOrigin = (incoming: IncomingMessage): Origin => ({
-  from: "outside",
-  unitToken: takeOwnHeaders(incoming).get(unitHeader),
-})
+export function outsideOrigin(incoming: IncomingMessage): Origin {
+  const own = takeOwnHeaders(incoming)
+  return { from: "outside", unitToken: own.get(unitHeader), isConsole: own.get(consoleHeader) === "1" }
+}
 
 /** Sets the origin of each request. @throws Forbidden  the request has no valid ticket or credential */
 export const setOrigin: MiddlewareHandler = async (c, next) => {

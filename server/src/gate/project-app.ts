@@ -47,7 +47,8 @@ export const serveThroughApp =
     // The app gets the handshake of a WebSocket of the server as a GET request, so its middleware for HTTP applies (T10).
     const opensHere = upgrade !== undefined && hasSocketAt(c.req.path)
     const handshake = opensHere ? { handshake: { upgrade, outgoing } } : {}
-    const ticket = { caller, isLoopback: isLoopbackRequest(c), address: addressOf(c), isOwn, onlyApp, ...handshake }
+    const from = { isLoopback: isLoopbackRequest(c), address: addressOf(c), isConsole: c.get("isConsole") === true }
+    const ticket = { caller, ...from, isOwn, onlyApp, ...handshake }
     const { value, done } = channel.issue(c, ticket)
     const passport = { ticket: value, user: caller?.user, ...(!opensHere && upgrade && { upgrade }) }
     return gate.withApp((socketPath) => passOn(c, socketPath, passport), done)

@@ -14,6 +14,7 @@ export const requireUnitToken =
     if (origin.from !== "outside" || !isCredential(origin.unitToken, token.reveal())) {
       throw new Unauthenticated("this agent accepts requests only through its deployment's URL")
     }
+    c.set("isConsole", origin.isConsole)
     await next()
   }
 

@@ -15,7 +15,7 @@ const isOpen = (method: string, path: string): boolean =>
 // No route has any other method, and some cannot be used in a `Request`.
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
-/** The user of LangGraph Studio in a browser. The project's handlers cannot authenticate its requests (protocol-v2 §2.5). */
+/** The user of LangGraph Studio and of our console. The project's handlers cannot authenticate its requests (protocol-v2 §2.5). */
 const studioUser: User = {
   kind: "StudioUser",
   identity: "langgraph-studio-user",
@@ -35,13 +35,22 @@ export const identifyBy =
     if (origin.from === "own code" || isOpen(method, path) || !gate.hasRules) return anyone
     if (origin.from === "app" && origin.ticket.caller) return origin.ticket.caller
     if (!methods.has(method)) throw new Unauthenticated(`requests with the method ${method} cannot be authenticated`)
-    const isLoopback = origin.from === "app" ? origin.ticket.isLoopback : isLoopbackRequest(c)
-    if (isStudio(c) && isDev && isLoopback && gate.project?.disableStudioAuth === false)
+    if (gate.project?.disableStudioAuth === false && (isConsole(c) || (isDev && isStudio(c))))
       return new RuleCaller(studioUser, gate)
     return new RuleCaller(await gate.authenticate(headOf(c)), gate)
   }
 
+/** A person who may run the agents of this workspace has opened it in the console (decision 63). */
+function isConsole(c: Context): boolean {
+  const origin = c.get("origin")
+  return origin.from === "app" ? origin.ticket.isConsole : c.get("isConsole") === true
+}
+
 /** Any client can set this header, so it counts only where the caller is the developer (decisions 10). */
-const isStudio = (c: Context): boolean => c.req.header("x-auth-scheme") === "langsmith"
+function isStudio(c: Context): boolean {
+  const origin = c.get("origin")
+  const isLoopback = origin.from === "app" ? origin.ticket.isLoopback : isLoopbackRequest(c)
+  return isLoopback && c.req.header("x-auth-scheme") === "langsmith"
+}
 
 const headOf = ({ req }: Context) => ({ method: req.method, url: req.url, headers: req.raw.headers })
