@@ -6,7 +6,7 @@ import type { CliCommand } from "../command.js"
 import { parseCount } from "../options.js"
 import { table } from "../output/table.js"
 import { platformApi } from "../platform/api.js"
-import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
+import { type Connection, type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
 import {
   type Deployment,
   findDeployment,
@@ -124,20 +124,24 @@ export const deleteDeployment: CliCommand<ConnectionOptions & { readonly yes?: b
 
 export const open: CliCommand<ConnectionOptions> = {
   words: "open <deployment>",
-  summary: "show a deployment's address, and open its API reference in the browser",
+  summary: "show a deployment's address, and open its page of the console in the browser",
   options: connectionOptions(),
   async run({ args, options, config, out }) {
-    const api = platformApi(await connect(options, config))
+    const connection = await connect(options, config)
+    const api = platformApi(connection)
     const { id, name, source_config, active_revision_id } = await findDeployment(api, args[0] ?? "")
     const url = source_config.custom_url
     if (url === null || active_revision_id === null)
       throw new NoAddress(`${name} has no address yet: no revision of it serves`)
     if (options.json) return out.line(JSON.stringify({ id, name, url }))
     out.line(url)
-    // Only in a terminal: a script only needs the address.
-    if (out.isTerminal) showInBrowser(`${url}/docs`)
+    // Only in a terminal: a script only needs the address. A browser sends the agent no key, so it would show a refusal.
+    if (out.isTerminal) showInBrowser(consolePageOf(connection, id))
   },
 }
+
+const consolePageOf = ({ url, workspaceId }: Connection, id: string): string =>
+  `${url}/deployments/${id}${workspaceId === undefined ? "" : `?workspace=${workspaceId}`}`
 
 export class NoAddress extends KnownError {
   readonly code = "no_address"

@@ -33,7 +33,7 @@ export interface StatusSender {
   readonly key: MasterKey
   /** The public address of agents. */
   readonly agentsUrl: string
-  /** The public address of this API. */
+  /** The public address of this API and of the console. */
   readonly apiUrl: string
   /** Whether a git host may be on this machine: only while the platform itself listens nowhere else. */
   readonly allowsLoopback: boolean
@@ -136,19 +136,20 @@ const guardOf =
   }
 
 function statusOf({ agentsUrl, apiUrl }: StatusSender, it: DueStatus): CommitStatus {
-  const page = `${apiUrl.replace(/\/+$/, "")}/v2/deployments/${it.deployment_id}/revisions/${it.revision_id}`
+  // People follow it in a browser, which sends no key: to them the API and the agent would show a refusal.
+  const page = `/deployments/${it.deployment_id}/revisions/${it.revision_id}?workspace=${it.workspace_id}`
   return {
     sha: it.sha,
     state: it.wanted,
     context: `superstep/${it.name}`,
-    description: descriptionOf(it),
-    targetUrl: it.wanted === "success" ? publicUrl(agentsUrl, it.route_name) : page,
+    description: descriptionOf(it, publicUrl(agentsUrl, it.route_name)),
+    targetUrl: apiUrl.replace(/\/+$/, "") + page,
   }
 }
 
-function descriptionOf({ wanted, status, error_code, status_message }: DueStatus): string {
+function descriptionOf({ wanted, status, error_code, status_message }: DueStatus, agent: string): string {
   if (wanted === "pending") return "The commit is being deployed"
-  if (wanted === "success") return "Deployed"
+  if (wanted === "success") return `Deployed at ${agent}`
   const [sentence = ""] = (status_message ?? "").split("\n")
   return [error_code ?? status.toLowerCase(), sentence].filter((part) => part !== "").join(": ")
 }

@@ -95,7 +95,7 @@ for (const provider of providers) {
       await send()
     }
 
-    const page = `http://api.test/v2/deployments/${deploymentId}/revisions/${revisionId}`
+    const page = `http://api.test/deployments/${deploymentId}/revisions/${revisionId}?workspace=${api.workspaceId}`
     const said = host.received.map(({ body }) => body)
     assert.deepEqual(
       said.map(({ state }) => state),
@@ -103,8 +103,9 @@ for (const provider of providers) {
     )
     assert.deepEqual(
       said.map((it) => it.target_url ?? it.url),
-      [page, "http://agents.test/d/shop-bot", page, page],
+      [page, page, page, page],
     )
+    assert.equal(said[1]?.description, "Deployed at http://agents.test/d/shop-bot")
     assert.equal(said[2]?.description, "install_failed: npm ended with 1. Look at the log.")
     assert.ok(said.every((it) => (it.context ?? it.name) === "superstep/shop-bot"))
     assert.ok(host.received.every(({ path }) => path.includes(sha)))
@@ -134,7 +135,7 @@ test("the status of a deployed revision that crashes later becomes a failure", a
 
   assert.deepEqual(
     host.received.map(({ body }) => body.description),
-    ["Deployed", "crash_loop: it crashed three times"],
+    ["Deployed at http://agents.test/d/shop-bot", "crash_loop: it crashed three times"],
   )
 })
 
