@@ -37,6 +37,8 @@ export interface EdgeState {
   readonly generation: number
   /** Of several edges the highest. */
   readonly newestGeneration?: number
+  /** Of several edges those that callers are sent to and that do not answer: what is open on them now is unknown. */
+  readonly silent?: readonly string[]
   readonly units: Readonly<Record<string, { requests: number; streams: number; websockets: number; idle_ms: number }>>
 }
 

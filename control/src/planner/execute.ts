@@ -3,6 +3,7 @@
  * is killed in the middle plans it again.
  */
 
+import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { PipelineContext } from "../context.js"
 import { deploymentById } from "../deployments/carried-queries.js"
 import { activate, askIdle, askStatus } from "../machines/unit-client.js"
@@ -180,7 +181,9 @@ async function removeIfIdle(context: PipelineContext, unit: UnitRow): Promise<vo
 }
 
 async function openAtTheEdge({ edge }: PipelineContext, { unit_id }: UnitRow): Promise<number> {
-  const { requests = 0, streams = 0, websockets = 0 } = (await edge.status()).units[unit_id] ?? {}
+  const { units, silent = [] } = await edge.status()
+  if (silent.length > 0) throw new Unavailable(`edges do not answer: ${silent.join(", ")}`, 1000)
+  const { requests = 0, streams = 0, websockets = 0 } = units[unit_id] ?? {}
   return requests + streams + websockets
 }
 

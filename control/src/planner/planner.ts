@@ -221,7 +221,8 @@ async function trafficOf(
   )
   if (!isAsked) return undefined
   try {
-    return (await edge.status()).units
+    const { units, silent = [] } = await edge.status()
+    return silent.length === 0 ? units : undefined
   } catch (err) {
     log.debug({ err }, "the edge does not say what is open")
     return undefined

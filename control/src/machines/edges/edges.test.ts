@@ -208,6 +208,23 @@ test("a ready edge that does not answer fails a push, since it may still let a r
   })
 })
 
+test("a ready edge that does not answer keeps no table from the others, and is known as silent", async () => {
+  await using setup = await setUp()
+  await setup.begin()
+  const dead: Address = `http://127.0.0.1:${await freePort()}`
+  const addresses = async () => [await setup.one.found(), { address: dead, isReady: true }]
+  const edges = severalEdges({ addresses, token, url: setup.one.url, patienceMs: 300, log })
+
+  const before = await edges.status()
+  await assert.rejects(edges.push(setup.tableOf(before.generation + 2, { state: "paused" })), Unavailable)
+  const after = await edges.status()
+  await edges.close()
+
+  assert.equal((await ask(setup.one)).slice(0, 3), "503")
+  assert.deepEqual([before.generation, before.newestGeneration, before.silent], [0, 1, [dead]])
+  assert.deepEqual([after.generation, after.newestGeneration, after.silent], [0, 2, [dead]])
+})
+
 test("a push reaches edges whose search takes longer than one of them may be silent", async () => {
   await using set = await setUp()
   await set.begin()

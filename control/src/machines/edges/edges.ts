@@ -1,6 +1,7 @@
 /**
  * Several edges as one. Somebody else starts them and sends callers to those that are ready; we send tables and ask what is open.
- * M1 A push resolves when every edge that is ready uses the table. An edge that is gone, or gets no callers, delays nobody.
+ * M1 A push resolves when every edge that is ready uses the table. An edge that is gone, or gets no callers, delays nobody. One that is
+ *    ready and silent, as on a dead node, makes a push fail after all others have the table; it is waited for once.
  * M2 An edge is ready only with a table: a new one, or one that has started again, gets the last within a second.
  * M3 What an edge that gets no more callers still carries is counted, and keys that are revoked end it there too.
  * M4 The sums of what they answered never fall while this process runs; that of a deployment ends with its route.
@@ -56,12 +57,14 @@ export function severalEdges(options: EdgesOptions): Edges {
   const known = new Map<Address, number>()
   /** What each edge reported last. */
   const reports = new Map<Address, EdgeStatus>()
+  /** Those that are ready and did not answer the last question. */
+  let silentBefore: ReadonlySet<Address> = new Set()
   const sumsOf = runningSums()
   const adminOf = (address: Address): EdgeAdmin => ({ address, token })
 
   /**
-   * Asks every edge; those that are ready until they answer, or are ready no more (M1).
-   * @throws Unavailable  one that is ready does not answer
+   * Asks every edge; those that are ready until they answer, are ready no more, or were silent for too long (M1).
+   * @returns  also those that are ready and did not answer
    */
   const askAll = async <T>(question: (admin: EdgeAdmin) => Promise<T>) => {
     const answers = new Map<Address, T>()
@@ -70,16 +73,19 @@ export function severalEdges(options: EdgesOptions): Edges {
       // Also after the last answer: another one may have become ready meanwhile.
       const found = await addresses()
       const silent = found.filter((it) => !answers.has(it.address) && (it.isReady || !tried.has(it.address)))
-      if (silent.length === 0) return { found, answers }
       // The search itself may take long: only one that was asked has been silent.
       const allTried = silent.every(({ address }) => tried.has(address))
-      if (allTried && performance.now() > deadline) throw silenceOf(silent)
+      const isOver = performance.now() > deadline || silent.every(({ address }) => silentBefore.has(address))
+      if (allTried && isOver) {
+        silentBefore = new Set(silent.map(({ address }) => address))
+        return { found, answers, silent }
+      }
       if (silent.some(({ address }) => tried.has(address))) await sleep(retryMs)
       await Promise.all(
         silent.map(async ({ address, isReady }) => {
           tried.add(address)
           const asked = question(adminOf(address)).catch(undefinedIfUnavailable)
-          const answer = await (isReady ? asked : soonOrNever(asked))
+          const answer = await (isReady && !silentBefore.has(address) ? asked : soonOrNever(asked))
           if (answer !== undefined) answers.set(address, answer)
         }),
       )
@@ -89,16 +95,17 @@ export function severalEdges(options: EdgesOptions): Edges {
   const push = async (table: Table): Promise<{ generation: number }> => {
     // First, so that an edge that appears now gets this one.
     if (last === undefined || table.generation >= last.generation) last = table
-    await askAll(async (admin) => {
+    const { silent } = await askAll(async (admin) => {
       await pushTable(admin, table)
       known.set(admin.address, table.generation)
       return true
     })
+    if (silent.length > 0) throw silenceOf(silent)
     return { generation: table.generation }
   }
 
   const status = async (): Promise<EdgeState> => {
-    const { found, answers } = await askAll(edgeStatus)
+    const { found, answers, silent } = await askAll(edgeStatus)
     const present = new Set(found.map(({ address }) => address))
     const all = [...answers].filter(([address]) => present.has(address))
     if (all.length === 0) throw new Unavailable("no edge runs", 1000)
@@ -109,9 +116,13 @@ export function severalEdges(options: EdgesOptions): Edges {
     const generations = (which: readonly (readonly [Address, EdgeStatus])[]) => which.map(([, it]) => it.generation)
     const serving = all.filter(([address]) => ready.has(address))
     return {
-      // One that gets no callers is brought up to date by itself (M2), or is stopping.
-      generation: Math.min(...generations(serving.length > 0 ? serving : all)),
+      // One that gets no callers is brought up to date by itself (M2), or is stopping. A silent one uses the table that it took last.
+      generation: Math.min(
+        ...generations(serving.length > 0 ? serving : all),
+        ...silent.map(({ address }) => known.get(address) ?? 0),
+      ),
       newestGeneration: Math.max(...generations(all)),
+      silent: silent.map(({ address }) => address),
       // One that is stopping may be slow to answer, and still carry what it has reported before.
       units: openTogether([...reports.values()].map(({ units }) => units)),
       deployments: sumsOf({
