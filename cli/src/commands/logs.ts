@@ -63,7 +63,9 @@ function readable({ timestamp, level, message, run_id: runId }: LogLine, out: Ou
   const head = out.style("dim", timestamp.slice(11, 19))
   const name = level === "ERROR" || level === "CRITICAL" ? out.style("red", level) : out.style("dim", level)
   const run = runId ? [out.style("dim", `run_id=${runId}`)] : []
-  return [head, name, message, ...run].join("  ")
+  // Text of a graph must not look like a line of another program.
+  const [first = "", ...more] = message.split("\n")
+  return [[head, name, first, ...run].join("  "), ...more.map((line) => `    ${line}`)].join("\n")
 }
 
 async function readLast(

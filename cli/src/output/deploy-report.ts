@@ -55,7 +55,9 @@ export function wordsReport(out: Output, err: Output): DeployReport {
       const why = message === null || isFinal(status) ? "" : `  ${message}`
       err.line(`  ${colored(err, status)}${time}${why}`)
     },
-    log: (line) => err.line(err.style("dim", `  │ ${line.message}`)),
+    log: ({ message }) => {
+      for (const line of message.split("\n")) err.line(err.style("dim", `  │ ${line}`))
+    },
     result: ({ status, url }) => {
       if (url !== null && (status === "DEPLOYED" || status === null)) out.line(url)
     },

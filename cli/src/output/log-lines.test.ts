@@ -32,6 +32,14 @@ test("a warning shows the message of its error, and an error also the stack", ()
   assert.match(error, /request failed {2}connection lost\n {8}at connect \(a\.ts:1:1\)$/)
 })
 
+test("what a graph prints is shown as it is, with its run, and a traceback as one entry", () => {
+  const printed = format(JSON.stringify({ msg: "hello", run_id: "r1", thread_id: "t1" }))
+  const traceback = format(JSON.stringify({ level: "error", msg: "Traceback:\n  File a\nKeyError: 'b'", run_id: "r1" }))
+
+  assert.equal(printed, "hello  run_id=r1")
+  assert.match(traceback, /error {2}Traceback: {2}run_id=r1\n {6}File a\n {4}KeyError: 'b'$/)
+})
+
 test("other text is returned unchanged", () => {
   for (const text of ["plain words", "{ not: json", '{"a":1}', ""]) assert.equal(format(text), text)
 })

@@ -10,29 +10,36 @@ const hidden = new Set(["level", "time", "msg", "pid", "hostname", "process", "e
 export function formatLogLine(line: string, style: Output["style"]): string {
   const fields = parse(line)
   if (!fields) return line
+  if (!("level" in fields)) return `${fields.msg}${style("dim", `  run_id=${fields.run_id}`)}`
   const shown = Object.entries(fields).filter(([name, value]) => !hidden.has(name) && value !== undefined)
   const short = shown.filter(([, value]) => !isBlock(value))
   const blocks = [...shown.map(([, value]) => value).filter(isBlock), ...stackOf(fields.err, fields.level)]
+  // A traceback is printed as a message of several lines.
+  const [message = "", ...further] = String(fields.msg ?? "").split("\n")
   const head = [
     style("dim", timeOf(fields.time)),
     levelOf(String(fields.level), style),
-    String(fields.msg ?? ""),
+    message,
     ...short.map(([name, value]) => style("dim", `${name}=${plain(value)}`)),
     ...reasonOf(fields.err, style),
   ]
-  return [head.join("  "), ...blocks.map(indent)].join("\n")
+  return [head.join("  "), ...[further.join("\n"), ...blocks].filter(Boolean).map(indent)].join("\n")
 }
 
 function parse(line: string): Fields | undefined {
   if (!line.startsWith("{")) return undefined
   try {
     const value: unknown = JSON.parse(line)
-    return typeof value === "object" && value !== null && "level" in value && "msg" in value ? { ...value } : undefined
+    if (typeof value !== "object" || value === null || !("msg" in value)) return undefined
+    // A graph's own output has its run and no level.
+    return "level" in value || isPrinted(value) ? { ...value } : undefined
   } catch {
     // A user's own output may start with a brace.
     return undefined
   }
 }
+
+const isPrinted = (value: object): boolean => Object.keys(value).join() === "msg,run_id,thread_id"
 
 const isBlock = (value: unknown): value is string => typeof value === "string" && value.includes("\n")
 

@@ -1,4 +1,7 @@
-/** The format of a stored log line, and its creation from a text: no terminal codes, no line breaks, a limited size. Pure. */
+/**
+ * The format of a stored entry of a log, and its creation from a text: no terminal codes, a limited size. A stack trace is one entry with
+ * line ends; what shows an entry keeps its further lines apart from other entries. Pure.
+ */
 import { stripVTControlCharacters } from "node:util"
 
 export const logLevels = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const
@@ -32,9 +35,11 @@ export const longestPiece = 64
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
 const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** Text on one line without control characters; a line break inside it is shown as `\n`, so that it cannot fake a line. */
-export const plainText = (raw: string): string =>
-  stripVTControlCharacters(raw).replace(/\r?\n/g, String.raw`\n`).replace(controlCharacters, "").trimEnd()
+/** A line without control characters. */
+export const plainText = (line: string): string =>
+  stripVTControlCharacters(line).replace(controlCharacters, "").trimEnd()
+
+const plainLines = (raw: string): string[] => stripVTControlCharacters(raw).split(/\r?\n/).map(plainText)
 
 /**
  * Prepares texts for storage. Secrets are searched in all lines together, since some span several, and before anything is
@@ -43,8 +48,14 @@ export const plainText = (raw: string): string =>
  * @returns     as many texts as were given
  */
 export function cleanLines(raw: readonly string[], hide: (text: string) => string): string[] {
-  const cleaned = hide(raw.map(plainText).join("\n")).split("\n")
-  return cleaned.map((text, index) => cut(text, Buffer.byteLength(raw[index] ?? "") >= maxRawBytes))
+  const texts = raw.map(plainLines)
+  const cleaned = hide(texts.flat().join("\n")).split("\n")
+  let next = 0
+  return texts.map(({ length }, index) => {
+    const own = cleaned.slice(next, next + length)
+    next += length
+    return cut(own.join("\n").trimEnd(), Buffer.byteLength(raw[index] ?? "") >= maxRawBytes)
+  })
 }
 
 /** Prepares one text for storage. */

@@ -34,19 +34,34 @@ export function parseLine(line: string): NewLogLine {
 function structuredLine(entry: Record<string, unknown>): NewLogLine | undefined {
   const text = entry.msg ?? entry.message ?? entry.event
   if (typeof text !== "string") return undefined
-  const { level, severity, time, timestamp, ts, msg, message, event, run_id: runId, process: _, ...fields } = entry
+  const { level, severity, time, timestamp, ts, msg, message, event, run_id: runId, process: _, ...allFields } = entry
   // One of the three names for the message was used; the others are fields like any other.
   const others = msg !== undefined ? { message, event } : message !== undefined ? { event } : {}
   const isRun = typeof runId === "string" && uuid.test(runId)
+  const { fields, stacks } = withoutStacks(allFields)
   const rest = JSON.stringify({ ...(isRun ? {} : { run_id: runId }), ...fields, ...others })
   const at = timeOf(time ?? timestamp ?? ts)
-  const known = levelOf(level ?? severity)
+  // What a graph prints comes with its run and without a level.
+  const known = levelOf(level ?? severity) ?? levelOfText(text)
   return {
-    message: rest === "{}" ? text : `${text} ${rest}`,
+    message: [rest === "{}" ? text : `${text} ${rest}`, ...stacks].join("\n"),
     ...(known && { level: known }),
     ...(at && { at }),
     ...(isRun && { runId }),
   }
+}
+
+/** Stack traces, which are shown as lines below the message: of an error, as pino and our own log write one, and the field `stack`. */
+function withoutStacks({ stack, err, ...fields }: Record<string, unknown>): {
+  readonly fields: Record<string, unknown>
+  readonly stacks: readonly string[]
+} {
+  const stacks = typeof stack === "string" ? [stack] : []
+  if (typeof stack !== "string" && stack !== undefined) fields.stack = stack
+  if (typeof err !== "object" || err === null || !("stack" in err) || typeof err.stack !== "string")
+    return { fields: { ...fields, err }, stacks }
+  const { stack: own, ...others } = err
+  return { fields: { ...fields, err: others }, stacks: [...stacks, own as string] }
 }
 
 /** A word, or a number of pino and bunyan (10 trace … 60 fatal). */
@@ -84,8 +99,13 @@ const examinedLength = 200
 
 /** A line as it was printed. @throws never: it serves when anything else fails */
 export function plainLine(line: string): NewLogLine {
-  const start = line.slice(0, examinedLength)
-  const word = levelAtStart.exec(start)?.[1]?.toLowerCase()
-  const level = word === undefined ? (errorAtStart.test(start) ? "ERROR" : undefined) : levelWords.get(word)
+  const level = levelOfText(line)
   return { message: line, ...(level && { level }) }
+}
+
+function levelOfText(text: string): LogLevel | undefined {
+  const start = text.slice(0, examinedLength)
+  const word = levelAtStart.exec(start)?.[1]?.toLowerCase()
+  if (word !== undefined) return levelWords.get(word)
+  return errorAtStart.test(start) ? "ERROR" : undefined
 }

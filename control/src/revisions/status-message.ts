@@ -55,7 +55,8 @@ const shownLines = 5
 
 /** The revision's status message: the fault, what to do, and the end of the log. */
 export function statusMessage(code: ErrorCode, message: string, lastLines: readonly string[]): string {
-  const tail = lastLines.slice(-shownLines).filter((line) => line.trim() !== "" && !message.includes(line))
+  const lines = lastLines.flatMap((line) => line.split("\n"))
+  const tail = lines.slice(-shownLines).filter((line) => line.trim() !== "" && !message.includes(line))
   const log = tail.length === 0 ? "" : `\n${tail.map((line) => `  ${line}`).join("\n")}`
   return `${message.replace(/\.$/, "")}. ${hints[code]}${log}`
 }

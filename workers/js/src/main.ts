@@ -7,6 +7,7 @@ import { readConfig } from "./config.js"
 import { Connection } from "./connection/connection.js"
 import { Gate } from "./gate/gate.js"
 import { currentRun } from "./runs/run.js"
+import { markOutput } from "./runs/run-output.js"
 import { Runner } from "./runs/runner.js"
 
 /** The server distinguishes these exit codes from those of user code. */
@@ -14,6 +15,7 @@ const exitCodes = { connectionLost: 70, uncaught: 71 }
 
 const { socketPath, workerId, title } = readConfig(process.env)
 if (title !== undefined) process.title = title
+markOutput()
 
 // An uncaught error ends only its own run. If its run is unknown, the process cannot be trusted and exits (W5).
 function assign(thrown: unknown): void {

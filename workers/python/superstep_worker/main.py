@@ -4,7 +4,6 @@ closes (with 0 after `stop`), or with another code when user code ends it, or wh
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 import platform
 import sys
@@ -14,6 +13,7 @@ from .config import read_config
 from .connection import Connection
 from .gate import Gate
 from .process_title import set_process_title
+from .run_output import end_output, mark_output
 from .runner import Runner
 from .uncaught import assign_errors
 
@@ -23,10 +23,7 @@ _uncaught = 71
 
 
 def main() -> None:
-    # Output of user code must appear when it is printed, not when a buffer is full.
-    for output in (sys.stdout, sys.stderr):
-        if isinstance(output, io.TextIOWrapper):
-            output.reconfigure(line_buffering=True)
+    mark_output()
     try:
         asyncio.new_event_loop().run_until_complete(_serve())
     except BaseException:
@@ -75,6 +72,7 @@ def _leave(code: int, why: str) -> None:
     """Exits at once: an ordinary exit would wait for threads of user code."""
     try:
         print(why, file=sys.stderr, flush=True)
+        end_output(None)
     finally:
         # The reader of standard error may have died with the server.
         os._exit(code)

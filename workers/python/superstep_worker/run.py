@@ -98,6 +98,18 @@ class Run:
                 self._ending = "drained"
             await self._finish(problem)
 
+    @property
+    def run_id(self) -> str:
+        return self._request.run_id
+
+    @property
+    def thread_id(self) -> str:
+        return self._request.thread_id
+
+    @property
+    def is_over(self) -> bool:
+        return self._is_over
+
     def cancel(self) -> None:
         self._may_send.set()
         self._cancel.cancel()

@@ -14,6 +14,7 @@ from .gate import Gate
 from .load_reports import LoadReports
 from .loader import LoadedGraph, LoadResult, load_graphs
 from .loopback import offer_loopback
+from .run_output import end_output
 from .run_request import parse_run
 from .serialise import describe_error
 
@@ -79,6 +80,7 @@ class Runner:
 
     async def _stop(self) -> None:
         await self._gate.end()
+        end_output(None)
         # Exits at once: an ordinary exit would wait for threads of user code.
         os._exit(0)
 
@@ -111,7 +113,9 @@ class Runner:
         try:
             await self._attempt(frame, claim_id)
         finally:
-            del self._runs[claim_id]
+            run = self._runs.pop(claim_id)
+            if run is not None:
+                end_output(run)
             self._early.pop(claim_id, None)
             if not self._runs:
                 self._load_reports.stop()

@@ -89,6 +89,10 @@ export class Run {
     return { run_id, thread_id, attempt, graph_id }
   }
 
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
   /** Never throws: every outcome becomes the run's `done`, except that nothing is sent when the claim is lost. */
   execute(loaded: LoadedGraph): Promise<void> {
     return currentRun.run(this, async () => {

@@ -21,6 +21,7 @@ import { graphHistory, graphState } from "../threads/thread-questions.js"
 import { graphUpdateState } from "../threads/thread-update.js"
 import { describeError, serialise } from "../values/serialise.js"
 import { Run } from "./run.js"
+import { endOutput } from "./run-output.js"
 import { parseRun } from "./run-request.js"
 
 export class Runner {
@@ -102,6 +103,8 @@ export class Runner {
       const failure = { status: "error", error: describeError(error), payload: ["values", "interrupts"] } as const
       this.#connection.send({ type: "done", run_id, claim_id, ...failure }, ["", "{}"])
     } finally {
+      const run = this.#runs.get(claim_id)
+      if (run !== undefined) endOutput(run)
       this.#runs.delete(claim_id)
       if (this.#runs.size === 0) this.#loadReports.stop()
     }

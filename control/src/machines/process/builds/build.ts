@@ -13,6 +13,7 @@ import type { BuildRequest, BuildResult, FailedBuild } from "./build-request.js"
 import type { BuildStep } from "./build-step.js"
 import { findConfinement } from "./confinement.js"
 import { keepPackages, restorePackages } from "./kept-packages.js"
+import { gatherEntries } from "./log-entries.js"
 import { packagesKey } from "./packages-key.js"
 import { checkEnvironment, readProjectConfig } from "./project-facts.js"
 import { closeAndPrune, publish } from "./publish.js"
@@ -130,10 +131,11 @@ async function runPlanned(step: BuildStep, input: BuildInput): Promise<void> {
   const limits = { limitMs: step.name === "install" ? installMs : buildMs, silenceMs }
   let isHeapFull = false
   const last: string[] = []
+  const output = gatherEntries(writeLine)
   const onLine = (line: string) => {
     isHeapFull ||= saysHeapIsFull(line)
     if (last.push(line) > explainingLines) last.shift()
-    writeLine(line)
+    output.push(line)
   }
   const command = {
     argv: step.argv,
@@ -145,6 +147,7 @@ async function runPlanned(step: BuildStep, input: BuildInput): Promise<void> {
   }
   await timed(writeLine, step.name, `${step.name}: ${shown}${place}`, async () => {
     const end = await runStep(command, onLine, input.signal)
+    output.end()
     if (end.kind === "exited" && end.code === 0) return
     const code = isHeapFull && end.kind !== "not started" ? "build_oom" : codeFor(end, step.failure)
     const reason = step.name === "install" && end.kind === "exited" ? installFailure(last) : undefined

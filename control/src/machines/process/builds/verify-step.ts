@@ -10,6 +10,7 @@ import { BuildFailed } from "../../errors.js"
 import { loadFailure } from "../../load-failure.js"
 import type { BuildInput } from "./build-input.js"
 import type { BuildRequest } from "./build-request.js"
+import { gatherEntries } from "./log-entries.js"
 import { readProjectConfig } from "./project-facts.js"
 import { venvName } from "./python/plan-python.js"
 import { runStep } from "./run-step.js"
@@ -54,7 +55,9 @@ async function verifyWith(
   const argv = [process.execPath, withVariables, ...program, configFile, resultFile] as const
   const limits = { limitMs: verifyMs, silenceMs: verifyMs }
   const command = { argv, cwd: dirname(configFile), env, user: request.user, ...limits, onStart, confinement, room }
-  const end = await runStep(command, writeLine, signal)
+  const output = gatherEntries(writeLine)
+  const end = await runStep(command, output.push, signal)
+  output.end()
   const loaded = await readVerification(resultFile)
   if (loaded && loaded.failed.length > 0)
     throw loadFailed(loaded, { tree: request.tree, given: Object.keys({ ...agentEnv, ...env }), writeLine })
