@@ -58,7 +58,7 @@ function foreignWords({ path, text }) {
 const template = /\bsql`((?:[^`\\]|\\.)*)`/g
 const groupedNumber = /(?<![\w"'.])\d+_\d+/
 
-/** Postgres knows numbers such as 86_400 from release 16, and we support 14. */
+/** Postgres knows numbers such as 86_400 from release 16, and we support 15. */
 function newNumbers({ path, text }) {
   if (!/\.(sql|ts)$/.test(path)) return []
   const parts = path.endsWith(".sql") ? [{ 0: text, 1: text, index: 0 }] : [...text.matchAll(template)]

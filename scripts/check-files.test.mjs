@@ -40,7 +40,7 @@ test("a registry's host and a path of one machine are found in any file", () => 
   assert.match(found[1], /^docs\/a\.md:1 .*one machine/)
 })
 
-test("numbers in SQL have no underscores, which Postgres 14 and 15 do not know", () => {
+test("numbers in SQL have no underscores, which Postgres 15 does not know", () => {
   const found = messages(
     ["control/src/a.ts", `const ms = 1_000\nsql\`\n  select \${1_000} * 86_400 as ms, a_1 from t1_2\`\n`],
     ["control/src/b.ts", `sql\`select \${1_000}, a1_2 from t_1\`\n`],

@@ -23,8 +23,8 @@ const packages = fileURLToPath(import.meta.resolve("@langchain/langgraph-sdk")).
   /node_modules\/@langchain.*/,
   "node_modules",
 )
-// Node 20 has no WebSocket, which every browser has.
-const webSocket = fileURLToPath(new URL("testing/global-web-socket.js", import.meta.url))
+// What the page says to add for Node 20, which has no global WebSocket.
+const [, webSocketImport = ""] = /On Node 20, .* add `(.*)`\.$/m.exec(page) ?? []
 
 test("the examples of docs/streaming.md", async (t) => {
   const config = fileURLToPath(new URL("../graphs/docs.json", import.meta.url))
@@ -54,8 +54,9 @@ test("the examples of docs/streaming.md", async (t) => {
 
   await t.test("JavaScript: words, a WebSocket with a key, and a question", async () => {
     const outputs = textsOf("js").map(async (text, index) => {
-      writeFileSync(join(folder, `${index}.mjs`), text)
-      return await run(process.execPath, "--import", webSocket, `${index}.mjs`)
+      const isFromGlobal = text.includes("new WebSocket(") && globalThis.WebSocket === undefined
+      writeFileSync(join(folder, `${index}.mjs`), isFromGlobal ? `${webSocketImport}\n${text}` : text)
+      return await run(process.execPath, `${index}.mjs`)
     })
 
     const [words, bySocket, asked] = await Promise.all(outputs)

@@ -39,6 +39,7 @@ test("a terminal gets the key, and commands that work when they are pasted", () 
   const { out, err } = greet({ out: true, err: true })
 
   assert.ok(err.includes(key))
+  assert.match(err, /Commands +(node \S+|npx --no superstep|superstep) --help\n/)
   assert.equal(out.split(key).length, 4)
 })
 

@@ -7,6 +7,7 @@ import type { Output } from "../output/output.js"
 import { seconds } from "../output/progress.js"
 import { curlCommand, indented, javascriptSnippet, pythonSnippet, quoted, type Target } from "../output/try-it.js"
 import type { Exit } from "../processes/child.js"
+import { howToCall } from "../project/how-to-call.js"
 
 interface Installation {
   readonly credentials: Credentials
@@ -31,6 +32,7 @@ export function showInstallation(err: Output, { credentials, home, consoleUrl, a
   row("Agents", `${agentsUrl}/d/<name>`)
   row("API key", err.isTerminal ? credentials.api_key : whereKeyIs(home))
   row("Workspace", credentials.tenant_id)
+  row("Commands", `${howToCall(process.cwd(), process.argv[1] ?? "")} --help`)
   row("Data", `${nearPath(home.folder)} (credentials.json, logs, Postgres)`)
   err.line()
 }

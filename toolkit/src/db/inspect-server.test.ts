@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, writeFileSync } from "node:fs"
+import { chmodSync, readFileSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
 import test from "node:test"
@@ -12,7 +12,13 @@ import { temporaryFolder } from "../testing/temporary-folder.js"
 import { testCluster } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
 import { unlessWide } from "../testing/wide-tests.js"
-import { inspectServer, refuseUnsupportedServer, sharesSessions, UnsupportedServer } from "./inspect-server.js"
+import {
+  inspectServer,
+  oldestMajor,
+  refuseUnsupportedServer,
+  sharesSessions,
+  UnsupportedServer,
+} from "./inspect-server.js"
 import { createDatabase, dropDatabase, MissingPrivilege } from "./provision.js"
 
 test("a server's version and its available connections are read", async () => {
@@ -20,7 +26,7 @@ test("a server's version and its available connections are read", async () => {
 
   const facts = await inspectServer(db.uri)
 
-  assert.ok(facts.majorVersion >= 15)
+  assert.ok(facts.majorVersion >= oldestMajor)
   assert.ok(facts.mostConnections > 50 && facts.mostConnections < 1000)
 })
 
@@ -151,4 +157,14 @@ test("one database's role need not be able to create databases", async () => {
   await refuseUnsupportedServer(uri)
 
   await dropDatabase({ adminUri, name })
+})
+
+test("the pages for operators name the oldest version of Postgres that is accepted", () => {
+  for (const name of ["operations", "kubernetes"]) {
+    const page = readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), "utf8")
+    const versions = [...page.matchAll(/(?:Postgres|version) (\d+) or newer/g)].map(([, version]) => Number(version))
+
+    assert.ok(versions.includes(oldestMajor), name)
+    assert.deepEqual(new Set(versions), new Set([oldestMajor]), name)
+  }
 })

@@ -18,7 +18,7 @@ export interface ServerFacts {
 }
 
 // The oldest version that is still maintained; none of our statements needs a newer one.
-const oldestMajor = 15
+export const oldestMajor = 15
 
 /**
  * @param uri  for a role that will create databases and roles
