@@ -2,17 +2,24 @@
 import { createHash } from "node:crypto"
 import type { Address } from "@superstep/protocol/http/address"
 import { Conflict } from "@superstep/toolkit/errors/errors"
+import { sharedRuns } from "@superstep/toolkit/exec/shared-runs"
 import { agentTokenKey } from "../console/agent-tokens.js"
-import type { PipelineContext } from "../context.js"
+import type { Edge, PipelineContext } from "../context.js"
 import type { Table } from "../edge/table.js"
 import { certificatePem } from "../host-names/certificate-pem.js"
 import { allChallenges } from "../host-names/certificate-queries.js"
 import { type RoutedName, routedNames } from "../host-names/queries.js"
+import { CannotOpen } from "../secrets/seal.js"
 import { type CallerKeys, keyHashes } from "../workspaces/queries.js"
 import { lockEdgeTable, type RouteRow, saveEdgeTable, servingRoutes } from "./edge-table-queries.js"
 import { unitToken } from "./unit.js"
 
-type PlacedRow = RouteRow & { readonly token: string; readonly address: Address; readonly token_key: string }
+interface PlacedRow extends RouteRow {
+  /** Undefined when it cannot be opened: nothing can reach the unit, and its deployment is routed without it. */
+  readonly token: string | undefined
+  readonly address: Address
+  readonly token_key: string
+}
 
 /**
  * Pure.
@@ -30,7 +37,7 @@ export function routesOf(
   for (const row of rows.filter(({ role }) => role === "serving")) {
     const { name, deployment_id, revision_id, token_key } = row
     const ofDeployment = rows.filter((it) => it.deployment_id === deployment_id)
-    const units = ofDeployment.filter(({ role, is_ready }) => role === "serving" && is_ready).map(unitOf)
+    const units = ofDeployment.filter(({ role, is_ready }) => role === "serving" && is_ready).flatMap(unitOf)
     routes.set(deployment_id, {
       name,
       deployment_id,
@@ -39,7 +46,7 @@ export function routesOf(
       read_keys: [...(keys.get(row.workspace_id)?.read ?? [])],
       token_key,
       units,
-      standby: ofDeployment.filter(({ role }) => role === "standby").map(unitOf),
+      standby: ofDeployment.filter(({ role }) => role === "standby").flatMap(unitOf),
       state: stateOf(row, units.length),
       ...hostNamesOf(deployment_id, hostNames),
       ...(row.cross_origin && { cors: row.cross_origin }),
@@ -60,7 +67,7 @@ function hostNamesOf(deploymentId: string, all: readonly RoutedName[]): Pick<Tab
   }
 }
 
-const unitOf = (row: PlacedRow) => ({ unit_id: row.unit_id, address: row.address, token: row.token })
+const unitOf = ({ unit_id, address, token }: PlacedRow) => (token === undefined ? [] : [{ unit_id, address, token }])
 
 function stateOf({ is_paused, is_refused }: RouteRow, units: number): Table["routes"][number]["state"] {
   if (is_paused) return "paused"
@@ -68,12 +75,20 @@ function stateOf({ is_paused, is_refused }: RouteRow, units: number): Table["rou
   return is_refused ? "full" : "held"
 }
 
+const syncs = new WeakMap<Edge, () => Promise<void>>()
+
 /**
  * Pushes the table when its content is new or an edge has an older one. When this returns, every new request is routed
- * according to the database.
+ * according to the database as it was at the call. Calls at the same time share the work: each table is about all units.
  * @throws Unavailable  an edge does not answer
  */
-export async function syncEdge(context: PipelineContext): Promise<void> {
+export function syncEdge(context: PipelineContext): Promise<void> {
+  const sync = syncs.get(context.edge) ?? sharedRuns(() => pushChanges(context))
+  syncs.set(context.edge, sync)
+  return sync()
+}
+
+async function pushChanges(context: PipelineContext): Promise<void> {
   const { edge } = context
   const { generation: lowest, newestGeneration: newest = lowest } = await edge.status()
   const table = await currentTable(context, newest)
@@ -100,7 +115,7 @@ async function currentTable(context: PipelineContext, edgeGeneration: number): P
     }
     const placed = rows.map((row) => ({
       ...row,
-      token: unitToken(context, row).reveal(),
+      token: tokenOf(context, row),
       address: context.machine.units.address(row.unit_id),
       token_key: agentTokenKey(context.key, row.deployment_id).reveal(),
     }))
@@ -113,4 +128,15 @@ async function currentTable(context: PipelineContext, edgeGeneration: number): P
     await saveEdgeTable(tx, generation, sha256)
     return { generation, ...content }
   })
+}
+
+/** One token that was sealed with another master key must not keep the table from all deployments. */
+function tokenOf(context: PipelineContext, row: RouteRow): string | undefined {
+  try {
+    return unitToken(context, row).reveal()
+  } catch (err) {
+    if (!(err instanceof CannotOpen)) throw err
+    context.log.warn({ err, unit_id: row.unit_id }, "the token of a unit cannot be opened, so no request reaches it")
+    return undefined
+  }
 }
