@@ -70,7 +70,28 @@ const lateMs = 1000
 // While a line of one stream is incomplete, a chatty program prints on the other one: beyond this, the rest of that line is given up.
 const mostWhileOpen = 1000
 // As much as one read of a file gives.
-export const readBytes = 2 * maxRawBytes
+const readBytes = 2 * maxRawBytes
+
+/**
+ * Enough pieces for one read; the others are not read.
+ * @param pieces  in the order of the engine; some may be from before the place
+ */
+export async function nextPieces(
+  pieces: AsyncIterable<Piece>,
+  { sinceMs = 0, last, newest = "" }: Place,
+): Promise<{ readonly pieces: Piece[]; readonly isAll: boolean }> {
+  const found: Piece[] = []
+  let [bytes, isNew] = [0, last === undefined]
+  for await (const piece of pieces) {
+    if (Date.parse(piece.time) < sinceMs) continue
+    found.push(piece)
+    if (piece.time === last?.time) [bytes, isNew] = [0, true]
+    // The engine may have dropped the last one that was read: then those that are newer than all that was read are new.
+    else if (isNew || piece.time > newest) bytes += piece.content.length
+    if (bytes >= readBytes) return { pieces: found, isAll: false }
+  }
+  return { pieces: found, isAll: true }
+}
 
 /**
  * @param from      the place from which the pieces were asked for, as text

@@ -5,8 +5,8 @@ import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
 import { readExportedImage } from "../images/exported-image.js"
 import type { BaseImage } from "../images/image.js"
 import type { Layout } from "../images/layout.js"
-import { bytesOf, type Engine, EngineFailed, imageSilenceMs, untilDone } from "./engine.js"
-import { piecesOf } from "./unit-output.js"
+import { type Engine, EngineFailed, imageSilenceMs, untilDone } from "./engine.js"
+import { printed } from "./unit-output.js"
 
 interface InspectedImage {
   readonly Id: string
@@ -68,8 +68,7 @@ export async function lookInside(engine: Engine, reference: string, pythons: rea
     await engine.json(`${path}/start`, { method: "POST" })
     await engine.json(`${path}/wait`, { method: "POST" })
     const query = { stdout: "1", stderr: "1", timestamps: "1" }
-    const output = piecesOf(await bytesOf(await engine.stream(`${path}/logs`, { query })))
-    return JSON.parse(Buffer.concat(output.map(({ content }) => content)).toString()) as Inside
+    return JSON.parse(await printed(await engine.stream(`${path}/logs`, { query }))) as Inside
   } catch (cause) {
     throw new BaseImageUnfit(
       `the base image ${reference} does not start "node": choose one with Node, such as node:20-bookworm-slim`,

@@ -128,9 +128,13 @@ function unreachable(socketPath: string, cause: NodeJS.ErrnoException): string {
 }
 
 /** @throws EngineFailed  the engine ended, or was silent for too long, before all had come */
-export async function bytesOf(response: AsyncIterable<Buffer>): Promise<Buffer> {
+export const bytesOf = (response: AsyncIterable<Buffer>): Promise<Buffer> => buffer(untilBroken(response))
+
+/** The bytes of an answer as they come. @throws EngineFailed  as `bytesOf` */
+export async function* untilBroken(response: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
   try {
-    return await buffer(response)
+    yield* response
+    return undefined
   } catch (cause) {
     if (cause instanceof EngineFailed) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)

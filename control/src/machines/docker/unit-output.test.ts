@@ -24,10 +24,17 @@ const sent = (stream: number, text: string) => {
   return Buffer.concat([header, Buffer.from(text)])
 }
 
-test("an engine's output is read piece by piece, and asked for in seconds", () => {
-  const pieces = piecesOf(Buffer.concat([sent(1, `${time(1)} a b\n`), sent(2, `${time(1)} half`)]))
+test("an engine's output is read piece by piece, wherever its bytes are divided, and asked for in seconds", async () => {
+  const bytes = Buffer.concat([sent(1, `${time(1)} a b\n`), sent(2, `${time(1)} half`)])
 
-  assert.deepEqual(pieces, [piece(1, 1, "a b\n"), piece(1, 2, "half")])
+  for (const size of [1, 7, bytes.length]) {
+    const chunks = async function* () {
+      for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+    }
+    const pieces: Piece[] = []
+    for await (const it of piecesOf(chunks())) pieces.push(it)
+    assert.deepEqual(pieces, [piece(1, 1, "a b\n"), piece(1, 2, "half")])
+  }
   assert.deepEqual(sinceOf({ sinceMs: 1_700_000_000_007 }), { since: "1700000000.007" })
   assert.deepEqual(sinceOf({}), {})
 })
@@ -71,4 +78,36 @@ test("what is kept of a removed container is read while the stream that follows 
   stopWatch?.()
 
   assert.deepEqual([first.lines, silence.lines, rest.lines], [["one"], [], ["two"]])
+})
+
+test("of a long output only as much is read as is stored at once", async () => {
+  const line = sent(1, `${time(1)} ${"x".repeat(999)}\n`)
+  let sentBytes = 0
+  const server = createServer((request, response) => {
+    if (!request.url?.includes("/logs")) {
+      response.writeHead(200, { "content-type": "application/json" })
+      return void response.end(
+        JSON.stringify([{ Id: "c1", Created: 1, State: "running", Labels: { [labels.unit]: "u1" } }]),
+      )
+    }
+    const send = () => {
+      while (!response.destroyed && sentBytes < 100_000 * line.length) {
+        sentBytes += line.length
+        if (!response.write(line)) return
+      }
+      response.end()
+    }
+    response.on("drain", send)
+    send()
+  }).listen(join(temporaryFolder(), "engine.sock"))
+  await once(server, "listening")
+  const engine = engineAt(String(server.address()))
+  const output = unitOutput({ engine, containers: containersOf(engine, "home") }, () => temporaryFolder())
+
+  const { lines } = await output.logs("u1", "")
+  server.closeAllConnections()
+  server.close()
+
+  assert.ok(lines.length > 1000 && lines.length < 2000, `${lines.length} lines`)
+  assert.ok(sentBytes < 20 * 1024 * 1024, `${sentBytes} bytes were read`)
 })

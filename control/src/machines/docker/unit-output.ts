@@ -1,11 +1,10 @@
 /** The output of units from the engine, which gives it by time and keeps it until the container is removed. */
 
-import { buffer } from "node:stream/consumers"
-import { lifeIdOf, type Piece, type Place, placeIn, readBytes, readPieces } from "../engine-output.js"
+import { lifeIdOf, nextPieces, type Piece, type Place, placeIn, readPieces } from "../engine-output.js"
 import type { Units } from "../port.js"
 import { unreadOutput } from "../unread-output.js"
 import type { Containers, FoundContainer } from "./containers.js"
-import { bytesOf, type Engine, EngineFailed } from "./engine.js"
+import { type Engine, EngineFailed, untilBroken } from "./engine.js"
 
 export interface UnitOutput extends Pick<Units, "logs" | "watchLogs"> {
   /** Keeps the output of an exited container, which is about to be removed. */
@@ -42,7 +41,10 @@ export function unitOutput(
       from,
       presentLifeId,
       mayGrow: false,
-      read: async (log, place) => readPieces({ from, place, hasEnded: true }, piecesOf(await buffer(log))),
+      read: async (log, place) => {
+        const { pieces, isAll } = await nextPieces(piecesOf(log), place)
+        return readPieces({ from, place, hasEnded: isAll }, pieces)
+      },
     })
     if (kept) return kept
     if (!container) {
@@ -54,9 +56,9 @@ export function unitOutput(
     const place = placeIn(lifeOf(container), from)
     const present = await openLog(container.id, place)
     if (!present) return nothing
-    const bytes = await bytesOf(present)
-    const found = readPieces({ from, place, hasEnded: container.state !== "running" }, piecesOf(bytes))
-    if (silent.get(unitId) === from && bytes.length < readBytes) silent.set(unitId, found.next)
+    const { pieces, isAll } = await nextPieces(piecesOf(untilBroken(present)), place)
+    const found = readPieces({ from, place, hasEnded: isAll && container.state !== "running" }, pieces)
+    if (silent.get(unitId) === from && isAll) silent.set(unitId, found.next)
     return found
   }
   const keep: UnitOutput["keep"] = async (container) => {
@@ -107,19 +109,40 @@ const headerBytes = 8
 
 /**
  * The pieces of an engine's answer: a header of eight bytes with the stream and the length, then time, a space and what was printed. Of a
- * long line each part is a piece. Pure.
+ * long line each part is a piece.
  */
-export function piecesOf(bytes: Buffer): Piece[] {
-  const pieces: Piece[] = []
-  for (let at = 0; at + headerBytes <= bytes.length; ) {
-    const stream = bytes.readUInt8(at)
-    const length = bytes.readUInt32BE(at + 4)
-    const piece = bytes.subarray(at + headerBytes, at + headerBytes + length)
-    at += headerBytes + length
-    const space = piece.indexOf(0x20)
-    pieces.push({ time: piece.subarray(0, space).toString(), stream, content: piece.subarray(space + 1) })
+export async function* piecesOf(answer: AsyncIterable<Buffer>): AsyncGenerator<Piece, undefined> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of answer) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    let at = 0
+    while (at + headerBytes <= bytes.length) {
+      const end = at + headerBytes + bytes.readUInt32BE(at + 4)
+      if (end > bytes.length) break
+      const piece = bytes.subarray(at + headerBytes, end)
+      const space = piece.indexOf(0x20)
+      const stream = bytes.readUInt8(at)
+      at = end
+      yield { time: piece.subarray(0, space).toString(), stream, content: piece.subarray(space + 1) }
+    }
+    rest = bytes.subarray(at)
   }
-  return pieces
+  return undefined
+}
+
+// Five lines of a companion, or what a probe of ours prints.
+const mostPrintedBytes = 1024 * 1024
+
+/** What a container has printed, up to a limit. @throws EngineFailed */
+export async function printed(answer: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const { content } of piecesOf(untilBroken(answer))) {
+    parts.push(content)
+    bytes += content.length
+    if (bytes >= mostPrintedBytes) break
+  }
+  return Buffer.concat(parts).toString()
 }
 
 /** The engine counts in seconds. Pure. */

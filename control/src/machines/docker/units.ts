@@ -22,10 +22,10 @@ import { removeFormerCopies } from "../unread-output.js"
 import type { ArtifactImages } from "./artifact-images.js"
 import { containerName, containerOf, databaseOf, inside, withCertificates } from "./container.js"
 import type { Containers, FoundContainer } from "./containers.js"
-import { bytesOf, type Engine } from "./engine.js"
+import type { Engine } from "./engine.js"
 import type { GuestImages } from "./guest-images.js"
 import { startGuest } from "./guest-units.js"
-import { piecesOf, unitOutput } from "./unit-output.js"
+import { printed, unitOutput } from "./unit-output.js"
 import { socketOf, type UnitSocket } from "./unit-socket.js"
 
 export interface DockerUnitsOptions {
@@ -131,8 +131,7 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
   }
   const lastOutput = async (id: string): Promise<string> => {
     const query = { stdout: "1", stderr: "1", timestamps: "1", tail: "5" }
-    const pieces = piecesOf(await bytesOf(await options.engine.stream(`/containers/${id}/logs`, { query })))
-    return pieces.map(({ content }) => content.toString()).join("")
+    return printed(await options.engine.stream(`/containers/${id}/logs`, { query }))
   }
 
   /** @returns  its container */

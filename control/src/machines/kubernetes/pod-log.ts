@@ -1,6 +1,6 @@
 /** The log of a pod, line by line, each with its time. */
 import { maxRawBytes } from "../../logs/log-line.js"
-import { type Piece, type Place, readBytes, readPieces } from "../engine-output.js"
+import { nextPieces, type Piece, type Place, readPieces } from "../engine-output.js"
 import type { UnitLogs } from "../port.js"
 
 /** Bytes until an answer of the cluster ends or breaks off, or its request is aborted. @param onBreak  is told why it has no end */
@@ -55,7 +55,8 @@ export interface AskedLog {
 
 /** @param log  was asked for from `sinceMs` of the place on. The API counts in whole seconds, so earlier lines may come, too. */
 export async function readPodLog(log: AsyncIterable<Buffer>, asked: AskedLog): Promise<UnitLogs> {
-  return readPieces(asked, await nextPieces(timedLines(log), asked.place))
+  const { pieces, isAll } = await nextPieces(timedLines(log), asked.place)
+  return readPieces({ ...asked, hasEnded: asked.hasEnded && isAll }, pieces)
 }
 
 /** @param answer  of the cluster: when it breaks off, the line that it broke off in is read again */
@@ -64,23 +65,8 @@ export async function readAnswer(answer: AsyncIterable<Buffer>, asked: AskedLog)
   const log = untilBroken(answer, () => {
     isBroken = true
   })
-  const found = await nextPieces(timedLines(log), asked.place)
-  return readPieces({ ...asked, hasEnded: asked.hasEnded && !isBroken }, found)
-}
-
-/** Enough of them for one read. */
-async function nextPieces(pieces: AsyncIterable<Piece>, { sinceMs = 0, last, newest = "" }: Place): Promise<Piece[]> {
-  const found: Piece[] = []
-  let [bytes, isNew] = [0, last === undefined]
-  for await (const piece of pieces) {
-    if (Date.parse(piece.time) < sinceMs) continue
-    found.push(piece)
-    if (piece.time === last?.time) [bytes, isNew] = [0, true]
-    // The cluster may have dropped the last one that was read: then those that are newer than all that was read are new.
-    else if (isNew || piece.time > newest) bytes += piece.content.length
-    if (bytes >= readBytes) break
-  }
-  return found
+  const { pieces, isAll } = await nextPieces(timedLines(log), asked.place)
+  return readPieces({ ...asked, hasEnded: asked.hasEnded && isAll && !isBroken }, pieces)
 }
 
 const newline = 0x0a
