@@ -1,10 +1,12 @@
 /** `superstep deploy`: deploys the project in a folder, or a git repository, to a platform. */
+
 import { existsSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { homedir, tmpdir } from "node:os"
 import { basename, join, relative, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { Option } from "commander"
 import { mb, packProject } from "../archive/pack.js"
 import type { CliCommand } from "../command.js"
@@ -194,12 +196,11 @@ const longestName = 63
 
 /** A name that the platform accepts: lower-case letters, digits and `-`, starting with a letter. */
 function nameOf(place: string): string {
-  const last = basename(place.replace(/\.git$/, "").replace(/[/\\]+$/, ""))
+  const last = basename(withoutEnd(place.replace(/\.git$/, ""), "/\\"))
   const slug = last
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^[^a-z]+/, "")
     .slice(0, longestName)
-    .replace(/-+$/, "")
-  return slug === "" ? "app" : slug
+  return withoutEnd(slug, "-") || "app"
 }

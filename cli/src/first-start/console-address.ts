@@ -1,8 +1,10 @@
 /** The address that `superstep up` prints, with which a person signs in to the console. */
+
 import { createCode } from "@superstep/control/console/operations"
 import { findCaller } from "@superstep/control/workspaces/operations"
 import type { Database } from "@superstep/toolkit/db/database"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import type { Credentials } from "../home/credentials.js"
 
 interface Reader {
@@ -15,7 +17,7 @@ interface Reader {
  *           then one signs in with another key, and the installation starts all the same
  */
 export async function consoleAddress(db: Database, credentials: Credentials, reader: Reader): Promise<string> {
-  const page = `${credentials.url.replace(/\/+$/, "")}/sign-in`
+  const page = `${withoutEnd(credentials.url, "/")}/sign-in`
   if (!reader.isTerminal) return page
   try {
     const caller = await findCaller(db, credentials.org_api_key, credentials.tenant_id)

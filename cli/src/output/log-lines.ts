@@ -74,7 +74,7 @@ function stackOf(err: unknown, level: unknown): string[] {
   return frames.length > 0 ? [frames.join("\n")] : []
 }
 
-const indent = (block: string): string => block.replace(/\s+$/, "").replaceAll(/^/gm, "    ")
+const indent = (block: string): string => block.trimEnd().replaceAll(/^/gm, "    ")
 
 /** Splits chunks of a stream into lines. `end` passes on what came after the last line end. */
 export function lineReader(onLine: (line: string) => void): { push(chunk: string): void; end(): void } {

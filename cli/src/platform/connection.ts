@@ -2,7 +2,9 @@
  * The platform that a command calls, and the key for it: `--url` and `SUPERSTEP_URL` with `SUPERSTEP_API_KEY`, else the
  * `credentials.json` of the data folder, else the only installation of this user that runs on this machine. A key is never an option, since every user of the machine can read those.
  */
+
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { Option } from "commander"
 import type { Config } from "../config.js"
 import { readCredentials } from "../home/credentials.js"
@@ -114,4 +116,4 @@ async function isPlatform(url: string): Promise<boolean> {
   }
 }
 
-const withoutSlash = (url: string): string => url.replace(/\/+$/, "")
+const withoutSlash = (url: string): string => withoutEnd(url, "/")

@@ -56,7 +56,7 @@ export function metadataOf(text: string): Record<string, unknown> {
     const object = parsed(whole)
     return typeof object === "object" && object !== null ? (object as Record<string, unknown>) : {}
   }
-  const pairs = whole.matchAll(/([^\s:,]+):("(?:[^"\\]|\\.)*"|[^\s,]+)/g)
+  const pairs = whole.matchAll(/(?<![^\s:,])([^\s:,]+):("(?:[^"\\]|\\.)*"|[^\s,]+)/g)
   return Object.fromEntries([...pairs].map(([, key = "", value = ""]) => [key, parsed(value)]))
 }
 

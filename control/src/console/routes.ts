@@ -1,9 +1,11 @@
 /** HTTP for signing in to the console and out of it. */
+
 import type { BlockList } from "node:net"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import type { Context } from "hono"
 import { askedPage } from "../http/asked-page.js"
 import { oneSessionId } from "../http/authenticate.js"
@@ -119,7 +121,7 @@ export function addCodeRoute(
     },
     async ({ c }) => {
       const { code, expiresAt } = await db.transaction((tx) => createCode(tx, c.get("caller")))
-      const base = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.url).origin
+      const base = (publicUrl && withoutEnd(publicUrl, "/")) ?? new URL(c.req.url).origin
       c.header("cache-control", "no-store")
       return c.json({ code, url: `${base}/sign-in#code=${code}`, expires_at: expiresAt }, 201)
     },

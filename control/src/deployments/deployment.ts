@@ -1,5 +1,7 @@
 /** Defines a deployment: its sources, statuses and settings, and how a change is merged into them. Pure. */
+
 import { createHash } from "node:crypto"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
 
 export const sources = ["github", "external_docker", "internal_docker", "internal_source", "internal_template"] as const
@@ -192,4 +194,4 @@ export function nameOfAgent(agent: Agent | undefined): string {
 
 /** A path below the agents' address, unique in the installation. */
 export const publicUrl = (agentsUrl: string, routeName: string): string =>
-  `${agentsUrl.replace(/\/+$/, "")}/d/${routeName}`
+  `${withoutEnd(agentsUrl, "/")}/d/${routeName}`

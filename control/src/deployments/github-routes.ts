@@ -2,10 +2,12 @@
  * The repositories of an integration, in the form that GitHub clients expect (control-plane §1.3). Our integration is only
  * credentials for a host and has no list, so these are the repositories of its deployments.
  */
+
 import { createHash } from "node:crypto"
 import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { uuid } from "../http/fields.js"
 import { findIntegration } from "../integrations/operations.js"
 import { repositoriesOf, type UsedRepository } from "./queries.js"
@@ -46,9 +48,8 @@ export function renderRepository(
   integrationId: string,
   { repo_url: url, repo_ref }: UsedRepository,
 ): z.input<typeof githubRepository> {
-  const path = url.replace(/^\w+:\/\/[^/]*\//, "").replace(/^[^/]*@[^:/]*:/, "")
-  const parts = path
-    .replace(/\/+$/, "")
+  const path = url.replace(/^\w+:\/\/[^/]*\//, "").replace(/^[^/@]*@[^:/]*:/, "")
+  const parts = withoutEnd(path, "/")
     .replace(/\.git$/, "")
     .split("/")
   return {

@@ -1,8 +1,10 @@
 /** Decides which headers pass, which stop here and which the edge sets itself. Pure. */
+
 import { answerHeadersOnward, headerValue, requestHeadersOnward } from "@superstep/protocol/http/end-to-end"
 import { consoleHeader, isOwnHeader, unitHeader } from "@superstep/protocol/http/own-headers"
 import { isSessionCookie, sessionCookieName } from "@superstep/protocol/http/session-cookie"
 import { openToAll, type PreflightRule } from "@superstep/toolkit/http/cross-origin"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 
 /** Headers by lower-case name, each with all its lines: Node's `headersDistinct`. */
 export type HeaderLists = Readonly<Record<string, readonly string[] | undefined>>
@@ -79,7 +81,7 @@ function forwarded(headers: HeaderLists, { caller, prefix }: Stamp): Record<stri
   const trusted = (name: string) => (caller.isTrusted ? headers[name]?.join(", ") : undefined)
   const host = trusted("x-forwarded-host") ?? headers.host?.[0]
   const before = trusted("x-forwarded-for")
-  const wholePrefix = `${trusted("x-forwarded-prefix")?.replace(/\/+$/, "") ?? ""}${prefix}`
+  const wholePrefix = `${withoutEnd(trusted("x-forwarded-prefix") ?? "", "/")}${prefix}`
   return {
     "x-forwarded-for": before === undefined ? caller.address : `${before}, ${caller.address}`,
     "x-forwarded-proto": trusted("x-forwarded-proto") ?? caller.protocol,

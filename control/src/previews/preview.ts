@@ -1,4 +1,5 @@
 /** Defines a preview, and decides its next step. Pure. */
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 
 export const previewStates = ["awaiting_approval", "waiting", "active", "failed", "closed", "expired"] as const
 export type PreviewState = (typeof previewStates)[number]
@@ -47,7 +48,7 @@ const maxNameLength = 63
 /** `shop-bot-pr-7`; the parent's name is cut, never the number. */
 export function previewName(parent: string, number: number): string {
   const suffix = `-pr-${number}`
-  return `${parent.slice(0, maxNameLength - suffix.length).replace(/-+$/, "")}${suffix}`
+  return `${withoutEnd(parent.slice(0, maxNameLength - suffix.length), "-")}${suffix}`
 }
 
 export type PreviewStep =

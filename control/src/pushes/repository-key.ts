@@ -1,4 +1,5 @@
 /** Recognizes different addresses of one repository. Pure. */
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 
 // `git@github.com:acme/shop.git`, which git treats as ssh.
 const scpForm = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)(.+)$/
@@ -29,11 +30,7 @@ function keyOf(host: string, path: string): string | undefined {
   return name === "" ? undefined : `${host}/${name}`.toLowerCase()
 }
 
-const trimmed = (path: string): string =>
-  path
-    .replace(/^\/+/, "")
-    .replace(/\/+$/, "")
-    .replace(/\.git$/i, "")
+const trimmed = (path: string): string => withoutEnd(path.replace(/^\/+/, ""), "/").replace(/\.git$/i, "")
 
 /** The path of a repository on its host, such as `acme/shop`, in its own case; undefined if it is on no host. */
 export function repositoryPath(address: string): string | undefined {

@@ -3,9 +3,11 @@
  * host has accepted it: a kill loses none, and outdated states are not sent. A refusal by a host is logged in the revision's
  * build log and changes nothing else. `stop` resolves when no call is open any more.
  */
+
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { addressKind } from "@superstep/toolkit/webhooks/addresses"
 import { retryDelayMs } from "@superstep/toolkit/webhooks/retry"
 import { callHost } from "@superstep/toolkit/webhooks/send"
@@ -143,7 +145,7 @@ function statusOf({ agentsUrl, apiUrl }: StatusSender, it: DueStatus): CommitSta
     state: it.wanted,
     context: `superstep/${it.name}`,
     description: descriptionOf(it, publicUrl(agentsUrl, it.route_name)),
-    targetUrl: apiUrl.replace(/\/+$/, "") + page,
+    targetUrl: withoutEnd(apiUrl, "/") + page,
   }
 }
 

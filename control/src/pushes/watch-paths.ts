@@ -1,4 +1,5 @@
 /** Decides whether a push changes the files of a deployment (`source_config.watch_paths`). Pure. */
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 
 /** Returns what is wrong with a pattern, or undefined. */
 export function watchPathProblem(pattern: string): string | undefined {
@@ -15,7 +16,7 @@ export function watchPathProblem(pattern: string): string | undefined {
 export function isWatched(patterns: readonly string[], path: string): boolean {
   const parts = path.split("/")
   return patterns.some((pattern) => {
-    const wanted = pattern.replace(/^\.\//, "").replace(/\/+$/, "").split("/")
+    const wanted = withoutEnd(pattern.replace(/^\.\//, ""), "/").split("/")
     // A name may be a folder: then everything below it counts.
     return matches([...wanted, "**"], parts, matchesName)
   })

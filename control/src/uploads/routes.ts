@@ -1,9 +1,11 @@
 /** HTTP for uploads: the request for an address (control-plane §1.4), and the archive, which is sent to it without an API key. */
+
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Refused } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import type { Context } from "hono"
 import { holdForChange } from "../deployments/hold.js"
 import { uuid } from "../http/fields.js"
@@ -76,7 +78,7 @@ function addOffer(api: Api, { db, log, key, publicUrl }: UploadRoutes): void {
 
 /** A client that uses a forwarded port or /api-host gets an address on the same way. */
 function baseOf(c: Context, publicUrl: string | undefined): string {
-  if (publicUrl) return publicUrl.replace(/\/+$/, "")
+  if (publicUrl) return withoutEnd(publicUrl, "/")
   return `${new URL(c.req.url).origin}${c.req.path.startsWith("/api-host/") ? "/api-host" : ""}`
 }
 

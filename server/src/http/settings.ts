@@ -1,4 +1,5 @@
 /** Combines `http` of langgraph.json with the environment (agent-server-api §13). Pure. */
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import type { LanggraphJson } from "../project/langgraph-json.js"
 import { headerChoice } from "./chosen-headers.js"
 import type { CrossOrigin } from "./cross-origin.js"
@@ -29,7 +30,7 @@ export function httpSettings(
   const { cors = {} } = http
   const pattern = cors.allow_origin_regex === undefined ? undefined : new RegExp(`^(?:${cors.allow_origin_regex})$`)
   return {
-    mountPrefix: (http.mount_prefix ?? mountPrefix ?? "").replace(/\/+$/, ""),
+    mountPrefix: withoutEnd(http.mount_prefix ?? mountPrefix ?? "", "/"),
     crossOrigin: {
       // A pattern wins over a list (§13.3).
       origins: { isDev, pattern, allowed: pattern ? undefined : (cors.allow_origins ?? corsAllowOrigins) },

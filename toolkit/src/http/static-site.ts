@@ -86,7 +86,7 @@ export function staticSite({ folder, base, connectsTo = [] }: StaticSiteOptions)
 
 /** The page for its place. Addresses in it are relative to `<base>`. */
 const placed = (text: string, base: string, nonce: string): string =>
-  text.replace(/<base\b[^>]*>/, `<base href="${base}" />\n    <meta property="csp-nonce" nonce="${nonce}" />`)
+  text.replace(/<base\b[^<>]*>/, `<base href="${base}" />\n    <meta property="csp-nonce" nonce="${nonce}" />`)
 
 const policyOf = (connectsTo: readonly string[], nonce: string): string =>
   [

@@ -1,5 +1,7 @@
 /** The settings of an installation that carries out the deployments of a listener; `config.ts` reads them. */
+
 import { Secret, type Settings } from "@superstep/toolkit/config/settings"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { z } from "zod"
 
 export const listenerSettings = {
@@ -33,7 +35,7 @@ interface ListenerConfig {
 
 /** @returns  undefined when this installation is no listener */
 export const centralOf = ({ listenerUrl: url, listenerToken: token }: ListenerConfig): Central | undefined =>
-  url !== undefined && token !== undefined ? { url: url.replace(/\/+$/, ""), token } : undefined
+  url !== undefined && token !== undefined ? { url: withoutEnd(url, "/"), token } : undefined
 
 /** Why these settings do not fit together; undefined when they do. Secrets of deployments come over this connection. */
 export function listenerSettingsProblem({

@@ -161,7 +161,7 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
       if (response.status === 404) return found
       const { tags } = (await response.json()) as { readonly tags: readonly string[] | null }
       found.push(...(tags ?? []).filter((tag) => tag.startsWith(ours)))
-      path = /<([^>]+)>;\s*rel="?next"?/.exec(response.headers.get("link") ?? "")?.[1]
+      path = /<([^<>]+)>;\s*rel="?next"?/.exec(response.headers.get("link") ?? "")?.[1]
     }
     return found
   }

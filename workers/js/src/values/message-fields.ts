@@ -75,7 +75,7 @@ function snakeCase(key: string): string {
   let name = names.get(key)
   if (name === undefined) {
     name = key
-      .replace(/([A-Z]+)([A-Z][a-z0-9]+)/g, "$1_$2")
+      .replace(/([A-Z])(?=[A-Z][a-z0-9])/g, "$1_")
       .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
       .replace(/[-_\s]+/g, "_")
       .toLowerCase()

@@ -15,10 +15,10 @@ export interface Challenge {
 
 /** The value of `WWW-Authenticate`. Pure. @returns  undefined for a scheme that registries do not use */
 export function parseChallenge(header: string): Challenge | undefined {
-  const [, name = "", rest = ""] = /^\s*(\w+)\s*(.*)$/.exec(header) ?? []
+  const [, name = "", rest = ""] = /^\s*(\w+)\b\s*(.*)$/s.exec(header) ?? []
   const scheme = name.toLowerCase()
   if (scheme !== "basic" && scheme !== "bearer") return undefined
-  const found = [...rest.matchAll(/(\w+)=(?:"([^"]*)"|([^\s,]+))/g)]
+  const found = [...rest.matchAll(/(?<!\w)(\w+)=(?:"([^"]*)"|([^\s,]+))/g)]
   return {
     scheme,
     parameters: Object.fromEntries(found.map(([, key = "", quoted, bare]) => [key, quoted ?? bare ?? ""])),

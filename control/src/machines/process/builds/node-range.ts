@@ -51,7 +51,7 @@ function spanOf(text: string): Span | undefined {
 
 const comparators = (text: string): string[] =>
   text
-    .replace(/([<>=^~]+)\s+/g, "$1")
+    .replace(/(?<=[<>=^~])\s+/g, "")
     .split(/[\s,]+/)
     .filter((part) => part !== "")
 

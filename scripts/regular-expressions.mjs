@@ -1,0 +1,69 @@
+/**
+ * Looks for regular expressions whose time grows with the square of a text, or faster: one long line of a tenant would stop a process for
+ * all. Each expression in the sources is tried with texts that repeat its own characters.
+ */
+
+// The first length finds what doubles with each character, and each next one what grows more slowly.
+const lengths = [26, 400, 4000, 32_000]
+// A linear expression takes a millisecond for the longest text; one that grows with the square more than half a second.
+const mostMs = 250
+// What takes less is not tried with a longer text.
+const suspectMs = 2
+
+// Before an expression: what cannot end a value.
+const literal =
+  /(?<=(?:^|[(=:,[!&|?;>]|=>|return|case)\s*)\/(?![*/])((?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([dgimsuvy]*)/gm
+
+/** @returns the expressions of a source, as `{ line, text, regExp }` */
+export function expressionsIn(source) {
+  return [...source.matchAll(literal)].flatMap(({ index, 0: text, 1: body, 2: flags }) => {
+    try {
+      return [{ line: source.slice(0, index).split("\n").length, text, regExp: new RegExp(body, flags) }]
+    } catch {
+      // A comment or a quotient that looks like one.
+      return []
+    }
+  })
+}
+
+/** @returns the parts of a text that the expression takes too long for; undefined when none was found */
+export function slowText(regExp) {
+  for (const { begin, part } of attacks(regExp.source)) {
+    const timeWith = (length) => timeOf(regExp, `${begin}${part.repeat(Math.ceil(length / part.length))}\0`)
+    for (const [index, length] of lengths.entries()) {
+      const ms = timeWith(length)
+      // The machine may have been busy with something else.
+      if (ms > mostMs && timeWith(length) > mostMs) return JSON.stringify([begin, part])
+      if (ms < suspectMs && index >= 2) break
+    }
+  }
+  return undefined
+}
+
+function timeOf(regExp, text) {
+  const begin = performance.now()
+  // As `matchAll` and `split` do, this looks for all of them where the expression is for all.
+  text.replace(regExp, "")
+  return performance.now() - begin
+}
+
+function* attacks(source) {
+  const words = [...new Set(source.replace(/\\[a-z]/gi, " ").match(/[a-z0-9 ]{2,}/gi) ?? [])].slice(0, 4)
+  const letters = lettersOf(source)
+  const parts = [...letters, ...words]
+  for (const part of parts) yield { begin: "", part }
+  for (const begin of parts) for (const part of letters) if (begin !== part) yield { begin, part }
+  for (const one of parts)
+    for (const other of letters.slice(0, 5)) if (one !== other) yield { begin: "", part: one + other }
+}
+
+const ofClass = { d: "1", w: "a", s: " ", n: "\n", t: "\t", r: "\r", b: " ", S: "x", D: "x", W: "-" }
+
+/** Characters that the expression names, and one of each class. */
+function lettersOf(source) {
+  const letters = new Set()
+  for (const [, escaped, plain] of source.matchAll(/\\(.)|([^\\()[\]{}|?*+^$])/gs)) {
+    letters.add(escaped === undefined ? plain : (ofClass[escaped] ?? escaped))
+  }
+  return [...new Set([...[...letters].slice(0, 8), ..."a1 "])]
+}
