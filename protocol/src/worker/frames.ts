@@ -320,6 +320,8 @@ export interface GraphStateCall {
   readonly checkpoint_id?: string
   /** The requested checkpoint, so that the worker need not request it; its lines follow `config`. */
   readonly tuple?: CheckpointTuple
+  /** The id of a run of the thread that has not saved its input yet: a state with nothing next says that it will start. */
+  readonly starting?: string
   readonly subgraphs: boolean
   /** Only these fields of the ThreadState; `values.x` selects one value. */
   readonly select?: readonly string[]

@@ -3,7 +3,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
-import type { ConfiguredThread, ThreadRow, ThreadTtl, TtlStrategy } from "./thread.js"
+import type { ConfiguredThread, ReadThread, ThreadRow, ThreadTtl, TtlStrategy } from "./thread.js"
 
 /** The columns of a `ThreadRow`. */
 const threadColumns: Sql = sql`thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error,
@@ -25,9 +25,12 @@ export const findConfiguredThread = (
   db: Db,
   threadId: string,
   filter?: MetadataFilter,
-): Promise<ConfiguredThread | undefined> =>
-  db.row<ConfiguredThread>(sql`
-    select thread_id, graph_id, assistant_id, metadata, config, ${lastRun} from threads
+): Promise<ReadThread | undefined> =>
+  db.row<ReadThread>(sql`
+    select thread_id, graph_id, assistant_id, metadata, config, ${lastRun},
+      array(select r.run_id::text from runs r
+        where r.thread_id = threads.thread_id and r.status in ('pending', 'running') order by r.seq) as in_flight
+    from threads
     where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
 
 /** The same, locked until the transaction ends. */

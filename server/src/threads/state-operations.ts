@@ -3,6 +3,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { RawJson } from "@superstep/toolkit/http/json"
 import type { Caller } from "../auth/caller.js"
+import type { CheckpointTuple } from "../checkpoints/checkpoint.js"
 import { findCheckpoints, hasCheckpoint, writeClaims } from "../checkpoints/queries.js"
 import { describeTuple, linesOfTuple } from "../checkpoints/tuple-lines.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
@@ -10,7 +11,7 @@ import type { Reply, Workers } from "../workers/port.js"
 import { graphConfig } from "./graph-config.js"
 import { notFound, type Prepare } from "./operations.js"
 import { findConfiguredThread, findVersion, lockThread, setState, type ThreadVersion } from "./queries.js"
-import { type ConfiguredThread, emptyStateOf, graphIdOf, type ThreadRow } from "./thread.js"
+import { type ConfiguredThread, emptyStateOf, graphIdOf, type ReadThread, type ThreadRow } from "./thread.js"
 import { type WorkedOut, workedOut } from "./worked-out.js"
 
 export interface ThreadStates {
@@ -42,15 +43,23 @@ export async function getThreadState(
   { subgraphs, select, ...place }: StatePlace & { subgraphs: boolean; select: Select },
 ): Promise<RawJson | object> {
   const visible = await readableBy(caller, threadId)
-  const [thread = notFound(threadId), checkpoint] = await Promise.all([
+  const [thread = notFound(threadId), known] = await Promise.all([
     findConfiguredThread(db, threadId, visible),
     checkpointAt(db, threadId, place),
   ])
+  // The checkpoint of a busy thread is read after its runs: one that has saved its input meanwhile is not taken for a starting one.
+  const checkpoint = thread.in_flight.length === 0 ? known : await checkpointAt(db, threadId, place)
   const graphId = readableGraphOf(thread, workers)
   if (place.checkpointId !== undefined && checkpoint === undefined) noCheckpoint(threadId, place.checkpointId)
   if (graphId === undefined) return emptyStateOf(select)
   const config = await graphConfig(db, thread, caller, placeOf(place))
-  const fields = { ...fieldsOf(graphId, threadId, place), subgraphs, ...(select && { select }) }
+  const starting = isHead(place) ? startingRun(thread, checkpoint) : undefined
+  const fields = {
+    ...fieldsOf(graphId, threadId, place),
+    subgraphs,
+    ...(select && { select }),
+    ...(starting !== undefined && { starting }),
+  }
   const { payload } = await askAgain(async (isFirst) => {
     // After a retry, read the checkpoint again: the earlier one may have been pruned.
     const tuple = isFirst ? checkpoint : await checkpointAt(db, threadId, place)
@@ -60,6 +69,15 @@ export async function getThreadState(
   const [state] = payload
   if (!state) throw new Error("the worker's reply to graph.state has no state")
   return new RawJson(state.toString("utf8"))
+}
+
+const isHead = ({ checkpointId, checkpointNs }: StatePlace): boolean =>
+  checkpointId === undefined && checkpointNs === ""
+
+/** The run that will start next: the first that waits or executes and did not save the newest checkpoint. */
+function startingRun({ in_flight }: ReadThread, head: CheckpointTuple | undefined): string | undefined {
+  const { run_id: savedBy } = JSON.parse(head?.metadata ?? "{}") as { run_id?: unknown }
+  return in_flight.find((runId) => runId !== savedBy)
 }
 
 export interface HistoryQuery extends StatePlace {

@@ -4,8 +4,11 @@ import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { putCheckpoint } from "../checkpoints/queries.js"
+import { createRun } from "../runs/operations.js"
+import { newRun } from "../runs/schema.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import { createThread } from "./operations.js"
@@ -17,14 +20,14 @@ const newThread = async (db: Database) =>
   (await createThread(db, anyone, { threadId: undefined, metadata: { graph_id: "agent" }, ifExists: "raise" }))
     .thread_id
 
-const save = (db: Database, threadId: string, checkpointId: string) =>
+const save = (db: Database, threadId: string, checkpointId: string, run_id?: string) =>
   putCheckpoint(db, undefined, {
     threadId,
     checkpointNs: "",
     checkpointId,
     parentCheckpointId: null,
     checkpoint: JSON.stringify({ id: checkpointId, channel_versions: { n: "1" } }),
-    metadata: "{}",
+    metadata: JSON.stringify({ run_id }),
     blobs: [{ channel: "n", version: "1", type: "json", bytes: Buffer.from("1") }],
   })
 
@@ -69,4 +72,33 @@ test("a thread that was pruned while its graph read it is read again", async () 
   await getThreadState(server, anyone, threadId, question)
 
   assert.deepEqual(sent, ["a", "b"])
+})
+
+test("the call names the run that will start, until that run has saved a checkpoint", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(db)
+  await save(db, threadId, "a")
+  const sent: unknown[] = []
+  server.workers.answer = async (_, { starting }) => {
+    sent.push(starting)
+    return told
+  }
+  const read = () => getThreadState(server, anyone, threadId, question)
+  const add = async () =>
+    (await createRun(server, { caller: anyone, threadId, body: newRun.parse({ assistant_id: "agent" }) })).run_id
+  const run = () => until(() => [...server.workers.running.values()][0], { what: "the run executes" })
+
+  await read()
+  const [first, second] = [await add(), await add()]
+  await read()
+  await getThreadState(server, anyone, threadId, { ...question, checkpointId: "a" })
+  await save(db, threadId, "b", first)
+  await read()
+  ;(await run()).done()
+  await until(async () => (await run()).order.runId === second, { what: "the second run executes" })
+  await save(db, threadId, "c", second)
+  await read()
+
+  assert.deepEqual(sent, [undefined, first, undefined, second, undefined])
 })

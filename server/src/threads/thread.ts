@@ -28,6 +28,12 @@ export interface ConfiguredThread
   readonly last_run: string | null
 }
 
+/** A thread whose state is read. */
+export interface ReadThread extends ConfiguredThread {
+  /** The ids of its runs that wait or execute, in their order. */
+  readonly in_flight: readonly string[]
+}
+
 /** What happens to a thread when it expires. */
 export type TtlStrategy = "delete" | "keep_latest"
 

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Client } from "@langchain/langgraph-sdk"
+import { StreamController } from "@langchain/langgraph-sdk/stream"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
@@ -187,6 +188,31 @@ test("with interrupt, each message is in the thread, or its run says that its in
       assert.equal(input_saved, attempt === 1)
     }
   }
+})
+
+test("a page that opens while a run starts, or waits to start, shows that it runs", async () => {
+  const threadId = await newThread()
+  await client.runs.wait(threadId, "slow", quick)
+  const { run_id } = await client.runs.create(threadId, "slow", { ...endless, durability: "exit" })
+  const controller = new StreamController({ client, threadId, assistantId: "slow", transport: "sse" })
+
+  const { next, tasks } = await client.threads.getState(threadId)
+  await until(() => controller.rootStore.getSnapshot().isLoading, { what: "the page shows the run" })
+  const release = controller.activate()
+  const isFollowed = () =>
+    db.row(sql`select from watched_threads where thread_id = ${threadId} and protocol_until > now()`)
+  await until(isFollowed, { what: "the page follows the thread" })
+  await client.runs.cancel(threadId, run_id, true)
+  await until(() => !controller.rootStore.getSnapshot().isLoading, { what: "the page shows the end" })
+  release()
+  const other = await newThread()
+  const delayed = await client.runs.create(other, "slow", { ...quick, afterSeconds: 600 })
+  const waiting = await client.threads.getState(other)
+  await client.runs.cancel(other, delayed.run_id, true, "rollback")
+  const idle = await client.threads.getState(other)
+
+  assert.deepEqual([next, tasks.map(({ id, name }) => [id, name])], [["__start__"], [[run_id, "__start__"]]])
+  assert.deepEqual([waiting.next, idle.next], [["__start__"], []])
 })
 
 test("cancelMany stops some of a thread, and all of a status", async () => {

@@ -15,7 +15,7 @@ from .frames import Frame, Header
 from .graph_export import Graph, with_persistence
 from .loader import LoadedGraph
 from .store import Store
-from .thread_state import selected, thread_state
+from .thread_state import selected, starting_state, thread_state
 from .user import with_user
 
 
@@ -23,7 +23,7 @@ async def graph_state(loaded: LoadedGraph, question: Frame, connection: Connecti
     """:returns: a ThreadState as on the wire"""
     async with _readable_graph(loaded, question, connection) as (graph, config):
         state = await graph.aget_state(config, subgraphs=question.header["subgraphs"])  # type: ignore[arg-type]
-        return selected(thread_state(state), question.header.get("select"))
+        return selected(starting_state(thread_state(state), question.header.get("starting")), question.header.get("select"))
 
 
 async def graph_history(loaded: LoadedGraph, question: Frame, connection: Connection) -> list[dict[str, Any]]:

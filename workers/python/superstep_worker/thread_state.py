@@ -26,6 +26,26 @@ def thread_state(snapshot: StateSnapshot) -> dict[str, Any]:
     }
 
 
+def starting_state(state: dict[str, Any], run_id: str | None) -> dict[str, Any]:
+    """The state of a thread on which a run will start: its input checkpoint would say the same.
+
+    :param run_id: None: no run starts
+    """
+    if run_id is None or state["next"] or state["tasks"]:
+        return state
+    task = {
+        "id": run_id,
+        "name": "__start__",
+        "path": ["__pregel_pull", "__start__"],
+        "error": None,
+        "interrupts": [],
+        "checkpoint": None,
+        "state": None,
+        "result": None,
+    }
+    return {**state, "next": ["__start__"], "tasks": [task]}
+
+
 def selected(state: dict[str, Any], select: Sequence[str] | None) -> dict[str, Any]:
     """Selects fields of a ThreadState; `values.x` selects one value, and has no effect together with `values`.
 

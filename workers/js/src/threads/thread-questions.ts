@@ -7,7 +7,7 @@ import { withPersistence } from "../loading/graph-export.js"
 import type { CompiledGraph, RunnableConfig } from "../loading/langgraph.js"
 import type { LoadedGraph } from "../loading/loader.js"
 import { createStore } from "../store/store.js"
-import { selected, threadState } from "./thread-state.js"
+import { selected, startingState, threadState } from "./thread-state.js"
 
 /** @returns  a ThreadState as on the wire */
 export async function graphState(
@@ -18,7 +18,7 @@ export async function graphState(
 ): Promise<object> {
   const { graph, config } = await readableGraph(loaded, call, payload, connection, sentAlong(call, payload))
   const snapshot = await graph.getState(config, { subgraphs: call.subgraphs })
-  return selected(threadState(snapshot), call.select)
+  return selected(startingState(threadState(snapshot), call.starting), call.select)
 }
 
 /** @returns  ThreadStates as on the wire, newest first */

@@ -21,6 +21,25 @@ export function threadState(snapshot: StateSnapshot): Record<string, unknown> {
 }
 
 /**
+ * The state of a thread on which a run will start: its input checkpoint would say the same.
+ * @param runId  undefined: no run starts
+ */
+export function startingState(
+  state: Readonly<Record<string, unknown>>,
+  runId: string | undefined,
+): Readonly<Record<string, unknown>> {
+  const { next, tasks } = state
+  const isAtRest = Array.isArray(next) && next.length === 0 && Array.isArray(tasks) && tasks.length === 0
+  if (runId === undefined || !isAtRest) return state
+  const nothing = { error: null, interrupts: [], checkpoint: null, state: null, result: null }
+  return {
+    ...state,
+    next: ["__start__"],
+    tasks: [{ id: runId, name: "__start__", path: ["__pregel_pull", "__start__"], ...nothing }],
+  }
+}
+
+/**
  * Selects fields of a ThreadState; `values.x` selects one value, and has no effect together with `values`.
  * @param select  undefined: all fields
  */

@@ -209,6 +209,22 @@ for (const { name, skip, start } of languages) {
       assert.deepEqual(await history("chat", thread_id), [])
     })
 
+    test("a state with nothing next names the run that starts, and no other state does", async () => {
+      const [thread_id, asked] = [crypto.randomUUID(), crypto.randomUUID()]
+      await server.run("hitl", { thread_id: asked, input: { x: 1 } })
+      const starting = "run-1"
+
+      const empty = Object(await ask("graph.state", { graph_id: "chat", thread_id, subgraphs: false, starting }))
+      const open = Object(await ask("graph.state", { graph_id: "hitl", thread_id: asked, subgraphs: false, starting }))
+
+      const nothing = { error: null, interrupts: [], checkpoint: null, state: null, result: null }
+      assert.deepEqual(empty.next, ["__start__"])
+      assert.deepEqual(empty.tasks, [
+        { id: starting, name: "__start__", path: ["__pregel_pull", "__start__"], ...nothing },
+      ])
+      assert.deepEqual([open.next.length, open.next.includes("__start__")], [1, false])
+    })
+
     test("a failed task has its error as text", async () => {
       const { frame } = await server.run("error", { input: { x: 0 } })
 
