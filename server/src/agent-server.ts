@@ -23,9 +23,8 @@ import { WebSockets } from "./http/web-sockets.js"
 import { isTracedToLangsmith } from "./meta/info.js"
 import { assemble } from "./parts.js"
 import { nameableEnv, readProject } from "./project/langgraph-config.js"
-import { logLoadProblems } from "./project/log-load-problems.js"
 import { projectWithEnv, uiProject, webhooksOf } from "./project-settings.js"
-import { reloadOnChange, reportRefused } from "./reload.js"
+import { reloadOnChange, reportFailed, reportRefused } from "./reload.js"
 import { takeServerId } from "./runs/server-id.js"
 import { runSweep } from "./runs/sweep-runs.js"
 import { activate } from "./serving/activation.js"
@@ -118,7 +117,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   listening.onUpgrade?.(webSockets.listener)
   ui.build(uiProject(project, config, env))
   const [report, refused] = await Promise.all([workers.start(), gate.replace(toGateProject(project, config.agentEnv))])
-  logLoadProblems(log, report.failed, "graph failed to load")
+  reportFailed(report, config, log)
   reportRefused(refused, config, log)
   if (claimer.revisionId === null) await activate({ ...parts, db, revisionId: null })
   executor.start()

@@ -69,6 +69,30 @@ test("the printed example has a key if one is required, but not in a log", async
   assert.doesNotMatch(running.lines.join("\n"), /secret-key/)
 })
 
+test("serve without one graph that loads exits with the reason, and dev goes on", async () => {
+  const cwd = await preparedFolder(makeProject('const password = "hunter2"\nthrow new Error("no database")\n'))
+  const port = await freePort()
+  const serve = startCli(["serve", "--port", String(port)], { cwd, env: { SUPERSTEP_WORKERS: "1" } })
+  started.push(serve)
+
+  const { code, stdout, stderr } = await serve.ended
+  const dev = await startServer("dev", cwd)
+  const run = await fetch(`${dev.url}/runs`, {
+    method: "POST",
+    body: JSON.stringify({ assistant_id: "echo", input: {} }),
+  })
+  const answer = await run.text()
+  dev.running.signal("SIGINT")
+  const developer = await dev.running.ended
+
+  assert.equal(code, 1)
+  assert.match(stdout + stderr, /langgraph\.json\.echo: .*no database/)
+  assert.equal(run.status, 409)
+  assert.match(answer, /no database/)
+  assert.doesNotMatch(answer, /hunter2/, "callers get no lines of the source")
+  assert.match(developer.stdout + developer.stderr, /hunter2/, "the developer gets them")
+})
+
 test("Ctrl-C on dev stops the server and its Postgres, and threads exist at the next start", async () => {
   const first = await startServer("dev")
   const reply = await fetch(`${first.url}/threads`, { method: "POST", body: "{}" })

@@ -14,6 +14,7 @@ const apiVersion = "1.5.1"
 const strictResumeSince = { javascript: "1.7.0", python: "1.2.22" } as const
 
 export function renderInfo({ version, report, tracesToLangsmith }: InfoParts): object {
+  const { failed } = report
   const { javascript, python } = report.langgraph ?? {}
   return {
     version: apiVersion,
@@ -29,7 +30,11 @@ export function renderInfo({ version, report, tracesToLangsmith }: InfoParts): o
       stream_namespaces: true,
       strict_resume: canResumeStrictly(report.langgraph ?? {}),
     },
-    metadata: { server: "superstep", server_version: version },
+    metadata: {
+      server: "superstep",
+      server_version: version,
+      ...(failed.length > 0 && { failed_graphs: failed.map(({ graphId }) => graphId) }),
+    },
   }
 }
 

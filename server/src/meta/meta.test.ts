@@ -37,6 +37,18 @@ test("the versions of LangGraph are those that the workers reported", () => {
   assert.deepEqual((info.flags as Record<string, boolean>).langsmith, true)
 })
 
+test("graphs that failed to load are named, without their errors", () => {
+  const failed = [{ graphId: "broken", message: "SyntaxError: Unexpected token", codeFrame: "> 1 | const key = 'k'" }]
+
+  const { metadata } = renderInfo({
+    version: "0.1.0",
+    report: { graphs: ["whole"], failed },
+    tracesToLangsmith: false,
+  }) as { metadata: object }
+
+  assert.deepEqual(metadata, { server: "superstep", server_version: "0.1.0", failed_graphs: ["broken"] })
+})
+
 test("the flag strict_resume is true when every loaded library supports it", () => {
   const flag = (langgraph: object) => {
     const report = { graphs: [], failed: [], langgraph }

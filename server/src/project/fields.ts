@@ -15,7 +15,10 @@ export interface Field {
 const noImage = "this has no effect: no container image is built; the project runs as processes on this machine"
 
 export const fields: readonly Field[] = [
-  { path: "graphs", what: "The graphs by id: `path:export`, or an object. At least one." },
+  {
+    path: "graphs",
+    what: "The graphs by id: `path:export`, or an object. At least one. If some do not load, `superstep serve` serves the others and names these in `/info` (`metadata.failed_graphs`); if none loads, it exits with the reason.",
+  },
   {
     path: "graphs.*.path",
     what: "`./src/graph.ts:graph`, `./graph.py:graph` or `package.module:graph`: a compiled graph, a builder or a factory.",

@@ -5,7 +5,7 @@ import type { Streams } from "../events/streams.js"
 import type { Gate } from "../gate/gate.js"
 import { type CrossOrigin, preflightRuleOf } from "../http/cross-origin.js"
 import type { Executor } from "../runs/executor.js"
-import type { Workers } from "../workers/port.js"
+import { type Workers, withSource } from "../workers/port.js"
 import type { CrashReport, ProjectCrashes } from "../workers/project-crashes.js"
 import { type Load, loadReport } from "./load.js"
 import type { Share } from "./queries.js"
@@ -56,7 +56,7 @@ export function statusReader(sources: StatusSources): (traffic: readonly Share[]
       pid: process.pid,
       ready: readiness.isReady,
       graphs,
-      failed: refused.map(({ graphId, message }) => ({ graph_id: graphId, message })),
+      failed: refused.map((failure) => ({ graph_id: failure.graphId, message: withSource(failure) })),
       serving: revisionId === null || traffic.some(({ revision_id }) => revision_id === revisionId),
       traffic,
       runs: outcomes.report(),

@@ -70,9 +70,8 @@ export class UiBundles {
     try {
       return (await this.#bundles).get(agent)
     } catch (cause) {
-      throw new Unavailable(`the UI components could not be built: ${(cause as Error).message}`, retryAfterMs, {
-        cause,
-      })
+      // The output of the build has lines of the source, which are not for callers.
+      throw new Unavailable("the UI components could not be built: see the server's log", retryAfterMs, { cause })
     }
   }
 }

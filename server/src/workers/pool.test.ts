@@ -274,8 +274,9 @@ test("a graph that fails to load does not affect the others, and its runs fail w
   const unknown = testing.run([], { graphId: "none" })
   const good = testing.run([{ do: "done" }])
 
-  const message = "SyntaxError: unexpected token\n\n> 1 | expot const graph"
-  assert.deepEqual(testing.report, { graphs: ["chat"], failed: [{ graphId: "bad", message }] })
+  const message = "SyntaxError: unexpected token"
+  const codeFrame = "> 1 | expot const graph"
+  assert.deepEqual(testing.report, { graphs: ["chat"], failed: [{ graphId: "bad", message, codeFrame }] })
   const failed = { status: "error", next: [], values: undefined, interrupts: "{}" }
   assert.deepEqual(await endOf(run), { done: { ...failed, error: { error: "GraphLoadError", message } } })
   const noGraph = { error: "GraphNotFound", message: 'the project has no graph "none": add it to langgraph.json' }

@@ -79,9 +79,15 @@ export interface RunListener {
 
 export interface GraphFailure {
   readonly graphId: string
-  /** For a person: name, message and, if known, the lines around the error. */
+  /** Name and message of the error. Callers get it when they ask for the graph. */
   readonly message: string
+  /** The place in the source and the lines around it, if known. For the log and the project's owner, not for callers. */
+  readonly codeFrame?: string | undefined
 }
+
+/** The message with the lines of the source, for the log and the project's owner. */
+export const withSource = ({ message, codeFrame }: GraphFailure): string =>
+  codeFrame === undefined ? message : `${message}\n\n${codeFrame}`
 
 export interface LoadReport {
   readonly graphs: readonly string[]

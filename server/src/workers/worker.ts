@@ -204,5 +204,6 @@ const failuresOf = ({ failed, auth_error, app_error }: LoadedFrame): GraphFailur
 
 export const toFailure = ({ graph_id, error }: LoadedFrame["failed"][number]): GraphFailure => ({
   graphId: graph_id,
-  message: [`${error.name}: ${error.message}`, error.code_frame].filter(Boolean).join("\n\n"),
+  message: `${error.name}: ${error.message}`,
+  codeFrame: error.code_frame || undefined,
 })
