@@ -102,6 +102,17 @@ test("a stack trace is one entry of several lines, each cleaned, and secrets in 
   ])
 })
 
+test("what a graph prints is its text, with the run beside it", () => {
+  const runId = "0197a1b2-0000-7000-8000-000000000001"
+  const printed = { msg: "ERROR: no", run_id: runId, thread_id: "0197a1b2-0000-7000-8000-000000000002" }
+
+  assert.deepEqual(parseLine(JSON.stringify(printed)), { message: "ERROR: no", level: "ERROR", runId })
+  assert.match(
+    parseLine(JSON.stringify({ ...printed, attempt: 1 })).message,
+    /^ERROR: no \{"thread_id":.*"attempt":1\}$/,
+  )
+})
+
 test("a line of a logger is parsed, any other is stored unchanged", () => {
   const runId = "0197a1b2-0000-7000-8000-000000000001"
   const at = new Date("2026-01-02T03:04:05Z")

@@ -40,11 +40,13 @@ function structuredLine(entry: Record<string, unknown>): NewLogLine | undefined 
   const isRun = typeof runId === "string" && uuid.test(runId)
   const { fields, stacks } = withoutStacks(allFields)
   const rest = JSON.stringify({ ...(isRun ? {} : { run_id: runId }), ...fields, ...others })
+  // What a graph prints comes with its run and nothing but the thread of that.
+  const isText = rest === "{}" || (isRun && rest === JSON.stringify({ thread_id: fields.thread_id }))
   const at = timeOf(time ?? timestamp ?? ts)
-  // What a graph prints comes with its run and without a level.
+  // What a graph prints has no level.
   const known = levelOf(level ?? severity) ?? levelOfText(text)
   return {
-    message: [rest === "{}" ? text : `${text} ${rest}`, ...stacks].join("\n"),
+    message: [isText ? text : `${text} ${rest}`, ...stacks].join("\n"),
     ...(known && { level: known }),
     ...(at && { at }),
     ...(isRun && { runId }),
