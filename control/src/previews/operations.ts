@@ -167,9 +167,9 @@ async function deployPreview(
   rules: DeploymentRules,
   { parent, settings, preview }: { parent: DeploymentRow; settings: SettingsRow; preview: Preview },
 ): Promise<{ detail: string; revisionId: string | null }> {
-  // Also protects the limit, which applies to all deployments of the repository.
-  await lockNames(tx, preview.workspace_id)
   const own = preview.deployment_id && (await lockDeployment(tx, preview.workspace_id, preview.deployment_id))
+  // Also protects the limit, which applies to all deployments of the repository. After the deployment, as every change of one locks them.
+  await lockNames(tx, preview.workspace_id)
   const existing = own && !own.delete_requested_at ? own : undefined
   const others = await countOthers(tx, preview)
   const step = nextStep(preview, { others, hasDeployment: existing !== undefined, settings })

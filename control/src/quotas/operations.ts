@@ -110,8 +110,9 @@ export const recordDiskUse = (
   },
 ): Promise<DiskUse> =>
   db.transaction(async (tx) => {
-    await lockNames(tx, it.workspaceId)
+    // The deployment before its workspace, as every change of a deployment locks them.
     await storeDiskUse(tx, it.deploymentId, it.diskMb)
+    await lockNames(tx, it.workspaceId)
     return readDiskUse(tx, it.workspaceId, it.defaultMb)
   })
 

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { until } from "@superstep/toolkit/testing/until"
+import { lockDeployment, lockNames } from "../deployments/queries.js"
 import { useOf } from "../deployments/use.js"
 import { exampleDeployment, startApi, type TestApi, testQuotas } from "../testing/api.js"
+import { recordDiskUse } from "./operations.js"
 import { exceededBy, nothing } from "./quota.js"
 
 const create = (api: TestApi, name: string, resource_spec: object | null = null) => {
@@ -149,4 +153,21 @@ test("an invalid quota is 422 and changes nothing", async () => {
     [422, 422, 422, 422, 422],
   )
   assert.deepEqual((await api.call("GET", "/v2/quotas")).body, before)
+})
+
+test("a measurement of a deployment's disk and a change of it wait for each other in one order", async () => {
+  await using api = await startApi()
+  const { workspaceId, db } = api
+  const { id: deploymentId } = (await create(api, "one")).body
+  let measured: ReturnType<typeof recordDiskUse> | undefined
+
+  await db.transaction(async (change) => {
+    await lockDeployment(change, workspaceId, deploymentId)
+    measured = recordDiskUse(db, { deploymentId, workspaceId, diskMb: 5, defaultMb: 100 })
+    const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until(async () => (await db.rows(waiting)).length > 0, { what: "the measurement waits" })
+    await lockNames(change, workspaceId)
+  })
+
+  assert.deepEqual(await measured, { limitMb: 100, usedMb: 5 })
 })
