@@ -1,6 +1,7 @@
 /** The folder of a project: its `langgraph.json`, and the graphs that it names. The server checks the rest. */
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
+import { parseJsonFile } from "@superstep/protocol/worker/project-file"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 
 export interface Project {
@@ -47,7 +48,7 @@ function graphsOf(path: string, config: unknown): string[] {
 
 function parse(path: string, text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJsonFile(text)
   } catch (cause) {
     throw new NoProject(`${path} is not valid JSON: ${(cause as Error).message}`, { cause })
   }

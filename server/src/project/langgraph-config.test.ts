@@ -43,6 +43,8 @@ test("all problems are reported at once, each with its path", async () => {
   const gate = { auth: { path: "./src/auth.ts:auth" }, http: { app: "./src/app.py:app" } }
   await assert.rejects(read({ graphs: { chat: "./src/chat.ts:graph" }, ...gate }), /the language of auth\.path/)
   await assert.rejects(read({ graphs: {} }), /at least one graph/)
+  await assert.rejects(read({ graphs: { "": "./src/chat.ts:graph" } }), /a graph has an empty id/)
+  await assert.rejects(read(JSON.parse('{"graphs":{"__proto__":"./src/chat.ts:graph"}}')), /the id "__proto__"/)
   const origins = { http: { cors: { allow_origins: ["\0"] } } }
   await assert.rejects(
     read({ graphs: { chat: "./src/chat.ts:graph" }, ...origins }),
@@ -51,10 +53,12 @@ test("all problems are reported at once, each with its path", async () => {
 })
 
 test("an error about a missing or malformed file names the file", async () => {
-  await using folder = await folderWith({ "bad.json": "{" })
+  const marked = `\ufeff${JSON.stringify({ graphs: { chat: "./src/chat.ts:graph" } })}`
+  await using folder = await folderWith({ "bad.json": "{", "marked.json": marked })
 
   await assert.rejects(readProject(join(folder.path, "none.json"), {}), /no such file: .*none\.json/)
   await assert.rejects(readProject(join(folder.path, "bad.json"), {}), /bad\.json is not valid JSON/)
+  assert.deepEqual(Object.keys((await readProject(join(folder.path, "marked.json"), {})).graphs), ["chat"])
 })
 
 test("a warning about an unknown key suggests the nearest known key, at any depth", async () => {

@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
+import { graphIdProblem, parseJsonFile } from "@superstep/protocol/worker/project-file"
 import { unstorablePath, unstorableText } from "@superstep/toolkit/db/text"
 import { InvalidInput, type Problem } from "@superstep/toolkit/errors/errors"
 import type { z } from "zod"
@@ -110,12 +111,15 @@ async function readText(path: string): Promise<string> {
 function parseConfig(text: string, path: string): LanggraphJson {
   let json: unknown
   try {
-    json = JSON.parse(text)
+    json = parseJsonFile(text)
   } catch (error) {
     throw invalid([], `${path} is not valid JSON: ${(error as Error).message}`)
   }
   const unstorable = unstorablePath(json)
   if (unstorable) throw invalid(unstorable, unstorableText)
+  // Before the record of graphs, which loses some names.
+  const problem = graphIdProblem((json as { readonly graphs?: unknown } | null)?.graphs)
+  if (problem) throw invalid(["graphs"], problem)
   const parsed = langgraphConfig.safeParse(json)
   if (parsed.success) return parsed.data
   throw new InvalidInput(parsed.error.issues.map(toProblem), "invalid_config")

@@ -140,7 +140,7 @@ const nodeVersion = z
 const fields = z.looseObject({
   graphs: z
     .record(
-      z.string().min(1),
+      z.string(),
       z.union([graphPath, z.looseObject({ path: graphPath, description: z.string().optional() })], {
         error: "expected path:export, or an object with such a path",
       }),

@@ -1,6 +1,6 @@
 /** What a project may name as a graph in Python, and what its factories get. */
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -162,3 +162,27 @@ function temporaryFolder(): AsyncDisposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), "python-"))
   return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true }) }
 }
+
+test("an SDK that gives a rule for one action to all actions of a resource is recognized (CVE-2026-104873)", {
+  skip,
+}, () => {
+  const script = `
+from langgraph_sdk import Auth
+from superstep_worker.auth_module import drops_actions
+class Old(Auth):
+    @property
+    def on(self): return self
+    @on.setter
+    def on(self, _): ...
+    def threads(self, *, actions=None):
+        def register(rule):
+            self._handlers[("threads", "*")] = [rule]
+            return rule
+        return register
+print(drops_actions(Auth), drops_actions(Old))
+`
+
+  const said = execFileSync(interpreter, ["-c", script], { cwd: worker, encoding: "utf8" })
+
+  assert.equal(said, "False True\n")
+})

@@ -72,6 +72,23 @@ class AuthModule:
         return Answer({}, [("value", serialise(value)), ("filter", json.dumps(verdict))])
 
 
+def drops_actions(auth_class: Any) -> bool:
+    """Whether this SDK ignores `actions=` of a rule, which then applies to all actions (CVE-2026-104873).
+
+    :param auth_class: `Auth` of langgraph_sdk
+    """
+    tried = auth_class()
+
+    async def rule(ctx: Any, value: Any) -> None: ...
+
+    try:
+        tried.on.threads(actions="create")(rule)
+    except Exception:
+        # An SDK that does not know the parameter refuses it.
+        return False
+    return ("threads", "create") not in tried._handlers
+
+
 def _key(resource: str, action: str) -> str:
     """`threads` for every action of a resource, `*:delete` for an action of every resource."""
     return resource if action == "*" else f"{resource}:{action}"

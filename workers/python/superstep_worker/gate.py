@@ -10,11 +10,17 @@ import sys
 from typing import Any
 
 from .answer import Answer
-from .auth_module import AuthModule
+from .auth_module import AuthModule, drops_actions
 from .frames import Frame, Header
 from .lifespan import Lifespan
 from .loader import import_export, load_error
 from .serialise import stack_of
+
+
+_dropped_actions = (
+    "WARNING: the installed langgraph_sdk ignores `actions=` of @auth.on (CVE-2026-104873): a rule for one action of a "
+    "resource applies to all of them. Install a newer langgraph-sdk"
+)
 
 
 class Gate:
@@ -36,6 +42,9 @@ class Gate:
                 spec = header["auth"]
                 self._auth = AuthModule(await asyncio.to_thread(import_export, project, spec), spec)
                 told["auth"] = {"handlers": self._auth.handlers}
+                sdk = sys.modules.get("langgraph_sdk")
+                if sdk is not None and drops_actions(sdk.Auth):
+                    print(_dropped_actions, file=sys.stderr, flush=True)
             except (Exception, SystemExit) as error:
                 told["auth_error"] = load_error(error, project)
         if header.get("app") is not None:

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { type Language, languageOf } from "@superstep/protocol/worker/language"
+import { graphIdProblem, parseJsonFile } from "@superstep/protocol/worker/project-file"
 
 export interface ProjectGraphs {
   /** The folder of the file; graph paths are relative to it. */
@@ -16,6 +17,8 @@ export function readGraphs(path: string, language: Language = "javascript"): Pro
   if (typeof graphs !== "object" || graphs === null || Object.keys(graphs).length === 0) {
     throw new Error(`${path} names no graphs: "graphs" must map ids to paths such as "./src/graph.ts:graph"`)
   }
+  const problem = graphIdProblem(graphs)
+  if (problem !== undefined) throw new Error(`${path} cannot be used: ${problem}`)
   const specs = Object.entries(graphs).map(([graphId, value]) => [graphId, spec(graphId, value)] as const)
   const ours = specs.filter(([, each]) => languageOf(each) === language)
   return { project: dirname(resolve(path)), graphs: Object.fromEntries(ours) }
@@ -24,7 +27,7 @@ export function readGraphs(path: string, language: Language = "javascript"): Pro
 function parse(path: string): object {
   const text = readFileSync(path, "utf8")
   try {
-    const config: unknown = JSON.parse(text)
+    const config: unknown = parseJsonFile(text)
     if (typeof config === "object" && config !== null) return config
   } catch (cause) {
     throw new Error(`${path} is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })

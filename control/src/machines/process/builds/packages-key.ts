@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto"
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
+import { parseJsonFile } from "@superstep/protocol/worker/project-file"
 import type { BuildStep } from "./build-step.js"
 import { lockFileNames, maxLockFileBytes, textInTree } from "./project-facts.js"
 import { venvName } from "./python/plan-python.js"
@@ -38,7 +39,7 @@ export function isSelfContained(path: string, text: string): boolean {
   // A `file:` dependency is copied from the tree, and its files are not part of the key.
   if (name !== "package.json") return !/\bfile:/.test(text)
   try {
-    const { scripts } = JSON.parse(text) as { scripts?: Record<string, unknown> }
+    const { scripts } = parseJsonFile(text) as { scripts?: Record<string, unknown> }
     return !lifecycle.some((script) => scripts?.[script] !== undefined)
   } catch {
     // The install itself reports an invalid manifest better.

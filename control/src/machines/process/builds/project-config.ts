@@ -1,6 +1,7 @@
 /** The parts of `langgraph.json` that a build needs. Pure. The agent server reads the rest of the file itself. */
 
 import { languageOf } from "@superstep/protocol/worker/language"
+import { graphIdProblem, parseJsonFile } from "@superstep/protocol/worker/project-file"
 import { unstorablePath, unstorableText } from "@superstep/toolkit/db/text"
 import { z } from "zod"
 import { isPlatformSetting } from "../../../secrets/secret.js"
@@ -62,7 +63,7 @@ const pythonSchema = z.object({
 
 const configSchema = z.object({
   graphs: z
-    .record(z.string().min(1), z.union([z.string(), z.object({ path: z.string() }).transform(({ path }) => path)]))
+    .record(z.string(), z.union([z.string(), z.object({ path: z.string() }).transform(({ path }) => path)]))
     .refine((graphs) => Object.keys(graphs).length > 0, "name at least one graph"),
   node_version: z
     .union([z.string(), z.number().transform(String)])
@@ -79,6 +80,8 @@ const configSchema = z.object({
  */
 export function parseProjectConfig(text: string, shownPath: string): ProjectConfig {
   const json = jsonOf(text, shownPath)
+  const problem = graphIdProblem((json as { readonly graphs?: unknown } | null)?.graphs)
+  if (problem) throw new BuildFailed("config_invalid", `${shownPath} cannot be used: ${problem}`)
   const { graphs, node_version: nodeMajor, env } = parsed(configSchema, json, shownPath)
   const paths = Object.entries(graphs).map(([id, path]) => [id, graphPath(id, path, shownPath)] as const)
   return {
@@ -129,7 +132,7 @@ export function refusePlatformSettings(names: readonly string[], shownPath: stri
 function jsonOf(text: string, shownPath: string): unknown {
   let json: unknown
   try {
-    json = JSON.parse(text.replace(/^\uFEFF/, ""))
+    json = parseJsonFile(text)
   } catch (cause) {
     throw new BuildFailed("config_invalid", `${shownPath} is not valid JSON: ${(cause as Error).message}`, { cause })
   }

@@ -73,6 +73,18 @@ const wrong: readonly (readonly [string, Record<string, string>, string, RegExp]
     "config_invalid",
     /graphs\.a\\u0000: expected text without/,
   ],
+  [
+    "a graph without an id",
+    { "langgraph.json": config({ "": "./a.ts:g" }) },
+    "config_invalid",
+    /a graph has an empty id/,
+  ],
+  [
+    "a graph with the id __proto__",
+    { "langgraph.json": '{"graphs": {"__proto__": "./a.ts:g"}}' },
+    "config_invalid",
+    /a graph cannot have the id "__proto__"/,
+  ],
   ["no graphs", { "langgraph.json": "{}" }, "config_invalid", /graphs/],
   ["empty graphs", { "langgraph.json": config({}) }, "config_invalid", /at least one graph/],
   [

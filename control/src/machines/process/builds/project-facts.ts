@@ -2,6 +2,7 @@
 import { realpath, stat } from "node:fs/promises"
 import { dirname, join, relative, sep } from "node:path"
 import { parseEnv } from "node:util"
+import { parseJsonFile } from "@superstep/protocol/worker/project-file"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { readPlainFile, UnusableFile } from "../../../files/read-plain-file.js"
 import { BuildFailed } from "../../errors.js"
@@ -135,7 +136,7 @@ interface PackageJson {
 function packageFacts(text: string, path: string): PackageFacts {
   let manifest: PackageJson
   try {
-    manifest = JSON.parse(text) as PackageJson
+    manifest = parseJsonFile(text) as PackageJson
   } catch (cause) {
     const shown = join(path, "package.json")
     throw new BuildFailed("config_invalid", `${shown} is not valid JSON: ${(cause as Error).message}`, { cause })
