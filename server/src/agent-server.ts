@@ -31,7 +31,7 @@ import { activate } from "./serving/activation.js"
 import { Readiness } from "./serving/readiness.js"
 import { itemSweep } from "./store/sweep-items.js"
 import { startSweep } from "./sweeps.js"
-import { threadSweep } from "./threads/sweep.js"
+import { removalSweep, threadSweep } from "./threads/sweep.js"
 import { startTracing } from "./tracing/start-tracing.js"
 import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
 import { webhookObserver } from "./webhooks/observer.js"
@@ -145,6 +145,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     }),
     runSweep(db, config.keepRunsDays),
     threadSweep(db, project.checkpointer.ttl, log),
+    removalSweep(db),
     itemSweep(parts.store),
   ]
   const stopSweeps = sweeps.flatMap((sweep) => (sweep ? [startSweep(sweep, log)] : []))

@@ -6,7 +6,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { deleteRun } from "../runs/queries.js"
 import { migrations } from "../testing/test-server.js"
-import { copyThread, keepLatestCheckpoints } from "../threads/queries.js"
+import { copyCheckpoints } from "../threads/copy-queries.js"
+import { keepLatestCheckpoints } from "../threads/queries.js"
 import { findDeltaHistory } from "./ancestor-queries.js"
 import { checkpointCalls } from "./calls.js"
 import { findCheckpoints, hasCheckpoint } from "./queries.js"
@@ -161,7 +162,7 @@ test("C7: a copy of a pruned thread has all data from which it is rebuilt", asyn
   await keepLatestCheckpoints(db, threadId)
   const copy = crypto.randomUUID()
 
-  await copyThread(db, threadId, copy, "{}")
+  await (await copyCheckpoints(db, threadId, copy))?.(db, "{}")
 
   assert.deepEqual(await historyOf(db, copy), await historyOf(db, threadId))
 })

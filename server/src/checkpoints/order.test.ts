@@ -7,7 +7,8 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { migrations } from "../testing/test-server.js"
-import { copyThread, keepLatestCheckpoints } from "../threads/queries.js"
+import { copyCheckpoints } from "../threads/copy-queries.js"
+import { keepLatestCheckpoints } from "../threads/queries.js"
 import { findDeltaHistory } from "./ancestor-queries.js"
 import { findCheckpoints, putCheckpoint } from "./queries.js"
 
@@ -75,7 +76,7 @@ test("pruning keeps the checkpoint that was saved last, and a copy has the order
   const { threadId, ids } = await threeTurns(db)
   const copyId = randomUUID()
 
-  await copyThread(db, threadId, copyId, "{}")
+  await (await copyCheckpoints(db, threadId, copyId))?.(db, "{}")
   await keepLatestCheckpoints(db, threadId)
   const kept = await findCheckpoints(db, { threadId })
   const copied = await findCheckpoints(db, { threadId: copyId })

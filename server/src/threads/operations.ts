@@ -6,17 +6,9 @@ import type { Caller } from "../auth/caller.js"
 import type { Streams } from "../events/streams.js"
 import type { Page } from "../http/pagination.js"
 import type { Peers } from "../servers/peers.js"
+import { copyCheckpoints } from "./copy-queries.js"
 import { deleteThread as deleteInDatabase } from "./deletion-queries.js"
-import {
-  copyThread as copyInDatabase,
-  findThread,
-  findTtl,
-  insertThread,
-  keepLatestCheckpoints,
-  lockThread,
-  setMetadata,
-  setTtl,
-} from "./queries.js"
+import { findThread, findTtl, insertThread, keepLatestCheckpoints, lockThread, setMetadata, setTtl } from "./queries.js"
 import {
   countThreads as countInDatabase,
   searchThreads as searchInDatabase,
@@ -180,12 +172,14 @@ async function keepLatest({ db }: Threads, caller: Caller, threadId: string): Pr
 }
 
 /** Copies a thread with all its checkpoints under a new id. */
-export const copyThread = async (db: Database, caller: Caller, threadId: string): Promise<ThreadRow> =>
-  (await prepareCopy(db, caller, threadId))(db)
+export const copyThread = async (db: Database, caller: Caller, threadId: string): Promise<ThreadRow> => {
+  const insertCopy = await prepareCopy(db, caller, threadId)
+  return db.transaction(insertCopy)
+}
 
 /**
- * Checks whether the caller may copy a thread.
- * @returns a function that copies it
+ * Checks whether the caller may copy a thread, and copies its checkpoints.
+ * @returns a function that makes the copy a thread
  * @throws Conflict  no such thread: both LangGraph servers reply 409 (agent-server-api §5.7)
  */
 export async function prepareCopy(
@@ -200,11 +194,9 @@ export async function prepareCopy(
   const copyId = uuidv7()
   const metadata = { ...JSON.parse(source.metadata), thread_id: copyId }
   const { value } = await caller.authorize("threads:create", { thread_id: copyId, metadata, if_exists: "raise" })
-  return async (tx) => {
-    const copy = await copyInDatabase(tx, threadId, copyId, JSON.stringify(value.metadata ?? {}))
-    if (!copy) throw gone()
-    return copy
-  }
+  const insertCopy = await copyCheckpoints(db, threadId, copyId)
+  if (!insertCopy) throw gone()
+  return (tx) => insertCopy(tx, JSON.stringify(value.metadata ?? {}))
 }
 
 export interface ThreadQuery extends ThreadFilter {

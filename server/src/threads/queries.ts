@@ -6,7 +6,7 @@ import { matchesFilter } from "../auth/queries.js"
 import type { ConfiguredThread, ReadThread, ThreadRow, ThreadTtl, TtlStrategy } from "./thread.js"
 
 /** The columns of a `ThreadRow`. */
-const threadColumns: Sql = sql`thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error,
+export const threadColumns: Sql = sql`thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error,
   created_at, updated_at, state_updated_at`
 
 /** @param filter  what the metadata must match for the caller to see the thread */
@@ -68,41 +68,22 @@ export const setState = (db: Db, threadId: string, state: { values: string; inte
     update threads set values = ${state.values}, interrupts = ${state.interrupts}, updated_at = now(), state_updated_at = now()
     where thread_id = ${threadId} returning ${threadColumns}`)
 
-/** @returns whether the thread was pruned: a thread with a run in flight stays unchanged */
-export const keepLatestCheckpoints = async (db: Db, threadId: string, filter?: MetadataFilter): Promise<boolean> => {
-  const row = await db.row<{ done: boolean }>(sql`
-    select keep_latest_checkpoints(thread_id) as done from threads
-    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
-  return row?.done ?? false
-}
+// One portion takes about a second on a slow machine: far below the time limit of a statement.
+const pruned = { rows: 5000, bytes: 16 * 1024 * 1024 }
 
 /**
- * Copies a thread with its checkpoints in one statement, so from one snapshot. No run is copied, so the copy of a busy thread
- * gets the status that the end of a run would leave.
+ * Keeps the newest checkpoint of each namespace, in portions. A run that is created in between ends the pruning; what is left has a
+ * shorter history.
+ * @returns whether the thread was pruned: a thread with a run in flight stays unchanged
  */
-export const copyThread = (db: Db, from: string, to: string, metadata: string): Promise<ThreadRow | undefined> =>
-  db.row<ThreadRow>(sql`
-    with copied_checkpoints as (
-      insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata,
-        is_replay_only, seq)
-      select ${to}::text, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
-        jsonb_set(metadata, '{thread_id}', to_jsonb(${to}::text), false), is_replay_only, seq
-      from checkpoints where thread_id = ${from}::text),
-    copied_blobs as (
-      insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
-      select ${to}::text, checkpoint_ns, channel, version, type, blob
-      from checkpoint_blobs where thread_id = ${from}::text),
-    copied_writes as (
-      insert into checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob, task_path)
-      select ${to}::text, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob, task_path
-      from checkpoint_writes where thread_id = ${from}::text)
-    insert into threads (thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error, revision_id,
-      is_pinned_until_rest)
-    select ${to}::uuid,
-      case when status <> 'busy' then status when interrupts::text = '{}' then 'idle' else 'interrupted' end,
-      graph_id, assistant_id, ${metadata}, config, values, interrupts, error, revision_id, is_pinned_until_rest
-    from threads where thread_id = ${from}::uuid
-    returning ${threadColumns}`)
+export async function keepLatestCheckpoints(db: Db, threadId: string, filter?: MetadataFilter): Promise<boolean> {
+  for (let isFirst = true; ; isFirst = false) {
+    const row = await db.row<{ outcome: "skipped" | "more" | "done" }>(sql`
+      select prune_checkpoints(thread_id, ${pruned.rows}, ${pruned.bytes}) as outcome from threads
+      where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
+    if (row?.outcome !== "more") return row?.outcome === "done" || !isFirst
+  }
+}
 
 /** An assistant's `configurable`: JSON text. */
 export const findAssistantConfig = (

@@ -89,7 +89,7 @@ function addNewThreadRoutes(api: Api, { db, workers }: ThreadStates): void {
     ({ c, params, bodyText }) =>
       once(db, { c, bodyText }, async () => {
         const copy = await prepareCopy(db, callerOf(c), params.thread_id)
-        return async (tx) => jsonResponse(renderThread(await copy(tx)))
+        return (tx) => tx.transaction(async (part) => jsonResponse(renderThread(await copy(part))))
       }),
   )
 }

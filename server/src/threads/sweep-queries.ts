@@ -18,12 +18,16 @@ export const setDefaultTtl = (db: Db, ttl: DefaultTtl | undefined): Promise<numb
 
 export interface SweptThread {
   readonly thread_id: string
-  readonly outcome: "deleted" | "pruned" | "skipped"
+  readonly outcome: "deleted" | "pruned" | "partly" | "skipped"
 }
 
 /** Deletes or prunes one expired thread. @returns undefined when no thread has expired */
 export const sweepThread = (db: Db): Promise<SweptThread | undefined> =>
   db.row<SweptThread>(sql`select * from sweep_thread()`)
+
+/** Removes a portion of the checkpoints of deleted threads. @returns whether there may be more */
+export const removePortion = async (db: Db): Promise<boolean> =>
+  (await db.row<{ removed: boolean }>(sql`select remove_portion() as removed`))?.removed ?? false
 
 /** Removes the time to live of deleted threads. */
 export const forgetTtls = (db: Db): Promise<number> =>

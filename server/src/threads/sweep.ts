@@ -5,7 +5,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Sweep } from "../sweeps.js"
-import { forgetTtls, sweepThread } from "./sweep-queries.js"
+import { forgetTtls, removePortion, sweepThread } from "./sweep-queries.js"
 import type { TtlStrategy } from "./thread.js"
 
 /** `checkpointer.ttl` of langgraph.json (agent-server-api §17). */
@@ -27,7 +27,7 @@ const defaultLimit = 1000
  * @returns      how many threads were deleted, and how many pruned
  */
 export async function sweepThreads(db: Db, limit: number): Promise<{ deleted: number; pruned: number }> {
-  const count = { deleted: 0, pruned: 0, skipped: 0 }
+  const count = { deleted: 0, pruned: 0, partly: 0, skipped: 0 }
   await forgetTtls(db)
   for (let n = 0; n < limit; n++) {
     const swept = await sweepThread(db)
@@ -49,4 +49,14 @@ export const threadSweep = (db: Db, ttl: ThreadTtlConfig = {}, log: Log): Sweep 
     if (swept.deleted + swept.pruned > 0) log.info(swept, "expired threads were swept")
     return false
   },
+})
+
+// Soon after a deletion, since it frees the disk; when nothing is left, a step takes one look at an empty table.
+const removalIntervalMs = 5_000
+
+/** Finishes the deletion of long threads, in portions (T3). */
+export const removalSweep = (db: Db): Sweep => ({
+  what: "checkpoints of deleted threads",
+  everyMs: removalIntervalMs,
+  step: () => removePortion(db),
 })

@@ -75,9 +75,13 @@ const busy = (cause: pg.DatabaseError): DatabaseUnavailable =>
   )
 
 const tooSlow = (cause: pg.DatabaseError): DatabaseUnavailable =>
-  new StatementTooSlow("the database took too long and the request was cancelled: request less data at a time", 1000, {
-    cause,
-  })
+  new StatementTooSlow(
+    "the database took too long and the request was cancelled: ask for less at a time, for example with a smaller limit",
+    1000,
+    {
+      cause,
+    },
+  )
 
 /** Conditions that do not pass without action. */
 const full: Readonly<Record<string, string>> = {

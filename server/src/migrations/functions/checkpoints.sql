@@ -130,13 +130,63 @@ begin
 end
 $$;
 
--- For the end of a stateless run and of a rolled back one; called by the queue's functions, so it needs no round trip of its own.
--- In plpgsql, which caches its plans (like `searchable_metadata`).
+-- Deletes checkpoints of a thread that is gone: of each table at most so many rows, and rows until so many bytes are reached.
+-- Returns whether nothing is left.
+create or replace function delete_portion(_thread_id text, _most_rows integer, _most_bytes bigint) returns boolean
+language plpgsql as $$
+declare
+  _is_all boolean;
+  _is_everything boolean := true;
+begin
+  with first as (
+    select ctid as place, octet_length(blob) as size from checkpoint_writes where thread_id = _thread_id limit _most_rows),
+  portion as (select place, sum(size) over (rows unbounded preceding) - size as bytes_before from first),
+  gone as (
+    delete from checkpoint_writes where ctid = any (array(select place from portion where bytes_before < _most_bytes)) returning true)
+  select count(*) < _most_rows and count(*) = (select count(*) from gone) into _is_all from portion;
+  _is_everything := _is_everything and _is_all;
+  with first as (
+    select ctid as place, coalesce(octet_length(blob), 0) as size from checkpoint_blobs where thread_id = _thread_id limit _most_rows),
+  portion as (select place, sum(size) over (rows unbounded preceding) - size as bytes_before from first),
+  gone as (
+    delete from checkpoint_blobs where ctid = any (array(select place from portion where bytes_before < _most_bytes)) returning true)
+  select count(*) < _most_rows and count(*) = (select count(*) from gone) into _is_all from portion;
+  _is_everything := _is_everything and _is_all;
+  with first as (
+    select ctid as place, pg_column_size(checkpoint) + pg_column_size(metadata) as size from checkpoints
+    where thread_id = _thread_id limit _most_rows),
+  portion as (select place, sum(size) over (rows unbounded preceding) - size as bytes_before from first),
+  gone as (
+    delete from checkpoints where ctid = any (array(select place from portion where bytes_before < _most_bytes)) returning true)
+  select count(*) < _most_rows and count(*) = (select count(*) from gone) into _is_all from portion;
+  return _is_everything and _is_all;
+end
+$$;
+
+-- For a thread that is deleted in the same transaction; called by the queue's functions, so it needs no round trip of its own. The
+-- caller has locked the thread and its runs, and waits: more than a small thread is left to `remove_portion`.
 create or replace function delete_checkpoints(_thread_id uuid) returns void language plpgsql as $$
 begin
-  delete from checkpoint_writes where thread_id = _thread_id::text;
-  delete from checkpoint_blobs where thread_id = _thread_id::text;
-  delete from checkpoints where thread_id = _thread_id::text;
+  if not delete_portion(_thread_id::text, 500, 1024 * 1024) then
+    insert into removed_threads (thread_id) values (_thread_id) on conflict do nothing;
+  end if;
+end
+$$;
+
+-- Removes a portion of what is left of one removed thread; concurrent callers take different threads. False: nothing is left of any.
+create or replace function remove_portion() returns boolean language plpgsql as $$
+declare
+  _id uuid;
+begin
+  select r.thread_id into _id from removed_threads r where r.not_before <= now()
+    order by r.not_before limit 1 for update skip locked;
+  if not found then
+    return false;
+  end if;
+  if delete_portion(_id::text, 5000, 16 * 1024 * 1024) then
+    delete from removed_threads r where r.thread_id = _id;
+  end if;
+  return true;
 end
 $$;
 

@@ -63,3 +63,9 @@ begin
   end if;
 end
 $$;
+
+create or replace function keep_latest_checkpoints(_thread_id uuid) returns boolean language plpgsql as $$
+begin
+  return prune_checkpoints(_thread_id, 2000000000, 1000000000000) <> 'skipped';
+end
+$$;

@@ -11,7 +11,7 @@ begin
 end
 $$;
 
--- Deletes a thread and everything that belongs to it. A run in flight is asked to stop; later writes of its worker name a run that
+-- Deletes a thread and everything that belongs to it; many checkpoints are left to `remove_portion`. A run in flight is asked to stop; later writes of its worker name a run that
 -- no longer exists, so they are rejected (R4). Returns the runs that were in flight, whose streams must be ended; null when
 -- there is no such thread.
 create or replace function delete_thread(_thread_id uuid) returns uuid[] language plpgsql as $$
@@ -48,42 +48,76 @@ begin
 end
 $$;
 
--- Keeps the newest checkpoint of each namespace and the data that it needs. False when a run is in flight, which may have started
--- from any of them, or there is no such thread.
-create or replace function keep_latest_checkpoints(_thread_id uuid) returns boolean language plpgsql as $$
+-- Removes older checkpoints, so that the newest one of each namespace stays, with the data that it needs. One call marks at most so many
+-- checkpoints, the oldest first, and removes rows until so many bytes are reached; after each call the thread is whole, with a shorter
+-- history. skipped: a run is in flight, which may have started from any of them, or there is no such thread.
+-- Returns skipped | more | done
+create or replace function prune_checkpoints(_thread_id uuid, _most_rows integer, _most_bytes bigint) returns text
+language plpgsql as $$
+declare
+  _is_all_marked boolean;
+  _are_all_writes boolean;
+  _are_all_blobs boolean;
 begin
   -- An update, not only a lock: an update of the thread's state checks for a new version of the thread (threads/README, T1).
   update threads set updated_at = updated_at where thread_id = _thread_id;
   if not found or is_in_flight(_thread_id) then
-    return false;
+    return 'skipped';
   end if;
-  -- The newest is found by its key, with any statistics of the planner.
-  update checkpoints c set is_replay_only = true
-    where thread_id = _thread_id::text and not is_replay_only and checkpoint_id <> (
-      select newest.checkpoint_id from checkpoints newest
-      where newest.thread_id = _thread_id::text and newest.checkpoint_ns = c.checkpoint_ns and not newest.is_replay_only
-      order by newest.seq desc, newest.checkpoint_id desc limit 1);
+  with newest as materialized (
+    select distinct on (c.checkpoint_ns) c.checkpoint_ns, c.checkpoint_id from checkpoints c
+    where c.thread_id = _thread_id::text and not c.is_replay_only
+    order by c.checkpoint_ns, c.seq desc, c.checkpoint_id desc),
+  first as (
+    select c.ctid as place, c.seq, c.checkpoint_id, (
+        select coalesce(sum(octet_length(w.blob)), 0) from checkpoint_writes w
+        where w.thread_id = c.thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id) as size
+    from checkpoints c
+    where c.thread_id = _thread_id::text and not c.is_replay_only
+      and (c.checkpoint_ns, c.checkpoint_id) not in (select checkpoint_ns, checkpoint_id from newest)
+    order by c.seq, c.checkpoint_id limit _most_rows),
+  portion as (
+    select place, sum(size) over (order by seq, checkpoint_id rows unbounded preceding) - size as bytes_before from first),
+  marked as (
+    update checkpoints set is_replay_only = true
+    where ctid = any (array(select place from portion where bytes_before < _most_bytes)) returning true)
+  select count(*) < _most_rows and count(*) = (select count(*) from marked) into _is_all_marked from portion;
   perform drop_unneeded_checkpoints(_thread_id::text, null);
   update checkpoints set parent_checkpoint_id = null
     where thread_id = _thread_id::text and parent_checkpoint_id is not null
       and (select true from checkpoint_at(thread_id, checkpoint_ns, parent_checkpoint_id)) is null;
-  delete from checkpoint_writes w where w.thread_id = _thread_id::text and (w.checkpoint_ns, w.checkpoint_id) not in (
-    select checkpoint_ns, checkpoint_id from checkpoints where thread_id = _thread_id::text);
-  delete from checkpoint_blobs b where b.thread_id = _thread_id::text and (b.checkpoint_ns, b.channel, b.version) not in (
-    select c.checkpoint_ns, v.key, v.value
-    from checkpoints c cross join jsonb_each_text(c.checkpoint -> 'channel_versions') as v
-    where c.thread_id = _thread_id::text and v.value is not null);
-  return true;
+  with first as (
+    select w.ctid as place, octet_length(w.blob) as size from checkpoint_writes w
+    where w.thread_id = _thread_id::text and (w.checkpoint_ns, w.checkpoint_id) not in (
+      select checkpoint_ns, checkpoint_id from checkpoints where thread_id = _thread_id::text)
+    limit _most_rows),
+  portion as (select place, sum(size) over (rows unbounded preceding) - size as bytes_before from first),
+  gone as (
+    delete from checkpoint_writes where ctid = any (array(select place from portion where bytes_before < _most_bytes)) returning true)
+  select count(*) < _most_rows and count(*) = (select count(*) from gone) into _are_all_writes from portion;
+  with first as (
+    select b.ctid as place, coalesce(octet_length(b.blob), 0) as size from checkpoint_blobs b
+    where b.thread_id = _thread_id::text and (b.checkpoint_ns, b.channel, b.version) not in (
+      select c.checkpoint_ns, v.key, v.value
+      from checkpoints c cross join jsonb_each_text(c.checkpoint -> 'channel_versions') as v
+      where c.thread_id = _thread_id::text and v.value is not null)
+    limit _most_rows),
+  portion as (select place, sum(size) over (rows unbounded preceding) - size as bytes_before from first),
+  gone as (
+    delete from checkpoint_blobs where ctid = any (array(select place from portion where bytes_before < _most_bytes)) returning true)
+  select count(*) < _most_rows and count(*) = (select count(*) from gone) into _are_all_blobs from portion;
+  return case when _is_all_marked and _are_all_writes and _are_all_blobs then 'done' else 'more' end;
 end
 $$;
 
 -- Deletes or prunes one thread whose time to live is over; concurrent sweepers take different threads. A thread with a run in flight
 -- is skipped. No row: no thread has expired.
--- outcome: deleted | pruned | skipped (a run was created in the meantime)
+-- outcome: deleted | pruned | partly (the next call goes on) | skipped (a run was created in the meantime)
 create or replace function sweep_thread() returns table (thread_id uuid, outcome text) language plpgsql as $$
 #variable_conflict use_column
 declare
   _due thread_ttls;
+  _outcome text;
 begin
   select l.* into _due from thread_ttls l join threads t on t.thread_id = l.thread_id
     where l.expires_at <= now() and not is_in_flight(l.thread_id)
@@ -98,7 +132,11 @@ begin
     perform delete_thread(_due.thread_id);
     return query select _due.thread_id, 'deleted';
   else
-    perform keep_latest_checkpoints(_due.thread_id);
+    _outcome := prune_checkpoints(_due.thread_id, 5000, 16 * 1024 * 1024);
+    if _outcome = 'more' then
+      return query select _due.thread_id, 'partly';
+      return;
+    end if;
     update thread_ttls l set expires_at = now() + make_interval(secs => l.ttl_minutes * 60)
       where l.thread_id = _due.thread_id;
     return query select _due.thread_id, 'pruned';
