@@ -15,6 +15,7 @@ export function checkFiles(files) {
     ...files.flatMap(tooLong),
     ...files.flatMap(foreignWords),
     ...files.flatMap(newNumbers),
+    ...files.flatMap(changedValues),
     ...migrations(files),
     ...deadNames(files),
   ]
@@ -69,6 +70,21 @@ function newNumbers({ path, text }) {
     return [
       { path, line: before.split("\n").length, message: `"${match[0]}": write numbers in SQL without underscores` },
     ]
+  })
+}
+
+// They read or print only what is ours: files of the project and of this server, its status, its hints and keys.
+const ownJson =
+  /^server\/src\/(main|config|ui\/bundles|auth\/user-cache|project\/.+|companion\/answers|assistants\/kept-schemas|assistants\/source-analysis|store\/embedder|serving\/status-stream|idempotency\/(once|queries)|servers\/peers|workers\/headers|(meta|serving|studio)\/routes)\.ts$/
+
+/** `JSON.parse` and `JSON.stringify` change numbers of users (docs/decisions/0057-numbers-keep-their-text.md). */
+function changedValues({ path, text }) {
+  const isTest = /\.test\.ts$|\/testing\//.test(path)
+  if (!path.startsWith("server/src/") || !path.endsWith(".ts") || isTest || ownJson.test(path)) return []
+  return text.split("\n").flatMap((line, index) => {
+    const [found] = /(?<!`)\b(?:JSON\.parse|JSON\.stringify|structuredClone|c\.json(?=\())(?!`)/.exec(line) ?? []
+    const message = `${found} changes numbers of users: use parseJson, toJsonText or jsonResponse of toolkit/http/json`
+    return found === undefined ? [] : [{ path, line: index + 1, message }]
   })
 }
 

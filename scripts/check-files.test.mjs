@@ -15,6 +15,21 @@ test("a file of more than 400 lines needs a reason at its top", () => {
   assert.deepEqual(messages(["docs/a.md", lines]), [])
 })
 
+test("values of users are not parsed and printed by what changes their numbers", () => {
+  const text = "// Not `JSON.parse`.\nconst a = JSON.parse(text)\nconst b = [1].map(JSON.stringify)\nreturn c.json(b)\n"
+
+  const found = messages(["server/src/runs/a.ts", text])
+
+  assert.deepEqual(
+    found.map((each) => each.replace(/ changes.*/, "")),
+    ["server/src/runs/a.ts:2 JSON.parse", "server/src/runs/a.ts:3 JSON.stringify", "server/src/runs/a.ts:4 c.json"],
+  )
+  assert.deepEqual(
+    messages(["server/src/runs/a.test.ts", text], ["server/src/config.ts", text], ["cli/src/a.ts", text]),
+    [],
+  )
+})
+
 test("migrations are numbered without a hole and open with their reason", () => {
   const found = messages(
     ["server/src/migrations/000001_create_runs.sql", "-- The queue.\n"],

@@ -1,6 +1,7 @@
 /** The table `deployments`; each statement is confined to a workspace. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { ListenerFacts } from "../listeners/facts.js"
 import { listenerFacts } from "../listeners/facts-queries.js"
 import type { HealthFacts } from "../planner/health.js"
@@ -111,8 +112,8 @@ export const insertDeployment = async (tx: Db, it: NewDeployment): Promise<boole
     insert into deployments (deployment_id, workspace_id, name, route_name, source, integration_id, listener_id, source_config,
       source_revision_config, agent_id, agent_environment, status)
     select ${it.deploymentId}::uuid, ${it.workspaceId}::uuid, ${it.name}, ${it.routeName}, ${it.source},
-      ${it.sourceConfig.integration_id}::uuid, ${it.sourceConfig.listener_id ?? null}::uuid, ${JSON.stringify(it.sourceConfig)}::jsonb,
-      ${JSON.stringify(it.sourceRevisionConfig)}::jsonb, ${it.agent?.id ?? null}, ${it.agent?.environment ?? null},
+      ${it.sourceConfig.integration_id}::uuid, ${it.sourceConfig.listener_id ?? null}::uuid, ${toJsonText(it.sourceConfig)}::jsonb,
+      ${toJsonText(it.sourceRevisionConfig)}::jsonb, ${it.agent?.id ?? null}, ${it.agent?.environment ?? null},
       'AWAITING_DATABASE'
     where not exists (
       select 1 from deployments
@@ -157,8 +158,8 @@ export interface DesiredState {
 export const updateDesired = (tx: Db, deploymentId: string, desired: DesiredState): Promise<number> =>
   tx.run(sql`
     update deployments set display_name = ${desired.displayName},
-      source_config = ${JSON.stringify(desired.sourceConfig)}::jsonb,
-      source_revision_config = ${JSON.stringify(desired.sourceRevisionConfig)}::jsonb,
+      source_config = ${toJsonText(desired.sourceConfig)}::jsonb,
+      source_revision_config = ${toJsonText(desired.sourceRevisionConfig)}::jsonb,
       secrets_version = ${desired.secretsVersion}, latest_revision_id = ${desired.latestRevisionId},
       version = version + 1, updated_at = now()
     where deployment_id = ${deploymentId}`)

@@ -1,5 +1,6 @@
 /** What each source requires and forbids, beyond the format of single fields (D7–D10). Pure. */
 import { InvalidInput, type Problem, Refused } from "@superstep/toolkit/errors/errors"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
 import type { Partially, ResourceSpec, Source, SourceConfig } from "./deployment.js"
 import { type GitProtocol, repoUrlProblem } from "./repository.js"
@@ -125,7 +126,7 @@ export function checkUnchanged(current: SourceConfig, change: Partially<SourceCo
   for (const field of immutable) {
     const wanted = change[field]
     if (wanted === null || wanted === undefined) continue
-    if (JSON.stringify(wanted) === JSON.stringify(current[field])) continue
+    if (toJsonText(wanted) === toJsonText(current[field])) continue
     throw new Refused(`source_config.${field} cannot be changed after creation: create another deployment`, "immutable")
   }
 }

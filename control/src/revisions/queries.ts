@@ -1,6 +1,7 @@
 /** The table `revisions`, for the API; the pipeline's writes are in `claims.ts`. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Source, SourceConfig } from "../deployments/deployment.js"
 import type { ListenerFacts } from "../listeners/facts.js"
 import { listenerFacts } from "../listeners/facts-queries.js"
@@ -79,8 +80,8 @@ export const insertRevision = (tx: Db, revision: NewRevision): Promise<RevisionR
     insert into revisions (revision_id, deployment_id, seq, status, stage, trigger, source, source_config,
       source_revision_config, secrets_version, actor, weight, repeats_revision_id)
     select ${revision.revisionId}, ${revision.deploymentId}, (select coalesce(max(seq), 0) + 1 from before), 'CREATING',
-      'queue', ${revision.trigger}, ${revision.source}, ${JSON.stringify(revision.sourceConfig)}::jsonb,
-      ${JSON.stringify(revision.sourceRevisionConfig)}::jsonb, ${revision.secretsVersion}, ${revision.actor ?? null},
+      'queue', ${revision.trigger}, ${revision.source}, ${toJsonText(revision.sourceConfig)}::jsonb,
+      ${toJsonText(revision.sourceRevisionConfig)}::jsonb, ${revision.secretsVersion}, ${revision.actor ?? null},
       ${revision.weight}::integer,
       (select coalesce(repeats_revision_id, revision_id) from before where revision_id = ${revision.repeats ?? null})
     returning *`)

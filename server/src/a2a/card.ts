@@ -1,4 +1,5 @@
 /** An assistant's agent card, which other agents read before they send a message (agent-server-api §11). Pure. */
+import { parseJson } from "@superstep/toolkit/http/json"
 import { z } from "zod"
 
 const modes = z.array(z.string().min(1)).min(1)
@@ -17,7 +18,7 @@ export interface CardSubject {
 
 /** @param url  the absolute URL of the assistant's A2A endpoint */
 export function agentCard(assistant: CardSubject, url: string) {
-  const { a2a } = overrides.safeParse(JSON.parse(assistant.metadata)).data ?? {}
+  const { a2a } = overrides.safeParse(parseJson(assistant.metadata)).data ?? {}
   const description = assistant.description ?? `The assistant ${assistant.name}`
   const [inputModes, outputModes] = [a2a?.input_modes ?? defaultModes, a2a?.output_modes ?? defaultModes]
   return {

@@ -1,6 +1,7 @@
 /** The operations of A2A on an assistant. A task is a run, its context is a thread (agent-server-api §11). */
 import type { Db } from "@superstep/toolkit/db/database"
 import { InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
 import type { AssistantRow } from "../assistants/assistant.js"
 import { type AssistantGraphs, getSchemas } from "../assistants/graph-operations.js"
@@ -72,7 +73,8 @@ export async function startTask(
       if (!run) throw taskNotFound(before.id)
       requireQuestion(taskOf(before.id, run, thread), before)
     })
-  const call = { headers: parts.configurableHeaders?.(headers), subscriber }
+  const pathOf = (field: string) => ["params", ...(field === "context" ? [field] : ["message", "parts", "data"])]
+  const call = { headers: parts.configurableHeaders?.(headers), subscriber, pathOf }
   const request = { caller, threadId, body: body.data, forThread: () => ({ requires }), ...call }
   const run = await createRun(parts, request).catch(asParams)
   return { taskId: before?.id ?? run.run_id, run }
@@ -86,7 +88,7 @@ function requireQuestion(task: Task, before = task): void {
       codes.unsupported,
       `task ${id} is ${state}: ${isFinal(state) ? "start a new one" : "wait for it"}`,
     )
-  if (JSON.stringify(task.message?.parts) !== JSON.stringify(before.message?.parts))
+  if (toJsonText(task.message?.parts) !== toJsonText(before.message?.parts))
     throw new RpcError(codes.unsupported, `task ${id} asks something else now: read its question first`)
 }
 

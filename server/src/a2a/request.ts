@@ -1,4 +1,5 @@
 /** Requests of A2A clients: the parameters of each method, and the graph input that a message gives. Pure. */
+import { checkExact } from "@superstep/toolkit/http/exact-number"
 import { z } from "zod"
 import { codes, RpcError } from "./wire.js"
 
@@ -50,7 +51,7 @@ export const listParams = z.looseObject({
 
 /** @throws RpcError  naming the invalid parameters */
 export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
-  const parsed = schema.safeParse(params ?? {})
+  const { result: parsed } = checkExact(schema, params ?? {})
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map(({ path, message }) => `${["params", ...path].join(".")}: ${message}`)
   throw new RpcError(codes.invalidParams, problems.join("; "))

@@ -3,7 +3,8 @@
 import { InvalidInput, KnownError, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { decodeBody, parseJsonBody } from "@superstep/toolkit/http/body"
 import type { Reply } from "@superstep/toolkit/http/errors"
-import { jsonResponse } from "@superstep/toolkit/http/json"
+import { ExactNumber } from "@superstep/toolkit/http/exact-number"
+import { jsonResponse, toJsonText } from "@superstep/toolkit/http/json"
 import { longAnswer, longEventStream, longJson } from "@superstep/toolkit/http/long-answer"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
@@ -84,16 +85,23 @@ function originOf(c: Context): string {
   return `${forwarded === undefined ? protocol : `${forwarded}:`}//${host}`
 }
 
+/** JSON-RPC sends an id back as it came. */
+const exactNumber = z.instanceof(ExactNumber)
+
 const request = z.object({
   jsonrpc: z.literal("2.0"),
-  id: z.union([z.string(), z.number(), z.null()]).optional(),
+  id: z.union([z.string(), z.number(), z.null(), exactNumber]).optional(),
   method: z.string(),
   params: z.unknown(),
 })
 
 async function answer(parts: A2aParts, asking: Asking, c: Context, url: string): Promise<Response> {
-  const parsed = request.safeParse(await bodyOf(c))
-  if (!parsed.success) return failure(null, codes.invalidRequest, "expected a JSON-RPC 2.0 request", 400)
+  const body = await bodyOf(c)
+  const parsed = request.safeParse(body)
+  if (!parsed.success) {
+    const why = body instanceof InvalidInput ? `: ${body.message}` : ""
+    return failure(null, codes.invalidRequest, `expected a JSON-RPC 2.0 request${why}`, 400)
+  }
   const { id = null, method } = parsed.data
   requireAccept(c, isStreaming(method) ? "text/event-stream" : "application/json")
   const call: RpcCall = { method, params: parsed.data.params, url, signal: c.req.raw.signal }
@@ -112,11 +120,12 @@ async function answer(parts: A2aParts, asking: Asking, c: Context, url: string):
   return longAnswer(c, work, { ...longJson, error })
 }
 
+/** @returns the error for a body that cannot be read */
 async function bodyOf(c: Context): Promise<unknown> {
   try {
     return parseJsonBody(decodeBody(await c.req.arrayBuffer()))
   } catch (error) {
-    if (error instanceof InvalidInput) return undefined
+    if (error instanceof InvalidInput) return error
     throw error
   }
 }
@@ -127,7 +136,7 @@ function requireAccept(c: Context, type: string): void {
   throw new Refused(`this method answers with ${type}: add it to the Accept header`, "not_acceptable")
 }
 
-type Id = string | number | null
+type Id = string | number | ExactNumber | null
 
 const failureOf = (id: Id, code: number, message: string) => ({ jsonrpc: "2.0", id, error: { code, message } })
 const failure = (id: Id, code: number, message: string, status: number): Response =>
@@ -143,7 +152,7 @@ function errorResponse({ log }: A2aParts, id: Id, error: unknown): Response {
 }
 
 async function* eventsOf(parts: A2aParts, id: Id, results: AsyncIterable<unknown>): AsyncGenerator<string> {
-  const frame = (body: object) => `data: ${JSON.stringify(body)}\n\n`
+  const frame = (body: object) => `data: ${toJsonText(body)}\n\n`
   try {
     for await (const result of results) yield frame({ jsonrpc: "2.0", id, result })
   } catch (error) {

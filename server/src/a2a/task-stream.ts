@@ -1,4 +1,5 @@
 /** A subscriber that turns a run's message events into the text chunks of an A2A stream. */
+import { parseJson } from "@superstep/toolkit/http/json"
 import { dataOf, type EncodedEvent } from "../events/event.js"
 import type { Subscriber } from "../events/topic.js"
 import { textOf } from "./task.js"
@@ -22,7 +23,7 @@ export class AnswerPieces implements Subscriber, AsyncIterable<Piece> {
   write(_bytes: Buffer, events: readonly EncodedEvent[]): void {
     for (const event of events) {
       if (event.event === "end") this.hasEnd = true
-      else this.#add(JSON.parse(dataOf(event).toString("utf8")))
+      else this.#add(parseJson(dataOf(event).toString("utf8")))
     }
     this.#wake()
   }

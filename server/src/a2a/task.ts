@@ -1,4 +1,5 @@
 /** Renders a run and its thread as an A2A task. Pure. */
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { RunRow } from "../runs/queries.js"
 import type { ThreadRow } from "../threads/thread.js"
 import type { Artifact, Message, Part, Task, TaskState } from "./wire.js"
@@ -9,7 +10,7 @@ export type TaskRun = RunRow & { readonly is_latest: boolean }
 // The thread holds only its current state, so only its newest run has values to show.
 export function taskOf(taskId: string, run: TaskRun, thread: ThreadRow): Task {
   const state = stateOf(run, thread)
-  const values: unknown = run.is_latest ? JSON.parse(thread.values ?? "null") : null
+  const values: unknown = run.is_latest ? parseJson(thread.values ?? "null") : null
   const messages = messagesIn(values)
   return {
     id: taskId,
@@ -39,15 +40,15 @@ function stateOf(run: TaskRun, thread: ThreadRow): TaskState {
 
 function messageOf(state: TaskState, run: TaskRun, thread: ThreadRow): Message | undefined {
   if (state === "failed") {
-    const { error, message } = JSON.parse(run.error ?? '{"error":"Error","message":"the run failed"}')
+    const { error, message } = parseJson(run.error ?? '{"error":"Error","message":"the run failed"}')
     return agentSays(run.run_id, [{ kind: "text", text: `${error}: ${message}` }])
   }
   if (state !== "input-required") return undefined
-  const interrupts = Object.values(JSON.parse(thread.interrupts) as Record<string, unknown[]>).flat()
+  const interrupts = Object.values(parseJson(thread.interrupts) as Record<string, unknown[]>).flat()
   const questions = interrupts.map((interrupt) => (interrupt as { value?: unknown }).value)
   const texts = questions.map(
     (value): Part =>
-      typeof value === "string" ? { kind: "text", text: value } : { kind: "text", text: JSON.stringify(value ?? null) },
+      typeof value === "string" ? { kind: "text", text: value } : { kind: "text", text: toJsonText(value ?? null) },
   )
   // The client needs the ids to answer one of several interrupts.
   return agentSays(run.run_id, [...texts, { kind: "data", data: { interrupts } }])

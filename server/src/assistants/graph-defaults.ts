@@ -1,5 +1,7 @@
 /** What a project says about the assistants of its graphs (agent-server-api §2.3). Pure. */
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { checkExact } from "@superstep/toolkit/http/exact-number"
+import { parseJson } from "@superstep/toolkit/http/json"
 import { z } from "zod"
 import type { GraphDefaults } from "./assistant.js"
 
@@ -34,7 +36,7 @@ export function graphDefaults(
 }
 
 function parsed(text: string): z.output<typeof graphConfigs> {
-  const result = graphConfigs.safeParse(jsonOf(text))
+  const { result } = checkExact(graphConfigs, jsonOf(text))
   if (result.success) return result.data
   throw new InvalidInput(
     result.error.issues.map(({ path, message }) => ({
@@ -48,7 +50,7 @@ function parsed(text: string): z.output<typeof graphConfigs> {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     // What is not JSON is reported as a wrong value by the schema that reads it.
     return undefined

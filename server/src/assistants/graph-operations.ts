@@ -1,6 +1,6 @@
 /** The drawing of an assistant's graph, its schemas and the graphs inside it, computed by a worker. */
 import { NotFound } from "@superstep/toolkit/errors/errors"
-import { RawJson } from "@superstep/toolkit/http/json"
+import { parseJson, RawJson } from "@superstep/toolkit/http/json"
 import type { Caller } from "../auth/caller.js"
 import type { Workers } from "../workers/port.js"
 import type { AssistantRow } from "./assistant.js"
@@ -31,7 +31,7 @@ export async function drawGraph(
 /** The graph's schemas; null for each that neither the graph nor its source provides. @throws NotFound  like `drawGraph` */
 export async function getSchemas(parts: AssistantGraphs, caller: Caller, name: string) {
   const assistant = await getAssistant(parts, caller, name)
-  const told = JSON.parse(await ask(parts, assistant, "graph.schemas", {})) as GraphSchemas
+  const told = parseJson(await ask(parts, assistant, "graph.schemas", {})) as GraphSchemas
   const read = hasStateSchema(told) ? {} : await parts.sources.schemasOf(assistant.graph_id)
   return { graph_id: assistant.graph_id, ...completed(told, read[""]) }
 }
@@ -47,7 +47,7 @@ export interface SubgraphQuery {
 export async function getSubgraphs(parts: AssistantGraphs, caller: Caller, name: string, query: SubgraphQuery) {
   const assistant = await getAssistant(parts, caller, name)
   const fields = { recurse: query.recurse, ...(query.namespace !== undefined && { namespace: query.namespace }) }
-  const told = JSON.parse(await ask(parts, assistant, "graph.subgraphs", fields)) as Record<string, GraphSchemas>
+  const told = parseJson(await ask(parts, assistant, "graph.subgraphs", fields)) as Record<string, GraphSchemas>
   const tellAll = Object.values(told).every(hasStateSchema)
   const read = tellAll ? {} : await parts.sources.schemasOf(assistant.graph_id)
   return Object.fromEntries(

@@ -1,9 +1,11 @@
 /** Operations on assistants: the only entry point for routes, runs and tests. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
 import type { Caller } from "../auth/caller.js"
 import type { Page } from "../http/pagination.js"
+import { requireHeld } from "../workers/held-numbers.js"
 import type { LoadReport, Workers } from "../workers/port.js"
 import {
   type Assistant,
@@ -101,6 +103,7 @@ export async function prepareAssistant(
   })
   requireGraph(parts, value.graph_id)
   const { assistant_id: assistantId, graph_id: graphId, name, description, if_exists } = value
+  requireHeldBy(parts, graphId, value)
   return async (db) => {
     const created = await insertAssistant(db, assistantId, { graphId, name, description, ...jsonOf(value) })
     if (created) return created
@@ -136,6 +139,7 @@ export async function updateAssistant(
   if (value.graph_id !== undefined) requireGraph(parts, value.graph_id)
   return parts.db.transaction(async (tx) => {
     const before = existing(await lockAssistant(tx, value.assistant_id, filter))
+    requireHeldBy(parts, value.graph_id ?? before.graph_id, value)
     const { config, context, metadata } = jsonOf(value)
     const after = await insertVersion(tx, before.assistant_id, {
       graphId: value.graph_id ?? before.graph_id,
@@ -153,7 +157,7 @@ type Given<Body> = { [Key in keyof Body]?: NonNullable<Body[Key]> }
 
 /** Merges one level deep. Not called for unchanged metadata, which keeps its text. */
 const mergedMetadata = (before: string, changes: string): string =>
-  JSON.stringify({ ...JSON.parse(before), ...JSON.parse(changes) })
+  toJsonText({ ...parseJson(before), ...parseJson(changes) })
 
 /** @returns a page of assistants, and their total number */
 export async function searchAssistants(
@@ -182,7 +186,7 @@ async function permittedSearch(caller: Caller, body: AssistantCountBody, page: P
     ...page,
   })
   return {
-    metadata: value.metadata && JSON.stringify(value.metadata),
+    metadata: value.metadata && toJsonText(value.metadata),
     graphId: value.graph_id,
     name: name ?? undefined,
     filter,
@@ -197,7 +201,7 @@ export async function getVersions(
   { metadata, limit, offset }: { metadata: Readonly<Record<string, unknown>> | undefined } & Page,
 ): Promise<AssistantVersionRow[]> {
   const { assistant_id: assistantId } = await getAssistant(parts, caller, name)
-  return findVersions(parts.db, { assistantId, metadata: metadata && JSON.stringify(metadata), limit, offset })
+  return findVersions(parts.db, { assistantId, metadata: metadata && toJsonText(metadata), limit, offset })
 }
 
 /**
@@ -232,8 +236,20 @@ function requireGraph({ workers }: Assistants, graphId: string): void {
   throw new NotFound(`Graph "${graphId}" not found: this server has ${graphs.join(", ") || "none"}`)
 }
 
-const jsonOf = ({ config, context, metadata }: { config?: unknown; context?: unknown; metadata?: unknown }) => ({
-  config: JSON.stringify(config ?? {}),
-  context: JSON.stringify(context ?? {}),
-  metadata: JSON.stringify(metadata ?? {}),
+/** @throws InvalidInput  the graph gets a number that it cannot hold */
+function requireHeldBy({ workers }: Assistants, graphId: string, { config, context, metadata }: AssistantJson): void {
+  const value = { config, context, metadata }
+  requireHeld(workers.report().languages?.get(graphId), [{ path: ["body"], value }])
+}
+
+interface AssistantJson {
+  readonly config?: unknown
+  readonly context?: unknown
+  readonly metadata?: unknown
+}
+
+const jsonOf = ({ config, context, metadata }: AssistantJson) => ({
+  config: toJsonText(config ?? {}),
+  context: toJsonText(context ?? {}),
+  metadata: toJsonText(metadata ?? {}),
 })

@@ -1,6 +1,7 @@
 /** Statements on assistants and their versions. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { identifier, joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
 import type { Page } from "../http/pagination.js"
@@ -22,9 +23,9 @@ export async function findAssistant(db: Db, assistantId: string): Promise<Assist
     row && {
       assistantId: row.assistant_id,
       graphId: row.graph_id,
-      config: JSON.parse(row.config),
-      context: JSON.parse(row.context),
-      metadata: JSON.parse(row.metadata),
+      config: parseJson(row.config),
+      context: parseJson(row.context),
+      metadata: parseJson(row.metadata),
     }
   )
 }
@@ -167,7 +168,7 @@ export const insertSystemAssistants = (
   return db.run(sql`
     insert into assistants (assistant_id, graph_id, name, description, config, context, metadata)
     select assistant_id, graph_id, graph_id, description, config, context, metadata
-    from json_to_recordset(${JSON.stringify(assistants)}) as system (assistant_id uuid, graph_id text, description text,
+    from json_to_recordset(${toJsonText(assistants)}) as system (assistant_id uuid, graph_id text, description text,
       config json, context json, metadata json)
     on conflict (assistant_id) do update set description = excluded.description, config = excluded.config,
       context = excluded.context, updated_at = now()

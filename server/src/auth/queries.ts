@@ -1,6 +1,7 @@
 /** SQL conditions that restrict statements to what the caller may see. */
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { FieldCondition, MetadataFilter } from "./metadata-filter.js"
 
 /**
@@ -44,4 +45,4 @@ function fieldMatches(metadata: Sql, field: string, condition: FieldCondition): 
 }
 
 // Encoded in the same way as the searchable copy of the metadata (functions/metadata.sql).
-const jsonb = (value: unknown): Sql => sql`${toJsonbText(JSON.stringify(value))}::jsonb`
+const jsonb = (value: unknown): Sql => sql`${toJsonbText(toJsonText(value))}::jsonb`

@@ -1,4 +1,5 @@
 /** Chooses the handler that decides an event, and validates its filter (agent-server-api §12.3). Pure. */
+import { isExactNumber } from "@superstep/toolkit/http/exact-number"
 import type { AccessEvent } from "./caller.js"
 import type { MetadataFilter } from "./metadata-filter.js"
 
@@ -54,7 +55,8 @@ function hasNul(value: unknown): boolean {
 
 const isNested = (value: unknown): value is object => typeof value === "object" && value !== null
 
-const isScalar = (value: unknown): boolean => value === null || ["string", "number", "boolean"].includes(typeof value)
+const isScalar = (value: unknown): boolean =>
+  value === null || ["string", "number", "boolean"].includes(typeof value) || isExactNumber(value)
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,5 +1,6 @@
 /** The writes of several claims in one transaction, as arguments of `commit_claims` (migrations/functions/checkpoints.sql). Pure. */
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Fence } from "../workers/fence.js"
 import { type CheckpointAddress, type NewCheckpoint, type PendingWrite, replaceEarlier } from "./checkpoint.js"
 
@@ -118,8 +119,8 @@ export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArgumen
     return { n, run_id: fence?.runId, claim_id: fence?.claimId, thread_id: ending?.threadId, ending: end }
   })
   const lists = Object.entries({ checkpoints, blobs, writes, replacing }).map(([name, rows]) => [name, rows.list()])
-  const rows = JSON.stringify({ ...Object.fromEntries(lists), events })
-  return { claims: JSON.stringify(claims), rows, bytes: bytes.joined() }
+  const rows = toJsonText({ ...Object.fromEntries(lists), events })
+  return { claims: toJsonText(claims), rows, bytes: bytes.joined() }
 }
 
 /** The thread of a write; undefined for an ending, which is not a row. */

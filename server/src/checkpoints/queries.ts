@@ -2,6 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import type { CheckpointAddress, CheckpointTuple, NewCheckpoint, PendingWrite } from "./checkpoint.js"
@@ -148,7 +149,7 @@ const conditions = ({ threadId, checkpointNs, checkpointId, filter }: Checkpoint
   sql`thread_id = ${threadId} and not is_replay_only`,
   ...(checkpointNs === undefined ? [] : [sql`checkpoint_ns = ${checkpointNs}`]),
   ...(checkpointId === undefined ? [] : [sql`checkpoint_id = ${checkpointId}`]),
-  ...(filter === undefined ? [] : [sql`metadata @> ${toJsonbText(JSON.stringify(filter))}::jsonb`]),
+  ...(filter === undefined ? [] : [sql`metadata @> ${toJsonbText(toJsonText(filter))}::jsonb`]),
 ]
 
 function assembled(rows: readonly PartRow[]): CheckpointTuple[] {

@@ -1,5 +1,6 @@
 /** What happens when a cron is due: its next due time and its run are written together (CR1). */
 import { Conflict, KnownError, NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
+import { parseJson } from "@superstep/toolkit/http/json"
 import { onBehalfOf } from "../auth/caller.js"
 import { createRun, type Runs } from "../runs/operations.js"
 import type { NewRunBody } from "../runs/schema.js"
@@ -26,7 +27,7 @@ export async function fireCron(runs: Runs, cron: DueCron): Promise<void> {
   try {
     const run = await createRun(runs, {
       // Access was checked when the cron was created; a later change of the rules does not stop it.
-      caller: onBehalfOf(cron.created_by === null ? undefined : JSON.parse(cron.created_by)),
+      caller: onBehalfOf(cron.created_by === null ? undefined : parseJson(cron.created_by)),
       threadId: cron.thread_id ?? undefined,
       body: bodyOf(cron),
       within: (insert) =>
@@ -62,7 +63,7 @@ async function lostNeed(db: Runs["db"], cron: DueCron): Promise<string | undefin
 
 /** The body of the run: the cron's payload, in the form of the route that creates runs. */
 export function bodyOf(cron: CronRow): NewRunBody {
-  const payload = JSON.parse(cron.payload)
+  const payload = parseJson(cron.payload)
   const metadata = { ...payload.metadata, cron_id: cron.cron_id }
   const completion = cron.on_run_completed === null ? {} : { on_completion: cron.on_run_completed }
   return { ...payload, ...completion, assistant_id: cron.assistant_id, metadata }

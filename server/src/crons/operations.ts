@@ -2,13 +2,16 @@
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import { NotFound } from "@superstep/toolkit/errors/errors"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
 import { assistantIdOf } from "../assistants/assistant.js"
 import { usableAssistant } from "../assistants/operations.js"
+import { findAssistant } from "../assistants/queries.js"
 import type { Caller } from "../auth/caller.js"
 import type { Page } from "../http/pagination.js"
 import { getThread } from "../threads/operations.js"
 import { acceptedWebhook, type UrlRules } from "../webhooks/url-rules.js"
+import { requireHeld } from "../workers/held-numbers.js"
 import type { Workers } from "../workers/port.js"
 import type { CronRow } from "./cron.js"
 import {
@@ -64,6 +67,7 @@ export async function prepareCron(
   const assistant = await usableAssistant({ db, workers }, caller, body.assistant_id)
   if (threadId === undefined) await caller.authorize("threads:search", {})
   else await getThread(db, caller, threadId)
+  requireHeld(workers.report().languages?.get(assistant.graphId), [{ path: ["body"], value: value.payload }])
   const plan = {
     schedule: body.schedule,
     timezone: body.timezone ?? null,
@@ -79,9 +83,9 @@ export async function prepareCron(
     thread_id: threadId ?? null,
     on_run_completed: threadId === undefined ? (body.on_run_completed ?? "delete") : null,
     user_id: value.user_id,
-    created_by: caller.user ? JSON.stringify(caller.user) : null,
-    payload: JSON.stringify({ ...value.payload, metadata }),
-    metadata: JSON.stringify(metadata),
+    created_by: caller.user ? toJsonText(caller.user) : null,
+    payload: toJsonText({ ...value.payload, metadata }),
+    metadata: toJsonText(metadata),
     next_run_date: nextRunDate(plan, await databaseNow(db)),
   }
   return (tx) => insertCron(tx, cron)
@@ -101,7 +105,7 @@ export async function getCron({ db }: Crons, caller: Caller, cronId: string): Pr
  * @throws InvalidInput  the webhook is not allowed
  */
 export async function updateCron(
-  { db, webhooks, hints }: Crons,
+  { db, webhooks, hints, workers }: Crons,
   caller: Caller,
   cronId: string,
   body: CronPatchBody,
@@ -118,6 +122,11 @@ export async function updateCron(
     const old = await lockCron(tx, cronId, filter)
     if (!old) throw noCron(cronId)
     const changed = changedCron(old, body, value)
+    const assistant = await findAssistant(tx, old.assistant_id)
+    if (assistant)
+      requireHeld(workers.report().languages?.get(assistant.graphId), [
+        { path: ["body"], value: { ...value.payload, metadata: value.metadata } },
+      ])
     const isMoved = [body.schedule, body.timezone, body.end_time, body.enabled].some((given) => given !== undefined)
     const next_run_date = isMoved ? nextRunDate(changed, await databaseNow(tx)) : old.next_run_date
     const updated = await updateInDatabase(tx, { ...changed, next_run_date })
@@ -131,8 +140,8 @@ export async function updateCron(
 type Given = { readonly metadata: Record<string, unknown>; readonly payload: Record<string, unknown> }
 
 function changedCron(old: CronRow, body: CronPatchBody, given: Given): CronRow {
-  const metadata = { ...JSON.parse(old.metadata), ...given.metadata }
-  const payload = withoutNull({ ...JSON.parse(old.payload), ...given.payload })
+  const metadata = { ...parseJson(old.metadata), ...given.metadata }
+  const payload = withoutNull({ ...parseJson(old.payload), ...given.payload })
   const enabled = body.enabled ?? old.enabled
   return {
     ...old,
@@ -142,8 +151,8 @@ function changedCron(old: CronRow, body: CronPatchBody, given: Given): CronRow {
     enabled,
     disabled_reason: enabled ? null : old.disabled_reason,
     on_run_completed: old.thread_id === null ? (body.on_run_completed ?? old.on_run_completed) : null,
-    payload: JSON.stringify({ ...payload, metadata }),
-    metadata: JSON.stringify(metadata),
+    payload: toJsonText({ ...payload, metadata }),
+    metadata: toJsonText(metadata),
   }
 }
 
@@ -191,7 +200,7 @@ async function conditionsOf(
     assistantId: assistant === undefined ? undefined : assistantIdOf(assistant, workers.report().graphs),
     threadId: value.thread_id,
     enabled: body.enabled ?? undefined,
-    metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
+    metadata: metadata === undefined ? undefined : toJsonText(metadata),
     filter,
   }
 }

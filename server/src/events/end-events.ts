@@ -1,4 +1,5 @@
 /** The last events of a run that was not executing when it ended: no attempt wrote them. Pure. */
+import { parseJson } from "@superstep/toolkit/http/json"
 import { lastSeq, type RunEvent, type TopicEvent } from "./event.js"
 import { rootLifecycle, rootStatusOf } from "./protocol-event.js"
 import { endText } from "./publisher.js"
@@ -14,7 +15,7 @@ export const failureOf = (runId: string, error: string): TopicEvent =>
 
 /** For clients of the newer streaming protocol. @param error  JSON text */
 export function lifecycleOf(runId: string, status: string, error: string | undefined): TopicEvent {
-  const message = error === undefined ? undefined : (JSON.parse(error) as { message: string }).message
+  const message = error === undefined ? undefined : (parseJson(error) as { message: string }).message
   const { event, data } = rootLifecycle({ runId, status: rootStatusOf(status), error: message })
   return inRun(runId, { seq: lastSeq - 2, event, data: Buffer.from(data) })
 }

@@ -1,4 +1,5 @@
 /** One item of a run's stream, its id, and its bytes on the wire. Pure. */
+import { toJsonText } from "@superstep/toolkit/http/json"
 
 export interface RunEvent {
   /**
@@ -124,7 +125,7 @@ export class LastEvents {
  */
 export function missedEvent(last: number, { runId, seq, place }: EventId & { place: number }): TopicEvent {
   const attempt = attemptOf(isOfNoAttempt(seq) ? Math.max(last, 0) : seq)
-  const data = Buffer.from(JSON.stringify({ run_id: runId, attempt, missed: true }))
+  const data = Buffer.from(toJsonText({ run_id: runId, attempt, missed: true }))
   return { runId, seq: seq - 1, place, event: "metadata", data }
 }
 

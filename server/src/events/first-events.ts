@@ -1,4 +1,5 @@
 /** The first events of an attempt. Pure. */
+import { toJsonText } from "@superstep/toolkit/http/json"
 import { inputAnswered, type ProtocolEvent, rootLifecycle } from "./protocol-event.js"
 
 export interface StartedAttempt {
@@ -15,7 +16,7 @@ export function firstEvents(
   attempt: StartedAttempt,
   { answered, hasProtocolEvents }: { readonly answered: readonly string[]; readonly hasProtocolEvents: boolean },
 ): ProtocolEvent[] {
-  const metadata = { event: "metadata", data: JSON.stringify({ run_id: attempt.runId, attempt: attempt.attempt }) }
+  const metadata = { event: "metadata", data: toJsonText({ run_id: attempt.runId, attempt: attempt.attempt }) }
   if (!hasProtocolEvents) return [metadata]
   return [metadata, runningEvent(attempt), ...(answered.length > 0 ? [inputAnswered(answered)] : [])]
 }

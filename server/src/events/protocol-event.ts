@@ -2,6 +2,7 @@
  * Events of the newer streaming protocol: their names, those that the server makes, and their bytes on the wire. Pure.
  * docs/decisions/0040-protocol-events-are-made-by-the-worker-and-kept-in-the-threads-log.md
  */
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { type EncodedEvent, encodeLines, type TopicEvent } from "./event.js"
 
 const prefix = "protocol:"
@@ -74,13 +75,13 @@ export function rootLifecycle({ runId, attempt = 1, status, graphId, error, refu
     ...refusal,
   }
   const event = { event_id: `synth:${runId}:${status}${again}`, method: "lifecycle", params: paramsOf(data) }
-  return { event: "protocol:lifecycle", data: JSON.stringify(event) }
+  return { event: "protocol:lifecycle", data: toJsonText(event) }
 }
 
 /** The event of a run that starts with answers to these interrupts, before the answers are checked. */
 export const inputAnswered = (interruptIds: readonly string[]): ProtocolEvent => ({
   event: "protocol:input.answered",
-  data: JSON.stringify({ method: "input.answered", params: paramsOf({ interrupt_ids: interruptIds }) }),
+  data: toJsonText({ method: "input.answered", params: paramsOf({ interrupt_ids: interruptIds }) }),
 })
 
 /**
@@ -89,13 +90,13 @@ export const inputAnswered = (interruptIds: readonly string[]): ProtocolEvent =>
  * @param interrupts  JSON text: interrupts by task
  */
 export function finalEvents(values: string | undefined, interrupts: string): ProtocolEvent[] {
-  const open = Object.values(JSON.parse(interrupts) as Record<string, { id?: string; value?: unknown }[]>).flat()
+  const open = Object.values(parseJson(interrupts) as Record<string, { id?: string; value?: unknown }[]>).flat()
   const state = `{"method":"values","params":{"namespace":[],"timestamp":${Date.now()},"data":${values?.trim()}}}`
   return [
     ...(values === undefined ? [] : [{ event: "protocol:values", data: state }]),
     ...open.map(({ id, value }) => ({
       event: "protocol:input.requested",
-      data: JSON.stringify({
+      data: toJsonText({
         method: "input.requested",
         params: paramsOf({ interrupt_id: id, payload: value ?? null, value: value ?? null }),
       }),

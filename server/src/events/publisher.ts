@@ -9,6 +9,7 @@
  *    too long, the run is logged, and slow clients read the log at their own pace.
  */
 import { setTimeout as sleep } from "node:timers/promises"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { firstSeq, type RunEvent, resultEvent, stateEvent } from "./event.js"
 import type { EventLog } from "./event-log.js"
 import { firstEvents, runningEvent } from "./first-events.js"
@@ -152,7 +153,7 @@ export class Publisher {
   /** The end for clients of the newer protocol, and for all others. */
   #ends({ status, error, left, refusal, isUnsaved }: LastWords): (readonly [string, string])[] {
     const { runId, graphId } = this.#options.run
-    const message = error === undefined ? undefined : (JSON.parse(error) as { message: string }).message
+    const message = error === undefined ? undefined : (parseJson(error) as { message: string }).message
     const last = rootLifecycle({ runId, graphId, status: rootStatusOf(status), error: message, refusal })
     const late = this.#protocol === "late" && left ? finalEvents(left.values, left.interrupts) : []
     const protocol = this.#protocol === "none" ? [] : [...late, last]
@@ -284,4 +285,4 @@ export class Publisher {
 /** The data of a run's last event. */
 /** @param isUnsaved  whether the run was stopped before its input was saved */
 export const endText = (runId: string, status: string, isUnsaved = false): string =>
-  JSON.stringify({ run_id: runId, status, ...(isUnsaved && { input_saved: false }) })
+  toJsonText({ run_id: runId, status, ...(isUnsaved && { input_saved: false }) })

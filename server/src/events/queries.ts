@@ -1,6 +1,7 @@
 /** Statements on the event log. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import { parseJson } from "@superstep/toolkit/http/json"
 import { eventsPerAttempt, lastSeq } from "./event.js"
 
 export interface NewEvent {
@@ -110,7 +111,7 @@ function stretchOf(
   { after, places }: Pick<AppendedRow, "after" | "places">,
 ): Stretch | undefined {
   if (after === null || places === null) return undefined
-  const placeOf = new Map(JSON.parse(places) as [number, number][])
+  const placeOf = new Map(parseJson(places) as [number, number][])
   const events = given.flatMap(({ seq, event, data, ...of }) => {
     const place = of.runId === runId ? placeOf.get(seq) : undefined
     return place === undefined ? [] : [{ runId, seq, event, data, place }]

@@ -5,7 +5,8 @@
  */
 import type { Denial, Loopback } from "@superstep/protocol/worker/frames"
 import { Denied, KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
-import { toJsonText } from "@superstep/toolkit/http/json"
+import { restoreExact } from "@superstep/toolkit/http/exact-number"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { User } from "../auth/caller.js"
 import type { RuleAnswer, RuleQuestion, Rules } from "../auth/rule-caller.js"
@@ -129,7 +130,7 @@ export class Gate implements Rules {
     const users = this.#current?.users
     const known = users?.get(headers)
     if (known) return known
-    const request = JSON.stringify({ method, url, headers: [...headers] })
+    const request = toJsonText({ method, url, headers: [...headers] })
     const { payload } = await this.#ask("auth.authenticate", {}, { request })
     const user = parseLine(payload[0]) as User
     users?.set(headers, user)
@@ -137,9 +138,9 @@ export class Gate implements Rules {
   }
 
   async authorize({ event, handler, value, user }: RuleQuestion): Promise<RuleAnswer> {
-    const lines = { value: toJsonText(value), user: JSON.stringify(user) }
+    const lines = { value: toJsonText(value), user: toJsonText(user) }
     const { payload } = await this.#ask("auth.authorize", { event, handler }, lines)
-    return { value: parseLine(payload[0]), filter: parseLine(payload[1]) }
+    return { value: restoreExact(value, parseLine(payload[0])), filter: parseLine(payload[1]) }
   }
 
   /**
@@ -242,7 +243,7 @@ export class Gate implements Rules {
 }
 
 const parseLine = (line: Buffer | undefined): unknown =>
-  line === undefined || line.length === 0 ? undefined : JSON.parse(line.toString("utf8"))
+  line === undefined || line.length === 0 ? undefined : parseJson(line.toString("utf8"))
 
 /** @throws Denied  with the status, message and headers that the module raised */
 function refuse(denial: Denial | undefined): void {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { ticketHeader, userHeader } from "@superstep/protocol/http/own-headers"
 import { NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Context, HonoRequest, MiddlewareHandler } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
 import { addressOf, isLoopbackRequest } from "../http/access.js"
@@ -68,7 +69,7 @@ async function passOn(c: Context, socketPath: string, { ticket, user, upgrade }:
   const headers = new Headers(c.req.raw.headers)
   headers.set(ticketHeader, ticket)
   // Headers must be ASCII; names need not be.
-  if (user) headers.set(userHeader, encodeURIComponent(JSON.stringify(user)))
+  if (user) headers.set(userHeader, encodeURIComponent(toJsonText(user)))
   headers.set("x-request-id", c.res.headers.get("x-request-id") ?? "")
   const gone = new AbortController()
   const { incoming, outgoing } = c.env as { incoming: IncomingMessage; outgoing: ServerResponse }

@@ -1,4 +1,5 @@
 /** Schemas of parameters that several routes share. */
+import { parseJson } from "@superstep/toolkit/http/json"
 import { z } from "zod"
 
 export { plainText } from "@superstep/toolkit/db/text"
@@ -38,7 +39,7 @@ export const queryList = <Item extends z.ZodType<unknown, string>>(item: Item) =
 function entriesOf(text: string): unknown[] {
   if (!text.startsWith("[")) return text.split(",").filter((entry) => entry !== "")
   try {
-    return JSON.parse(text) as unknown[]
+    return parseJson(text) as unknown[]
   } catch {
     // Not JSON: the whole text is one entry, which the schema validates.
     return [text]

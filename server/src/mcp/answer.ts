@@ -6,7 +6,8 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js"
 import { InvalidInput, KnownError } from "@superstep/toolkit/errors/errors"
 import { decodeBody, parseJsonBody } from "@superstep/toolkit/http/body"
-import { jsonResponse } from "@superstep/toolkit/http/json"
+import { withPlainNumbers } from "@superstep/toolkit/http/exact-number"
+import { jsonResponse, toJsonText } from "@superstep/toolkit/http/json"
 import { heartbeat, type LongForm, longAnswer, longJson } from "@superstep/toolkit/http/long-answer"
 import type { Context } from "hono"
 import { z } from "zod"
@@ -36,8 +37,10 @@ export async function answer(parts: McpServerParts, c: Context): Promise<Respons
   }
   const { headers, signal } = c.req.raw
   const server = serverFor(parts, callerOf(c), { message, headers, signal })
-  const work = () => answerWith(server, c, message)
-  return longAnswer(c, work, accept.includes("text/event-stream") ? eventsFor(message) : jsonFor(message))
+  // The SDK prints parts of the message with its own printer; what goes to the graph is taken from the exact one.
+  const plain = withPlainNumbers(message)
+  const work = () => answerWith(server, c, plain)
+  return longAnswer(c, work, accept.includes("text/event-stream") ? eventsFor(plain) : jsonFor(plain))
 }
 
 async function answerWith(server: Server, c: Context, message: unknown): Promise<Response> {
@@ -47,7 +50,8 @@ async function answerWith(server: Server, c: Context, message: unknown): Promise
   // The SDK refuses clients that accept only one of both. Its own answer is always JSON.
   headers.set("accept", "application/json, text/event-stream")
   try {
-    return await transport.handleRequest(new Request(c.req.url, { method: "POST", headers }), { parsedBody: message })
+    const request = new Request(c.req.url, { method: "POST", headers })
+    return await transport.handleRequest(request, { parsedBody: message })
   } finally {
     await server.close()
   }
@@ -86,7 +90,7 @@ function eventsFor(message: unknown): LongForm {
   return {
     ...jsonFor(message),
     type: "text/event-stream",
-    filler: (n) => (progressToken === undefined ? heartbeat : frame(JSON.stringify(progress(n)))),
+    filler: (n) => (progressToken === undefined ? heartbeat : frame(toJsonText(progress(n)))),
     frame,
   }
 }
@@ -120,7 +124,7 @@ function serverFor(parts: McpServerParts, caller: Caller, { message, headers, si
       if (!assistant) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
       const call = {
         assistantId: assistant.assistant_id,
-        arguments: params.arguments,
+        arguments: argumentsIn(message),
         context: contextIn(message),
         cancels: isCancelledByLeaving(message),
         headers,
@@ -130,6 +134,9 @@ function serverFor(parts: McpServerParts, caller: Caller, { message, headers, si
   )
   return server
 }
+
+const argumentsIn = (message: unknown): unknown =>
+  z.object({ params: z.object({ arguments: z.unknown() }) }).safeParse(message).data?.params.arguments
 
 const contextIn = (message: unknown): unknown =>
   z.object({ params: z.object({ context: z.record(z.string(), z.unknown()) }) }).safeParse(message).data?.params.context

@@ -1,4 +1,6 @@
 /** The operations of MCP: list assistants as tools, and run one (agent-server-api §10). */
+import { withPlainNumbers } from "@superstep/toolkit/http/exact-number"
+import { parseJson } from "@superstep/toolkit/http/json"
 import type { AssistantRow } from "../assistants/assistant.js"
 import { type AssistantGraphs, getSchemas } from "../assistants/graph-operations.js"
 import { searchAssistants } from "../assistants/operations.js"
@@ -37,7 +39,7 @@ export async function listTools(parts: McpParts, caller: Caller, cursor: string 
     .map(async ([name, { assistant_id, description }]) => ({
       name,
       ...(description && { description }),
-      inputSchema: inputSchemaOf((await getSchemas(parts, caller, assistant_id)).input_schema),
+      inputSchema: inputSchemaOf(withPlainNumbers((await getSchemas(parts, caller, assistant_id)).input_schema)),
     }))
   return { tools: await Promise.all(tools), ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }) }
 }
@@ -64,9 +66,10 @@ export async function callTool(parts: McpParts, caller: Caller, call: ToolCall, 
     context: call.context,
     on_disconnect: call.cancels ? "cancel" : "continue",
   })
-  const request = { caller, threadId: undefined, body, headers: parts.configurableHeaders?.(call.headers) }
+  const pathOf = (field: string) => ["params", field === "input" ? "arguments" : field]
+  const request = { caller, threadId: undefined, body, headers: parts.configurableHeaders?.(call.headers), pathOf }
   const { result } = await runToEnd(parts, request, signal)
-  const { __error__: error } = JSON.parse(result) as { __error__?: { error: string; message: string } }
+  const { __error__: error } = parseJson(result) as { __error__?: { error: string; message: string } }
   return error
     ? { content: [{ type: "text" as const, text: `${error.error}: ${error.message}` }], isError: true }
     : { content: [{ type: "text" as const, text: result }], isError: false }

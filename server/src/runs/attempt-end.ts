@@ -1,5 +1,6 @@
 /** Writes how an attempt's run ended, after all writes of the attempt. */
 import type { Database } from "@superstep/toolkit/db/database"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Ending } from "../checkpoints/claim-batch.js"
 import type { LastWords, Result } from "../events/publisher.js"
 import type { NewEvent } from "../events/queries.js"
@@ -75,7 +76,7 @@ function lastWords(claim: Claim, result: RunEnd, isThreadFollowed: boolean): Las
   const state = isThreadFollowed ? stateText(claim, result) : undefined
   const { values, interrupts } = result
   const common = { status, state, left: { values, interrupts } }
-  if (result.error) return { ...common, error: JSON.stringify(result.error), refusal: refusalOf(claim.kwargs, result) }
+  if (result.error) return { ...common, error: toJsonText(result.error), refusal: refusalOf(claim.kwargs, result) }
   return { ...common, result: resultFor(result, claim) }
 }
 

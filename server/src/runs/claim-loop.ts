@@ -6,6 +6,7 @@
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
@@ -244,7 +245,7 @@ export class ClaimLoop {
     how: { ending: "lease_ended" | "server_restarted"; untilMs?: number },
   ): Promise<void> {
     const { db, log, streams, peers, hints } = this.#options
-    const error = JSON.stringify(workerLost("its server"))
+    const error = toJsonText(workerLost("its server"))
     for (const { runId, threadId, claimId } of claims) {
       const release = { runId, claimId, watcher: undefined, ...how }
       const { outcome, status, waiting } = await releaseRun(db, release, error)

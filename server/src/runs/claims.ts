@@ -1,6 +1,7 @@
 /** The queue's statements. The rules (R1 …) are in this folder's README. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { parseJson } from "@superstep/toolkit/http/json"
 import { followedMs, protocolMs } from "../events/thread-queries.js"
 import type { WaitingRun } from "../servers/server.js"
 import { type AttemptEnding, type CancelAction, type Claim, maxLosses } from "./run.js"
@@ -57,7 +58,7 @@ export const claimRuns = async (
     returning r.run_id as "runId", r.claim_id as "claimId", r.thread_id as "threadId", r.graph_id as "graphId", r.attempt,
       r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone", r.webhook is not null as "hasWebhook",
       r.watched_by as "watchedBy", ${followedMs(sql`r.thread_id`)} as "followedMs", ${protocolMs(sql`r.thread_id`)} as "protocolMs", extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
-  return claims.map((claim) => ({ ...claim, kwargs: JSON.parse(claim.kwargs) }))
+  return claims.map((claim) => ({ ...claim, kwargs: parseJson(claim.kwargs) }))
 }
 
 export interface QueueState {

@@ -99,7 +99,10 @@ export async function createAllOnce(
   const ownIds = bodies.flatMap(({ run_id }) => run_id ?? [])
   const key = requestKeyOf({ c, bodyText }, ownIds)
   const headers = headersFor(runs, c)
-  const requests = bodies.map((body) => ({ caller: callerOf(c), threadId: undefined, body, headers }))
+  const requests = bodies.map((body, n) => {
+    const pathOf = (field: string) => ["body", n, field]
+    return { caller: callerOf(c), threadId: undefined, body, headers, pathOf }
+  })
   const made = await oncePerKey(runs, { key, answerFor: batchAnswerOf }, (within) =>
     createRuns(runs, requests, { within }),
   )

@@ -10,6 +10,7 @@
  * X5 Clients of a run that has left this server are served through the event log.
  */
 import type { Database, Db } from "@superstep/toolkit/db/database"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { ClaimWrites } from "../checkpoints/claim-writes.js"
 import { firstSeq } from "../events/event.js"
@@ -294,7 +295,7 @@ export class Executor {
     // Saves the worker's last writes, so that this progress is not repeated, and logs its events first, since the log leaves
     // out events of an attempt that is over.
     await Promise.all([writes.settled(), streams.untilPublished(runId)])
-    const error = JSON.stringify(workerLost(detail))
+    const error = toJsonText(workerLost(detail))
     const watcher = streams.runs.has(runId) ? claimer.serverId : undefined
     const released = await releaseRun(db, { runId, claimId, ending: endingOf(reason), watcher }, error)
     if (released.waiting) peers.runWaits(released.waiting)

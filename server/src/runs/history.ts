@@ -1,4 +1,5 @@
 /** The attempts of a run, from what the queue recorded. Pure. */
+import { parseJson } from "@superstep/toolkit/http/json"
 import type { AttemptEnding, RunStatus } from "./run.js"
 
 export interface Attempt {
@@ -21,7 +22,7 @@ export interface AttemptRecord {
 
 /** All known attempts, oldest first. A run that waits again has no present attempt. */
 export function attemptsOf({ status, attempt, updated_at, claimed_at, past_attempts }: AttemptRecord): Attempt[] {
-  const past: Attempt[] = JSON.parse(past_attempts)
+  const past: Attempt[] = parseJson(past_attempts)
   const isPresentPast = past.some((one) => one.attempt === attempt)
   if (attempt === 0 || isPresentPast || status === "pending") return past.map(withIsoTimes)
   const isOver = status !== "running"

@@ -1,6 +1,8 @@
 /** Turns a request into a row of `runs` to insert: everything that can be decided before the thread is locked. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
+import { printJson } from "@superstep/toolkit/http/json-printer"
 import { v7 as uuidv7 } from "uuid"
 import type { Assistant } from "../assistants/assistant.js"
 import { usableAssistant } from "../assistants/operations.js"
@@ -12,6 +14,7 @@ import { lastSeqOfRun } from "../events/queries.js"
 import { findThread, lockThread } from "../threads/queries.js"
 import { metadataOf, type ThreadRow } from "../threads/thread.js"
 import { acceptedWebhook } from "../webhooks/url-rules.js"
+import { type GivenValue, requireHeld } from "../workers/held-numbers.js"
 import type { Runs } from "./parts.js"
 import { findThreadId, type NewRun } from "./queries.js"
 import { checkpointOf, mergeKwargs, mergeMetadata, type RunIds, type ThreadDefaults } from "./request.js"
@@ -26,6 +29,8 @@ export interface RunRequest {
   readonly body: NewRunBody
   /** What depends on the thread, which is undefined when there is none yet. */
   readonly forThread?: ((thread: ThreadRow | undefined) => ForThread) | undefined
+  /** Where the client's request has a field of the body; by default in `body`. */
+  readonly pathOf?: ((field: string) => readonly (string | number)[]) | undefined
   /** Headers that the project passes on to the graph. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
@@ -59,7 +64,7 @@ export interface RunPlan {
  * @throws NotFound   no such assistant, or none that the caller may use
  * @throws Conflict   the run's id belonged to a deleted run whose events still exist
  * @throws Forbidden  a rule of the project forbids it
- * @throws InvalidInput  the webhook is not allowed
+ * @throws InvalidInput  the webhook is not allowed, or the graph cannot hold a number
  */
 export async function planRun(runs: Runs, request: RunRequest): Promise<RunPlan> {
   const { db, claimer } = runs
@@ -81,14 +86,17 @@ export async function planRun(runs: Runs, request: RunRequest): Promise<RunPlan>
   const origin = { user: caller.user, headers: request.headers ?? {} }
   const merged = mergeKwargs({ ids, assistant, thread, body, origin, isStateless })
   const kwargs = runs.tracing ? { ...merged, traceparent: runs.tracing.traceparent() } : merged
+  const printed = printJson(kwargs)
+  if (printed.hasExactNumbers)
+    requireHeld(runs.workers.report().languages?.get(assistant.graphId), givenBy(request, body, assistant, thread))
   const run = {
     ...ids,
     threadRule: threadRuleOf(isStateless, body),
-    threadMetadata: JSON.stringify(body.metadata ?? {}),
+    threadMetadata: toJsonText(body.metadata ?? {}),
     assistantId: assistant.assistantId,
     graphId: assistant.graphId,
-    metadata: JSON.stringify(mergeMetadata(assistant, thread, body)),
-    kwargs: JSON.stringify(kwargs),
+    metadata: toJsonText(mergeMetadata(assistant, thread, body)),
+    kwargs: printed.text,
     multitaskStrategy: body.multitask_strategy ?? "enqueue",
     isResumable: kwargs.resumable,
     deleteThreadOnCompletion: isStateless && body.on_completion !== "keep",
@@ -96,11 +104,34 @@ export async function planRun(runs: Runs, request: RunRequest): Promise<RunPlan>
     serverId: claimer.serverId,
     revisionId: claimer.revisionId,
     leaseMs: claimer.leaseMs,
-    caller: caller.user ? JSON.stringify(callerFields(caller.user)) : null,
+    caller: caller.user ? toJsonText(callerFields(caller.user)) : null,
     webhook: body.webhook ?? null,
   } as const
   return { run, kwargs, filter, requires, startsFrom: namedCheckpoint(ids.threadId, body) }
 }
+
+/** What the graph gets, from the request itself and from what the run inherits. */
+function givenBy(
+  { pathOf = inBody }: RunRequest,
+  body: NewRunBody,
+  assistant: Assistant,
+  thread: KnownThread,
+): GivenValue[] {
+  const { input, command, config, context, metadata } = body
+  return [
+    ...Object.entries({ input, command, config, context, metadata }).map(([field, value]) => ({
+      path: pathOf(field),
+      value,
+    })),
+    {
+      path: ["assistant"],
+      value: { config: assistant.config, context: assistant.context, metadata: assistant.metadata },
+    },
+    { path: ["thread"], value: { config: thread.config, metadata: thread.metadata } },
+  ]
+}
+
+const inBody = (field: string) => ["body", field]
 
 /** The log outlives its run for a while; clients of a new run with the same id would get the old run's events. */
 async function requireUnused(db: Database, runId: string | null | undefined): Promise<void> {
@@ -165,7 +196,7 @@ const noThread: KnownThread = { metadata: {}, config: {} }
 async function readThread(db: Database, threadId: string): Promise<KnownThread> {
   const row = await findThread(db, threadId)
   if (!row) return noThread
-  return { row, metadata: metadataOf(row), config: JSON.parse(row.config), isBusy: row.status === "busy" }
+  return { row, metadata: metadataOf(row), config: parseJson(row.config), isBusy: row.status === "busy" }
 }
 
 function threadRuleOf(isStateless: boolean, { if_not_exists }: NewRunBody) {

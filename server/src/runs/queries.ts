@@ -1,6 +1,7 @@
 /** Statements on runs, except those of the queue (`claims.ts`). One exported function for each statement. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
 import type { NewEvent } from "../events/queries.js"
@@ -100,7 +101,7 @@ export const findRuns = (
       ${withKwargs ? sql`kwargs` : sql`'{}'::json as kwargs`}, error, multitask_strategy, is_resumable, cancel_reason,
       input_saved, created_at, updated_at
     from runs where thread_id = ${threadId} ${status === undefined ? sql`` : sql`and status = ${status}`}
-      ${metadata === undefined ? sql`` : sql`and searchable(metadata) @> searchable(${JSON.stringify(metadata)}::json)`}
+      ${metadata === undefined ? sql`` : sql`and searchable(metadata) @> searchable(${toJsonText(metadata)}::json)`}
     order by seq desc limit ${limit} offset ${offset}`)
 
 /** Runs with these statuses, or the named runs of a thread; only on threads that match the filter. */
@@ -230,14 +231,14 @@ export interface CreatedRun {
 /** Inserts a run, applies the multitask strategy and claims the run if it can start, in one round trip. */
 export const insertRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
   const { serverId, revisionId, leaseMs, canExecute, following } = run
-  const claimer = JSON.stringify({ serverId, revisionId, leaseMs, canExecute })
+  const claimer = toJsonText({ serverId, revisionId, leaseMs, canExecute })
   const fields = sql`${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
       ${run.graphId}, ${run.metadata}, ${run.kwargs}, ${run.multitaskStrategy}, ${run.isResumable},
       ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.isStreamed}, ${run.caller}, ${run.webhook}, ${claimer}`
   const row = await db.row<CreatedRun>(
     following
       ? sql`select created.*, ${following.forMs}::float8 as followed_ms, ${following.forMs}::float8 as protocol_ms
-          from create_followed_run(${fields}, ${following.forMs}, ${JSON.stringify(following.firstEvents)}) created`
+          from create_followed_run(${fields}, ${following.forMs}, ${toJsonText(following.firstEvents)}) created`
       : sql`select created.*, ${followedMs(sql`${run.threadId}::uuid`)} as followed_ms,
           ${protocolMs(sql`${run.threadId}::uuid`)} as protocol_ms from create_run(${fields}) created`,
   )

@@ -1,5 +1,5 @@
 /** The state of a thread after the checkpoints of one of its runs were deleted. */
-import { RawJson } from "@superstep/toolkit/http/json"
+import { parsedJson, toJsonText } from "@superstep/toolkit/http/json"
 import { anyone } from "../auth/caller.js"
 import { findVersion } from "../threads/queries.js"
 import { getThreadState, newestState } from "../threads/state-operations.js"
@@ -22,13 +22,13 @@ export async function showRemainingState({ db, workers }: Runs, threadId: string
   if (!thread || thread.is_busy) return
   const asked = { ...newestState, subgraphs: false, select: undefined }
   const found = await getThreadState({ db, workers }, anyone, threadId, asked)
-  const state = (found instanceof RawJson ? JSON.parse(found.text) : found) as State
+  const state = parsedJson(found) as State
   const open = state.tasks.filter(({ interrupts = [] }) => interrupts.length > 0)
   await showState(db, threadId, {
     version: thread.version,
     // A thread without a checkpoint has no values yet.
-    values: state.created_at === null ? null : JSON.stringify(state.values),
-    interrupts: JSON.stringify(Object.fromEntries(open.map(({ id, interrupts }) => [id, interrupts]))),
+    values: state.created_at === null ? null : toJsonText(state.values),
+    interrupts: toJsonText(Object.fromEntries(open.map(({ id, interrupts }) => [id, interrupts]))),
     status: state.next.length === 0 ? "idle" : "interrupted",
   })
 }

@@ -1,5 +1,6 @@
 /** A repeated request for a stream or a result: its run already exists, and is joined. */
 import { Conflict } from "@superstep/toolkit/errors/errors"
+import { parseJson } from "@superstep/toolkit/http/json"
 import type { Answer } from "../idempotency/answers.js"
 import type { RunIdentity } from "./creating-routes.js"
 import type { Runs } from "./operations.js"
@@ -13,7 +14,7 @@ export async function repeatedRun(
   { db }: Pick<Runs, "db">,
   { body, headers }: Answer,
 ): Promise<{ run: RunIdentity; headers: Record<string, string> }> {
-  const run = JSON.parse(body) as RunIdentity
+  const run = parseJson(body) as RunIdentity
   if (!(await findRun(db, run.thread_id, run.run_id))) throw new Conflict(gone(run.run_id), "run_gone")
   const { "content-location": location = "" } = headers
   return { run, headers: { "content-location": location, "idempotent-replayed": "true" } }

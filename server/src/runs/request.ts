@@ -1,4 +1,5 @@
 /** Turns a client's request into what is stored and executed. Pure. */
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { Assistant, Config } from "../assistants/assistant.js"
 import type { User } from "../auth/caller.js"
 import type { RunOrder } from "../workers/port.js"
@@ -144,7 +145,7 @@ const strictResumeKey = "__pregel_strict_resume"
 export function orderOf(claim: Claim): RunOrder {
   const { kwargs } = claim
   const metadata = { ...kwargs.config.metadata, run_attempt: claim.attempt, langgraph_host: "self-hosted" }
-  const caller = claim.caller === null ? {} : (JSON.parse(claim.caller) as Record<string, unknown>)
+  const caller = claim.caller === null ? {} : (parseJson(claim.caller) as Record<string, unknown>)
   const strictness = kwargs.strict_resume ? { [strictResumeKey]: true } : {}
   const configurable = { ...kwargs.config.configurable, ...caller, ...strictness }
   return {
@@ -162,10 +163,10 @@ export function orderOf(claim: Claim): RunOrder {
     runsAlone: claim.runsAlone,
     input: textOf(kwargs.input),
     command: textOf(kwargs.command),
-    config: JSON.stringify({ ...kwargs.config, configurable, metadata }),
-    context: JSON.stringify(kwargs.context),
+    config: toJsonText({ ...kwargs.config, configurable, metadata }),
+    context: toJsonText(kwargs.context),
   }
 }
 
 /** An absent value and null both mean "continue from the checkpoint": the empty text. */
-const textOf = (value: unknown): string => (value === undefined || value === null ? "" : JSON.stringify(value))
+const textOf = (value: unknown): string => (value === undefined || value === null ? "" : toJsonText(value))

@@ -1,4 +1,5 @@
 /** Which interrupts a run answers, and why its answers were refused. Pure. */
+import { parseJson } from "@superstep/toolkit/http/json"
 import type { Refusal } from "../events/protocol-event.js"
 import type { Kwargs, RunEnd } from "./run.js"
 
@@ -19,7 +20,7 @@ export function answeredInterrupts({ command }: Pick<Kwargs, "command">): string
  */
 export function refusalOf(kwargs: Pick<Kwargs, "command">, { error, interrupts }: RunEnd): Refusal | undefined {
   if (error?.error !== "UnknownInterruptError") return undefined
-  const open = Object.values(JSON.parse(interrupts) as Record<string, { id?: string }[]>).flat()
+  const open = Object.values(parseJson(interrupts) as Record<string, { id?: string }[]>).flat()
   const pendingIds = open.flatMap(({ id }) => id ?? [])
   const { resume } = (kwargs.command ?? {}) as { resume?: unknown }
   const isMap = typeof resume === "object" && resume !== null && !Array.isArray(resume)

@@ -1,6 +1,6 @@
 /** The result of a run that has ended, for callers on another server and for later requests. */
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
-import { RawJson } from "@superstep/toolkit/http/json"
+import { parsedJson, type RawJson, toJsonText } from "@superstep/toolkit/http/json"
 import { anyone } from "../auth/caller.js"
 import { getThreadState, newestState } from "../threads/state-operations.js"
 import type { Runs } from "./parts.js"
@@ -39,7 +39,7 @@ export async function resultOfRun(
 
 const select = ["values", "tasks"]
 
-const failure = (error: string, message: string) => JSON.stringify({ __error__: { error, message } })
+const failure = (error: string, message: string) => toJsonText({ __error__: { error, message } })
 
 /** A cancelled run is `interrupted` too; it waits for a person only when it has an open interrupt. */
 const waitsForPerson = ({ status, cancel_reason }: EndedRun, interrupts: string): boolean =>
@@ -51,7 +51,7 @@ interface State {
 }
 
 function partsOf(found: RawJson | object): { values: string; interrupts: string } {
-  const { values = {}, tasks = [] } = (found instanceof RawJson ? JSON.parse(found.text) : found) as State
+  const { values = {}, tasks = [] } = parsedJson(found) as State
   const open = tasks.flatMap(({ id, interrupts = [] }) => (interrupts.length > 0 ? [[id, interrupts]] : []))
-  return { values: JSON.stringify(values), interrupts: JSON.stringify(Object.fromEntries(open)) }
+  return { values: toJsonText(values), interrupts: toJsonText(Object.fromEntries(open)) }
 }

@@ -1,4 +1,5 @@
 /** The model of a run: its statuses, stream modes and strategies, and the outcomes of its end. Pure. */
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { Config } from "../assistants/assistant.js"
 import type { LostReason, RunFailure, RunResult } from "../workers/port.js"
 
@@ -75,7 +76,7 @@ export function outcomeOf(result: Pick<RunEnd, "status" | "next" | "interrupts">
  */
 export function resultText(values: string | undefined, interrupts: string, isInterrupted: boolean): string {
   if (!isInterrupted) return values === undefined || values === "null" ? "{}" : values
-  const open = JSON.stringify(Object.values(JSON.parse(interrupts) as Record<string, unknown[]>).flat())
+  const open = toJsonText(Object.values(parseJson(interrupts) as Record<string, unknown[]>).flat())
   const state = values?.trim() ?? "{}"
   if (!state.startsWith("{")) return `{"__interrupt__":${open}}`
   const fields = state.slice(1, -1).trim()
@@ -91,8 +92,8 @@ export function stateText(
   { values, next, interrupts }: Pick<RunEnd, "values" | "next" | "interrupts">,
 ): string | undefined {
   if (values === undefined) return undefined
-  const open = Object.values(JSON.parse(interrupts) as Record<string, unknown[]>).flat()
-  const state = `{"values":${values},"next":${JSON.stringify(next)},"interrupts":${JSON.stringify(open)}}`
+  const open = Object.values(parseJson(interrupts) as Record<string, unknown[]>).flat()
+  const state = `{"values":${values},"next":${toJsonText(next)},"interrupts":${toJsonText(open)}}`
   return `{"thread_id":"${threadId}","run_id":"${runId}","state":${state}}`
 }
 

@@ -1,7 +1,7 @@
 /** Finds paused threads that could not continue with this server's graphs. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
-import { RawJson } from "@superstep/toolkit/http/json"
+import { parsedJson } from "@superstep/toolkit/http/json"
 import { anyone } from "../auth/caller.js"
 import { getThreadState, newestState, type ThreadStates } from "../threads/state-operations.js"
 import { findInterruptedThreads, isStillPaused } from "./queries.js"
@@ -56,7 +56,7 @@ async function look(states: ThreadStates, threadId: string): Promise<"fine" | "u
   try {
     const asked = { ...newestState, subgraphs: false, select: ["next"] }
     const state = await getThreadState(states, anyone, threadId, asked)
-    const { next = [] } = (state instanceof RawJson ? JSON.parse(state.text) : state) as { next?: string[] }
+    const { next = [] } = parsedJson(state) as { next?: string[] }
     return next.length > 0 ? "fine" : { reason: "its graph has no node to go on with" }
   } catch (error) {
     if (!(error instanceof KnownError)) throw error

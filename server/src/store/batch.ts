@@ -1,4 +1,5 @@
 /** A batch of store operations, as LangGraph's `BaseStore.batch` defines it. Graphs call it; no access rules apply. */
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Fence } from "../workers/fence.js"
 import { type NamespaceSearch, type Put, renderItem, type Search, toPlace } from "./item.js"
 import { findItem, listNamespaces, putItems, searchItems } from "./queries.js"
@@ -51,7 +52,7 @@ export const withDefaultTtl = ({ ttl }: Pick<Store, "ttl">, put: Put): Put => ({
 })
 
 async function putAll(store: Store, fence: Fence | undefined, puts: readonly Put[]): Promise<void> {
-  const byPlace = new Map(puts.map((put) => [JSON.stringify(toPlace(put)), withDefaultTtl(store, put)]))
+  const byPlace = new Map(puts.map((put) => [toJsonText(toPlace(put)), withDefaultTtl(store, put)]))
   const last = [...byPlace.values()]
   await putItems(store.db, fence, last, await vectorsOfPuts(store, last))
 }

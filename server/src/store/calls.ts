@@ -1,19 +1,23 @@
 /** Answers a worker's `store.batch` calls (protocol/worker, "Calls of a worker: store"). */
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
-import { toJsonText } from "@superstep/toolkit/http/json"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
+import { scanJson } from "@superstep/toolkit/http/scan-json"
 import { z } from "zod"
 import { type CallHandlers, fenceOf, parseFields } from "../workers/calls.js"
+import { requireHeld } from "../workers/held-numbers.js"
 import { executeBatch, type Operation } from "./batch.js"
 import { index, ttl } from "./schema.js"
 import type { Store } from "./store-settings.js"
 
 export const storeCalls = (store: Store): CallHandlers => ({
-  "store.batch": async (fields, [operations]) => {
+  "store.batch": async (fields, [operations], language) => {
     const batch = parseFields(operationList, jsonOf(operations))
     // Reading a thread's state outside a run may read from the store without a claim.
     const fence = batch.some(({ op }) => op === "put") ? fenceOf(fields) : undefined
     const results = await executeBatch(store, fence, batch)
-    return { payload: [{ name: "results", data: toJsonText(results) }] }
+    const data = toJsonText(results)
+    if (scanJson(data).found.length > 0) requireHeld(language, [{ path: ["results"], value: parseJson(data) }])
+    return { payload: [{ name: "results", data }] }
   },
 })
 
@@ -76,7 +80,7 @@ const put = z
   .transform(
     ({ op, value, index, ...put }): Operation => ({
       op,
-      put: { ...put, index: index ?? undefined, value: value === null ? null : JSON.stringify(value) },
+      put: { ...put, index: index ?? undefined, value: value === null ? null : toJsonText(value) },
     }),
   )
 
@@ -103,5 +107,5 @@ const operationList = z.array(z.union([get, search, put, listNamespaces]))
 
 function jsonOf(line: Buffer | undefined): unknown {
   if (!line) throw new InvalidInput("the line of operations is missing")
-  return JSON.parse(line.toString("utf8"))
+  return parseJson(line.toString("utf8"))
 }

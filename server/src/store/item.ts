@@ -1,7 +1,7 @@
 /** Long-term memory: a value under a namespace and a key, and how it can be searched. Pure. */
 import { isPlainText } from "@superstep/toolkit/db/text"
 import { InvalidInput, Refused } from "@superstep/toolkit/errors/errors"
-import { RawJson } from "@superstep/toolkit/http/json"
+import { RawJson, toJsonText } from "@superstep/toolkit/http/json"
 
 export type Namespace = readonly string[]
 
@@ -72,7 +72,7 @@ const isLabel = (label: string): boolean => label !== "" && !label.includes(".")
  */
 export function toPrefix(namespace: Namespace, field = "namespace"): string {
   if (namespace.every(isLabel)) return namespace.join(".")
-  const received = JSON.stringify(namespace.join(".")).slice(1, -1)
+  const received = toJsonText(namespace.join(".")).slice(1, -1)
   throw invalid([field], `Namespace labels cannot be empty or contain periods. Received: ${received}`)
 }
 
@@ -136,18 +136,16 @@ export function conditionsOf(filter: Readonly<Record<string, unknown>>): Conditi
 
 function conditionsOn(name: string, expected: unknown): Condition[] {
   const key = toJsonbKey(name)
-  if (!isOperators(expected)) return [{ key, comparison: "$eq", value: json(expected) }]
+  if (!isOperators(expected)) return [{ key, comparison: "$eq", value: toJsonText(expected) }]
   return Object.entries(expected).map(([operator, value]) => ({
     key,
     comparison: comparisonOf(name, operator),
-    value: json(value),
+    value: toJsonText(value),
   }))
 }
 
 // The same replacement that `toJsonbText` makes in the keys of values.
 const toJsonbKey = (name: string): string => name.replace(/\0|\p{Surrogate}/gu, "\ufffd")
-
-const json = (value: unknown): string => JSON.stringify(value) ?? "null"
 
 const isOperators = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.keys(value).some((key) => key.startsWith("$"))

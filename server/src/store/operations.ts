@@ -1,5 +1,7 @@
 /** Store operations of clients. Each applies the access rules once and is limited to items that they allow (agent-server-api §9). */
 import { Forbidden, InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
+import { checkExact } from "@superstep/toolkit/http/exact-number"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import { problemsOf } from "@superstep/toolkit/http/problems"
 import type { z } from "zod"
 import type { AccessEvent, Caller } from "../auth/caller.js"
@@ -22,8 +24,8 @@ import { vectorOfQuery, vectorsOfPuts } from "./vectors.js"
 /** A rule may change the request, so the result is validated like the request itself. */
 async function authorized<S extends z.ZodType<object>>(caller: Caller, event: AccessEvent, schema: S, asked: object) {
   const { value, filter } = await caller.authorize(event, asked)
-  const parsed = schema.safeParse(value)
-  if (!parsed.success) throw new InvalidInput(problemsOf(parsed.error.issues, value, [event]))
+  const { result: parsed, value: checked } = checkExact(schema, value)
+  if (!parsed.success) throw new InvalidInput(problemsOf(parsed.error.issues, checked, [event]))
   return { value: parsed.data as z.output<S>, filter }
 }
 
@@ -40,7 +42,7 @@ const forbidden = () => new Forbidden("Not authorized")
 export async function putItem(store: Store, caller: Caller, asked: z.output<typeof askedPut>): Promise<void> {
   const { value: put, filter } = await authorized(caller, "store:put", askedPut, asked)
   const place = toPlace(put)
-  const value = JSON.stringify(put.value)
+  const value = toJsonText(put.value)
   if (filter && !(await wouldBeVisible(store.db, place, value, filter))) throw forbidden()
   const puts = [withDefaultTtl(store, { ...put, index: put.index ?? undefined, value })]
   const vectors = await vectorsOfPuts(store, puts)

@@ -3,6 +3,7 @@
  * field, `a[0]`, `a[-1]` and `a[*]` entries of a list, `*` all fields, `{a,b}` several of them. Pure.
  * @see https://langchain-ai.github.io/langgraph/cloud/reference/cli (store.index.fields)
  */
+import { toJsonText } from "@superstep/toolkit/http/json"
 
 /** @returns an empty list when the path matches nothing, several texts when it matches several values */
 export function textsAt(value: unknown, path: string): string[] {
@@ -46,5 +47,5 @@ const valuesAlong = (value: unknown, [token, ...rest]: readonly string[]): reado
 
 function textOf(value: unknown): string[] {
   if (value === null || value === undefined) return []
-  return [typeof value === "object" ? JSON.stringify(value) : String(value)]
+  return [typeof value === "string" ? value : toJsonText(value)]
 }

@@ -1,5 +1,6 @@
 /** The vectors of items that are put: which texts to embed, and the statement's parameters. */
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { Put } from "./item.js"
 import type { Store, StoreIndex } from "./store-settings.js"
 import { textsAt } from "./text-at-path.js"
@@ -29,7 +30,7 @@ const maxTexts = 1000
 const textsOfPuts = (index: StoreIndex, puts: readonly Put[]): ItemText[] =>
   puts.flatMap((put, item) => {
     if (put.value === null || put.index === false) return []
-    const value: unknown = JSON.parse(put.value)
+    const value: unknown = parseJson(put.value)
     const texts = (put.index ?? index.fields).flatMap((path) => namedTexts(value, path))
     const named = new Map(texts.map(({ fieldName, text }) => [fieldName, { item, fieldName, text }]))
     if (named.size <= maxTexts) return [...named.values()]
@@ -63,4 +64,4 @@ export async function vectorOfQuery({ index, embed }: Store, query: string | und
   return vectorText(vector)
 }
 
-const vectorText = (vector: readonly number[] = []): string => JSON.stringify(vector)
+const vectorText = (vector: readonly number[] = []): string => toJsonText(vector)

@@ -1,4 +1,5 @@
 /** Commands of the newer streaming protocol and their replies. Pure. */
+import { checkExact } from "@superstep/toolkit/http/exact-number"
 import type { z } from "zod"
 
 export type ErrorCode =
@@ -45,7 +46,7 @@ export const errorReply = (id: number | null, code: ErrorCode, message: string) 
 
 /** @throws CommandFailed  `invalid_argument` with all problems */
 export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
-  const parsed = schema.safeParse(params ?? {})
+  const { result: parsed } = checkExact(schema, params ?? {})
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map(({ path, message }) =>
     path.length === 0 || message.endsWith(".") ? message : `${path.join(".")}: ${message}`,

@@ -1,6 +1,6 @@
 /** Executes one command on a thread. */
 import { Forbidden, KnownError, NotFound } from "@superstep/toolkit/errors/errors"
-import { RawJson } from "@superstep/toolkit/http/json"
+import { parsedJson } from "@superstep/toolkit/http/json"
 import { callerOf } from "../http/caller-of.js"
 import type { RunRoutes } from "../runs/creating-routes.js"
 import { getThread } from "../threads/operations.js"
@@ -58,7 +58,7 @@ async function read({ db }: RunRoutes, { threadId }: CommandRequest, result: obj
   return { result, appliedThroughSeq: await currentPlace(db, threadId) }
 }
 
-const parsed = <T>(value: unknown): T => (value instanceof RawJson ? JSON.parse(value.text) : value) as T
+const parsed = <T>(value: unknown): T => parsedJson(value) as T
 
 interface Checkpoint {
   readonly checkpoint_id?: string | null

@@ -1,5 +1,6 @@
 /** What a thread's log has for a client now. */
 import type { Db } from "@superstep/toolkit/db/database"
+import { parseJson } from "@superstep/toolkit/http/json"
 import { lastPlaceOfThread, placeInThread } from "../events/queries.js"
 import { CommandFailed } from "./command.js"
 import { countEvents, findLifecycle, findRootLifecycle } from "./queries.js"
@@ -47,7 +48,7 @@ export async function lifecycleOf(db: Db, threadId: string, runId: string | null
   if (events.length === 0)
     throw new CommandFailed("no_such_run", "No run of this thread has left its lifecycle in the thread's log.")
   return events.map(({ data }) => {
-    const { params } = JSON.parse(data) as {
+    const { params } = parseJson(data) as {
       params: { namespace: string[]; data: { event: string; graph_name?: string } }
     }
     return { namespace: params.namespace, ...params.data }

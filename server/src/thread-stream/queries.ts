@@ -1,6 +1,7 @@
 /** Statements on a thread's log, for the newer streaming protocol. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { toJsonText } from "@superstep/toolkit/http/json"
 
 /** Whether this thread exists, and whether events of a deleted thread with this id are left. */
 export const findTraces = async (db: Db, threadId: string): Promise<{ exists: boolean; isDeleted: boolean }> => {
@@ -32,7 +33,7 @@ export const findRootLifecycle = async (
   const row = await db.row<{ position: number }>(sql`
     select position from run_events
     where run_id = ${runId} and thread_id = ${threadId} and event = 'protocol:lifecycle'
-      and starts_with(data, ${`{"event_id":${JSON.stringify(eventId)},`})`)
+      and starts_with(data, ${`{"event_id":${toJsonText(eventId)},`})`)
   return row?.position
 }
 
@@ -45,7 +46,7 @@ export const findAskingRun = async (
   threadId: string,
   interruptIds: readonly string[],
 ): Promise<string | undefined> => {
-  const asked = interruptIds.map((id) => `"interrupt_id":${JSON.stringify(id)}`)
+  const asked = interruptIds.map((id) => `"interrupt_id":${toJsonText(id)}`)
   const row = await db.row<{ run_id: string }>(sql`
     select e.run_id from runs r join run_events e on e.run_id = r.run_id
     where r.thread_id = ${threadId} and r.status in ('pending', 'running')

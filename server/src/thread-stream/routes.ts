@@ -1,5 +1,6 @@
 /** Routes of the newer streaming protocol (protocol-v2 §1.2). */
 import { type InvalidInput, Refused } from "@superstep/toolkit/errors/errors"
+import { jsonResponse } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { EventResponse } from "../events/event-response.js"
@@ -41,9 +42,11 @@ export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
     },
     async ({ c, params: { thread_id: threadId }, body: { id, method, params }, bodyText }) => {
       try {
-        return c.json(successReply(id, threadId, await executeCommand(runs, method, { c, threadId, params, bodyText })))
+        return jsonResponse(
+          successReply(id, threadId, await executeCommand(runs, method, { c, threadId, params, bodyText })),
+        )
       } catch (error) {
-        if (error instanceof CommandFailed) return c.json(errorReply(id, error.code, error.message))
+        if (error instanceof CommandFailed) return jsonResponse(errorReply(id, error.code, error.message))
         throw error
       }
     },

@@ -1,5 +1,6 @@
 /** Commands that create runs. */
 import { Conflict } from "@superstep/toolkit/errors/errors"
+import { parseJson } from "@superstep/toolkit/http/json"
 import type { Context } from "hono"
 import { callerOf } from "../http/caller-of.js"
 import { createOnce, type RunRoutes } from "../runs/creating-routes.js"
@@ -82,7 +83,7 @@ function commandOf(input: unknown): object | undefined {
 /** The ids of the interrupts that can be answered now; none while a run executes. */
 export function openInterrupts(thread: ThreadRow | undefined): string[] {
   if (thread?.status !== "interrupted") return []
-  const byTask = JSON.parse(thread.interrupts) as Record<string, { id?: string }[]>
+  const byTask = parseJson(thread.interrupts) as Record<string, { id?: string }[]>
   return Object.values(byTask).flatMap((interrupts) => interrupts.map(({ id }) => id ?? ""))
 }
 
@@ -152,6 +153,6 @@ export async function create(
       throw error
     },
   )
-  const run_id = "row" in created ? created.row.run_id : (JSON.parse(created.answer.body) as { run_id: string }).run_id
+  const run_id = "row" in created ? created.row.run_id : (parseJson(created.answer.body) as { run_id: string }).run_id
   return { result: { run_id }, appliedThroughSeq }
 }

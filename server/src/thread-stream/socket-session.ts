@@ -6,6 +6,10 @@
  */
 import { randomUUID } from "node:crypto"
 import type { Socket } from "node:net"
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { parseJsonBody } from "@superstep/toolkit/http/body"
+import { checkExact } from "@superstep/toolkit/http/exact-number"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import { keepAliveMs } from "@superstep/toolkit/http/long-answer"
 import type { Context } from "hono"
 import type { RawData, WebSocket } from "ws"
@@ -100,7 +104,7 @@ export class SocketSession {
   }
 
   #send(message: object): void {
-    this.#client.ws.send(JSON.stringify(message))
+    this.#client.ws.send(toJsonText(message))
   }
 
   #receive(data: RawData, isBinary: boolean): void {
@@ -249,10 +253,12 @@ export class SocketSession {
 function parseCommand(text: string | undefined): Command | { readonly problem: string } {
   let json: unknown
   try {
-    json = JSON.parse(text ?? "")
-  } catch {
-    return { problem: "Protocol commands must be valid JSON." }
+    // An empty body is `{}`, but an empty message is no command.
+    json = parseJsonBody(text || "no JSON")
+  } catch (error) {
+    const isJson = error instanceof InvalidInput && error.problems.every(({ type }) => type !== "json_invalid")
+    return { problem: isJson ? error.message : "Protocol commands must be valid JSON." }
   }
-  const parsed = command.safeParse(json)
+  const { result: parsed } = checkExact(command, json)
   return parsed.success ? parsed.data : { problem: "Protocol commands must include an integer id and string method." }
 }

@@ -1,6 +1,7 @@
 /** Removes threads with everything that belongs to them. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
 import type { StoppingRun } from "../servers/server.js"
@@ -14,7 +15,7 @@ export async function lockThreadsOf(
   assistantId: string,
   filter: MetadataFilter | undefined,
 ): Promise<string[]> {
-  const wanted = JSON.stringify({ assistant_id: assistantId })
+  const wanted = toJsonText({ assistant_id: assistantId })
   const rows = await tx.rows<{ thread_id: string }>(sql`
     select thread_id from threads
     where searchable_metadata @> ${wanted}::jsonb and ${matchesFilter(sql`searchable_metadata`, filter)}

@@ -1,4 +1,5 @@
 /** Single values of a thread, found by paths such as `values.messages[-1].content` (agent-server-api §5.2). Pure. */
+import { parseJson } from "@superstep/toolkit/http/json"
 import { metadataOf, type ThreadRow } from "./thread.js"
 
 /** Where a path may start. */
@@ -27,9 +28,9 @@ function parsed(row: ThreadRow, root: string): unknown {
     case "metadata":
       return metadataOf(row)
     case "values":
-      return JSON.parse(row.values ?? "null")
+      return parseJson(row.values ?? "null")
     default:
-      return JSON.parse(root === "config" ? row.config : row.interrupts)
+      return parseJson(root === "config" ? row.config : row.interrupts)
   }
 }
 

@@ -3,6 +3,7 @@
  * last run: a graph made from another config may lack the nodes at which the thread waits.
  */
 import type { Db } from "@superstep/toolkit/db/database"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { validate as isUuid } from "uuid"
 import { type Caller, callerFields } from "../auth/caller.js"
 import { findAssistantConfig } from "./queries.js"
@@ -21,11 +22,11 @@ const ofOneRun = new Set(["run_id", "checkpoint_id", "checkpoint_ns", "checkpoin
  * @returns JSON text
  */
 export async function graphConfig(db: Db, thread: ConfiguredThread, caller: Caller, place: Fields): Promise<string> {
-  const { configurable, ...config } = JSON.parse(thread.config)
+  const { configurable, ...config } = parseJson(thread.config)
   const given = await lastConfigurable(db, thread)
   const asker = caller.user === undefined ? {} : callerFields(caller.user)
   const graphId = graphIdOf(thread)
-  return JSON.stringify({
+  return toJsonText({
     ...config,
     configurable: { ...configurable, ...given, ...asker, graph_id: graphId, ...place },
   })
@@ -33,7 +34,7 @@ export async function graphConfig(db: Db, thread: ConfiguredThread, caller: Call
 
 async function lastConfigurable(db: Db, thread: ConfiguredThread): Promise<Fields> {
   if (thread.last_run !== null) {
-    const { configurable, caller } = JSON.parse(thread.last_run) as {
+    const { configurable, caller } = parseJson(thread.last_run) as {
       configurable: Fields | null
       caller: Fields | null
     }
@@ -44,7 +45,7 @@ async function lastConfigurable(db: Db, thread: ConfiguredThread): Promise<Field
   const isId = typeof assistantId === "string" && isUuid(assistantId)
   if (!isId) return {}
   const assistant = await findAssistantConfig(db, assistantId)
-  return withoutPlace(JSON.parse(assistant?.configurable ?? "null"))
+  return withoutPlace(parseJson(assistant?.configurable ?? "null"))
 }
 
 const withoutPlace = (configurable: Fields | null): Fields =>

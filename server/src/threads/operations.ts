@@ -1,6 +1,7 @@
 /** Operations on whole threads: the only entry point for routes, crons and tests. State is in `state-operations.ts`. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
 import type { Caller } from "../auth/caller.js"
 import type { Streams } from "../events/streams.js"
@@ -74,7 +75,7 @@ export async function prepareThread(
   const isTaken = prepare !== undefined && (await findThread(db, threadId)) !== undefined
   const fill = isTaken ? undefined : await prepare?.(threadId, value.metadata)
   return async (tx) => {
-    const created = await insertFilled(tx, { threadId, metadata: JSON.stringify(value.metadata ?? {}), ttl, fill })
+    const created = await insertFilled(tx, { threadId, metadata: toJsonText(value.metadata ?? {}), ttl, fill })
     if (created) return created
     const existing = ifExists === "do_nothing" ? await findThread(tx, threadId, filter) : undefined
     if (!existing) throw new Conflict("Thread already exists", "thread_exists")
@@ -117,8 +118,8 @@ export async function updateThread(
   return db.transaction(async (tx) => {
     const thread = (await lockThread(tx, threadId, filter)) ?? notFound(threadId)
     if (ttl) await setTtl(tx, threadId, ttl)
-    const merged = { ...JSON.parse(thread.metadata), ...value.metadata }
-    return (await setMetadata(tx, threadId, JSON.stringify(merged))) ?? notFound(threadId)
+    const merged = { ...parseJson(thread.metadata), ...value.metadata }
+    return (await setMetadata(tx, threadId, toJsonText(merged))) ?? notFound(threadId)
   })
 }
 
@@ -192,11 +193,11 @@ export async function prepareCopy(
   const source = await findThread(db, threadId, filter)
   if (!source) throw gone()
   const copyId = uuidv7()
-  const metadata = { ...JSON.parse(source.metadata), thread_id: copyId }
+  const metadata = { ...parseJson(source.metadata), thread_id: copyId }
   const { value } = await caller.authorize("threads:create", { thread_id: copyId, metadata, if_exists: "raise" })
   const insertCopy = await copyCheckpoints(db, threadId, copyId)
   if (!insertCopy) throw gone()
-  return (tx) => insertCopy(tx, JSON.stringify(value.metadata ?? {}))
+  return (tx) => insertCopy(tx, toJsonText(value.metadata ?? {}))
 }
 
 export interface ThreadQuery extends ThreadFilter {

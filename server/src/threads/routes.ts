@@ -173,7 +173,7 @@ function addManyThreadsRoutes(api: Api, threads: Threads): void {
       const select = body.select?.length ? body.select : undefined
       const paths = body.extract ?? undefined
       const withValues = select?.includes("values") !== false || Object.values(paths ?? {}).some(isOfValues)
-      const query = { ...filterOf(body), ids: body.ids ?? undefined, order, page, withValues }
+      const query = { ...filterOf(body), order, page, withValues }
       const { threads: rows, total } = await searchThreads(db, callerOf(c), query)
       const items = rows.map((row) => ({ ...shown(row, select), ...(paths && { extracted: extract(row, paths) }) }))
       return jsonResponse(items, 200, pageHeaders(page, total))
@@ -190,7 +190,7 @@ function addManyThreadsRoutes(api: Api, threads: Threads): void {
       body: threadCount,
       responses: { 200: { description: "How many there are", schema: z.int() }, ...invalid },
     },
-    async ({ c, body }) => jsonResponse(await countThreads(db, callerOf(c), { ...filterOf(body), ids: undefined })),
+    async ({ c, body }) => jsonResponse(await countThreads(db, callerOf(c), filterOf(body))),
   )
   addRoute(
     api,
@@ -212,6 +212,7 @@ function addManyThreadsRoutes(api: Api, threads: Threads): void {
 }
 
 const filterOf = (asked: z.output<typeof threadCount>) => ({
+  ids: asked.ids ?? undefined,
   metadata: asked.metadata ?? undefined,
   values: asked.values ?? undefined,
   status: asked.status ?? undefined,

@@ -40,6 +40,7 @@ export const prune = z.object({
 const moment = z.iso.datetime({ offset: true })
 
 const threadFilter = {
+  ids: z.array(uuid).nullish(),
   metadata: jsonObject.nullish(),
   values: jsonObject.nullish(),
   status: z.enum(threadStatuses).nullish(),
@@ -72,7 +73,6 @@ const threadFields = [
 
 export const threadSearch = z.object({
   ...threadFilter,
-  ids: z.array(uuid).nullish(),
   ...pageFields,
   sort_by: z.enum(["thread_id", "status", "created_at", "updated_at", "state_updated_at"]).nullish(),
   sort_order: z.enum(["asc", "desc"]).nullish(),

@@ -2,6 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
 import type { Page } from "../http/pagination.js"
@@ -10,7 +11,7 @@ import type { ThreadRow, ThreadStatus } from "./thread.js"
 type JsonObject = Readonly<Record<string, unknown>>
 
 export interface ThreadFilter {
-  /** An empty list is no condition. */
+  /** Undefined is no condition; an empty list finds nothing. */
   readonly ids: readonly string[] | undefined
   /** The metadata must contain `metadata`, and the last known state must contain `values`. */
   readonly metadata: JsonObject | undefined
@@ -76,7 +77,7 @@ const matching = (filter: ThreadFilter, access: MetadataFilter | undefined): Sql
   return joinSql(
     [
       sql`not is_ephemeral`,
-      ...(ids === undefined || ids.length === 0 ? [] : [sql`thread_id = any (${ids}::uuid[])`]),
+      ...(ids === undefined ? [] : [sql`thread_id = any (${ids}::uuid[])`]),
       ...(status === undefined ? [] : [sql`status = ${status}`]),
       ...(isEmpty(metadata) ? [] : [sql`searchable_metadata @> ${jsonbText(metadata)}::jsonb`]),
       matchesFilter(sql`searchable_metadata`, access),
@@ -90,8 +91,8 @@ const matching = (filter: ThreadFilter, access: MetadataFilter | undefined): Sql
 }
 
 /** The state is searched as it is stored, where a quote or a line break in a string is escaped. */
-const asInJson = (text: string): string => JSON.stringify(text).slice(1, -1)
+const asInJson = (text: string): string => toJsonText(text).slice(1, -1)
 
 const isEmpty = (object: JsonObject | undefined): boolean => Object.keys(object ?? {}).length === 0
 
-const jsonbText = (object: JsonObject | undefined): string => toJsonbText(JSON.stringify(object))
+const jsonbText = (object: JsonObject | undefined): string => toJsonbText(toJsonText(object))

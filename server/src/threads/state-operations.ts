@@ -1,11 +1,13 @@
 /** The state of threads, which only their graphs can read and change. The rules (T1 …) are in this folder's README. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
-import { RawJson } from "@superstep/toolkit/http/json"
+import { parseJson, RawJson, toJsonText } from "@superstep/toolkit/http/json"
+import { printJson } from "@superstep/toolkit/http/json-printer"
 import type { Caller } from "../auth/caller.js"
 import type { CheckpointTuple } from "../checkpoints/checkpoint.js"
 import { findCheckpoints, hasCheckpoint, writeClaims } from "../checkpoints/queries.js"
 import { describeTuple, linesOfTuple } from "../checkpoints/tuple-lines.js"
+import { type GivenValue, requireHeld } from "../workers/held-numbers.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import type { Reply, Workers } from "../workers/port.js"
 import { graphConfig } from "./graph-config.js"
@@ -76,7 +78,7 @@ const isHead = ({ checkpointId, checkpointNs }: StatePlace): boolean =>
 
 /** The run that will start next: the first that waits or executes and did not save the newest checkpoint. */
 function startingRun({ in_flight }: ReadThread, head: CheckpointTuple | undefined): string | undefined {
-  const { run_id: savedBy } = JSON.parse(head?.metadata ?? "{}") as { run_id?: unknown }
+  const { run_id: savedBy } = parseJson(head?.metadata ?? "{}") as { run_id?: unknown }
   return in_flight.find((runId) => runId !== savedBy)
 }
 
@@ -146,6 +148,8 @@ export async function updateThreadState(
   { supersteps, ...place }: StatePlace & { supersteps: readonly Superstep[] },
 ): Promise<WorkedOut["checkpoint"]> {
   const { filter } = await caller.authorize("threads:update", { thread_id: threadId, metadata: {} })
+  const values = supersteps.flatMap(({ updates }) => updates.map((update) => update.values))
+  const given = { path: ["body", "values"], value: values.length === 1 ? values[0] : values }
   for (let round = 0; round < maxRounds; round++) {
     const thread = (await findVersion(db, threadId, filter)) ?? notFound(threadId)
     requireIdle(thread)
@@ -153,7 +157,7 @@ export async function updateThreadState(
     await requireCheckpoint(db, threadId, place)
     const fields = fieldsOf(graphId, threadId, place)
     const config = await graphConfig(db, thread, caller, placeOf(place))
-    const update = await workOut(workers, fields, config, supersteps)
+    const update = await workOut(workers, fields, config, supersteps, given)
     if (await commitUpdate(db, thread, update)) return update.checkpoint
   }
   throw new Conflict(`thread ${threadId} is being changed by many others: try again`, "thread_changed")
@@ -167,12 +171,15 @@ export const withState =
   ({ db, workers }: ThreadStates, caller: Caller, supersteps: readonly Superstep[]): Prepare =>
   async (threadId, metadata) => {
     const nothingRan = { graph_id: null, assistant_id: null, config: "{}", last_run: null }
-    const thread = { ...nothingRan, thread_id: threadId, metadata: JSON.stringify(metadata) }
+    const thread = { ...nothingRan, thread_id: threadId, metadata: toJsonText(metadata) }
     const graphId = graphIdOf(thread)
     if (graphId === undefined) return withoutGraph(threadId)
     const fields = fieldsOf(graphId, threadId, newestState)
     const config = await graphConfig(db, thread, caller, {})
-    const update = await workOut(workers, fields, config, supersteps)
+    const update = await workOut(workers, fields, config, supersteps, {
+      path: ["body", "supersteps"],
+      value: supersteps,
+    })
     return (tx) => write(tx, threadId, update)
   }
 
@@ -243,11 +250,14 @@ const refusals = ["InvalidUpdateError", "EmptyInputError"]
 
 async function workOut(
   workers: Workers,
-  fields: { readonly thread_id: string; readonly [field: string]: unknown },
+  fields: ReturnType<typeof fieldsOf>,
   config: string,
   supersteps: readonly Superstep[],
+  given: GivenValue,
 ): Promise<WorkedOut> {
-  const payload = { config, supersteps: JSON.stringify(supersteps) }
+  const printed = printJson(supersteps)
+  if (printed.hasExactNumbers) requireHeld(workers.report().languages?.get(fields.graph_id), [given])
+  const payload = { config, supersteps: printed.text }
   let reply: Reply
   try {
     reply = await askAgain(() => workers.call("graph.update_state", fields, payload))

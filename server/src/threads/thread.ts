@@ -1,5 +1,5 @@
 /** A thread as clients see it. Pure. */
-import { RawJson, rawJson } from "@superstep/toolkit/http/json"
+import { parseJson, RawJson, rawJson } from "@superstep/toolkit/http/json"
 
 export const threadStatuses = ["idle", "busy", "interrupted", "error"] as const
 export type ThreadStatus = (typeof threadStatuses)[number]
@@ -50,7 +50,7 @@ export function metadataOf({
   graph_id,
   assistant_id,
 }: Pick<ThreadRow, "metadata" | "graph_id" | "assistant_id">): Record<string, unknown> {
-  return { ...JSON.parse(metadata), ...(graph_id !== null && { graph_id, assistant_id }) }
+  return { ...parseJson(metadata), ...(graph_id !== null && { graph_id, assistant_id }) }
 }
 
 /** The graph whose state a thread has: the graph that ran last, else the one in its metadata. */

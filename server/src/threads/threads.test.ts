@@ -70,8 +70,12 @@ test("a search filters by metadata, state, status and ids, with the requested or
   assert.equal(names(await search({ values: { log: [2] } })), "b")
   assert.equal(names(await search({ status: "interrupted" })), "b")
   assert.equal(names(await search({ ids: [a, c], sort_by: "thread_id", sort_order: "asc" })), "ac")
-  assert.equal(names(await search({ ids: [] })), "cba")
+  assert.equal(names(await search({ ids: [] })), "")
   assert.deepEqual([await count({}), await count({ status: "idle" }), await count({ values: { log: [3] } })], [3, 2, 0])
+  assert.deepEqual(
+    [await count({ ids: [a, c] }), await count({ ids: [a], status: "interrupted" }), await count({ ids: [] })],
+    [2, 0, 0],
+  )
 
   const page = await search({ limit: 2 })
   const last = await search({ limit: 2, offset: 2 })

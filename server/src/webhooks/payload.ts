@@ -1,5 +1,5 @@
 /** The body of a webhook call: the ended run (agent-server-api §14). Pure. */
-import { RawJson, rawJson, toJsonText } from "@superstep/toolkit/http/json"
+import { parseJson, RawJson, rawJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { Delivery } from "./queries.js"
 
 /** @returns the JSON text of a call's body */
@@ -12,7 +12,7 @@ export function payloadText(delivery: Delivery, sentAt: Date): string {
     updated_at: delivery.run_ended_at,
     status: delivery.status,
     metadata: new RawJson(delivery.metadata),
-    kwargs: withoutInternals(JSON.parse(delivery.kwargs)),
+    kwargs: withoutInternals(parseJson(delivery.kwargs)),
     multitask_strategy: delivery.multitask_strategy,
     attempt: delivery.attempt,
     run_started_at: delivery.run_started_at,

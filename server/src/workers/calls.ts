@@ -1,7 +1,9 @@
 /** Calls of a worker: the handler of each method, and the wire form of errors. */
 import { InvalidInput, KnownError } from "@superstep/toolkit/errors/errors"
+import { checkExact } from "@superstep/toolkit/http/exact-number"
 import { z } from "zod"
 import type { Fence } from "./fence.js"
+import type { Language } from "./languages.js"
 import type { PayloadLine, RunFailure } from "./port.js"
 
 /** A reply to the worker: fields of the reply's header, and payload lines. */
@@ -10,8 +12,12 @@ export interface CallReply {
   readonly payload?: readonly PayloadLine[]
 }
 
-/** Answers one method. Payload lines are valid until the promise settles. */
-export type CallHandler = (fields: Readonly<Record<string, unknown>>, payload: readonly Buffer[]) => Promise<CallReply>
+/** Answers one method for a worker of the language. Payload lines are valid until the promise settles. */
+export type CallHandler = (
+  fields: Readonly<Record<string, unknown>>,
+  payload: readonly Buffer[],
+  language?: Language,
+) => Promise<CallReply>
 
 /** Handlers by method, such as `checkpoint.put`. */
 export type CallHandlers = Readonly<Record<string, CallHandler>>
@@ -35,7 +41,7 @@ export function handlerOf(handlers: CallHandlers, method: string): CallHandler {
  * @throws InvalidInput  naming each field that is missing or wrong
  */
 export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
-  const parsed = schema.safeParse(fields)
+  const { result: parsed } = checkExact(schema, fields)
   if (parsed.success) return parsed.data
   throw new InvalidInput(
     parsed.error.issues.map(({ path, message }) => ({

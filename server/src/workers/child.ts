@@ -212,6 +212,7 @@ export class Child {
     const session = new Session({
       connection,
       handlers,
+      language: languageOfWorker(this.#project),
       backlog,
       log: log.child({ worker_id: this.#workerId }),
       callMs: limits.callMs,

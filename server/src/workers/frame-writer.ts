@@ -3,6 +3,7 @@
  * here. Waiting frames are bounded: the server only answers calls, and starts as many runs as there are slots.
  */
 import type { Socket } from "node:net"
+import { toJsonText } from "@superstep/toolkit/http/json"
 import type { PayloadLine } from "./port.js"
 
 export class FrameWriter {
@@ -22,7 +23,7 @@ export class FrameWriter {
   /** @param header  without `payload`, which is added from the lines' names */
   write(header: object, lines: readonly PayloadLine[] = []): void {
     const names = lines.length === 0 ? {} : { payload: lines.map(({ name }) => name) }
-    this.#waiting.push(`${JSON.stringify({ ...header, ...names })}\n`)
+    this.#waiting.push(`${toJsonText({ ...header, ...names })}\n`)
     for (const { data } of lines) this.#waiting.push(data, "\n")
     if (this.#isScheduled) return
     this.#isScheduled = true

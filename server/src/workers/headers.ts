@@ -4,6 +4,7 @@
  */
 import type { EventFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
 import { problems } from "@superstep/protocol/worker/schema"
+import { parseJson as parseExact } from "@superstep/toolkit/http/json"
 
 /** The worker violated the protocol; its connection is closed. */
 export class ProtocolViolation extends Error {
@@ -23,7 +24,8 @@ const withPlainName = (header: EventFrame): EventFrame => ({
 export function parseHeader(line: string): WorkerFrame {
   const header = parseJson(line)
   if (isEvent(header)) return controls.test(header.event) ? withPlainName(header) : header
-  if (isCall(header)) return header
+  // Only the filter of a call has values of users (decision 0057).
+  if (isCall(header)) return "filter" in header ? { ...header, filter: parseExact(line).filter } : header
   const wrong = problems("WorkerFrame", header)
   if (wrong.length === 0) return header as WorkerFrame
   throw new ProtocolViolation(`the worker sent an invalid header: ${wrong.join("; ")}: ${excerpt(line)}`)

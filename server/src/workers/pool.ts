@@ -11,7 +11,7 @@ import type { ChildSetting, Limits, WorkerProject } from "./child.js"
 import { Generation } from "./generation.js"
 import { HeldOrders } from "./held-orders.js"
 import { type LanguageSlots, slotsForAnyGraph, slotsWithout } from "./language-slots.js"
-import { languageOfEmbedding } from "./languages.js"
+import { languageOf, languageOfEmbedding } from "./languages.js"
 import type { LoadReport, PayloadLine, Reply, RunFailure, RunListener, RunOrder, Workers } from "./port.js"
 import { processTitle } from "./process-title.js"
 import type { ProjectCrashes } from "./project-crashes.js"
@@ -138,6 +138,7 @@ class Pool implements WorkerPool {
     const { failed = [], langgraph } = this.#newest?.report() ?? {}
     return {
       graphs: [...this.#routes.keys()],
+      languages: new Map([...this.#routes].map(([id, { project }]) => [id, languageOf(project.graphs[id] ?? "")])),
       failed: failed.filter(({ graphId }) => !this.#routes.has(graphId)),
       ...(langgraph && { langgraph }),
     }

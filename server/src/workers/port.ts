@@ -5,6 +5,7 @@
  */
 
 import type { LanguageSlots } from "./language-slots.js"
+import type { Language } from "./languages.js"
 import type { RoomLimit } from "./worker-room.js"
 
 /** A line after a frame's header: its name in the header and its text or bytes. */
@@ -91,6 +92,8 @@ export const withSource = ({ message, codeFrame }: GraphFailure): string =>
 
 export interface LoadReport {
   readonly graphs: readonly string[]
+  /** The language of each of the graphs. */
+  readonly languages?: ReadonlyMap<string, Language>
   readonly failed: readonly GraphFailure[]
   /** The project's versions of LangGraph by language, as far as its workers reported them. */
   readonly langgraph?: Readonly<Partial<Record<"javascript" | "python", string>>>

@@ -19,10 +19,10 @@ export const retryWhileDatabaseIsAway = (handlers: CallHandlers): CallHandlers =
 
 const untilAnswered =
   (handler: CallHandler): CallHandler =>
-  async (fields, payload) => {
+  async (...call) => {
     for (;;) {
       try {
-        return await handler(fields, payload)
+        return await handler(...call)
       } catch (error) {
         // What took too long once is not asked for again and again: the graph gets the error.
         if (!(error instanceof DatabaseUnavailable) || error instanceof StatementTooSlow) throw error

@@ -8,6 +8,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { type CallHandlers, failureOf, handlerOf } from "./calls.js"
 import type { Connection } from "./connection.js"
 import { ClaimLost } from "./fence.js"
+import type { Language } from "./languages.js"
 import { PendingCalls } from "./pending-calls.js"
 import type { PayloadLine, Reply, RunListener, RunOrder } from "./port.js"
 import { RunsInFlight } from "./runs-in-flight.js"
@@ -17,6 +18,8 @@ import type { Room, RoomLimits } from "./worker-room.js"
 export interface SessionOptions {
   readonly connection: Connection
   readonly handlers: CallHandlers
+  /** The language of the worker. */
+  readonly language: Language
   readonly backlog: () => Promise<void> | undefined
   readonly log: Log
   /** How long the worker may take to answer a call, in milliseconds. */
@@ -215,7 +218,7 @@ export class Session {
   async #answer(call: WorkerCall, payload: Buffer[]): Promise<void> {
     const { call_id } = call
     try {
-      const reply = await handlerOf(this.#options.handlers, call.method)({ ...call }, payload)
+      const reply = await handlerOf(this.#options.handlers, call.method)({ ...call }, payload, this.#options.language)
       this.#connection.send({ ...reply.fields, type: "reply", call_id }, reply.payload)
     } catch (error) {
       if (!(error instanceof KnownError)) {

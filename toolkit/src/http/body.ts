@@ -1,9 +1,18 @@
 /** Parses a request's body as JSON, and rejects what later code could not handle. Pure. */
 import { InvalidInput, type Problem } from "../errors/errors.js"
+import { exactNumbersIn } from "./exact-number.js"
+import { parseExact } from "./parse-exact.js"
+import { scanJson } from "./scan-json.js"
 
 // Parsing survives any depth, but validating, writing and storing a value are recursive: at some thousands of levels the
 // stack of this process or of Postgres (54001) overflows. No legitimate state is near this.
 const mostLevels = 500
+
+// Python reads no longer integer from a text (`sys.int_info.default_max_str_digits`).
+const mostDigits = 4300
+
+// A body may have millions of them.
+const mostReported = 20
 
 const refuse = (type: string, message: string): InvalidInput => {
   const problem: Problem = { path: ["body"], message, type }
@@ -23,14 +32,23 @@ export function decodeBody(bytes: ArrayBuffer): string {
 }
 
 /**
- * The value of a body; an empty one is `{}`.
- * @throws InvalidInput  when it is not JSON, or nested deeper than 500 levels
+ * The value of a body; an empty one is `{}`. Its numbers are as `parseJson` reads them.
+ * @throws InvalidInput  when it is not JSON, nested deeper than 500 levels, or has a number that no language of a graph can hold
  */
 export function parseJsonBody(text: string): unknown {
   if (text.trim() === "") return {}
-  if (isDeeperThan(mostLevels, text)) {
+  const { levels, found } = scanJson(text)
+  if (levels > mostLevels) {
     throw refuse("value_error", `the body is nested deeper than ${mostLevels} levels: send flatter JSON`)
   }
+  const value = parsed(text)
+  if (found.length === 0) return value
+  const exact = parseExact(text)
+  if (found.some(({ start, end }) => isImpossible(text.slice(start, end)))) throw impossibleIn(exact)
+  return exact
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -38,23 +56,23 @@ export function parseJsonBody(text: string): unknown {
   }
 }
 
-const [quote, backslash] = [0x22, 0x5c]
-const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
+const isInteger = (number: string): boolean => /^-?\d+$/.test(number)
 
-/** Counts brackets outside of strings, without recursion. */
-function isDeeperThan(levels: number, text: string): boolean {
-  if (text.length <= levels) return false
-  let depth = 0
-  let isInText = false
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (isInText) {
-      if (code === backslash) at++
-      else if (code === quote) isInText = false
-    } else if (code === quote) isInText = true
-    else if (code === openList || code === openObject) {
-      if (++depth > levels) return true
-    } else if (code === closeList || code === closeObject) depth--
+const isImpossible = (number: string): boolean =>
+  isInteger(number) ? number.replace("-", "").length > mostDigits : !Number.isFinite(Number(number))
+
+/** An integer of 309 to 4300 digits is infinite as a double, but not for Python. */
+function impossibleIn(value: unknown): InvalidInput {
+  const problems: Problem[] = []
+  for (const { path, text } of exactNumbersIn(value, ["body"])) {
+    if (!isImpossible(text)) continue
+    problems.push({ path, message: `${whyImpossible(text)}: send it as text`, type: "value_error" })
+    if (problems.length === mostReported) break
   }
-  return false
+  return new InvalidInput(problems)
 }
+
+const whyImpossible = (number: string): string =>
+  isInteger(number)
+    ? `an integer of ${number.replace("-", "").length} digits cannot be read: the limit is ${mostDigits}`
+    : `${number.length > 40 ? `${number.slice(0, 40)}…` : number} is too large for a floating-point number`

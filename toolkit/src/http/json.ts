@@ -1,24 +1,38 @@
-/** JSON text that is already JSON: it is spliced into a reply unparsed (architecture D3, D9b). */
+/**
+ * JSON whose numbers stay as they are (decision 0057). What belongs to users is parsed by `parseJson` and printed by `toJsonText`; what
+ * need not be read is passed on as RawJson (architecture D3, D9b).
+ */
+import { printAsIs, printJson } from "./json-printer.js"
+import { parseExact } from "./parse-exact.js"
+import { scanJson } from "./scan-json.js"
 
-/** Marks a text as JSON. */
+/** JSON text that is already JSON: it is spliced into a reply unparsed. */
 export class RawJson {
   readonly text: string
   constructor(text: string) {
     this.text = text
+  }
+  toJSON(): string {
+    return printAsIs(this.text, "raw")
   }
 }
 
 /** A RawJson, or null for null: the value of a nullable `json` column. */
 export const rawJson = (text: string | null): RawJson | null => (text === null ? null : new RawJson(text))
 
-/** `JSON.stringify`, with RawJson spliced in at any depth. Undefined fields are left out. */
-export function toJsonText(value: unknown): string {
-  if (value instanceof RawJson) return value.text
-  if (value === null || typeof value !== "object" || "toJSON" in value) return JSON.stringify(value) ?? "null"
-  if (Array.isArray(value)) return `[${value.map(toJsonText).join(",")}]`
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
-  return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${toJsonText(field)}`).join(",")}}`
+/** `JSON.stringify`, with exact numbers as they came and RawJson spliced in at any depth. Undefined fields are left out. */
+export const toJsonText = (value: unknown): string => printJson(value).text
+
+/** `JSON.parse`, but a number that a double would change is an `ExactNumber`. @throws SyntaxError */
+// biome-ignore lint/suspicious/noExplicitAny: as of JSON.parse
+export function parseJson(text: string): any {
+  // Also rejects what is not JSON.
+  const value: unknown = JSON.parse(text)
+  return scanJson(text).found.length === 0 ? value : parseExact(text)
 }
+
+/** The value of a RawJson; anything else is already a value. */
+export const parsedJson = (json: unknown): unknown => (json instanceof RawJson ? parseJson(json.text) : json)
 
 /** A JSON response; RawJson inside `value` keeps its bytes. */
 export function jsonResponse(value: unknown, status = 200, headers: Record<string, string> = {}): Response {

@@ -11,6 +11,7 @@
 import type { Context, MiddlewareHandler } from "hono"
 import { Refused } from "../errors/errors.js"
 import type { Reply } from "./errors.js"
+import { toJsonText } from "./json.js"
 
 // Less than 15 s, and as the SDKs' idle watchdogs expect (decisions, agent server 4).
 export const defaultKeepAliveMs = 5_000
@@ -71,7 +72,7 @@ export const longJson: LongForm = {
   filler: () => "\n",
   frame: (json) => json,
   error: ({ body: { code, detail } }) => ({
-    __error__: { error: code ?? "error", message: typeof detail === "string" ? detail : JSON.stringify(detail) },
+    __error__: { error: code ?? "error", message: typeof detail === "string" ? detail : toJsonText(detail) },
   }),
 }
 
@@ -84,7 +85,7 @@ export async function longAnswer(c: Context, work: () => Promise<Response>, form
   })
   const soon = await Promise.race([working, headIsDue]).finally(() => clearTimeout(timer))
   if (soon) return soon
-  const json = working.then(textOf).catch((error: Error) => JSON.stringify(form.error(replyTo(c, error))))
+  const json = working.then(textOf).catch((error: Error) => toJsonText(form.error(replyTo(c, error))))
   return keptAlive(c, { ...form, isLate: true }, document(json, form))
 }
 

@@ -8,6 +8,7 @@ import type { Context } from "hono"
 import type { z } from "zod"
 import { InvalidInput, type Problem } from "../errors/errors.js"
 import { decodeBody, parseJsonBody } from "./body.js"
+import { checkExact } from "./exact-number.js"
 import { longAnswer, longJson } from "./long-answer.js"
 import { problemsOf } from "./problems.js"
 
@@ -96,9 +97,10 @@ function parseBody(schema: Shape, text: string, problems: Problem[]): unknown {
 }
 
 function parse(schema: Shape, value: unknown, where: string, problems: Problem[]): unknown {
-  const parsed = schema?.safeParse(value)
-  if (parsed && !parsed.success) problems.push(...problemsOf(parsed.error.issues, value, [where]))
-  return parsed?.data
+  if (schema === undefined) return undefined
+  const { result, value: checked } = checkExact(schema, value)
+  if (!result.success) problems.push(...problemsOf(result.error.issues, checked, [where]))
+  return result.data
 }
 
 function documented(spec: RouteSpec<Shape, Shape, Shape>): RouteConfig {

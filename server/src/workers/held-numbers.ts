@@ -1,0 +1,39 @@
+/** Which numbers a graph's language can hold (decision 0057). Pure. */
+import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { exactNumbersIn } from "@superstep/toolkit/http/exact-number"
+import type { Language } from "./languages.js"
+
+/** What a graph gets, by the path that the client knows. */
+export interface GivenValue {
+  readonly path: readonly (string | number)[]
+  readonly value: unknown
+}
+
+// A body may have millions of them.
+const mostReported = 20
+
+/**
+ * JavaScript has only doubles: a larger integer would reach the graph as another one. Python holds every number that a body may have.
+ * @param language  undefined when the graph is not loaded: then nothing runs
+ * @throws InvalidInput  naming each number that the graph cannot hold
+ */
+export function requireHeld(language: Language | undefined, given: readonly GivenValue[]): void {
+  if (language !== "javascript") return
+  const problems = []
+  for (const { path, value } of given) {
+    for (const found of exactNumbersIn(value, path)) {
+      if (problems.length === mostReported) break
+      if (isLostInDouble(found.text)) problems.push(problemAt(found))
+    }
+  }
+  if (problems.length > 0) throw new InvalidInput(problems)
+}
+
+/** An exact number is an integer only where `JSON.stringify` would print other digits; `-0` is 0 there. */
+const isLostInDouble = (number: string): boolean => /^-?\d+$/.test(number) && number !== "-0"
+
+const problemAt = ({ path, text }: { path: GivenValue["path"]; text: string }) => ({
+  path,
+  message: `a JavaScript graph cannot hold the integer ${text.length > 40 ? `${text.slice(0, 40)}…` : text}: send it as text`,
+  type: "value_error",
+})

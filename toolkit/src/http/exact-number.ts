@@ -1,0 +1,113 @@
+/**
+ * Numbers that `JSON.parse` and `JSON.stringify` would make another value of: integers above 2^53, and floats that are printed as
+ * integers, such as `1.0`, `-0.0` and `1e20`. They belong to users, so they keep their text from the body to the graph and back
+ * (decision 0057). Pure.
+ */
+import type { z } from "zod"
+import { printAsIs } from "./json-printer.js"
+
+/**
+ * A number that keeps its text. Only `toJsonText` prints it: `JSON.stringify` throws rather than print another number. It has no own
+ * fields, so what walks through a value finds nothing in it. It is not a function, which a user's key `toJSON` or `then` would call.
+ */
+export class ExactNumber {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  get text(): string {
+    return this.#text
+  }
+
+  /** The nearest double. */
+  get number(): number {
+    return Number(this.#text)
+  }
+
+  toJSON(): string {
+    return printAsIs(this.#text, "exact")
+  }
+}
+
+export const isExactNumber = (value: unknown): value is ExactNumber => value instanceof ExactNumber
+
+type Path = readonly (string | number)[]
+
+/** The exact numbers in a value, each with its path. */
+export function* exactNumbersIn(value: unknown, path: Path): Generator<{ path: Path; text: string }> {
+  if (isExactNumber(value)) yield { path, text: value.text }
+  else if (Array.isArray(value)) for (const [n, each] of value.entries()) yield* exactNumbersIn(each, [...path, n])
+  else if (typeof value === "object" && value !== null)
+    for (const [key, each] of Object.entries(value)) yield* exactNumbersIn(each, [...path, key])
+}
+
+const hasExactNumbers = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && (isExactNumber(value) || Object.values(value).some(hasExactNumbers))
+
+/** A copy with doubles in place of the exact numbers, for programs that know no others. A value without them is not copied. */
+export const withPlainNumbers = <Value>(value: Value): Value =>
+  hasExactNumbers(value) ? (plainCopy(value) as Value) : value
+
+function plainCopy(value: unknown): unknown {
+  if (isExactNumber(value)) return value.number
+  if (Array.isArray(value)) return value.map(plainCopy)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plainCopy(each)]))
+}
+
+export interface Checked<S extends z.ZodType> {
+  readonly result: z.ZodSafeParseResult<z.output<S>>
+  /** The value that has the problems of the result. */
+  readonly value: unknown
+}
+
+// A round converts all numbers that the one before has found; no schema hides them behind this many steps.
+const maxRounds = 10
+
+/**
+ * Checks a value that may have exact numbers. Where the schema reads a number itself, it gets a plain one; where it lets everything pass,
+ * the number stays exact.
+ */
+export function checkExact<S extends z.ZodType>(schema: S, value: unknown): Checked<S> {
+  if (!hasExactNumbers(value)) return { result: schema.safeParse(value), value }
+  // Schemas of objects would take an exact number for an object without fields. So they see numbers first.
+  const plain = plainCopy(value)
+  const first = schema.safeParse(plain)
+  if (!first.success) return { result: first, value: plain }
+  let exact = value
+  for (let round = 0; ; round++) {
+    const result = schema.safeParse(exact)
+    if (result.success || round === maxRounds) return { result, value: exact }
+    for (const { path } of result.error.issues) exact = withPlainNumbersAt(exact, path)
+  }
+}
+
+type Container = Record<PropertyKey, unknown>
+
+/** Replaces the exact numbers at and below a path; the containers on the way are changed in place. */
+function withPlainNumbersAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
+  if (key === undefined) return withPlainNumbers(value)
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return withPlainNumbers(value)
+  if (Object.hasOwn(value, key)) set(value, key, withPlainNumbersAt((value as Container)[key], rest))
+  return value
+}
+
+/** Unlike an assignment this also sets an own key `__proto__`. */
+const set = (container: object, key: PropertyKey, value: unknown): void =>
+  void Object.defineProperty(container, key, { value, configurable: true, enumerable: true, writable: true })
+
+/**
+ * Puts the exact numbers of a value back into a copy that was made by a program whose numbers are doubles, wherever the copy still has
+ * the double at the same place. Numbers that were plain stay plain.
+ */
+export function restoreExact(original: unknown, copy: unknown): unknown {
+  if (isExactNumber(original)) return original.number === copy ? original : copy
+  if (typeof original === "number" && isExactNumber(copy)) return copy.number
+  if (typeof original !== "object" || original === null || typeof copy !== "object" || copy === null) return copy
+  for (const [key, each] of Object.entries(original)) {
+    if (Object.hasOwn(copy, key)) set(copy, key, restoreExact(each, (copy as Container)[key]))
+  }
+  return copy
+}
