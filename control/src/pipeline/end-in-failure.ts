@@ -17,9 +17,9 @@ export async function endInFailure(
   { code, message }: { code: ErrorCode; message: string },
 ): Promise<void> {
   const { db, limits } = context
-  const { revision_id: id, stage } = revision
+  const { revision_id: id, deployment_id, stage } = revision
   const stream: LogStream = stage === "queue" || stage === "fetch" || stage === "build" ? "build" : "deploy"
-  const hide = await hideSecretsOf(context, { revision_id: id })
+  const hide = await hideSecretsOf(context, { revision_id: id, deployment_id })
   const lastLines = (await lastLogLines(db, id, stream, 5)).map((line) => line.message)
   const status = failedStatus(stage)
   await db.transaction(async (tx) => {

@@ -17,9 +17,10 @@ import { kubernetesPlace, noCluster, type TestCluster, testCluster } from "../ma
 import type { Units } from "../machines/port.js"
 import { processPlace } from "../machines/process/testing/place.js"
 import { askStatus } from "../machines/unit-client.js"
-import { masterKey } from "../secrets/seal.js"
+import { masterKey, seal } from "../secrets/seal.js"
+import { contextOf } from "../secrets/sealed-columns.js"
 import { migrations } from "../testing/api.js"
-import { shipUnitLog } from "./log-shipping.js"
+import { hideSecretsOf, shipUnitLog } from "./log-shipping.js"
 import { addUnitRow } from "./testing/unit-row.js"
 
 interface Place {
@@ -168,5 +169,23 @@ test("lines that the database refuses do not block those behind them (G6)", asyn
       "[3 lines were left out: they cannot be stored]",
       "the next piece",
     ],
+  )
+})
+
+test("the password of a deployment's database, which an image of another builder gets as a variable, is hidden in its log", async () => {
+  await using db = await freshDatabase({ migrations })
+  const key = masterKey(randomBytes(32))
+  const unit = await addUnitRow({ db, key })
+  const { deployment_id: id } = unit
+  const sealed = seal(key, "pass-of-the-database", contextOf.database(id))
+  await db.run(
+    sql`update deployments set database_name = 'd', database_password_sealed = ${sealed} where deployment_id = ${id}`,
+  )
+
+  const hide = await hideSecretsOf({ db, key, log: silent }, unit)
+
+  assert.equal(
+    hide("DATABASE_URI=postgresql://d:pass-of-the-database@db/d"),
+    "DATABASE_URI=postgresql://d:[secret]@db/d",
   )
 })

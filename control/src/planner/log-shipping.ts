@@ -6,6 +6,8 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { isRefusedValue } from "@superstep/toolkit/db/unavailable"
 import type { PipelineContext } from "../context.js"
+import { deploymentById } from "../deployments/carried-queries.js"
+import { databaseOf } from "../deployments/database.js"
 import { recordEvent } from "../events/operations.js"
 import { hideSecrets } from "../logs/hide-secrets.js"
 import type { NewLogLine } from "../logs/log-line.js"
@@ -92,17 +94,23 @@ async function storeSomehow<T>(
 const isFaultOfLines = (error: unknown): boolean =>
   isRefusedValue(error) || error instanceof RangeError || error instanceof TypeError
 
-/** What must not be in a revision's log: the deployment's secrets, and what its units are given by us. */
+/** What must not be in a revision's log: the deployment's secrets, and what its units are given by us, such as the password of its database. */
 export async function hideSecretsOf(
   context: Pick<PipelineContext, "db" | "key" | "log">,
-  { revision_id: revisionId, ...unit }: { revision_id: string; unit_id?: string; token_sealed?: string },
+  {
+    revision_id: revisionId,
+    deployment_id: deploymentId,
+    ...unit
+  }: { revision_id: string; deployment_id: string; unit_id?: string; token_sealed?: string },
 ): Promise<(text: string) => string> {
   const { db, key, log } = context
   try {
     const values = Object.values(await secretsOfRevision(db, key, { revision_id: revisionId }))
     const { unit_id, token_sealed } = unit
     const token = unit_id && token_sealed ? [unitToken({ key }, { unit_id, token_sealed }).reveal()] : []
-    return hideSecrets([...values, ...token])
+    const deployment = await deploymentById(db, deploymentId)
+    const password = deployment && databaseOf(key, deployment)?.password.reveal()
+    return hideSecrets([...values, ...token, ...(password === undefined ? [] : [password])])
   } catch (err) {
     // An exchanged master key ends no log: what nobody could open was given to no process since.
     if (!(err instanceof CannotOpen)) throw err
