@@ -95,8 +95,10 @@ test("a variable that is not set is named, as is what else Python tells only by 
   const graphs = Object.fromEntries(Object.keys(sources).map((name) => [name, `./${name}.py:graph`]))
   writeFileSync(join(folder.path, "langgraph.json"), JSON.stringify({ graphs }))
 
-  const told = verifyPython(folder.path)
+  const failed = verifyPython(folder.path)
 
+  const told = Object.fromEntries(Object.entries(failed).map(([name, { message }]) => [name, message]))
+  assert.equal(failed.environ?.code_frame, 'environ.py:2\n  1 | import os\n> 2 | os.environ["model_key"]')
   assert.deepEqual(told, {
     environ: 'the environment variable "model_key" is not set',
     other_key: "KeyError: 'HOME'",
@@ -130,17 +132,22 @@ Settings()
   const { settings, model: other } = verifyPython(folder.path)
 
   assert.equal(
-    settings,
+    settings?.message,
     'the environment variable "SHOP_MODEL_KEY" is not set, the environment variable "OTHER_KEY" is not set',
   )
-  assert.match(other ?? "", /^1 validation error for Model/)
+  assert.match(other?.message ?? "", /^1 validation error for Model/)
 })
 
-/** Messages of the graphs that do not load, as the build reads them. */
-function verifyPython(folder: string): Readonly<Record<string, string>> {
+interface Failed {
+  readonly message: string
+  readonly code_frame?: string
+}
+
+/** The graphs that do not load, as the build reads them. */
+function verifyPython(folder: string): Readonly<Record<string, Failed>> {
   const run = spawnSync(interpreter, [join(worker, "verify.py"), join(folder, "langgraph.json")], { encoding: "utf8" })
-  const { failed } = JSON.parse(run.stdout) as { failed: { graph_id: string; message: string }[] }
-  return Object.fromEntries(failed.map(({ graph_id, message }) => [graph_id, message]))
+  const { failed } = JSON.parse(run.stdout) as { failed: (Failed & { graph_id: string })[] }
+  return Object.fromEntries(failed.map(({ graph_id, ...more }) => [graph_id, more]))
 }
 
 test("a Python without langgraph reports how to install it", { skip }, async () => {

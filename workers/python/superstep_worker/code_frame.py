@@ -50,5 +50,8 @@ def _drawn(place: Place, project: str) -> str | None:
 
 
 def _is_own(file: str, project: str) -> bool:
+    # `<frozen os>` is a module of Python itself, and would count as a file of the working directory.
+    if file.startswith("<"):
+        return False
     path = os.path.realpath(file)
     return path.startswith(project + os.sep) and f"{os.sep}site-packages{os.sep}" not in path
