@@ -20,16 +20,31 @@ interface Listed extends ProcessUsage {
  */
 export async function usageOfTrees(pids: readonly number[]): Promise<ReadonlyMap<number, readonly ProcessUsage[]>> {
   if (pids.length === 0) return new Map()
-  const all = process.platform === "linux" ? await listByProc() : await listByPs()
+  return treesOf(process.platform === "linux" ? await listByProc() : await listByPs(), pids)
+}
+
+/**
+ * Any user starts processes that start processes: neither their depth nor their number may end the measuring of others. A list that
+ * was read while processes ended may even hold a circle. Pure.
+ */
+export function treesOf(all: readonly Listed[], pids: readonly number[]): ReadonlyMap<number, readonly Listed[]> {
   const children = new Map<number, Listed[]>()
-  for (const it of all) children.set(it.parent, [...(children.get(it.parent) ?? []), it])
+  for (const it of all) {
+    const siblings = children.get(it.parent)
+    if (siblings) siblings.push(it)
+    else children.set(it.parent, [it])
+  }
   const own = new Map(all.map((it) => [it.pid, it]))
-  const treeOf = (it: Listed): Listed[] => [it, ...(children.get(it.pid) ?? []).flatMap(treeOf)]
-  const trees = pids.flatMap((pid) => {
-    const root = own.get(pid)
-    return root ? [[pid, treeOf(root)] as const] : []
-  })
-  return new Map(trees)
+  return new Map(
+    pids.flatMap((pid) => {
+      const root = own.get(pid)
+      if (!root) return []
+      const tree = new Set([root])
+      // A set is iterated to its end, also over what was added meanwhile.
+      for (const { pid: parent } of tree) for (const child of children.get(parent) ?? []) tree.add(child)
+      return [[pid, [...tree]] as const]
+    }),
+  )
 }
 
 // Linux reports times to programs in hundredths of a second, whatever the kernel counts in (USER_HZ).
