@@ -46,6 +46,9 @@ for (const { name, skip, envOf } of languages) {
         assert.match(hello.headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/)
         assert.deepEqual([error.status, error.body], [418, "no coffee"])
         assert.equal((await ask(server, "/custom/bug")).status, 500)
+        const long = await ask(server, "/custom/long-header")
+        assert.equal(long.status, 503)
+        assert.match(JSON.stringify(long.body), /the project's app answered with headers above 16 KB/)
       })
 
       await t.test("it stands before the server's routes", async () => {

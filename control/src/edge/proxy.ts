@@ -6,12 +6,18 @@
  */
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { BodyTooLarge, type ForwardedRequest, forward, NotSent } from "@superstep/protocol/http/forward"
+import {
+  BodyTooLarge,
+  type ForwardedRequest,
+  forward,
+  hasLargeHeaders,
+  NotSent,
+} from "@superstep/protocol/http/forward"
 import { openToAll, type PreflightRule, preflightHeaders } from "@superstep/toolkit/http/cross-origin"
 import { type Admitted, admit } from "./admission.js"
 import { callerOf } from "./caller.js"
 import type { OpenExchange } from "./counters.js"
-import type { Edge } from "./edge.js"
+import { type Edge, maxHeaderBytes } from "./edge.js"
 import {
   consoleRule,
   hasBody,
@@ -23,7 +29,7 @@ import {
 } from "./headers.js"
 import { isTooFast } from "./rate-limit.js"
 import { reachUnit } from "./reach-unit.js"
-import { brokenOff, internalError, type Refusal, tooLarge, tooManyRequests } from "./refusal.js"
+import { brokenOff, internalError, largeHeaders, type Refusal, tooLarge, tooManyRequests } from "./refusal.js"
 import { answerForSleeper, discardRest, refuse } from "./replies.js"
 import type { Route, Unit } from "./table.js"
 import { threadOf } from "./target.js"
@@ -138,7 +144,8 @@ async function carry(visit: Visit, admitted: Admitted, { unit, exchange, gone }:
     // Once the answer has started, breaking it off tells the caller; once the caller has left, there is nobody to answer.
     if (response.headersSent || response.destroyed) return
     edge.log.warn({ err, request_id: requestId, unit_id: unit.unit_id }, "unit closed the connection during a request")
-    giveUp(visit, brokenOff(admitted.route.name))
+    const { name } = admitted.route
+    giveUp(visit, hasLargeHeaders(err) ? largeHeaders(name, maxHeaderBytes) : brokenOff(name))
   }
 }
 

@@ -105,6 +105,13 @@ export const brokenOff = (name: string): Refusal => ({
   retryAfterSeconds: 1,
 })
 
+/** The request was executed. */
+export const largeHeaders = (name: string, mostBytes: number): Refusal => ({
+  status: 502,
+  code: "bad_gateway",
+  detail: `the agent at /d/${name} answered with headers above ${mostBytes / 1024} KB, which are not passed on: shorten them`,
+})
+
 export const internalError: Refusal = { status: 500, code: "internal", detail: "internal error" }
 
 /** A refusal as status line, headers and body. */

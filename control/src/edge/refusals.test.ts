@@ -105,6 +105,15 @@ test("an ambiguously framed request is refused, or forwarded as one request", as
   )
 })
 
+test("an answer with headers above 64 KB is not passed on, and says so", async () => {
+  await using setup = await edgeWithUnit((_, response) => response.setHeader("x-long", "a".repeat(300_000)).end("{}"))
+
+  const reply = await fetch(`${setup.chat}/x`, { headers: withKey })
+
+  assert.equal(reply.status, 502)
+  assert.match((await detailOf(reply)).detail, /answered with headers above 64 KB, which are not passed on/)
+})
+
 test("headers above 64 KB are refused", async () => {
   await using setup = await notingEdge()
 

@@ -51,6 +51,10 @@ interface WayOptions {
 // One request at a time on a connection: undici never resends a request that it has started to send. Responses have no time limit.
 const always = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0 } as const
 
+/** Whether an answer was refused since all of its headers together are larger than `maxHeaderBytes`, or 16 KB. */
+export const hasLargeHeaders = (error: unknown): boolean =>
+  (error as { readonly code?: unknown } | null)?.code === "UND_ERR_HEADERS_OVERFLOW"
+
 /** Connections to one server, kept for later requests: as many as there are concurrent requests. */
 export function keptConnections(address: Address, { maxHeaderBytes, idleMs = 4000 }: WayOptions): Pool {
   const socketPath = unixPathOf(address)

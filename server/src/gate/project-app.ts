@@ -83,6 +83,9 @@ async function passOn(c: Context, socketPath: string, { ticket, user, upgrade }:
   try {
     return await fetchOverSocket({ socketPath, method, path, headers, body, length, signal: gone.signal, onUpgrade })
   } catch (cause) {
+    const { hasLargeHeaders } = await import("@superstep/protocol/http/forward")
+    if (hasLargeHeaders(cause))
+      throw new Unavailable("the project's app answered with headers above 16 KB: shorten them", 1000, { cause })
     throw new Unavailable("the project's app ended before it answered: try again in a moment", 1000, { cause })
   }
 }

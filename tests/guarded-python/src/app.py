@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI, HTTPException, Request, WebSocket, WebSocketDisconnect
+from fastapi import FastAPI, HTTPException, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from langgraph_sdk import get_client
 
@@ -91,6 +91,11 @@ async def started(request: Request) -> Any:
 @app.get("/custom/error")
 async def error() -> None:
     raise HTTPException(418, "no coffee")
+
+
+@app.get("/custom/long-header")
+async def long_header() -> Response:
+    return Response(headers={"x-long": "a" * 300_000})
 
 
 @app.get("/custom/bug")

@@ -37,6 +37,7 @@ export const app = new Hono<{ Bindings: { auth?: { user: { identity: string } } 
   .get("/custom/error", () => {
     throw new HTTPException(418, { message: "no coffee" })
   })
+  .get("/custom/long-header", (c) => c.text("", 200, { "x-long": "a".repeat(300_000) }))
   .get("/custom/bug", () => {
     throw new Error("a bug")
   })
