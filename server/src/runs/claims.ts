@@ -92,25 +92,35 @@ export interface HeldClaim {
   /** A stop that was requested meanwhile; the hint for it may have been lost. */
   readonly cancel_action: CancelAction | null
   readonly watched_by: readonly string[]
+  /** False: another transaction has locked the run. */
+  readonly is_renewed: boolean
 }
 
 /**
  * Renews the leases of claims that are still held. The result is authoritative; hints only bring the same news sooner.
+ * @param locked  what to do about a run that another transaction has locked, such as a commit of its writes
  * @returns the claims that are still held; the other runs have moved on
  */
 export const renewLeases = (
   db: Db,
   { serverId, leaseMs }: Claimer,
   claimIds: readonly string[],
-): Promise<HeldClaim[]> =>
-  db.rows<HeldClaim>(sql`
-    with held as (
-      select run_id from runs
-      where claimed_by = ${serverId} and claim_id = any (${claimIds}::uuid[]) and status = 'running'
-      order by run_id for update)
-    update runs r set lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0)
-    from held where r.run_id = held.run_id
-    returning r.claim_id, r.cancel_action, r.watched_by`)
+  locked: "skip" | "wait",
+): Promise<HeldClaim[]> => {
+  const isHeld = sql`claimed_by = ${serverId} and claim_id = any (${claimIds}::uuid[]) and status = 'running'`
+  return db.rows<HeldClaim>(sql`
+    with held as materialized (select claim_id, cancel_action, watched_by from runs where ${isHeld}),
+    locked as (
+      select run_id from runs where ${isHeld} order by run_id for update ${locked === "skip" ? sql`skip locked` : sql``}),
+    renewed as (
+      update runs r set lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0)
+      from locked where r.run_id = locked.run_id
+      returning r.claim_id, r.cancel_action, r.watched_by)
+    select claim_id, cancel_action, watched_by, true as is_renewed from renewed
+    union all
+    select claim_id, cancel_action, watched_by, false from held
+    where ${locked === "skip"} and claim_id not in (select claim_id from renewed)`)
+}
 
 export interface Release {
   readonly runId: string

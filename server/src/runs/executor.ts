@@ -185,15 +185,34 @@ export class Executor {
     const attempts = [...this.#attempts]
     if (attempts.length === 0) return true
     try {
-      const held = await renewLeases(leases, claimer, this.heldClaims())
+      const held = await renewLeases(leases, claimer, this.heldClaims(), "skip")
       const byClaim = new Map(held.map((row) => [row.claim_id, row]))
-      for (const attempt of attempts) this.#follow(attempt, byClaim.get(attempt.claim.claimId))
+      const isLocked = ({ claim }: Attempt) => byClaim.get(claim.claimId)?.is_renewed === false
+      for (const attempt of attempts) if (!isLocked(attempt)) this.#follow(attempt, byClaim.get(attempt.claim.claimId))
       this.#isCutOff = false
+      await this.#renewLocked(attempts.filter(isLocked))
       return true
     } catch (err) {
       if (!this.#isCutOff) log.warn({ err, runs: attempts.length }, "leases could not be renewed")
       this.#isCutOff = true
       return false
+    }
+  }
+
+  /** A transaction that holds the row of one run for long must cost no other run its lease. Most hold it for a commit only. */
+  async #renewLocked(attempts: readonly Attempt[]): Promise<void> {
+    const { leases, log, claimer } = this.#options
+    if (attempts.length === 0) return
+    const claimIds = attempts.map(({ claim }) => claim.claimId)
+    try {
+      const held = await renewLeases(leases, claimer, claimIds, "wait")
+      for (const attempt of attempts)
+        this.#follow(
+          attempt,
+          held.find((row) => row.claim_id === attempt.claim.claimId),
+        )
+    } catch (err) {
+      log.warn({ err, runs: attempts.length }, "leases of runs that are locked could not be renewed yet")
     }
   }
 

@@ -136,6 +136,30 @@ test("the claim of a run whose end cannot be committed yet is renewed until it i
   assert.deepEqual(attemptsOf(server), [[1]])
 })
 
+test("a transaction that holds the row of one run costs no other run its lease", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { leaseMs: 600 })
+  const [locked, other] = await addRuns(server, 2)
+  const leaseUntil = async () =>
+    (
+      await db.row<{ ms: number }>(sql`
+      select extract(epoch from lease_until)::float8 * 1000 as ms from runs where run_id = ${other?.run_id}`)
+    )?.ms ?? 0
+
+  await db.transaction(async (tx) => {
+    await tx.run(sql`select from runs where run_id = ${locked?.run_id} for update`)
+    const held = await leaseUntil()
+    await until(async () => (await leaseUntil()) > held + 2000, {
+      what: "the other lease is renewed",
+      timeoutMs: 30_000,
+    })
+  })
+  for (const run of server.workers.running.values()) run.done()
+  for (const run of [locked, other]) await waitForEnd(server, run?.run_id ?? "")
+
+  assert.deepEqual(attemptsOf(server), [[1, 1]])
+})
+
 test("slow statements that occupy the whole pool cost no run its lease", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { leaseMs: 600 })

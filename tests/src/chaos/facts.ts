@@ -69,7 +69,7 @@ export async function factsOf(db: Database, effects: readonly Execution[], threa
   const checkpoints = await db.rows<CheckpointFact>(sql`
     select (metadata ->> 'step')::int as step, metadata ->> 'run_id' as "runId",
       (metadata ->> 'run_attempt')::int as attempt
-    from checkpoints where thread_id = ${threadId} and checkpoint_ns = '' order by checkpoint_id`)
+    from checkpoints where thread_id = ${threadId} and checkpoint_ns = '' order by seq, checkpoint_id`)
   const logs = new Map<string, ReceivedEvent[]>()
   for (const { runId } of runs) logs.set(runId, await logOf(db, runId))
   const ids = new Set(runs.map(({ runId }) => runId))

@@ -55,11 +55,9 @@ $$;
 -- Whether anything of a run was saved in its thread: a checkpoint, or a result of its nodes. An answer that the node has not received
 -- yet (`__resume__`) is dropped with its run, and the question stays open.
 create or replace function has_saved_input(_thread_id uuid, _run_id uuid) returns boolean language sql stable as $$
-  select (
-      -- The newest come first, since those of the run that ends are among them.
-      select c.checkpoint_id from checkpoints c
-      where c.thread_id = _thread_id::text and c.checkpoint_ns = '' and c.metadata ->> 'run_id' = _run_id::text
-      order by c.checkpoint_id desc limit 1) is not null
+  select exists (
+      select from checkpoints c
+      where c.thread_id = _thread_id::text and c.checkpoint_ns = '' and c.metadata ->> 'run_id' = _run_id::text)
     or exists (
       select from checkpoint_writes w
       where w.thread_id = _thread_id::text and w.run_id = _run_id and w.channel <> '__resume__')
