@@ -164,8 +164,8 @@ export const settings = {
   workerStalledSeconds: {
     env: "SUPERSTEP_WORKER_STALLED_SECONDS",
     describe:
-      "How long a graph may block the event loop of its worker process before the process is killed, in seconds.",
-    schema: wholeNumber(120, 1),
+      "How long a graph may block the event loop of its worker process before the process is killed, in seconds. A run that blocks it twice with nothing else in the process ends as `WorkerLost`. Raise it for nodes that compute longer without a pause; plain functions of Python graphs run in threads and need not.",
+    schema: wholeNumber(30, 1),
   },
   runTimeoutSeconds: {
     env: "BG_JOB_TIMEOUT_SECS",

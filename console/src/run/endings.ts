@@ -7,6 +7,7 @@ const texts: Readonly<Record<string, string>> = {
   interrupted: "interrupted",
   handed_back: "handed back when its server shut down",
   worker_died: "its worker process died",
+  worker_blocked: "it blocked the event loop of its worker process",
   shared_worker_died: "its worker process died while it executed other runs, too",
   lease_ended: "its server was gone: the lease ended",
   server_restarted: "its server restarted",

@@ -314,14 +314,16 @@ export class Executor {
     // Saves the worker's last writes, so that this progress is not repeated, and logs its events first, since the log leaves
     // out events of an attempt that is over.
     await Promise.all([writes.settled(), streams.untilPublished(runId)])
-    const error = toJsonText(workerLost(detail))
+    const ending = endingOf(reason)
+    const lost = workerLost(detail, ending)
+    const error = toJsonText(lost)
     const watcher = streams.runs.has(runId) ? claimer.serverId : undefined
-    const released = await releaseRun(db, { runId, claimId, ending: endingOf(reason), watcher }, error)
+    const released = await releaseRun(db, { runId, claimId, ending, watcher }, error)
     if (released.waiting) peers.runWaits(released.waiting)
     if (released.outcome === "finished" || released.outcome === "rolled_back") {
       observed?.ended(released.status ?? "rollback")
       const status = released.outcome === "rolled_back" ? "rollback" : (released.status ?? "error")
-      this.#logEnd(attempt, status, status === "error" ? { error: workerLost(detail) } : {})
+      this.#logEnd(attempt, status, status === "error" ? { error: lost } : {})
       const isUnsaved = (await findUnsavedInputs(db, [runId])).length > 0
       return publisher.end({ status, error: status === "error" ? error : undefined, isUnsaved })
     }

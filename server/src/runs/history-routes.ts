@@ -7,13 +7,11 @@ import { attemptsOf } from "./history.js"
 import { findAttempts, findTimedEvents } from "./history-queries.js"
 import { getRun, runNotFound } from "./operations.js"
 import type { Runs } from "./parts.js"
-import { runStatuses } from "./run.js"
+import { attemptEndings, runStatuses } from "./run.js"
 import { runParams } from "./schema.js"
 
 const tags = ["Runs"]
 const noRun = { 404: { description: "No such run" }, 422: { description: "Invalid input" } }
-
-const endings = ["handed_back", "worker_died", "shared_worker_died", "lease_ended", "server_restarted"] as const
 
 const attempts = z
   .object({
@@ -27,7 +25,7 @@ const attempts = z
         claimed_at: z.string().nullable().describe("When it began; null if it is not known"),
         ended_at: z.string().nullable(),
         ending: z
-          .enum([...endings, ...runStatuses])
+          .enum([...attemptEndings, ...runStatuses])
           .nullable()
           .describe("The run's final status, or why the run was retried (docs/durability.md)"),
       }),

@@ -61,6 +61,20 @@ test("R9: when a worker with several runs dies, the runs lose no attempt and exe
   }
 })
 
+test("R5: a run that blocks its worker twice with nothing else in it is lost, and says what to do", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const { runId, threadId } = await newRunOf(server)
+
+  for (const n of [1, 2]) (await attempt(server, runId, n)).block()
+  await waitForEnd(server, runId)
+
+  const { error, status } = await getRun(server, { caller: anyone, threadId, runId })
+  assert.deepEqual([status, JSON.parse(error ?? "null").error], ["error", "WorkerLost"])
+  assert.match(error ?? "", /SUPERSTEP_WORKER_STALLED_SECONDS/)
+  assert.deepEqual(await countsOf(db, runId), { status: "error", attempt: 2, losses: 2, runs_alone: true })
+})
+
 test("R5, R9: a run that also ends its worker when it executes alone is lost after three such attempts", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)

@@ -36,12 +36,20 @@ export const maxLosses = 3
 
 /**
  * How an attempt ended whose run is not over; `requeue_run` decides what follows. `worker_died`: the worker executed only
- * this run. `shared_worker_died`: it executed other runs too (R9). `lease_ended`, `server_restarted`: the server is gone.
+ * this run. `worker_blocked`: the same, and its event loop was blocked. `shared_worker_died`: it executed other runs too (R9). `lease_ended`, `server_restarted`: the server is gone.
  */
-export type AttemptEnding = "handed_back" | "worker_died" | "shared_worker_died" | "lease_ended" | "server_restarted"
+export const attemptEndings = [
+  "handed_back",
+  "worker_died",
+  "worker_blocked",
+  "shared_worker_died",
+  "lease_ended",
+  "server_restarted",
+] as const
+export type AttemptEnding = (typeof attemptEndings)[number]
 
 export const endingOf = (reason: LostReason): AttemptEnding =>
-  reason === "worker_died" || reason === "shared_worker_died" ? reason : "handed_back"
+  reason === "worker_died" || reason === "worker_blocked" || reason === "shared_worker_died" ? reason : "handed_back"
 
 /** How a run ended: as its worker reported, or by its time limit (R10). */
 export type RunEnd = Omit<RunResult, "status"> & { readonly status: RunResult["status"] | "timeout" }
@@ -145,11 +153,21 @@ export interface Claim {
   readonly waitedMs?: number
 }
 
-/** The error of a run that was lost too often. Its own type distinguishes it from an error of the graph. */
-export const workerLost = (detail: string): RunFailure => ({
+/**
+ * The error of a run that was lost too often. Its own type distinguishes it from an error of the graph.
+ * @param ending  of its last attempt
+ */
+export const workerLost = (detail: string, ending?: AttemptEnding): RunFailure => ({
   error: "WorkerLost",
-  message: `the process that executed the run died ${maxLosses} times with nothing else in it, last with ${detail}`,
+  message: ending === "worker_blocked" ? blockedText(detail) : diedText(detail),
 })
+
+const diedText = (detail: string): string =>
+  `the process that executed the run died ${maxLosses} times with nothing else in it, last with ${detail}`
+
+const blockedText = (detail: string): string =>
+  `the run blocked its process again, which executed nothing else (${detail}): give way to the event loop while a node ` +
+  "computes, use a thread, or raise SUPERSTEP_WORKER_STALLED_SECONDS"
 
 /**
  * The end of a run whose time limit has passed: `timeout` if it stopped because of the limit or did not stop. A run that

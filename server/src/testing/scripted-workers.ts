@@ -9,6 +9,8 @@ export interface ScriptedRun {
   done(result?: Partial<RunResult>): void
   /** The worker dies. Other runs were in it unless `isAlone`. */
   die(isAlone?: boolean): void
+  /** The worker is killed because this run alone blocked its event loop. */
+  block(): void
   readonly isCancelled: boolean
 }
 
@@ -73,6 +75,7 @@ export class ScriptedWorkers implements Workers {
         const reason = isAlone ? "worker_died" : "shared_worker_died"
         this.#conclude(runId, () => listener.onLost(reason, "signal SIGKILL"))
       },
+      block: () => this.#conclude(runId, () => listener.onLost("worker_blocked", "signal SIGKILL")),
       get isCancelled() {
         return cancelled.has(runId)
       },

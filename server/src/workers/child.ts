@@ -121,6 +121,7 @@ export class Child {
   #isStopping = false
   #exit: string | undefined
   #killedBecause: string | undefined
+  #isBlocked = false
   /** Whether a signal ended it; not every signal comes from this server. */
   #isSignalled = false
 
@@ -246,7 +247,10 @@ export class Child {
       isHeard: () => this.#session?.isHeard ?? false,
       onAnswering: () => this.#listener.onRoom(),
       onSilent: () => this.#listener.onOverload(),
-      onStalled: () => this.kill(`its event loop was held for ${stalledMs / 1000} s`),
+      onStalled: () => {
+        this.#isBlocked = true
+        this.kill(`its event loop was held for ${stalledMs / 1000} s`)
+      },
     })
     this.#listener.onLoaded(frame)
   }
@@ -274,7 +278,7 @@ export class Child {
     this.#stopExpecting()
     const detail = this.#killedBecause === undefined ? `${this.#exit}` : `${this.#exit}: ${this.#killedBecause}`
     const wasBusy = this.#session?.isBusy ?? false
-    this.#session?.end(this.#isStopping, detail)
+    this.#session?.end({ isStopped: this.#isStopping, isBlocked: this.#isBlocked }, detail)
     const isKilledByOthers = this.#isSignalled && this.#killedBecause === undefined
     this.#listener.onEnded(detail, { isStopped: this.#isStopping, isKilledByOthers, wasBusy })
   }

@@ -116,7 +116,7 @@ test("P5: a worker that stops responding is killed after the limit", async () =>
   const run = testing.run([{ do: "spin" }])
 
   assert.deepEqual(await endOf(run), {
-    lost: "worker_died",
+    lost: "worker_blocked",
     detail: "signal SIGKILL: its event loop was held for 0.2 s",
   })
 })

@@ -58,8 +58,8 @@ export const defaultLimits: Limits = {
   // A graph may load models or wait for a database when it is imported.
   loadMs: 120_000,
   pingEveryMs: 5_000,
-  // Long computation is not a crash; this limit only ends a worker that would block its other runs forever.
-  stalledMs: 120_000,
+  // Long computation is not a crash; this limit only ends a worker that would block its other runs forever. A person waits for it.
+  stalledMs: 30_000,
   memoryMb: 2048,
   // A check costs 0.01 ms; a graph that allocates as fast as it can exceeds its limit for at most a second.
   memoryEveryMs: 1_000,

@@ -59,12 +59,19 @@ export interface RunResult {
 }
 
 /**
- * Why a run ended here without being done. `worker_died`: its process died, and had no other work. `shared_worker_died`: the
+ * Why a run ended here without being done. `worker_died`: its process died, and had no other work. `worker_blocked`: the same,
+ * and it was killed because its event loop was blocked. `shared_worker_died`: the
  * process died and had other work too, so the cause is unknown. `claim_lost`: the run goes on elsewhere. `no_worker`,
  * `stopped`: nothing is wrong with the run; no process was running, or all were stopping; then its events and writes are
  * complete up to the end of a super-step, as far as they came.
  */
-export type LostReason = "worker_died" | "shared_worker_died" | "claim_lost" | "no_worker" | "stopped"
+export type LostReason =
+  | "worker_died"
+  | "worker_blocked"
+  | "shared_worker_died"
+  | "claim_lost"
+  | "no_worker"
+  | "stopped"
 
 /** Callbacks come in the order of events; none is called after `onDone` or `onLost`. */
 export interface RunListener {

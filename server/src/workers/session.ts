@@ -193,10 +193,11 @@ export class Session {
    * a call to a graph executes user code too.
    * @param detail  what happened to the worker, such as `exit code 1`
    */
-  end(isStopped: boolean, detail: string): void {
+  end({ isStopped, isBlocked }: { isStopped: boolean; isBlocked: boolean }, detail: string): void {
     const isAlone = this.runs.isOneAlone && this.#calls.size === 0
     this.#load.stop()
-    this.runs.loseAll(isStopped ? "stopped" : isAlone ? "worker_died" : "shared_worker_died", detail)
+    const ofOne = isBlocked ? "worker_blocked" : "worker_died"
+    this.runs.loseAll(isStopped ? "stopped" : isAlone ? ofOne : "shared_worker_died", detail)
     this.#calls.failAll(detail)
   }
 

@@ -294,6 +294,8 @@ $$;
 -- was lost too often. `_watcher`: a server with clients of the run.
 -- ending: handed_back         the run was not harmed (a shutdown, no worker)
 --         worker_died         its worker died while executing only this run: a loss
+--         worker_blocked      its worker was killed because its event loop was blocked while executing only this run: counts twice, so that
+--                             the second one ends the run; each costs somebody the whole time limit of a blocked event loop
 --         shared_worker_died  its worker died while executing other runs, too, so the cause is unknown: no loss
 --         lease_ended         its server is gone, if the lease has expired at this moment (its holder may have renewed it)
 --         server_restarted    its server is gone, reported by the restarted server
@@ -317,7 +319,8 @@ begin
     return query select 'claim_lost', null::text, null::jsonb;
     return;
   end if;
-  _losses := _run.losses + case when _ending = 'worker_died' or (_is_server_gone and _run.runs_alone) then 1 else 0 end;
+  _losses := _run.losses + case when _ending = 'worker_blocked' then 2
+    when _ending = 'worker_died' or (_is_server_gone and _run.runs_alone) then 1 else 0 end;
   _servers_lost := _run.servers_lost + case when _is_server_gone then 1 else 0 end;
   if _run.cancel_action is not null then
     return query select e.outcome, 'interrupted', e.waiting from
@@ -328,7 +331,7 @@ begin
     return query select e.outcome, 'error', e.waiting from end_run(_run_id, _claim_id, 'error', _error, null, null, 'error') e;
     return;
   end if;
-  _runs_alone := _run.runs_alone or _ending in ('worker_died', 'shared_worker_died') or _servers_lost >= _most_losses;
+  _runs_alone := _run.runs_alone or _ending in ('worker_died', 'worker_blocked', 'shared_worker_died') or _servers_lost >= _most_losses;
   update runs r set status = 'pending', losses = _losses, servers_lost = _servers_lost, runs_alone = _runs_alone,
     claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, updated_at = now(),
     -- The thread's pin may have ended while it ran.
