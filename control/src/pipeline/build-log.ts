@@ -5,6 +5,7 @@
 import type { PipelineContext } from "../context.js"
 import type { NewLogLine } from "../logs/log-line.js"
 import { appendLogLines } from "../logs/operations.js"
+import { storeSomehow } from "../logs/store-somehow.js"
 import type { BuildLogs } from "../machines/port.js"
 import { hideSecretsOf, keepWithin } from "../planner/log-shipping.js"
 import { type ClaimedRevision, holdClaim, recordBuildLog } from "../revisions/claims.js"
@@ -32,10 +33,12 @@ export async function shipBuildLog(
   if (next === from) return rest
   // The build process has hidden the secrets, line by line; this finds those that span lines.
   const hide = await hideSecretsOf(context, revision)
-  const bytes = await context.db.transaction(async (tx) => {
-    await recordBuildLog(tx, revision, next)
-    return appendLogLines(tx, revision.revision_id, "build", lines, { hide })
-  })
+  const store = (parsed: readonly NewLogLine[]) =>
+    context.db.transaction(async (tx) => {
+      await recordBuildLog(tx, revision, next)
+      return appendLogLines(tx, revision.revision_id, "build", parsed, { hide })
+    })
+  const bytes = await storeSomehow(store, [() => lines, () => lines.map(({ message }) => ({ message }))], context.log)
   await keepWithin(context, revision, bytes)
   return rest
 }

@@ -4,7 +4,6 @@
  * same piece at once: the second finds the place moved, and stores nothing.
  */
 import type { Db } from "@superstep/toolkit/db/database"
-import { isRefusedValue } from "@superstep/toolkit/db/unavailable"
 import type { PipelineContext } from "../context.js"
 import { deploymentById } from "../deployments/carried-queries.js"
 import { databaseOf } from "../deployments/database.js"
@@ -13,6 +12,7 @@ import { hideSecrets } from "../logs/hide-secrets.js"
 import type { NewLogLine } from "../logs/log-line.js"
 import { appendLogLines } from "../logs/operations.js"
 import { keepQuota } from "../logs/quota.js"
+import { storeSomehow } from "../logs/store-somehow.js"
 import { parseLine, plainLine } from "../logs/structured-line.js"
 import { secretsOfRevision } from "../secrets/operations.js"
 import { CannotOpen } from "../secrets/seal.js"
@@ -44,16 +44,15 @@ export async function shipUnitLog(
     const before = from
     const hide = await hiding()
     crashPoint("logs:before-store")
-    const store = (parse: (lines: readonly string[]) => readonly NewLogLine[]) =>
+    const store = (parsed: readonly NewLogLine[]) =>
       db.transaction(async (tx) => {
         // The unit last: that is the order in which the pipeline takes a revision and its units.
-        const bytes = await appendLogLines(tx, revisionId, "deploy", parse(lines), { hide })
+        const bytes = await appendLogLines(tx, revisionId, "deploy", parsed, { hide })
         if (!(await moveUnitLog(tx, unitId, { from: before, to: next }))) throw new StoredBefore()
         return { bytes }
       })
-    const stored = await storeSomehow(store, (err, problem) =>
-      context.log.error({ err, unit_id: unitId, lines: lines.length }, problem),
-    ).catch((error: unknown) => {
+    const forms = [() => lines.map(parseLine), () => lines.map(plainLine)]
+    const stored = await storeSomehow(store, forms, context.log).catch((error: unknown) => {
       if (error instanceof StoredBefore) return undefined
       throw error
     })
@@ -64,35 +63,6 @@ export async function shipUnitLog(
   }
   return from
 }
-
-/**
- * Lines that fail every time must not block those behind them: they are stored as plain text, and when that fails too, a line says how
- * many were left out.
- */
-async function storeSomehow<T>(
-  store: (parse: (lines: readonly string[]) => readonly NewLogLine[]) => Promise<T>,
-  onProblem: (err: unknown, problem: string) => void,
-): Promise<T> {
-  try {
-    return await store((lines) => lines.map(parseLine))
-  } catch (err) {
-    if (!isFaultOfLines(err)) throw err
-    onProblem(err, "lines of a unit cannot be stored as they are: they are stored as plain text")
-  }
-  try {
-    return await store((lines) => lines.map(plainLine))
-  } catch (err) {
-    if (!isFaultOfLines(err)) throw err
-    onProblem(err, "lines of a unit cannot be stored: they are left out")
-  }
-  return store(({ length }) => [
-    { message: `[${length} lines were left out: they cannot be stored]`, level: "WARNING" },
-  ])
-}
-
-// Anything else is the database's or its connection's, or one that may pass.
-const isFaultOfLines = (error: unknown): boolean =>
-  isRefusedValue(error) || error instanceof RangeError || error instanceof TypeError
 
 /** What must not be in a revision's log: the deployment's secrets, and what its units are given by us, such as the password of its database. */
 export async function hideSecretsOf(

@@ -25,3 +25,17 @@ test("a build's output is read unchanged; a truncated line affects only itself a
   )
   assert.ok(lines[0]?.at instanceof Date)
 })
+
+test("a line that only looks like one of a build is stored as it is", () => {
+  const at = "2026-01-02T03:04:05.000Z"
+
+  for (const line of [
+    "null",
+    "[1]",
+    '{"at":"x","level":"INFO","message":"m"}',
+    `{"at":"${at}","level":"constructor","message":"m"}`,
+    `{"at":"${at}","level":"INFO","message":1}`,
+  ]) {
+    assert.deepEqual(parseBuildLine(line), { message: line })
+  }
+})

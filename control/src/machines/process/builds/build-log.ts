@@ -1,6 +1,6 @@
 /** The log of a build: one JSON line for each line that a step printed, cleaned as stored lines are. */
 import { appendFileSync } from "node:fs"
-import { cleanLine, type NewLogLine } from "../../../logs/log-line.js"
+import { cleanLine, logLevels, type NewLogLine } from "../../../logs/log-line.js"
 import type { BuildLogLine } from "./build-request.js"
 
 export type WriteLine = (message: string, level?: BuildLogLine["level"]) => void
@@ -19,8 +19,11 @@ export function buildLog(file: string, hide: (text: string) => string): WriteLin
 /** Parses a line of `buildLog`. A line that a full disk cut short, and the one after it, are returned as they are. Pure. */
 export function parseBuildLine(line: string): NewLogLine {
   try {
-    const { at, level, message } = JSON.parse(line) as BuildLogLine
-    return { at: new Date(at), level, message }
+    const { at: text, level, message } = JSON.parse(line) as BuildLogLine
+    const at = new Date(text)
+    // Where a build is a pod, its own code can print such lines, too.
+    const isOurs = typeof message === "string" && logLevels.includes(level) && !Number.isNaN(at.getTime())
+    return isOurs ? { at, level, message } : { message: line }
   } catch {
     return { message: line }
   }
