@@ -31,7 +31,7 @@ test("a stream has the exact bytes of the wire format and ends with the run's st
       `event: end\ndata: {"run_id":"${runId}","status":"success"}\nid: 2\n\n`,
   )
   assert.equal(stream.headers.get("content-type"), "text/event-stream")
-  assert.equal(stream.headers.get("cache-control"), "no-cache")
+  assert.equal(stream.headers.get("cache-control"), "no-cache, no-transform")
   assert.equal(stream.headers.get("content-location"), `/threads/${threadId}/runs/${runId}`)
   assert.equal(stream.headers.get("location"), `/threads/${threadId}/runs/${runId}/stream`)
   assert.match(stream.headers.get("x-request-id") ?? "", /^[\w-]+$/)
