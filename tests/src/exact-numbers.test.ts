@@ -391,6 +391,17 @@ test("the store keeps numbers and finds them", async () => {
   await good("PUT", "/store/items", '{"namespace":["numbers"],"key":"ttl","value":{},"ttl":60.0}')
 })
 
+test("past states of Python are found by a number in their metadata", { skip: withoutPython }, async () => {
+  const { thread_id } = await good("POST", "/threads", "{}")
+  const body = '{"assistant_id":"python","input":{"value":1},"metadata":{"customer":12345678901234567890}}'
+  await good("POST", `/threads/${thread_id}/runs/wait`, body)
+
+  const search = (id: string) => good("POST", `/threads/${thread_id}/history`, `{"metadata":{"customer":${id}}}`)
+
+  assert.ok((await search("12345678901234567890")).length > 0)
+  assert.equal((await search("12345678901234567000")).length, 0)
+})
+
 test("a node of Python reads from the store what a client put there", { skip: withoutPython }, async () => {
   await good("PUT", "/store/items", `{"namespace":["numbers"],"key":"read","value":{"it":${odd}}}`)
 
@@ -438,7 +449,9 @@ for (const name of ["python", "javascript"] as const) {
     // Its schema is read from the source of the graph, which takes long.
     if (name === "javascript" && door.includes("A2A")) continue
     test(`${name}: numbers stay as they are in ${door}`, { skip }, async () => {
-      await pass(name, name === "python" ? odd : oddDoubles)
+      const text = name === "python" ? odd : oddDoubles
+      // LangGraph for JavaScript loses such a key in a `Send`.
+      await pass(name, door.includes("goto") ? text : text.replace("[", '[{"__proto__":{"n":2.5}},'))
     })
   }
 

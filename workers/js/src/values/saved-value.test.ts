@@ -155,3 +155,12 @@ test("LangGraph writes messages of classes with their own format", () => {
 
   assert.equal(savedText([new Marked("x")]), undefined)
 })
+
+test("a user's key __proto__ stays, which the serialiser would lose", async () => {
+  const text = '{"a":{"__proto__":{"b":[1,{"__proto__":2}]},"c":3}}'
+
+  const read = await savedValue(strictSerde(), text)
+
+  assert.equal(savedText(read), text)
+  assert.equal(JSON.stringify(read), text)
+})

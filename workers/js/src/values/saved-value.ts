@@ -84,8 +84,12 @@ function revived(value: unknown, makers: Makers): unknown {
   }
   const fields = value as Fields
   if (Object.hasOwn(fields, "lc")) return revivedRecord(fields, makers)
-  if (Object.hasOwn(fields, "__proto__")) throw new NotQuick()
-  for (const key in fields) fields[key] = revived(fields[key], makers)
+  for (const key in fields) {
+    const value = revived(fields[key], makers)
+    // The serialiser would lose a user's key of this name: its assignment sets the prototype.
+    if (key === "__proto__") Object.defineProperty(fields, key, { value })
+    else fields[key] = value
+  }
   return fields
 }
 
