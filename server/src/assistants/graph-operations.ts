@@ -28,12 +28,20 @@ export async function drawGraph(
   return new RawJson(await ask(parts, await getAssistant(parts, caller, name), "graph.draw", { xray }))
 }
 
-/** The graph's schemas; null for each that neither the graph nor its source provides. @throws NotFound  like `drawGraph` */
+/**
+ * The graph's schemas; null for each that neither the graph nor its source provides. `is_incomplete` says that its source could not be read
+ * this time, so a null may be a schema that is not yet known.
+ * @throws NotFound  like `drawGraph`
+ */
 export async function getSchemas(parts: AssistantGraphs, caller: Caller, name: string) {
   const assistant = await getAssistant(parts, caller, name)
   const told = parseJson(await ask(parts, assistant, "graph.schemas", {})) as GraphSchemas
   const read = hasStateSchema(told) ? {} : await parts.sources.schemasOf(assistant.graph_id)
-  return { graph_id: assistant.graph_id, ...completed(told, read[""]) }
+  return {
+    graph_id: assistant.graph_id,
+    ...completed(told, read?.[""]),
+    ...(read === undefined && { is_incomplete: true }),
+  }
 }
 
 export interface SubgraphQuery {
@@ -53,7 +61,7 @@ export async function getSubgraphs(parts: AssistantGraphs, caller: Caller, name:
   return Object.fromEntries(
     Object.entries(told).map(([namespace, schemas]) => [
       namespace,
-      renderSubgraph(assistant.graph_id, hasStateSchema(schemas) ? schemas : completed(schemas, read[namespace])),
+      renderSubgraph(assistant.graph_id, hasStateSchema(schemas) ? schemas : completed(schemas, read?.[namespace])),
     ]),
   )
 }

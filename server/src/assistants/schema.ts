@@ -144,6 +144,10 @@ export const graphSchemas = z
     state_schema: jsonSchema,
     config_schema: jsonSchema,
     context_schema: jsonSchema,
+    is_incomplete: z
+      .boolean()
+      .optional()
+      .describe("True when the source could not be read this time: a null may be a schema that is not yet known"),
   })
   .meta({ id: "GraphSchema" })
 export const subgraphs = z.record(z.string(), graphSchemas.loose())

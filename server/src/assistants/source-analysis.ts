@@ -4,7 +4,7 @@
  * are read by TypeScript's compiler in a separate process, since it takes seconds and some hundred megabytes, too much for this
  * process or a worker with runs (protocol-v2 §3.7). It is started only on request, and reads all graphs of the project at once: their
  * packages, which take most of the time, are read once for all. If that fails, it reads each graph alone. A source that cannot
- * be read gives no schemas; the request does not fail, and a later one tries again.
+ * be read gives no schemas; the request does not fail, its answer says so, and a later one tries again.
  */
 import { fileURLToPath } from "node:url"
 import { endWithParent } from "@superstep/toolkit/exec/end-with-parent"
@@ -17,8 +17,8 @@ import { readKeptSchemas } from "./kept-schemas.js"
 
 /** Reads sources. */
 export interface SourceReader {
-  /** @returns the schemas from a graph's source; none when it cannot be read */
-  schemasOf(graphId: string): Promise<SourceSchemas>
+  /** @returns the schemas from a graph's source; undefined when it could not be read this time: a later call tries again */
+  schemasOf(graphId: string): Promise<SourceSchemas | undefined>
 }
 
 export interface SourceAnalysisOptions {
@@ -55,7 +55,7 @@ export class SourceAnalysis implements SourceReader {
   readonly #options: SourceAnalysisOptions
   readonly #stopped = new AbortController()
   #project: SourceAnalysisOptions["project"]
-  #known = new Map<string, Promise<SourceSchemas>>()
+  #known = new Map<string, Promise<SourceSchemas | undefined>>()
   /** The stored schemas, once a request has found what it needed. */
   #kept: Promise<ReadonlyMap<string, SourceSchemas>> | undefined
   #waiting: Waiting[] = []
@@ -73,7 +73,7 @@ export class SourceAnalysis implements SourceReader {
     this.#kept = undefined
   }
 
-  schemasOf(graphId: string): Promise<SourceSchemas> {
+  schemasOf(graphId: string): Promise<SourceSchemas | undefined> {
     const before = this.#known.get(graphId)
     if (before) return before
     const path = this.#sourceOf(graphId)
@@ -85,14 +85,14 @@ export class SourceAnalysis implements SourceReader {
     return path !== undefined && languageOf(path) === "javascript" ? path : undefined
   }
 
-  #remember(graphId: string, reading: Promise<SourceSchemas>): Promise<SourceSchemas> {
+  #remember(graphId: string, reading: Promise<SourceSchemas>): Promise<SourceSchemas | undefined> {
     const known = this.#known
     const schemas = reading.catch((err: unknown) => {
       // This request is not retried; a later one may find a less busy machine.
       known.delete(graphId)
       if (!this.#stopped.signal.aborted)
         this.#options.log.warn({ err, graph_id: graphId }, "the schemas of a graph could not be read from its source")
-      return nothing
+      return undefined
     })
     known.set(graphId, schemas)
     return schemas

@@ -39,10 +39,27 @@ export async function listTools(parts: McpParts, caller: Caller, cursor: string 
     .map(async ([name, { assistant_id, description }]) => ({
       name,
       ...(description && { description }),
-      inputSchema: inputSchemaOf(withPlainNumbers((await getSchemas(parts, caller, assistant_id)).input_schema)),
+      inputSchema: inputSchemaOf(withPlainNumbers(await soonKnown(parts, getSchemas(parts, caller, assistant_id)))),
     }))
   return { tools: await Promise.all(tools), ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }) }
 }
+
+/** @returns undefined when the schema is not known soon, or its computation fails: the tool then accepts any object */
+async function soonKnown({ log }: McpParts, schemas: ReturnType<typeof getSchemas>): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined
+  const isLate = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), schemasMs)
+  })
+  const known = schemas.catch((err: unknown) => {
+    log.warn({ err }, "the schema of a tool is unknown")
+    return undefined
+  })
+  const soon = await Promise.race([known, isLate]).finally(() => clearTimeout(timer))
+  return soon?.input_schema
+}
+
+// Clients of MCP give up after a minute. The schemas of many graphs may take longer; a later list has them.
+const schemasMs = 5_000
 
 export interface ToolCall {
   readonly assistantId: string
