@@ -15,6 +15,7 @@ import { appendLayers, type BaseImage, type Layer, mediaTypes } from "../images/
 import { layoutIn } from "../images/layout.js"
 import { projectLayers } from "../images/project-image.js"
 import type { Registry } from "../images/registry/client.js"
+import { documentOf } from "../images/registry/document.js"
 import { RegistryFailed } from "../images/registry/failures.js"
 import { findImage, goArchitecture, readBlob } from "../images/registry/pull.js"
 import { pushImage } from "../images/registry/push.js"
@@ -159,7 +160,9 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
       const response = await registry.ask(path, { expect: [200, 404] })
       // 404: nothing was ever sent there.
       if (response.status === 404) return found
-      const { tags } = (await response.json()) as { readonly tags: readonly string[] | null }
+      const { tags } = JSON.parse((await documentOf(response)).toString()) as {
+        readonly tags: readonly string[] | null
+      }
       found.push(...(tags ?? []).filter((tag) => tag.startsWith(ours)))
       path = /<([^<>]+)>;\s*rel="?next"?/.exec(response.headers.get("link") ?? "")?.[1]
     }

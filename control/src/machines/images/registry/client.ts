@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { basicHeader, type Credentials, parseChallenge, tokenHeader } from "./credentials.js"
+import { startOf } from "./document.js"
 import { mayPass, RegistryFailed, unanswered } from "./failures.js"
 
 export interface RegistryOptions {
@@ -69,12 +70,12 @@ export function registryAt({ origin, login, delaysMs = defaultDelaysMs }: Regist
     const url = new URL(path, origin)
     let response = await send(url, request)
     if (response.status === 401) {
-      await response.arrayBuffer()
+      await response.body?.cancel()
       authorization = await headerFor(response, await login?.(), url.host)
       response = await send(url, request)
     }
     if (request.expect.includes(response.status)) return response
-    const text = (await response.text()).slice(0, 500)
+    const text = await startOf(response)
     if (response.status === 401 || response.status === 403)
       throw new Unauthenticated(`${url.host} refuses these credentials (${response.status}): ${text}`)
     throw new RegistryFailed(

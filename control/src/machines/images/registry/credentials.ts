@@ -1,6 +1,7 @@
 /** How a registry wants to know who asks. @see https://distribution.github.io/distribution/spec/auth/token/ */
 import { Secret } from "@superstep/toolkit/config/settings"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { documentOf } from "./document.js"
 import { RegistryFailed, unanswered } from "./failures.js"
 
 export interface Credentials {
@@ -50,10 +51,10 @@ export async function tokenHeader(challenge: Challenge, credentials: Credentials
   if (status === 401 || status === 403)
     throw new Unauthenticated(`${url.host} gives no token for the registry (${status}): check user and password`)
   if (!response.ok) throw unusable(`gives no token for the registry (${status})`, status)
-  const reply = await response.text().catch((cause: unknown) => {
-    throw unanswered(url.host, cause)
+  const reply = await documentOf(response).catch((cause: unknown) => {
+    throw cause instanceof RegistryFailed ? cause : unanswered(url.host, cause)
   })
-  const token = tokenIn(reply)
+  const token = tokenIn(reply.toString())
   if (token === undefined) throw unusable("answers without a token")
   return new Secret(`Bearer ${token}`)
 }

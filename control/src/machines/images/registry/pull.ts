@@ -3,6 +3,7 @@ import { arch } from "node:os"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type BaseImage, type Descriptor, digestOf, type ImageConfig, type Manifest, mediaTypes } from "../image.js"
 import type { Registry } from "./client.js"
+import { documentOf } from "./document.js"
 import { RegistryFailed } from "./failures.js"
 
 export interface RemoteImage {
@@ -33,7 +34,7 @@ export async function findImage(
   const accept = [mediaTypes.manifest, mediaTypes.index, mediaTypes.dockerManifest, mediaTypes.dockerIndex].join(", ")
   const documentAt = async (path: string) => {
     const response = await registry.ask(path, { headers: { accept }, expect: [200] })
-    return Buffer.from(await response.arrayBuffer())
+    return documentOf(response)
   }
   const found = await documentAt(`/v2/${repository}/manifests/${version}`)
   const parsed = JSON.parse(found.toString()) as Manifest | Index
