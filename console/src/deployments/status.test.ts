@@ -8,11 +8,15 @@ test("a deployment shows what a caller would get", () => {
 })
 
 test("of two deployed revisions only the active one is serving", () => {
-  const deployed = { status: "DEPLOYED", traffic: null }
+  const deployed = { status: "DEPLOYED", traffic: null, error_code: null }
 
   assert.equal(shownRevision({ ...deployed, id: "a" }, "a").word, "Serving")
   assert.equal(shownRevision({ ...deployed, id: "b" }, "a").word, "Deployed before")
   assert.equal(shownRevision({ ...deployed, id: "b", traffic: { weight: 5, runs: null } }, "a").word, "Canary")
+  assert.deepEqual(shownRevision({ ...deployed, id: "b", error_code: "crash_loop" }, "a"), {
+    word: "Crashed",
+    tone: "bad",
+  })
 })
 
 test("a status message is a sentence with the end of the log", () => {
@@ -21,4 +25,6 @@ test("a status message is a sentence with the end of the log", () => {
     lines: ["npm ERR! 404", "  at x"],
   })
   assert.equal(reasonOf(null), undefined)
+  const withId = reasonOf("it crashed; revision 01a21f9d-d47f-776d-bb5f-eebd5124e785 serves again. See the log.")
+  assert.equal(withId?.sentence, "It crashed; revision 5124e785 serves again. See the log.")
 })

@@ -42,12 +42,15 @@ const revisionStatuses: Readonly<Record<string, Shown>> = {
 
 /** A revision that was deployed is serving, a canary, or a former one. */
 export function shownRevision(
-  { id, status, traffic }: Pick<Revision, "id" | "status" | "traffic">,
+  { id, status, traffic, error_code }: Pick<Revision, "id" | "status" | "traffic" | "error_code">,
   activeId: string | null,
 ): Shown {
   if (status !== "DEPLOYED") return revisionStatuses[status] ?? { word: status, tone: "idle" }
   if (id === activeId) return { word: "Serving", tone: "good" }
-  return traffic === null ? { word: "Deployed before", tone: "idle" } : { word: "Canary", tone: "warn" }
+  if (traffic !== null) return { word: "Canary", tone: "warn" }
+  // It served, and then the platform took it out of service.
+  if (error_code !== null) return { word: error_code === "crash_loop" ? "Crashed" : "Withdrawn", tone: "bad" }
+  return { word: "Deployed before", tone: "idle" }
 }
 
 export interface Reason {
@@ -57,13 +60,15 @@ export interface Reason {
   readonly lines: readonly string[]
 }
 
+const uuid = /\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g
+
 /** @param message  a status message: a sentence, then indented lines of the log */
 export function reasonOf(message: string | null): Reason | undefined {
   if (message === null || message.trim() === "") return undefined
   const all = message.split("\n")
   const first = all.findIndex((line, index) => index > 0 && line.startsWith("  "))
   const end = first < 0 ? all.length : first
-  const sentence = all.slice(0, end).join(" ")
+  const sentence = all.slice(0, end).join(" ").replaceAll(uuid, shortId)
   return {
     sentence: sentence.charAt(0).toUpperCase() + sentence.slice(1),
     lines: all.slice(end).map((line) => line.replace(/^ {2}/, "")),
@@ -80,6 +85,8 @@ const triggers: Readonly<Record<string, string>> = {
   preview: "pull request",
 }
 
-export const triggerText = (trigger: string): string => triggers[trigger] ?? trigger
+/** @param isUpload  it came with new uploaded code, which a client sends as a change of the deployment */
+export const triggerText = (trigger: string, isUpload = false): string =>
+  isUpload && (trigger === "patch" || trigger === "create") ? "uploaded" : (triggers[trigger] ?? trigger)
 
 export const shortId = (id: string): string => id.replaceAll("-", "").slice(-8)

@@ -54,6 +54,8 @@ export interface Revision {
   readonly error_code: string | null
   readonly status_message: string | null
   readonly commit: { readonly sha: string; readonly message: string; readonly author: string } | null
+  /** The uploaded archive that it is made from. */
+  readonly upload: { readonly sha256: string; readonly size_bytes: number; readonly uploaded_at: string } | null
   readonly source_revision_config: {
     readonly repo_ref: string | null
     readonly langgraph_config_path: string | null

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { differences } from "./compare.js"
+import { differences, isNewUpload } from "./compare.js"
 
 const revision = {
   commit: { sha: "0123456789abcdef", message: "add a tool\n\nwhy", author: "Ada" },
+  upload: null,
   source: "github",
   source_revision_config: {
     repo_ref: "main",
@@ -38,4 +39,18 @@ test("commit, configuration, secrets and resources are compared, also those that
     { what: "Resource max_scale", before: "2", after: "default" },
     { what: "Resource memory_mb", before: "default", after: "512" },
   ])
+})
+
+test("two uploads differ in their code, also where nothing else does", () => {
+  const upload = { sha256: "a1b2c3d4e5", size_bytes: 12_000, uploaded_at: "2026-01-01T00:00:00.000Z" }
+  const one = { ...revision, commit: null, source: "internal_source", upload }
+  const other = { ...one, upload: { ...upload, sha256: "f6a7b8c9d0", uploaded_at: "2026-01-01T00:00:01.000Z" } }
+
+  const [found, ...more] = differences(one, other)
+
+  assert.equal(found?.what, "Code")
+  assert.match(found?.before ?? "", /^archive a1b2c3d, 12 kB, uploaded /)
+  assert.match(found?.after ?? "", /^archive f6a7b8c, 12 kB/)
+  assert.deepEqual(more, [])
+  assert.deepEqual([isNewUpload(other, one), isNewUpload(one, one), isNewUpload(revision, one)], [true, false, false])
 })

@@ -1,4 +1,5 @@
 /** What differs between two revisions of a deployment. Pure. */
+import { sizeText } from "../frame/time-text.js"
 import type { Revision } from "../platform/types.js"
 
 export interface Difference {
@@ -9,7 +10,7 @@ export interface Difference {
 
 type Compared = Pick<
   Revision,
-  "commit" | "source" | "source_revision_config" | "resource_spec" | "secrets_version" | "secret_names"
+  "commit" | "upload" | "source" | "source_revision_config" | "resource_spec" | "secrets_version" | "secret_names"
 >
 
 /** Everything that decides what a revision runs, in the order in which one asks for it. */
@@ -20,10 +21,23 @@ export function differences(before: Compared, after: Compared): Difference[] {
     .filter((it) => it.before !== it.after)
 }
 
+/** Two archives that differ have other hashes, also where time and size are equal. */
+export const uploadText = ({ sha256, size_bytes, uploaded_at }: NonNullable<Revision["upload"]>): string =>
+  `archive ${shortHash(sha256)}, ${sizeText(size_bytes)}, uploaded ${new Date(uploaded_at).toLocaleString()}`
+
+export const shortHash = (sha256: string): string => sha256.slice(0, 7)
+
+/** Whether the uploaded code is another one than that of the revision before. */
+export const isNewUpload = (
+  revision: Pick<Revision, "upload">,
+  before: Pick<Revision, "upload"> | undefined,
+): boolean => revision.upload !== null && revision.upload.uploaded_at !== before?.upload?.uploaded_at
+
 const partsOf = (revision: Compared): (readonly [string, string])[] => {
-  const { commit, source, source_revision_config: config, secrets_version, secret_names } = revision
+  const { commit, upload, source, source_revision_config: config, secrets_version, secret_names } = revision
   return [
     ["Commit", commit ? `${commit.sha.slice(0, 7)} ${commit.message.split("\n")[0]} (${commit.author})` : "none"],
+    ["Code", upload ? uploadText(upload) : "from the source below"],
     ["Source", source],
     ["Branch, tag or commit", config.repo_ref ?? "none"],
     ["Configuration", config.langgraph_config_path ?? "none"],

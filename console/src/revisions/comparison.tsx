@@ -26,7 +26,7 @@ export function Comparison({ revisions, order, close }: ComparisonProps) {
       </div>
       <div className="card table-box">
         {found.length === 0 ? (
-          <p className="comparison-same">Nothing: both have the same commit, configuration, resources and secrets.</p>
+          <p className="comparison-same">Nothing: both have the same code, configuration, resources and secrets.</p>
         ) : (
           <table className="table comparison">
             <thead>

@@ -19,7 +19,7 @@ export function RevisionActions({ revision, deployment, hasLogLink = true }: Rev
   const { mayWrite } = usePlatform()
   const post = usePost(deployment.id)
   const disabledBecause = mayWrite ? undefined : onlyReads
-  const { id, status } = revision
+  const { id, status, error_code } = revision
   const isServing = id === deployment.active_revision_id
   return (
     <div className="timeline-actions">
@@ -37,7 +37,7 @@ export function RevisionActions({ revision, deployment, hasLogLink = true }: Rev
       {status === "DEPLOYED" && !isServing && revision.traffic === null && (
         <Confirm
           title={`Roll back to ${shortId(id)}?`}
-          button={{ children: "Roll back to it", disabledBecause }}
+          button={{ children: "Roll back to it", look: error_code === null ? "plain" : "quiet", disabledBecause }}
           confirm="Roll back"
           act={() => post("rollback", { revision_id: id })}
         >

@@ -5,19 +5,22 @@ import { Checkbox } from "react-aria-components/Checkbox"
 import { reasonOf, shortId, shownRevision, triggerText } from "../deployments/status.js"
 import { Badge } from "../frame/badge.js"
 import { Ago } from "../frame/time.js"
-import { durationText } from "../frame/time-text.js"
+import { durationText, sizeText } from "../frame/time-text.js"
 import type { Deployment, Revision } from "../platform/types.js"
 import { Canary } from "./canary.js"
+import { isNewUpload, shortHash } from "./compare.js"
 import { RevisionActions } from "./revision-actions.js"
 
 export interface RevisionItemProps {
   readonly revision: Revision
   readonly deployment: Deployment
+  /** The one before it. */
+  readonly before: Revision | undefined
   readonly isChosen: boolean
   readonly onChoose: (isChosen: boolean) => void
 }
 
-export function RevisionItem({ revision, deployment, isChosen, onChoose }: RevisionItemProps) {
+export function RevisionItem({ revision, deployment, before, isChosen, onChoose }: RevisionItemProps) {
   const { word, tone, isMoving = false } = shownRevision(revision, deployment.active_revision_id)
   const reason = reasonOf(revision.status_message)
   const isCanary = word === "Canary"
@@ -46,7 +49,13 @@ export function RevisionItem({ revision, deployment, isChosen, onChoose }: Revis
               <code>{revision.commit.sha.slice(0, 7)}</code> {revision.commit.author} ·{" "}
             </>
           )}
-          {triggerText(revision.trigger)} <Ago at={revision.created_at} />
+          {revision.upload && (
+            <>
+              <code title="The SHA-256 of the archive, its start">{shortHash(revision.upload.sha256)}</code>{" "}
+              {sizeText(revision.upload.size_bytes)} ·{" "}
+            </>
+          )}
+          {triggerText(revision.trigger, isNewUpload(revision, before))} <Ago at={revision.created_at} />
           <Took revision={revision} />
           {revision.traffic && <> · {revision.traffic.weight}% of the threads</>}
           {revision.pinned_threads > 0 && <> · {pinned(revision.pinned_threads)}</>}

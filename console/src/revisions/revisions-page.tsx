@@ -87,11 +87,12 @@ export function RevisionsPage() {
           <Empty title="There is no revision yet">The first one starts when its source is there.</Empty>
         )}
         <ol className="timeline card">
-          {revisions.map((revision) => (
+          {revisions.map((revision, position) => (
             <RevisionItem
               key={revision.id}
               revision={revision}
               deployment={deployment}
+              before={revisions[position + 1]}
               isChosen={compare.includes(revision.id)}
               onChoose={(isChosen) => choose(revision.id, isChosen)}
             />

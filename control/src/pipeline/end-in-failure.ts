@@ -7,7 +7,7 @@ import { hideSecretsOf } from "../planner/log-shipping.js"
 import { retire, switchBack } from "../planner/role-queries.js"
 import { advance, type ClaimedRevision } from "../revisions/claims.js"
 import { type ErrorCode, failedStatus } from "../revisions/revision.js"
-import { statusMessage } from "../revisions/status-message.js"
+import { readLines, statusMessage } from "../revisions/status-message.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 
 /** @throws ClaimLost */
@@ -20,7 +20,7 @@ export async function endInFailure(
   const { revision_id: id, deployment_id, stage } = revision
   const stream: LogStream = stage === "queue" || stage === "fetch" || stage === "build" ? "build" : "deploy"
   const hide = await hideSecretsOf(context, { revision_id: id, deployment_id })
-  const lastLines = (await lastLogLines(db, id, stream, 5)).map((line) => line.message)
+  const lastLines = (await lastLogLines(db, id, stream, readLines)).map((line) => line.message)
   const status = failedStatus(stage)
   await db.transaction(async (tx) => {
     const error = { code, message: hide(statusMessage(code, message, lastLines)) }

@@ -56,6 +56,8 @@ export interface SeenRevision extends RevisionRow {
   readonly runs_failed: number
   /** Of its version of the secrets, in the order of the alphabet. */
   readonly secret_names: readonly string[]
+  /** The uploaded archive that it is made from. */
+  readonly upload: { readonly sha256: string; readonly size_bytes: number; readonly uploaded_at: string } | null
 }
 
 export interface NewRevision {
@@ -96,7 +98,10 @@ const seen = sql`r.*, ${healthFacts(sql`u.revision_id = r.revision_id`)}, ${list
   (select coalesce(sum(runs_ended), 0)::bigint from units u where u.revision_id = r.revision_id) as runs_ended,
   (select coalesce(sum(runs_failed), 0)::bigint from units u where u.revision_id = r.revision_id) as runs_failed,
   array(select s.name from secrets s where s.deployment_id = r.deployment_id and s.secrets_version = r.secrets_version
-    order by s.name) as secret_names`
+    order by s.name) as secret_names,
+  (select jsonb_build_object('sha256', p.sha256, 'size_bytes', p.size_bytes, 'uploaded_at', p.stored_at) from uploads p
+    where p.deployment_id = r.deployment_id and p.stored_at is not null
+      and r.source_revision_config ->> 'source_tarball_path' = p.deployment_id || '/' || p.upload_id || '.tar.gz') as upload`
 
 export const revisionById = (
   db: Db,

@@ -55,6 +55,14 @@ export const revisionReply = z
     error_code: z.string().nullable(),
     status_message: z.string().nullable(),
     commit: z.object({ sha: z.string(), message: z.string(), author: z.string() }).nullable(),
+    upload: z
+      .object({
+        sha256: z.string(),
+        size_bytes: z.int(),
+        uploaded_at: z.iso.datetime(),
+      })
+      .nullable()
+      .openapi({ description: "the archive that it is made from; null for other sources" }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
     started_at: z.iso.datetime().nullable(),
@@ -119,6 +127,7 @@ export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply>
   error_code: row.error_code,
   status_message: messageSeen(row, row.listener),
   commit: row.commit,
+  upload: row.upload && { ...row.upload, uploaded_at: new Date(row.upload.uploaded_at).toISOString() },
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
   started_at: row.started_at?.toISOString() ?? null,

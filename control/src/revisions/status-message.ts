@@ -52,11 +52,26 @@ export const hints: Readonly<Record<ErrorCode, string>> = {
 }
 
 const shownLines = 5
+/** How many lines of the log `statusMessage` takes: those shown, and those before them to which they may belong. */
+export const readLines = 12
 
-/** The revision's status message: the fault, what to do, and the end of the log. */
+// Lines of ours about how long a step took, which come after what the step said.
+const isDuration = (line: string): boolean => /^\w+ took \d+ ms$/.test(line)
+/** A line of a source excerpt: ` 2 | import …`, or `   |    ^` below the line that it points to. */
+const isExcerpt = (line: string): boolean => /^[\s>\d]{0,40}\|/.test(line)
+
+/** The end of a log, and the whole of a source excerpt that it starts in. */
+function endOf(lastLines: readonly string[]): readonly string[] {
+  const all = lastLines.flatMap((line) => line.split("\n"))
+  const lines = all.slice(-readLines).filter((line) => line.trim() !== "" && !isDuration(line))
+  let start = Math.max(0, lines.length - shownLines)
+  while (start > 0 && isExcerpt(lines[start] ?? "")) start--
+  return lines.slice(start)
+}
+
+/** The revision's status message: the fault, what to do, and the end of the log. @param lastLines  `readLines` of them */
 export function statusMessage(code: ErrorCode, message: string, lastLines: readonly string[]): string {
-  const lines = lastLines.flatMap((line) => line.split("\n"))
-  const tail = lines.slice(-shownLines).filter((line) => line.trim() !== "" && !message.includes(line))
+  const tail = endOf(lastLines).filter((line) => !message.includes(line))
   const log = tail.length === 0 ? "" : `\n${tail.map((line) => `  ${line}`).join("\n")}`
   return `${message.replace(/\.$/, "")}. ${hints[code]}${log}`
 }

@@ -91,6 +91,8 @@ test("an archive is uploaded without a key, and a revision is created from it", 
   assert.equal(patched.body.source_revision_config.source_tarball_path, object_path)
   assert.equal(patched.body.source_revision_config.repo_commit_sha, null)
   assert.deepEqual(await stored(api), ["the archive"])
+  const { body: list } = await api.call("GET", `/v2/deployments/${id}/revisions`)
+  assert.deepEqual([list.resources[0].upload.sha256, list.resources[0].upload.size_bytes], [sent.body.sha256, 11])
 })
 
 test("the upload address has the host that the client used, or that of the settings", async () => {

@@ -8,6 +8,8 @@ import type { Platform } from "../testing/installation.js"
 import { startPlatform } from "../testing/platform.js"
 import { accessibilityProblems, keepScreenshot, openConsole, noChromium as skip } from "./console-page.js"
 import { copiedCommands, executed } from "./curl-commands.js"
+import { startDesk } from "./desk.js"
+import { openPrintedAddresses } from "./printed-addresses.js"
 
 // A build installs packages, and the machine may be busy.
 const buildMs = 300_000
@@ -204,6 +206,12 @@ test("the pages of the platform", { skip }, async (t) => {
     await page.getByText("No answer", { exact: true }).waitFor()
     assert.equal(await page.getByText(/All is well|The control plane answers/).count(), 0)
     await page.unroute(/\/health$/)
+  })
+
+  await t.test("every address that we print opens a page", async (t) => {
+    await using dev = await startDesk()
+    const opened = await openPrintedAddresses(browser, platform, await exampleOf(platform), dev.url)
+    for (const address of opened) t.diagnostic(address)
   })
 
   await t.test("after signing out, a key that may only read sees and cannot press", async () => {

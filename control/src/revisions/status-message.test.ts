@@ -1,0 +1,21 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { statusMessage } from "./status-message.js"
+
+const shown = (lines: readonly string[]) =>
+  statusMessage("graph_load_failed", "it does not load", lines)
+    .split("\n")
+    .slice(1)
+    .map((line) => line.slice(2))
+
+test("a source excerpt is shown with the line that its mark points to, and durations are left out", () => {
+  const excerpt = ["src/a.ts:1:28", "  1 | const x = process.env.KEY!", "    |           ^", "  2 | b", "  3 | c"]
+
+  assert.deepEqual(shown(["install: done", ...excerpt, "verify took 3205 ms"]), excerpt)
+  assert.deepEqual(shown([...excerpt, "  4 | d", "  5 | e", "verify took 3205 ms"]), [...excerpt, "  4 | d", "  5 | e"])
+})
+
+test("of other logs the last five lines are shown, without those that the message has", () => {
+  assert.deepEqual(shown(["1", "2", "3", "4", "5", "6", ""]), ["2", "3", "4", "5", "6"])
+  assert.deepEqual(shown(["before", "it does not load"]), ["before"])
+})
