@@ -157,3 +157,16 @@ test("another workspace, an unknown deployment and an invalid Last-Event-ID are 
   assert.deepEqual([foreign.status, list.status, broken.status, malformed.status], [404, 404, 422, 422])
   assert.equal(malformed.body.detail.length, 3)
 })
+
+test("a proxy in front neither collects nor compresses a stream", async () => {
+  await using api = await start()
+  await using server = await served(api)
+  const leave = new AbortController()
+
+  const headers = { "x-api-key": api.apiKey, accept: "text/event-stream" }
+  const response = await fetch(server.url, { headers, signal: leave.signal })
+  leave.abort()
+
+  assert.equal(response.headers.get("x-accel-buffering"), "no")
+  assert.equal(response.headers.get("cache-control"), "no-cache, no-transform")
+})

@@ -1,5 +1,6 @@
 /** Server-sent events: a reply that continues until its source ends, its client leaves or the process stops. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { longAnswerHeaders } from "@superstep/toolkit/http/long-answer"
 import type { Context } from "hono"
 import { streamSSE } from "hono/streaming"
 
@@ -23,8 +24,10 @@ export interface EventSource {
 }
 
 export function sendEvents(c: Context, { stopping, check, events }: EventSource): Response {
-  c.header("x-accel-buffering", "no")
+  for (const [name, value] of Object.entries(longAnswerHeaders)) c.header(name, value)
   return streamSSE(c, async (stream) => {
+    // Replaces the value that streamSSE has set: this still runs before it makes the response.
+    c.header("cache-control", longAnswerHeaders["cache-control"])
     const left = new AbortController()
     stream.onAbort(() => left.abort())
     const signal = AbortSignal.any([left.signal, stopping])

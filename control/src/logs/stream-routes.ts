@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
+import { longAnswerHeaders } from "@superstep/toolkit/http/long-answer"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { holds } from "../http/event-stream.js"
@@ -82,8 +83,7 @@ async function stream(
   }
   return c.body(eventsOf(past, follower, isAllowed), 200, {
     "content-type": "text/event-stream",
-    "cache-control": "no-cache",
-    "x-accel-buffering": "no",
+    ...longAnswerHeaders,
   })
 }
 
