@@ -107,7 +107,8 @@ function Stages({ revision }: { revision: Revision }) {
   return (
     <ol className="stages" aria-label="Stages">
       {stepsOf(revision, now).map(({ name, state, durationMs }) => (
-        <li key={name} className={`stage stage-${state}`}>
+        // As wide as it took, and at least as wide as its words.
+        <li key={name} className={`stage stage-${state}`} style={{ flexGrow: Math.max(1, durationMs ?? 1) }}>
           <span className="stage-name">{name}</span>
           <span className="number">{durationMs === undefined ? "–" : durationText(durationMs)}</span>
           <span className="visually-hidden">{state}</span>

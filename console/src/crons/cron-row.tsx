@@ -77,6 +77,10 @@ export function CronRow({ cron, actions }: { cron: CronInfo; actions: ReturnType
   )
 }
 
+/** A cron is due in the future: within a minute, "just now" would be wrong. */
+const dueText = (at: number, now: number): string =>
+  at > now && at - now < 60_000 ? "in less than a minute" : relativeTime(at, now)
+
 function Next({ cron }: { cron: CronInfo }) {
   const { next_run_date: next, disabled_reason: reason, enabled, schedule, timezone } = cron
   if (reason !== null) return <span className="crons-reason">Switched off by the server: {reason}.</span>
@@ -88,7 +92,7 @@ function Next({ cron }: { cron: CronInfo }) {
       <time dateTime={next} title={first.toLocaleString()} className="number">
         {inZone(first, timezone)}
       </time>{" "}
-      <span className="soft">{relativeTime(first.getTime(), Date.now())}</span>
+      <span className="soft">{dueText(first.getTime(), Date.now())}</span>
       <div className="faint number">
         {further
           .filter((time) => cron.end_time === null || time <= new Date(cron.end_time))

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { highlighted, inParts, matching, nextError } from "./find.js"
+import { highlighted, inParts, matching, nextError, shownLine } from "./find.js"
 
 const line = (message: string, level: "INFO" | "ERROR" = "INFO") => ({ message, level })
 
@@ -23,4 +23,18 @@ test("the fields of a logger are apart from the message", () => {
   assert.deepEqual(inParts('run ended {"attempt":1}'), ["run ended", ' {"attempt":1}'])
   assert.deepEqual(inParts('{"attempt":1}'), ['{"attempt":1}', ""])
   assert.deepEqual(inParts("plain {text}"), ["plain {text}", ""])
+})
+
+test("a stack trace is shown as lines, apart from the other fields; every other line stays what it is", () => {
+  const stack = "Error: no order\n    at a (a.ts:1:2)\n    at b"
+  const line = `run failed ${JSON.stringify({ attempt: 1, err: { type: "Error", stack } })}`
+
+  assert.deepEqual(shownLine(line), {
+    words: "run failed",
+    fields: ' {"attempt":1,"err":{"type":"Error"}}',
+    folded: stack.split("\n"),
+  })
+  assert.deepEqual(shownLine("Traceback:\n  File a\nKeyError: 'x'").folded, ["  File a", "KeyError: 'x'"])
+  assert.deepEqual(shownLine('run ended {"attempt":1}'), { words: "run ended", fields: ' {"attempt":1}', folded: [] })
+  assert.deepEqual(shownLine('no JSON {"a}'), { words: "no JSON", fields: ' {"a}', folded: [] })
 })

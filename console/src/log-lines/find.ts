@@ -36,6 +36,33 @@ export function highlighted(text: string, searched: string): string[] {
   return [...parts, text.slice(from)]
 }
 
+/** A line as it is shown: lines of a stack trace are folded below the others. */
+export interface ShownLine {
+  readonly words: string
+  readonly fields: string
+  /** Of a stack trace, or of a message of several lines. */
+  readonly folded: readonly string[]
+}
+
+/** A field with line breaks, most often the stack of an error, is shown as lines and not as JSON. */
+export function shownLine(text: string): ShownLine {
+  const [first, ...rest] = text.split("\n")
+  if (rest.length > 0) return { words: first ?? "", fields: "", folded: rest }
+  const [words, fields] = inParts(text)
+  const found: string[] = []
+  const without = (key: string, value: unknown): unknown => {
+    if (typeof value !== "string" || !value.includes("\n")) return value
+    found.push(...(key === "stack" ? value.split("\n") : [`${key}:`, ...value.split("\n")]))
+    return undefined
+  }
+  try {
+    const rest = fields === "" ? "" : ` ${JSON.stringify(JSON.parse(fields), without)}`
+    return found.length === 0 ? { words, fields, folded: [] } : { words, fields: rest, folded: found }
+  } catch {
+    return { words, fields, folded: [] }
+  }
+}
+
 /** A message and the fields that its logger added: `run ended {"attempt":1}`. @returns no fields for any other text */
 export function inParts(text: string): [words: string, fields: string] {
   const at = text.indexOf(' {"')

@@ -6,7 +6,7 @@ import { Button } from "../frame/button.js"
 import { Loading } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
 import type { LogLine } from "../platform/types.js"
-import { highlighted, inParts, isError, matching, nextError } from "./find.js"
+import { highlighted, isError, matching, nextError, shownLine } from "./find.js"
 import type { LogState } from "./use-log.js"
 
 export interface LogViewProps {
@@ -132,11 +132,19 @@ const clock = (timestamp: string): string => new Date(timestamp).toLocaleTimeStr
 
 function Message({ text, search }: { text: string; search: string }) {
   if (search.trim() === "") {
-    const [words, fields] = inParts(text)
+    const { words, fields, folded } = shownLine(text)
     return (
       <span className="log-message">
         {words}
         {fields && <span className="log-fields">{fields}</span>}
+        {folded.length > 0 && (
+          <details className="log-trace">
+            <summary>
+              {folded.length} more {folded.length === 1 ? "line" : "lines"}
+            </summary>
+            {folded.join("\n")}
+          </details>
+        )}
       </span>
     )
   }

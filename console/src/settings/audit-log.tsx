@@ -1,11 +1,14 @@
 /** Who changed what, newest first, with a chain of hashes that shows later changes of the log itself. */
-import { useInfiniteQuery, useMutation } from "@tanstack/react-query"
+import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { shortId } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { Section } from "../frame/section.js"
 import { Ago } from "../frame/time.js"
+import { deploymentsQuery } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
 
 interface AuditEntry {
@@ -85,7 +88,7 @@ export function AuditLog() {
                     <code>{key_prefix ? `${key_prefix}…` : actor}</code>
                   </td>
                   <td title={path}>
-                    <code>{action}</code>
+                    <code>{action}</code> <Subject path={path} />
                   </td>
                   <td className="soft">{ip ?? ""}</td>
                 </tr>
@@ -103,6 +106,16 @@ export function AuditLog() {
       )}
     </Section>
   )
+}
+
+/** The deployment that an entry is about: by its name while it is there. */
+function Subject({ path }: { path: string }) {
+  const platform = usePlatform()
+  const { data } = useQuery(deploymentsQuery(platform))
+  const [, id] = /\/deployments\/([0-9a-f-]{36})/.exec(path) ?? []
+  if (id === undefined) return null
+  const known = data?.resources.find((deployment) => deployment.id === id)
+  return known ? <Link to={`/deployments/${id}`}>{known.name}</Link> : <span className="soft">{shortId(id)}</span>
 }
 
 function Verify() {

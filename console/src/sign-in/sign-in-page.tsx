@@ -74,7 +74,7 @@ function KeyForm({ isPending, onSend }: { isPending: boolean; onSend: (apiKey: s
       >
         <TextField value={apiKey} onChange={setApiKey} type="password" isRequired autoFocus>
           <Label>API key</Label>
-          <Input placeholder="lsv2_…" autoComplete="off" spellCheck="false" />
+          <Input placeholder="ssk_…" autoComplete="off" spellCheck="false" />
         </TextField>
         <Button type="submit" look="primary" isPending={isPending}>
           {isPending ? "Signing in…" : "Sign in"}

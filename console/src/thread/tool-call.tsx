@@ -1,5 +1,5 @@
 /** A tool call: its name and arguments in a line, its result below. */
-import { Check, ChevronRight, LoaderCircle, TriangleAlert } from "lucide-react"
+import { Check, ChevronRight, CircleDashed, TriangleAlert } from "lucide-react"
 import { JsonText } from "./json-text.js"
 import type { Block } from "./messages.js"
 
@@ -13,7 +13,7 @@ export function ToolCallView({ call: { name, args, result } }: { call: Call }) {
         <ChevronRight size={13} className="tool-fold" aria-hidden />
         {state === "done" && <Check size={14} className="tool-mark" aria-label="done" />}
         {state === "failed" && <TriangleAlert size={14} className="tool-mark" aria-label="failed" />}
-        {state === "open" && <LoaderCircle size={14} className="tool-mark tool-open-mark" aria-label="no result yet" />}
+        {state === "open" && <CircleDashed size={14} className="tool-mark tool-open-mark" aria-label="no result yet" />}
         <span className="tool-name mono">{name}</span>
         <span className="tool-args mono">{summaryOf(args)}</span>
       </summary>

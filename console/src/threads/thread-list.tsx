@@ -111,7 +111,11 @@ const Row = memo(({ row, thread, isCurrent, onFocus }: RowProps) => {
     >
       <StatusBadge status={status} />
       <span className="threads-text">
-        <span className="threads-title">{first.slice(0, 200) || <span className="faint">no messages</span>}</span>
+        <span className="threads-title">
+          {first.slice(0, 200) || (
+            <span className="faint">{status === "idle" ? "no messages" : "no saved messages"}</span>
+          )}
+        </span>
         <span className="threads-last">{last === first ? summaryOf(metadata) : last.slice(0, 240)}</span>
       </span>
       <span className="threads-graph">{String(metadata.graph_id ?? "")}</span>
