@@ -112,7 +112,15 @@ export function createApp(options: AppOptions): Api {
   app.use(limitBody(options.maxBodyBytes))
   app.use(holdUntilReady(options.readiness))
   const identifyUser = identifyBy({ gate, isDev: options.isDev })
-  app.use(serveThroughApp({ gate, channel, identify: identifyUser, hasSocketAt: isThreadSocket }))
+  app.use(
+    serveThroughApp({
+      gate,
+      channel,
+      identify: identifyUser,
+      hasSocketAt: isThreadSocket,
+      mountPrefix: http.mountPrefix,
+    }),
+  )
   if (http.disabled.length > 0) app.use(refuseDisabled(http.disabled))
   app.use(refuseHeadOfStreams)
   addTurns(app, options.turns)

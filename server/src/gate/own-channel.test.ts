@@ -26,10 +26,30 @@ test("a call of a route of the app reaches only the app's routes, none of the se
     assert.equal(threads.status, 404)
     assert.deepEqual(await db.rows(sql`select thread_id from threads`), [])
     assert.equal((await call("GET", "/info")).status, 404)
-    // The app sees the same paths as clients, with the prefix.
-    if (http === mounted) continue
     assert.deepEqual(await (await call("POST", "/custom/hook", '{"a":1}')).json(), { ok: true })
-    assert.deepEqual((await app.send("GET", "/custom/delivered")).json, { a: 1 })
+    const prefix = http === mounted ? "/agents" : ""
+    assert.deepEqual((await app.send("GET", `${prefix}/custom/delivered`)).json, { a: 1 })
+  }
+})
+
+test("with a mount prefix the app's routes and middleware are below it too, and the app sees paths without it", async () => {
+  await using db = await freshDatabase({ migrations })
+  const gate = { ...project, app: "./src/app.ts:app" }
+  await using http = await startTestHttp(db, { http: { mount_prefix: "/my/agents/" }, gate })
+  const get = (path: string) => http.send("GET", path)
+
+  // The app's own route, also when the prefix is spelled with escapes; and a route of the server behind its middleware.
+  assert.deepEqual((await get("/my/agents/custom/hello")).json, { hello: "you" })
+  assert.deepEqual((await get("/my/%61gents/custom/hello")).json, { hello: "you" })
+  const info = await get("/my/agents/info")
+  assert.deepEqual([info.status, info.headers.get("x-wrapped")], [200, "/info"])
+  const root = await get("/my/agents?interrupt")
+  assert.deepEqual(root.json, { status: "interrupted" })
+
+  const outside = ["/custom/hello", "/info?interrupt", "/my/custom/hello", "/my/agentscustom/hello"]
+  for (const path of outside) {
+    const { status, headers } = await get(path)
+    assert.deepEqual([path, status, headers.get("x-wrapped")], [path, 404, null])
   }
 })
 

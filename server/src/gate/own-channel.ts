@@ -30,7 +30,7 @@ export interface OwnChannel {
   readonly appCredential: string
   /**
    * Starts serving at the socket.
-   * @param mountPrefix  the path below which the routes are; user code need not know it
+   * @param mountPrefix  the path below which the routes are; neither user code nor the project's app knows it
    */
   listen(fetch: Fetch, mountPrefix: string): Promise<void>
   /** Issues a ticket that is valid until the response is over. @returns the header's value, and a promise of the response's end */
@@ -64,10 +64,9 @@ export async function openOwnChannel(): Promise<OwnChannel> {
     listen: async (fetch, mountPrefix) => {
       const withOrigin = (request: Request, env: FromListener) => {
         const origin = originOf(takeOwnHeaders(env.incoming))
-        // A request that the app passes on has the complete path, with the prefix.
-        const isWhole = origin.from === "app" || mountPrefix === ""
         const handshake = origin.from === "app" ? origin.ticket.handshake : undefined
-        return fetch(isWhole ? request : below(mountPrefix, request), { ...env, origin, ...handshake } as never)
+        const whole = mountPrefix === "" ? request : below(mountPrefix, request)
+        return fetch(whole, { ...env, origin, ...handshake } as never)
       }
       listening = await listen(withOrigin as never, { socketPath })
     },

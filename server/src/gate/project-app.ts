@@ -7,6 +7,7 @@ import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Context, HonoRequest, MiddlewareHandler } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
 import { addressOf, isLoopbackRequest } from "../http/access.js"
+import { isOutsideOfPrefix, spelledBelow } from "../http/paths.js"
 import type { Upgrade } from "../http/upgrade.js"
 import type { Gate } from "./gate.js"
 import type { FromListener, Origin } from "./origin.js"
@@ -19,11 +20,13 @@ export interface AppInFront {
   readonly identify: (c: Context) => Promise<Caller>
   /** Whether the server has a WebSocket at this path. */
   readonly hasSocketAt: (path: string) => boolean
+  /** `http.mount_prefix`: the app's routes are below it too, and the app sees paths without it. */
+  readonly mountPrefix: string
 }
 
-// A supervisor calls these routes, so the server answers them itself, whatever the app's process does.
+// The server answers these itself, whatever the app's process does: routes that a supervisor calls, and what is no route of either.
 const isServerRoute = ({ path, method }: HonoRequest): boolean =>
-  path === "/ok" || path.startsWith("/internal/") || unforwardableMethods.test(method)
+  path === "/ok" || path.startsWith("/internal/") || isOutsideOfPrefix(path) || unforwardableMethods.test(method)
 
 // A `Request` cannot have these methods, so they cannot be passed to the app.
 const unforwardableMethods = /^(TRACE|TRACK|CONNECT)$/i
@@ -35,7 +38,7 @@ function isOnlyForApp(origin: Origin): boolean {
 
 /** Passes requests to the app, if there is one. Requests that the app passes on come back over the server's own channel. */
 export const serveThroughApp =
-  ({ gate, channel, identify, hasSocketAt }: AppInFront): MiddlewareHandler =>
+  ({ gate, channel, identify, hasSocketAt, mountPrefix }: AppInFront): MiddlewareHandler =>
   async (c, next) => {
     const origin = c.get("origin")
     const hasApp = gate.project?.app !== undefined && origin.from !== "app" && !isServerRoute(c.req)
@@ -51,11 +54,15 @@ export const serveThroughApp =
     const from = { isLoopback: isLoopbackRequest(c), address: addressOf(c), isConsole: c.get("isConsole") === true }
     const ticket = { caller, ...from, isOwn, onlyApp, ...handshake }
     const { value, done } = channel.issue(c, ticket)
-    const passport = { ticket: value, user: caller?.user, ...(!opensHere && upgrade && { upgrade }) }
+    const { pathname, search } = new URL(c.req.url)
+    const path = `${spelledBelow(mountPrefix, pathname)}${search}`
+    const passport = { path, ticket: value, user: caller?.user, ...(!opensHere && upgrade && { upgrade }) }
     return gate.withApp((socketPath) => passOn(c, socketPath, passport), done)
   }
 
 interface Passport {
+  /** With the query, and without the prefix below which the server is mounted. */
+  readonly path: string
   readonly ticket: string
   /** Undefined when the caller has not been identified yet. */
   readonly user: User | undefined
@@ -63,9 +70,8 @@ interface Passport {
   readonly upgrade?: Upgrade
 }
 
-async function passOn(c: Context, socketPath: string, { ticket, user, upgrade }: Passport): Promise<Response> {
+async function passOn(c: Context, socketPath: string, { path, ticket, user, upgrade }: Passport): Promise<Response> {
   const { method, body } = c.req.raw
-  const { pathname, search } = new URL(c.req.url)
   const headers = new Headers(c.req.raw.headers)
   headers.set(ticketHeader, ticket)
   // Headers must be ASCII; names need not be.
@@ -76,7 +82,6 @@ async function passOn(c: Context, socketPath: string, { ticket, user, upgrade }:
   outgoing.once("close", () => gone.abort())
   const said = incoming.headers["content-length"]
   const length = said === undefined ? undefined : Number(said)
-  const path = `${pathname}${search}`
   const onUpgrade = upgrade && ((answer: string[], peer: Duplex) => upgrade.carry(answer, peer))
   // Imported when needed: most projects have no app, and their servers should not keep an HTTP client in memory.
   const { fetchOverSocket } = await import("@superstep/protocol/http/socket-fetch")

@@ -31,7 +31,7 @@ async function serverBeforeTarget() {
   app.onError(errorHandler({ log: createLog({ process: "test", level: "silent" }), detail: "text" }))
   app.use(setOrigin)
   app.use(fromOutside(requireUnitToken(new Secret("sesame"))))
-  app.use(serveThroughApp({ gate, channel, identify: async () => anyone, hasSocketAt: () => false }))
+  app.use(serveThroughApp({ gate, channel, identify: async () => anyone, hasSocketAt: () => false, mountPrefix: "" }))
   const listening = await listen(fetchOf(app), { host: "127.0.0.1", port: 0 })
   const dispose = async () => {
     await listening.close(0)

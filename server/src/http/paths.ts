@@ -27,3 +27,13 @@ export const pathBelow =
     const below = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
     return below === undefined || isInternal(below) ? noRoute + path : below
   }
+
+/** @param path  as routes see it */
+export const isOutsideOfPrefix = (path: string): boolean => path.startsWith(noRoute)
+
+/** The spelled path without the prefix, percent escapes and all, of a request that is not outside of it. */
+export function spelledBelow(prefix: string, pathname: string): string {
+  // The prefix may be spelled with percent escapes too, but its number of segments stays.
+  const below = pathname.split("/").slice(prefix.split("/").length)
+  return `/${below.join("/")}`
+}

@@ -92,7 +92,7 @@ export const fields: readonly Field[] = [
   },
   {
     path: "http.mount_prefix",
-    what: "A path prefix of all routes, such as `/agents`; `/ok` stays at the root. Default: `MOUNT_PREFIX`.",
+    what: "A path prefix of all routes, such as `/agents`, those of `http.app` too, which sees paths without it; `/ok` stays at the root. Default: `MOUNT_PREFIX`.",
   },
   { path: "store", what: "The long-term memory." },
   { path: "store.index", what: "Semantic search: a search with a `query` finds the items nearest in meaning." },

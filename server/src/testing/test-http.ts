@@ -96,6 +96,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
   const channel = await openOwnChannel()
   const crashes = new ProjectCrashes()
   const gate = new Gate({ log: server.log, serverEnv: process.env, crashes, loopback: channel.loopback })
+  const settings = httpSettings(options.http ?? {}, { isDev, mountPrefix: undefined, corsAllowOrigins: undefined })
   const app = createApp({
     ...server,
     gate,
@@ -107,7 +108,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     version: "0.0.0",
     isDev,
     consoleFolder: options.consoleFolder ?? "/nowhere",
-    http: httpSettings(options.http ?? {}, { isDev, mountPrefix: undefined, corsAllowOrigins: undefined }),
+    http: settings,
     unitToken: options.unitToken === undefined ? undefined : new Secret(options.unitToken),
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     readiness,
@@ -120,7 +121,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     defaultTtl: options.defaultTtl,
     sources: { schemasOf: async () => ({}) },
   })
-  await channel.listen(fetchOf(app), options.http?.mount_prefix ?? "")
+  await channel.listen(fetchOf(app), settings.mountPrefix)
   await gate.replace(options.gate ?? withoutRules)
   const webSockets = new WebSockets(fetchOf(app))
   const listening = await listen(fetchOf(app), { host: "127.0.0.1", port: 0 })
