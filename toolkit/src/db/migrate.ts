@@ -37,6 +37,7 @@ export async function migrate({ uri, folder, log }: { uri: string; folder: strin
   return withClient(uri, async (client) => {
     // The end of the session frees the lock, whatever happens.
     await client.query("select pg_advisory_lock($1)", [migrationLock])
+    const begin = performance.now()
     await client.query(`create table if not exists schema_migrations (
       name text primary key, breaking boolean not null, applied_at timestamptz not null default now())`)
     const { rows } = await client.query<{ name: string; breaking: boolean }>(
@@ -51,7 +52,10 @@ export async function migrate({ uri, folder, log }: { uri: string; folder: strin
     const applied = new Set(rows.map(({ name }) => name))
     const pending = files.filter((name) => !applied.has(name))
     for (const name of pending) await apply(client, folder, name, log)
-    await applyFunctions(client, join(folder, "functions"), log)
+    const hasNewFunctions = await applyFunctions(client, join(folder, "functions"), log)
+    if (pending.length > 0 || hasNewFunctions) {
+      log.info({ migrations: pending.length, ms: Math.round(performance.now() - begin) }, "schema ready")
+    }
     return pending
   })
 }
@@ -71,28 +75,30 @@ async function apply(client: pg.Client, folder: string, name: string, log: Log):
     await client.query(text)
     await client.query(record, [name, /^-- breaking/m.test(text)])
   })
-  log.info({ migration: name }, "migration applied")
+  log.debug({ migration: name }, "migration applied")
 }
 
 /**
  * A text is applied only once, ever: a restarted server of an older release does not restore its functions.
+ * @returns  whether the text was new
  */
-async function applyFunctions(client: pg.Client, folder: string, log: Log): Promise<void> {
+async function applyFunctions(client: pg.Client, folder: string, log: Log): Promise<boolean> {
   const files = ((await readdir(folder).catch(ifCode(["ENOENT"]))) ?? []).filter((name) => name.endsWith(".sql")).sort()
-  if (files.length === 0) return
+  if (files.length === 0) return false
   const text = (await Promise.all(files.map((name) => readFile(join(folder, name), "utf8")))).join("\n")
   const hash = createHash("sha256").update(text).digest("hex")
   await client.query(`create table if not exists schema_functions (
     hash text primary key, applied_at timestamptz not null default now())`)
   const { rowCount } = await client.query("select from schema_functions where hash = $1", [hash])
-  if (rowCount) return
+  if (rowCount) return false
   await inTransaction(client, "the SQL functions", async () => {
     // A function may call one that a later file creates.
     await client.query("set local check_function_bodies = off")
     await client.query(text)
     await client.query("insert into schema_functions (hash) values ($1)", [hash])
   })
-  log.info({ hash }, "SQL functions applied")
+  log.debug({ hash }, "SQL functions applied")
+  return true
 }
 
 async function inTransaction(client: pg.Client, what: string, work: () => Promise<void>): Promise<void> {
