@@ -1,7 +1,7 @@
 /** Answers a worker's `store.batch` calls (protocol/worker, "Calls of a worker: store"). */
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
-import { scanJson } from "@superstep/toolkit/http/scan-json"
+import { scanJson } from "@superstep/toolkit/text/scan-json"
 import { z } from "zod"
 import { type CallHandlers, fenceOf, parseFields } from "../workers/calls.js"
 import { requireHeld } from "../workers/held-numbers.js"

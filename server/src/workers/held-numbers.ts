@@ -1,6 +1,6 @@
 /** Which numbers a graph's language can hold (decision 0057). Pure. */
-import { InvalidInput } from "@superstep/toolkit/errors/errors"
-import { exactNumbersIn } from "@superstep/toolkit/http/exact-number"
+import { InvalidInput, type Problem } from "@superstep/toolkit/errors/errors"
+import { type FoundNumber, findExactNumbers } from "@superstep/toolkit/http/exact-number"
 import type { Language } from "./languages.js"
 
 /** What a graph gets, by the path that the client knows. */
@@ -19,12 +19,10 @@ const mostReported = 20
  */
 export function requireHeld(language: Language | undefined, given: readonly GivenValue[]): void {
   if (language !== "javascript") return
-  const problems = []
+  const problems: Problem[] = []
   for (const { path, value } of given) {
-    for (const found of exactNumbersIn(value, path)) {
-      if (problems.length === mostReported) break
-      if (isLostInDouble(found.text)) problems.push(problemAt(found))
-    }
+    const most = mostReported - problems.length
+    problems.push(...findExactNumbers(value, path, { isWanted: isLostInDouble, most }).map(problemAt))
   }
   if (problems.length > 0) throw new InvalidInput(problems)
 }
@@ -32,7 +30,7 @@ export function requireHeld(language: Language | undefined, given: readonly Give
 /** An exact number is an integer only where `JSON.stringify` would print other digits; `-0` is 0 there. */
 const isLostInDouble = (number: string): boolean => /^-?\d+$/.test(number) && number !== "-0"
 
-const problemAt = ({ path, text }: { path: GivenValue["path"]; text: string }) => ({
+const problemAt = ({ path, text }: FoundNumber): Problem => ({
   path,
   message: `a JavaScript graph cannot hold the integer ${text.length > 40 ? `${text.slice(0, 40)}…` : text}: send it as text`,
   type: "value_error",

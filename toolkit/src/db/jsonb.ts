@@ -1,5 +1,5 @@
 /** Converts JSON that a `jsonb` column would refuse or change (architecture D9b). */
-import { scanJson } from "../http/scan-json.js"
+import { scanJson } from "../text/scan-json.js"
 
 // One escape at a time, so that `u0000` after an escaped backslash is not treated as one.
 const escapes = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u0000|\\u[dD][89a-fA-F][\da-fA-F]{2}|\\./g

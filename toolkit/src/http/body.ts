@@ -1,8 +1,8 @@
 /** Parses a request's body as JSON, and rejects what later code could not handle. Pure. */
 import { InvalidInput, type Problem } from "../errors/errors.js"
-import { exactNumbersIn } from "./exact-number.js"
+import { scanJson } from "../text/scan-json.js"
+import { findExactNumbers } from "./exact-number.js"
 import { parseExact } from "./parse-exact.js"
-import { scanJson } from "./scan-json.js"
 
 // Parsing survives any depth, but validating, writing and storing a value are recursive: at some thousands of levels the
 // stack of this process or of Postgres (54001) overflows. No legitimate state is near this.
@@ -63,12 +63,10 @@ const isImpossible = (number: string): boolean =>
 
 /** An integer of 309 to 4300 digits is infinite as a double, but not for Python. */
 function impossibleIn(value: unknown): InvalidInput {
-  const problems: Problem[] = []
-  for (const { path, text } of exactNumbersIn(value, ["body"])) {
-    if (!isImpossible(text)) continue
-    problems.push({ path, message: `${whyImpossible(text)}: send it as text`, type: "value_error" })
-    if (problems.length === mostReported) break
-  }
+  const found = findExactNumbers(value, ["body"], { isWanted: isImpossible, most: mostReported })
+  const problems = found.map(
+    ({ path, text }): Problem => ({ path, message: `${whyImpossible(text)}: send it as text`, type: "value_error" }),
+  )
   return new InvalidInput(problems)
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { z } from "zod"
-import { checkExact, exactNumbersIn, isExactNumber, restoreExact, withPlainNumbers } from "./exact-number.js"
+import { checkExact, findExactNumbers, isExactNumber, restoreExact, withPlainNumbers } from "./exact-number.js"
 import { parseJson, RawJson, toJsonText } from "./json.js"
 import { randomJson } from "./testing/random-json.js"
 
@@ -97,13 +97,35 @@ test("a number that a schema reads is a plain one; where it lets everything pass
   }
 })
 
-test("each exact number is found with its path", () => {
-  const found = [...exactNumbersIn(parseJson('{"a":[0,1.0],"b":{"c":1e20}}'), ["body"])]
+const every = { isWanted: () => true, most: 10 }
 
-  assert.deepEqual(found, [
+test("each exact number is found with its path", () => {
+  const value = parseJson('{"a":[0,1.0],"b":{"c":1e20}}')
+
+  assert.deepEqual(findExactNumbers(value, ["body"], every), [
     { path: ["body", "a", 1], text: "1.0" },
     { path: ["body", "b", "c"], text: "1e20" },
   ])
+})
+
+test("only wanted numbers are found, and the first ones when there are many", () => {
+  const value = parseJson(`[1.0,${"7.0,".repeat(100)}2.0]`)
+
+  assert.deepEqual(findExactNumbers(value, [], { isWanted: (text) => text !== "7.0", most: 10 }), [
+    { path: [0], text: "1.0" },
+    { path: [101], text: "2.0" },
+  ])
+  assert.equal(findExactNumbers(value, [], every).length, 10)
+})
+
+test("a search for numbers takes linear time, however deep they are", () => {
+  const value = parseJson(`${"[".repeat(490)}${"1.0,".repeat(500_000)}1${"]".repeat(490)}`)
+  const started = performance.now()
+  const found = findExactNumbers(value, [], { isWanted: () => false, most: 20 })
+
+  // It takes a tenth of a second. With a path for each number it would take minutes.
+  assert.ok(performance.now() - started < 20_000)
+  assert.deepEqual(found, [])
 })
 
 test("a copy that was made with doubles gets its exact numbers back, unless it was changed", () => {

@@ -35,12 +35,42 @@ export const isExactNumber = (value: unknown): value is ExactNumber => value ins
 
 type Path = readonly (string | number)[]
 
-/** The exact numbers in a value, each with its path. */
-export function* exactNumbersIn(value: unknown, path: Path): Generator<{ path: Path; text: string }> {
-  if (isExactNumber(value)) yield { path, text: value.text }
-  else if (Array.isArray(value)) for (const [n, each] of value.entries()) yield* exactNumbersIn(each, [...path, n])
-  else if (typeof value === "object" && value !== null)
-    for (const [key, each] of Object.entries(value)) yield* exactNumbersIn(each, [...path, key])
+export interface FoundNumber {
+  readonly path: Path
+  readonly text: string
+}
+
+interface Wanted {
+  readonly isWanted: (number: string) => boolean
+  /** How many are returned at most. */
+  readonly most: number
+}
+
+/**
+ * The first wanted exact numbers in a value, each with its path. A body may have millions of numbers, and each of them hundreds of levels deep:
+ * only the paths of those that are returned are made.
+ * @param at  the path of the value
+ */
+export function findExactNumbers(value: unknown, at: Path, { isWanted, most }: Wanted): FoundNumber[] {
+  const found: FoundNumber[] = []
+  const path = [...at]
+  const lookAt = (key: string | number, each: unknown): void => {
+    path.push(key)
+    look(each)
+    path.pop()
+  }
+  const look = (each: unknown): void => {
+    if (typeof each !== "object" || each === null || found.length >= most) return
+    if (isExactNumber(each)) {
+      if (isWanted(each.text)) found.push({ path: [...path], text: each.text })
+    } else if (Array.isArray(each)) {
+      for (const [n, item] of each.entries()) lookAt(n, item)
+    } else {
+      for (const [key, item] of Object.entries(each)) lookAt(key, item)
+    }
+  }
+  look(value)
+  return found
 }
 
 const hasExactNumbers = (value: unknown): boolean =>

@@ -2,9 +2,10 @@
  * JSON whose numbers stay as they are (decision 0057). What belongs to users is parsed by `parseJson` and printed by `toJsonText`; what
  * need not be read is passed on as RawJson (architecture D3, D9b).
  */
+
+import { scanJson } from "../text/scan-json.js"
 import { printAsIs, printJson } from "./json-printer.js"
 import { parseExact } from "./parse-exact.js"
-import { scanJson } from "./scan-json.js"
 
 /** JSON text that is already JSON: it is spliced into a reply unparsed. */
 export class RawJson {

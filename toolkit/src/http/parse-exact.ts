@@ -1,6 +1,7 @@
 /** Reads JSON that has exact numbers. `JSON.parse` gives a reviver no source text before Node 21, and is slow with one. Pure. */
+
+import { endOfNumber, endOfString, isChangedNumber } from "../text/scan-json.js"
 import { ExactNumber } from "./exact-number.js"
-import { endOfNumber, endOfString, isChangedNumber } from "./scan-json.js"
 
 /** @param text  valid JSON: the caller has parsed it */
 export function parseExact(text: string): unknown {
