@@ -279,6 +279,25 @@ test("output that is not stored is cut by its size, and read from the start of w
   assert.ok(statSync(file).size < 1000)
 })
 
+test("two reads at the same time see the same output, also when it is cut meanwhile", async () => {
+  const { units: open, folders } = processPlace()
+  const units = open()
+  const { unitId } = spec()
+  const file = join(folders.units, unitId, "out.log")
+  mkdirSync(join(folders.units, unitId))
+  writeFileSync(file, "one\ntwo\n")
+  const { next: stored } = await units.logs(unitId, "")
+  truncateSync(file, 70 * 1024 * 1024)
+  appendFileSync(file, "\nthree\n")
+
+  const [first, second] = await Promise.all([units.logs(unitId, stored), units.logs(unitId, stored)])
+  const last = await units.logs(unitId, first.next)
+
+  assert.match(first.lines.join("\n"), /^\[\d+ bytes of output were left out: .*\]\nthree$/)
+  assert.deepEqual(second, first)
+  assert.deepEqual(last, { lines: [], next: first.next })
+})
+
 test("output of a unit whose former lives were containers is read from the start of its file", async () => {
   const { units: open, folders } = processPlace()
   const { unitId } = spec()

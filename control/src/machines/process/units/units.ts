@@ -203,7 +203,23 @@ export function processUnits(options: UnitsOptions): Units {
   /** How often the start of a unit's output was removed: places in it are of one such number. */
   const cutsOf = async (unitId: string): Promise<number> => (await readJson<number>(cutsFile(unitId))) ?? 0
 
-  const logs = async (unitId: string, from: string): Promise<UnitLogs> => {
+  /** By unit: settles with the last read that was asked for. */
+  const reads = new Map<string, Promise<unknown>>()
+
+  /** One read of a unit at a time: a cut moves what another read is about to look at, or cuts the rest that was kept. */
+  const logs = (unitId: string, from: string): Promise<UnitLogs> => {
+    const before = reads.get(unitId) ?? Promise.resolve()
+    const read = before.then(() => readNext(unitId, from))
+    const settled = read
+      .catch(() => undefined)
+      .then(() => {
+        if (reads.get(unitId) === settled) reads.delete(unitId)
+      })
+    reads.set(unitId, settled)
+    return read
+  }
+
+  const readNext = async (unitId: string, from: string): Promise<UnitLogs> => {
     const file = logFile(unitId)
     const { size } = await stat(file).catch(ifCode(missing, { size: 0 }))
     let cuts = await cutsOf(unitId)
