@@ -16,7 +16,7 @@ const soon = `
   GET /assistants  POST /assistants  POST /assistants/search  POST /assistants/count
   GET /assistants/:assistant_id  PATCH /assistants/:assistant_id
   POST /assistants/:assistant_id/versions  POST /assistants/:assistant_id/latest
-  POST /threads  GET /threads/:thread_id  PATCH /threads/:thread_id
+  GET /threads/:thread_id  PATCH /threads/:thread_id
   POST /threads/:thread_id/runs  GET /threads/:thread_id/runs  GET /threads/:thread_id/runs/:run_id  POST /runs  POST /runs/batch
   GET /threads/:thread_id/runs/:run_id/attempts  GET /threads/:thread_id/runs/:run_id/events
   POST /runs/crons  POST /threads/:thread_id/runs/crons  POST /runs/crons/search  POST /runs/crons/count
@@ -48,7 +48,11 @@ test("requests that last", async (t) => {
   workers.answer = () =>
     new Promise((resolve) => {
       unanswered.push(() =>
-        resolve({ ok: true, payload: [Buffer.from('{"values":{},"next":[],"tasks":[]}')] } as never),
+        resolve({
+          ok: true,
+          fields: { checkpoint: {}, puts: [] },
+          payload: ['{"values":{},"next":[],"tasks":[]}', "{}"].map((line) => Buffer.from(line)),
+        } as never),
       )
     })
   // A graph's own assistant is created by a server with real workers.
@@ -138,6 +142,14 @@ test("requests that last", async (t) => {
 
     const text = await meanwhile(schemas, "\n", release)
     assert.equal((JSON.parse(text) as { graph_id: string }).graph_id, "agent")
+  })
+
+  await t.test("a new thread whose state a graph computes", async () => {
+    const supersteps = [{ updates: [{ values: {}, as_node: "node" }] }]
+    const thread = await http.stream("POST", "/threads", { metadata: { graph_id: "agent" }, supersteps })
+
+    const text = await meanwhile(thread, "\n", release)
+    assert.equal((JSON.parse(text) as { status: string }).status, "idle")
   })
 
   await t.test("a call of a tool is an event stream, with progress for a client that asks for it", async () => {

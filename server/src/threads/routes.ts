@@ -53,6 +53,8 @@ function addNewThreadRoutes(api: Api, { db, workers }: ThreadStates): void {
       method: "post",
       path: "/threads",
       summary: "Create a thread",
+      // With supersteps a graph computes its state.
+      lasts: "long",
       tags,
       body: newThread,
       responses: {
