@@ -4,8 +4,9 @@
  */
 
 // The first length finds what doubles with each character, and each next one what grows more slowly.
-const lengths = [26, 400, 4000, 32_000]
-// A linear expression takes a millisecond for the longest text; one that grows with the square more than half a second.
+const lengths = [26, 400, 4000, 32_000, 128_000]
+// For the longest text a linear expression takes some milliseconds; one that grows with the square takes five seconds and more, so that a
+// machine that is several times faster or slower finds the same ones.
 const mostMs = 250
 // What takes less is not tried with a longer text.
 const suspectMs = 2
