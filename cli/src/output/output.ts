@@ -18,10 +18,10 @@ export interface Output {
   style(format: Format, text: string): string
 }
 
-/** A terminal's `hasColors` looks at NO_COLOR, FORCE_COLOR and TERM; a file or pipe has none. */
 /** At most one line is incomplete. Two streams may share a terminal, so it is known to both. */
 let begun: { readonly stream: NodeJS.WriteStream; isBroken: boolean } | undefined
 
+/** A terminal's `hasColors` looks at NO_COLOR, FORCE_COLOR and TERM; a file or pipe has none. */
 export function outputTo(stream: NodeJS.WriteStream): Output {
   const colored = stream.isTTY === true && stream.hasColors()
   return {

@@ -282,7 +282,9 @@ export class Publisher {
   }
 }
 
-/** The data of a run's last event. */
-/** @param isUnsaved  whether the run was stopped before its input was saved */
+/**
+ * The data of a run's last event.
+ * @param isUnsaved  whether the run was stopped before its input was saved
+ */
 export const endText = (runId: string, status: string, isUnsaved = false): string =>
   toJsonText({ run_id: runId, status, ...(isUnsaved && { input_saved: false }) })
