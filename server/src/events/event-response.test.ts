@@ -18,7 +18,7 @@ async function openStream({ stalledMs, budget = new ReaderBudget() }: { stalledM
   const { port } = server.address() as AddressInfo
   const call = get({ host: "127.0.0.1", port, agent: false })
   const [, outgoing] = (await once(server, "request")) as [IncomingMessage, ServerResponse]
-  const context = { env: { outgoing }, res: { headers: new Headers() } } as unknown as Context
+  const context = { env: { outgoing }, res: { headers: new Headers() }, get: () => undefined } as unknown as Context
   const response = new EventResponse(context, () => true, { budget, ...(stalledMs !== undefined && { stalledMs }) })
   let hasLeft = false
   response.respond(context, {}, () => {

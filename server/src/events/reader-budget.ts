@@ -10,6 +10,11 @@ const minBytes = 64 * 1024
 export class ReaderBudget {
   #readers = 0
 
+  /** How many clients read events now, whatever they follow: also those whose thread does not exist yet. */
+  get readers(): number {
+    return this.#readers
+  }
+
   /** How many bytes may wait for one client before it counts as behind. A single event may be larger. */
   get aheadBytes(): number {
     return Math.max(minBytes, Math.min(maxBytes, totalBytes / Math.max(1, this.#readers)))

@@ -129,9 +129,12 @@ export class Streams {
     })
   }
 
-  /** How many runs clients of this server follow. */
+  /**
+   * How many clients this server serves events of runs or threads, at least; 0 only when there are none. Callers that only wait for a run
+   * read no events, so they count once for each run.
+   */
   get openStreams(): number {
-    return this.runs.size
+    return Math.max(this.readers.readers, this.runs.size)
   }
 
   async start(): Promise<void> {

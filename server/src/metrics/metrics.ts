@@ -99,7 +99,7 @@ function addPresent(registry: Registry) {
   })
   const streams = new Gauge({
     name: "superstep_open_streams",
-    help: "Runs that this server streams to clients.",
+    help: "Clients that this server streams runs or threads to; WebSockets count, too.",
     registers,
   })
   const slots = new Gauge({

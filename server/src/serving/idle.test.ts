@@ -7,6 +7,8 @@ import { until } from "@superstep/toolkit/testing/until"
 import { putServer, removeServer } from "../servers/queries.js"
 import { startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
+import { everything, openEvents } from "../thread-stream/testing/protocol-client.js"
+import { connect } from "../thread-stream/testing/socket-client.js"
 
 test("a unit is idle when no run is pending or running, and reports when the next cron or delayed run is due", async () => {
   await using db = await freshDatabase({ migrations })
@@ -38,6 +40,42 @@ test("a unit is idle when no run is pending or running, and reports when the nex
   assert.ok(cron > 0)
   assert.equal(delayed.is_idle, true)
   assert.ok((delayed.next_due_ms ?? 0) > 3_000_000 && (delayed.next_due_ms ?? 0) <= 3_600_000)
+})
+
+test("a unit with an open stream of a thread, or an open WebSocket, is not idle", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "r1" })
+  const token = { "x-superstep-unit": "sesame" }
+  await http.send("POST", "/internal/activate", undefined, token)
+  const counts = async () => {
+    const { is_idle } = (await http.send("GET", "/internal/idle", undefined, token)).json as { is_idle: boolean }
+    const status = (await http.send("GET", "/internal/status", undefined, token)).json as { open_streams: number }
+    return [is_idle, status.open_streams]
+  }
+  const { thread_id: threadId } = (await http.send("POST", "/threads", {}, token)).json as { thread_id: string }
+  const later = randomUUID()
+  const clients: readonly (() => Promise<{ leave(): void }>)[] = [
+    async () => {
+      const stream = await http.stream("GET", `/threads/${threadId}/stream`, undefined, token)
+      // A stopping server breaks the stream. That error must not hide why the test failed.
+      stream.ended.catch(() => undefined)
+      return stream
+    },
+    () => openEvents(http, threadId, everything, token),
+    () => openEvents(http, later, everything, token),
+    async () => {
+      const { ws } = await connect(http, threadId, [], token)
+      return { leave: () => ws.close() }
+    },
+  ]
+
+  for (const open of clients) {
+    assert.deepEqual(await counts(), [true, 0])
+    const client = await open()
+    assert.deepEqual(await counts(), [false, 1])
+    client.leave()
+    await until(async () => (await counts())[0], { what: "the client has left" })
+  }
 })
 
 test("a run that is pinned to a revision without servers does not keep the deployment awake, and stays in the queue", async () => {
