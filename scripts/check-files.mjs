@@ -41,7 +41,7 @@ const foreign = [
   },
   {
     pattern: /\bnpx superstep\b/,
-    say: "installs a package that is not ours, since none is published: write npx --no superstep, or node with the path of this clone",
+    say: "installs a package that is not ours, since none is published: write npx --no -- superstep, or node with the path of this clone",
   },
   { pattern: /^(?:<{7} |>{7} )/, say: "is left of a merge: choose one side" },
 ]

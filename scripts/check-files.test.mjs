@@ -99,7 +99,7 @@ test("a page links to what is there, and names source files that are there", () 
 test("a command that installs a package of our name from npm is found, and one that refuses to is not", () => {
   const files = [
     { path: "a/README.md", text: ["npx", "superstep dev"].join(" ") },
-    { path: "b/README.md", text: "npx --no superstep dev" },
+    { path: "b/README.md", text: "npx --no -- superstep dev" },
   ]
 
   assert.deepEqual(

@@ -4,9 +4,10 @@ import { dirname, join, relative } from "node:path"
 
 /**
  * `--no` because the registry of npm has no package of ours: without it, npx would install and run whatever somebody registers under
- * this name. Remove it when the package is published.
+ * this name. Remove it when the package is published. Without `--`, npx takes the next word as the value of `--no`, and then
+ * `--help` and `--version` as its own.
  */
-const installed = "npx --no superstep"
+const installed = "npx --no -- superstep"
 
 /**
  * @param folder  where the reader will be
