@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { type HistoryItem, treeOf } from "../time-travel/checkpoint-tree.js"
-import { nodesAt } from "./rest.js"
+import { noActivity } from "./activity.js"
+import { nodesAt, seenNodes, tipOf } from "./rest.js"
 
 const checkpoint = (id: string, parent: string | undefined, run: string, tasks: HistoryItem["tasks"]): HistoryItem => ({
   checkpoint: { checkpoint_id: id },
@@ -65,4 +66,20 @@ test("the node that failed is not shown as done, though it was done before and i
 test("nodes that come next execute while their run does", () => {
   assert.deepEqual(statuses([{ name: "agent" }], { ending: "running" }), ["agent running", "tools done"])
   assert.deepEqual(statuses([{ name: "agent" }], {}), ["agent done", "tools done"])
+})
+
+test("a run whose nodes the stream has not told is shown by its own checkpoints", () => {
+  const { items } = treeOf([checkpoint("a", undefined, "r1", [{ name: "agent" }])])
+  const [present] = items
+  const running = { ...noActivity, runId: "r1", status: "running" } as const
+  const agent = { status: "running", times: 1, tasks: new Set<string>() } as const
+  const told = { ...running, nodes: new Map([["agent", agent]]) }
+
+  assert.equal(tipOf(running, present, "running"), present)
+  assert.equal(tipOf({ ...running, runId: "r2" }, present, "running"), undefined, "the checkpoint is of an earlier run")
+  assert.equal(tipOf(told, present, "running"), undefined, "the stream knows more")
+  assert.equal(tipOf(noActivity, present, "running"), present)
+  assert.equal(tipOf(told, present), present)
+  assert.equal(seenNodes({ ...running, status: "completed" }), undefined)
+  assert.equal(seenNodes(told), told.nodes)
 })

@@ -1,9 +1,24 @@
 /** What the graph of a thread at rest shows: what its last run did, and where it stopped. Pure. */
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
-import { type NodeActivity, nodesOfTasks, type StateTask } from "./activity.js"
+import { type Activity, type NodeActivity, nodesOfTasks, type StateTask } from "./activity.js"
 
 /** The run that the last checkpoint belongs to executes its next tasks, or has failed in them. */
 export type Ending = "running" | "failed"
+
+/**
+ * What the stream knows of nodes, if it knows anything: it has none of a run that began before its thread was watched.
+ */
+export const seenNodes = ({ nodes }: Activity): Activity["nodes"] | undefined => (nodes.size > 0 ? nodes : undefined)
+
+/**
+ * @param present  the newest checkpoint
+ * @returns        the checkpoint that says what the present run does; none while the stream knows more, or while only an earlier run has written any
+ */
+export function tipOf(activity: Activity, present: TreeItem | undefined, ending?: Ending): TreeItem | undefined {
+  if (ending !== "running" || activity.status === "idle") return present
+  if (seenNodes(activity)) return undefined
+  return present?.item.metadata?.run_id === activity.runId ? present : undefined
+}
 
 interface Known {
   /** The tip's tasks with the tasks of nested graphs in them. */

@@ -7,7 +7,7 @@ import type { Activity } from "./activity.js"
 import { useDrawnGraph } from "./assistants.js"
 import { GraphView } from "./graph-view.js"
 import { useInnerTasks } from "./inner-tasks.js"
-import { type Ending, nodesAt } from "./rest.js"
+import { type Ending, nodesAt, seenNodes, tipOf } from "./rest.js"
 
 interface Props {
   readonly threadId: string
@@ -24,15 +24,14 @@ const noNext: readonly string[] = []
 
 export function ThreadGraph({ threadId, assistantId, activity, ending, items, present, past }: Props) {
   const { data: graph, error } = useDrawnGraph(assistantId)
-  const isSeen = activity.status !== "idle"
   // The stream does not say which node failed, and has nothing of a run before the page was opened: the checkpoint knows both.
-  const shown = past ?? (isSeen && ending === "running" ? undefined : present)
+  const shown = past ?? tipOf(activity, present, ending)
   const inner = useInnerTasks(threadId, shown)
   const byId = useMemo(() => new Map(items.map((each) => [each.id, each])), [items])
   const nodes = useMemo(() => {
-    const known = past === undefined && isSeen ? activity.nodes : undefined
+    const known = past === undefined ? seenNodes(activity) : undefined
     return shown ? nodesAt(byId, shown, { inner, known, ending: past ? undefined : ending }) : activity.nodes
-  }, [byId, shown, inner, past, isSeen, ending, activity.nodes])
+  }, [byId, shown, inner, past, ending, activity])
   return (
     <section className="thread-graph" aria-label="Graph">
       {error && <Problem error={error} next="The conversation works without the drawing." />}
