@@ -14,6 +14,7 @@ const source = join(root, "console/src")
 const site = join(root, "console/site")
 /** The console deploys it into an empty workspace. */
 const example = join(root, "examples/chat")
+const iconData = "node_modules/@iconify-json/lucide/icons.json"
 const digestFile = join(site, "digest.json")
 const readJson = (path) => JSON.parse(readFileSync(path, "utf8"))
 
@@ -79,7 +80,7 @@ async function bundle() {
     minify: true,
     define: { "process.env.NODE_ENV": '"production"' },
     legalComments: "none",
-    plugins: [allStyles, exampleFiles],
+    plugins: [allStyles, exampleFiles, iconShapes],
     metafile: true,
     write: false,
     logLevel: "warning",
@@ -90,7 +91,9 @@ async function bundle() {
   const files = outputFiles
     .map(({ path, contents }) => [relative(join(root, "site"), path), contents])
     .filter(([name]) => !isEmpty(name))
-  const modules = Object.keys(metafile.inputs).filter((path) => path.includes("node_modules/"))
+  const modules = Object.keys(metafile.inputs)
+    .map((path) => (path.startsWith("lucide:") ? iconData : path))
+    .filter((path) => path.includes("node_modules/"))
   return { files: new Map(files), entry, initial: loadedWith(entry, outputs), modules }
 }
 
@@ -128,6 +131,20 @@ const exampleFiles = {
       ),
       loader: "json",
     }))
+  },
+}
+
+/** `lucide:check` is the shape of the icon of that name. */
+const iconShapes = {
+  name: "icon-shapes",
+  setup: ({ onResolve, onLoad }) => {
+    const { icons } = readJson(join(root, iconData))
+    onResolve({ filter: /^lucide:/ }, ({ path }) => ({ path: path.slice("lucide:".length), namespace: "lucide" }))
+    onLoad({ filter: /.*/, namespace: "lucide" }, ({ path }) =>
+      Object.hasOwn(icons, path)
+        ? { contents: icons[path].body, loader: "text" }
+        : { errors: [{ text: `Lucide has no icon ${path}` }] },
+    )
   },
 }
 

@@ -1,7 +1,8 @@
 /** Decides about tool calls: approve, edit, answer, reject. With several, each gets its decision and all are sent together. */
-import { Check, MessageSquareReply, Pencil, X } from "lucide-react"
+
 import { useState } from "react"
 import { Button } from "../frame/button.js"
+import { Check, MessageSquareReply, Pencil, X } from "../frame/icons.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { JsonView } from "../json-editor/json-view.js"
 import { Markdown } from "../thread/markdown.js"

@@ -1,7 +1,7 @@
 /** One waiting question: where it comes from, and the form that answers it. */
 import { Link } from "@tanstack/react-router"
-import { ArrowUpRight } from "lucide-react"
 import { useAgent } from "../agent/use-agent.js"
+import { ArrowUpRight } from "../frame/icons.js"
 import { Ago } from "../frame/time.js"
 import { AnswerForm } from "./answer-form.js"
 import type { WaitingInterrupt } from "./waiting.js"

@@ -1,9 +1,10 @@
 /** The list of one agent's waiting interrupts, with the form of the chosen one beside it. */
-import { Check, X } from "lucide-react"
+
 import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Empty } from "../frame/empty.js"
+import { Check, X } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { useSearchState } from "../frame/search.js"
 import { ApprovalList } from "./approval-list.js"

@@ -1,7 +1,7 @@
 /** What became of answers that were sent. */
 import { Link } from "@tanstack/react-router"
-import { CircleCheck } from "lucide-react"
 import { useAgent } from "../agent/use-agent.js"
+import { CircleCheck } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import type { SentAnswer } from "./answers.js"
 

@@ -1,11 +1,11 @@
 /** Creates an assistant, or a new version of one. */
 import type { Assistant, AssistantVersion } from "@langchain/langgraph-sdk"
-import { Pencil, Plus } from "lucide-react"
 import { useId, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Dialog } from "../frame/dialog.js"
 import { Field } from "../frame/field.js"
+import { Pencil, Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { SchemaForm } from "../schema-form/schema-form.js"

@@ -1,11 +1,11 @@
 /** One assistant: the chosen version, or what differs between two. */
 import type { Assistant, AssistantVersion } from "@langchain/langgraph-sdk"
-import { Trash2 } from "lucide-react"
 import { useId } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Badge } from "../frame/badge.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Confirm } from "../frame/dialog.js"
+import { Trash2 } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { Ago } from "../frame/time.js"
 import { JsonView } from "../json-editor/json-view.js"

@@ -1,12 +1,12 @@
 /** One revision: its stages with durations, and the log of its build as it is written. */
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
-import { TriangleAlert } from "lucide-react"
 import { useEffect, useState } from "react"
 import { reasonOf, shortId, shownRevision } from "../deployments/status.js"
 import { Badge } from "../frame/badge.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
+import { TriangleAlert } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { oneIn, type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { durationText } from "../frame/time-text.js"

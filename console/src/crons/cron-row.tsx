@@ -1,11 +1,11 @@
 /** One cron of the table. */
 import { Link } from "@tanstack/react-router"
-import { Play, Trash2 } from "lucide-react"
 import { Switch } from "react-aria-components/Switch"
 import { useAgent } from "../agent/use-agent.js"
 import { useAssistantName } from "../assistants/use-assistants.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Confirm } from "../frame/dialog.js"
+import { Play, Trash2 } from "../frame/icons.js"
 import { relativeTime } from "../frame/time-text.js"
 import type { CronInfo, useCronActions } from "./cron-data.js"
 import { inZone, nextFirings, zoneText } from "./firings.js"

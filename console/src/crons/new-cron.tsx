@@ -1,12 +1,12 @@
 /** Creates a cron whose runs get threads of their own. */
 import type { UseMutationResult } from "@tanstack/react-query"
-import { Plus } from "lucide-react"
 import { useId, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { useAssistants } from "../assistants/use-assistants.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Dialog } from "../frame/dialog.js"
 import { Field } from "../frame/field.js"
+import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import type { NewCron } from "./cron-data.js"

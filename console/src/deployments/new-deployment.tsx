@@ -1,12 +1,12 @@
 /** Two ways to a deployment: the example, and a git repository. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
-import { Plus } from "lucide-react"
 import { useState } from "react"
 import { Form } from "react-aria-components/Form"
 import { Button, onlyReads } from "../frame/button.js"
 import { Dialog } from "../frame/dialog.js"
 import { Field } from "../frame/field.js"
+import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"

@@ -1,13 +1,13 @@
 /** Who is signed in, which workspace is shown, and the way out. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
-import { ChevronsUpDown } from "lucide-react"
 import { Button } from "react-aria-components/Button"
 import { Header } from "react-aria-components/Header"
 import { Menu, MenuItem, MenuSection, MenuTrigger } from "react-aria-components/Menu"
 import { Popover } from "react-aria-components/Popover"
 import { chooseWorkspace, type Session, sessionQuery, signOut, workspaceOf } from "../platform/session.js"
 import { useHome } from "./home.js"
+import { ChevronsUpDown } from "./icons.js"
 
 export function Account({ session }: { session: Session }) {
   const queryClient = useQueryClient()

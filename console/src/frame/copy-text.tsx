@@ -1,6 +1,7 @@
 /** A text to copy, such as an address or a command. */
-import { Check, Copy } from "lucide-react"
+
 import { Button } from "./button.js"
+import { Check, Copy } from "./icons.js"
 import { useCopy } from "./use-copy.js"
 
 export function CopyText({ text, label }: { text: string; label: string }) {

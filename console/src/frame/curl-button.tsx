@@ -1,8 +1,9 @@
 /** "Copy as curl": the requests behind a page, as commands. */
-import { Check, Terminal } from "lucide-react"
+
 import { Button } from "./button.js"
 import { type ApiRequest, curlOf } from "./curl.js"
 import { useHome } from "./home.js"
+import { Check, Terminal } from "./icons.js"
 import { useCopy } from "./use-copy.js"
 
 export function CurlButton({ requests }: { requests: readonly ApiRequest[] }) {

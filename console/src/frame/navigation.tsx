@@ -1,6 +1,11 @@
 /** The navigation at the side. Inside a deployment it also lists the pages of that deployment and of its agent. */
 import { useQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
+import { lazy, type ReactNode, Suspense } from "react"
+import { callPlatform, platformApi } from "../platform/api.js"
+import { paths } from "../platform/paths.js"
+import { type Session, workspaceOf } from "../platform/session.js"
+import { useHome } from "./home.js"
 import {
   Activity,
   Bot,
@@ -9,18 +14,13 @@ import {
   Database,
   GitCommitHorizontal,
   Hand,
-  type LucideIcon,
+  type Icon,
   MessagesSquare,
   Rows3,
   ScrollText,
   Settings,
   SlidersHorizontal,
-} from "lucide-react"
-import { lazy, type ReactNode, Suspense } from "react"
-import { callPlatform, platformApi } from "../platform/api.js"
-import { paths } from "../platform/paths.js"
-import { type Session, workspaceOf } from "../platform/session.js"
-import { useHome } from "./home.js"
+} from "./icons.js"
 import { Logo } from "./logo.js"
 import { areIds } from "./request-path.js"
 
@@ -28,7 +28,7 @@ import { areIds } from "./request-path.js"
 const Account = lazy(async () => ({ default: (await import("./account.js")).Account }))
 
 /** The pages of an agent, in the order in which they are listed. */
-const agentItems: readonly (readonly [page: string, label: string, icon: LucideIcon])[] = [
+const agentItems: readonly (readonly [page: string, label: string, icon: Icon])[] = [
   ["threads", "Threads", MessagesSquare],
   ["approvals", "Approvals", Hand],
   ["queue", "Queue", Rows3],
@@ -138,7 +138,7 @@ function Item({ to, icon: Icon, isExact = false, children }: ItemProps) {
 
 interface ItemProps {
   readonly to: string
-  readonly icon: LucideIcon
+  readonly icon: Icon
   readonly isExact?: boolean
   readonly children: ReactNode
 }

@@ -1,8 +1,9 @@
 /** What went wrong, as a sentence, and what to do next. */
-import { TriangleAlert } from "lucide-react"
+
 import type { ReactNode } from "react"
 import { ApiError } from "./api-error.js"
 import { agentFailureOf } from "./client-error.js"
+import { TriangleAlert } from "./icons.js"
 
 export function Problem({ error, next, action }: { error: unknown; next?: string | undefined; action?: ReactNode }) {
   const shown = agentFailureOf(error) ?? error

@@ -1,9 +1,9 @@
 /** Lines of a log: thousands without a stutter, following the end until the reader scrolls up. */
 import { useVirtualizer } from "@tanstack/react-virtual"
-import { ArrowDown, TriangleAlert } from "lucide-react"
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { Button } from "../frame/button.js"
 import { Loading } from "../frame/empty.js"
+import { ArrowDown, TriangleAlert } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import type { LogLine } from "../platform/types.js"
 import { highlighted, isError, matching, nextError, shownLine } from "./find.js"

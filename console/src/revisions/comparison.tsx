@@ -1,7 +1,8 @@
 /** Two revisions side by side: only what differs. */
-import { X } from "lucide-react"
+
 import { shortId } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
+import { X } from "../frame/icons.js"
 import type { Revision } from "../platform/types.js"
 import { differences } from "./compare.js"
 

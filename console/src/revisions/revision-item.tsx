@@ -1,9 +1,9 @@
 /** One revision on the timeline: its state, why it failed, what can be done. */
 import { Link } from "@tanstack/react-router"
-import { TriangleAlert } from "lucide-react"
 import { Checkbox } from "react-aria-components/Checkbox"
 import { reasonOf, shortId, shownRevision, triggerText } from "../deployments/status.js"
 import { Badge } from "../frame/badge.js"
+import { TriangleAlert } from "../frame/icons.js"
 import { Ago } from "../frame/time.js"
 import { durationText, sizeText } from "../frame/time-text.js"
 import type { Deployment, Revision } from "../platform/types.js"

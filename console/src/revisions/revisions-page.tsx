@@ -1,12 +1,12 @@
 /** One deployment: how it is, and its revisions as a timeline. */
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
-import { ArrowLeftRight, ArrowRight } from "lucide-react"
 import { shownDeployment } from "../deployments/status.js"
 import { Badge } from "../frame/badge.js"
 import { CopyText } from "../frame/copy-text.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
+import { ArrowLeftRight, ArrowRight } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { paths } from "../platform/paths.js"

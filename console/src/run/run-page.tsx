@@ -2,12 +2,12 @@
 
 import { useMutation } from "@tanstack/react-query"
 import { Link, useNavigate, useParams } from "@tanstack/react-router"
-import { CircleStop, RotateCcw } from "lucide-react"
 import { useMemo } from "react"
 import { agentRequest } from "../agent/agent-request.js"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
+import { CircleStop, RotateCcw } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
 import { oneIn, textIn, useSearchState } from "../frame/search.js"

@@ -1,7 +1,7 @@
 /** From a line to its run, and to the other lines of the run. */
 import { Link } from "@tanstack/react-router"
-import { Filter } from "lucide-react"
 import { shortId } from "../deployments/status.js"
+import { Filter } from "../frame/icons.js"
 
 export interface RunLinkProps {
   readonly deploymentId: string

@@ -1,7 +1,8 @@
 /** A form from a JSON schema. It edits a JSON value; what it cannot express it edits as JSON. */
-import { Plus, X } from "lucide-react"
+
 import { type ReactNode, useId, useMemo, useState } from "react"
 import { Button } from "../frame/button.js"
+import { Plus, X } from "../frame/icons.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { noText } from "../json-editor/json-text.js"
 import { type Field, fieldOf, type JsonSchema, type ObjectField } from "./fields.js"

@@ -1,10 +1,11 @@
 /** Puts a new item into the store. */
-import { Plus } from "lucide-react"
+
 import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Dialog } from "../frame/dialog.js"
 import { Field } from "../frame/field.js"
+import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { objectProblem } from "./item-panel.js"

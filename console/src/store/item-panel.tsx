@@ -1,9 +1,10 @@
 /** One item: its value to read, or to edit. */
-import { Pencil, Trash2 } from "lucide-react"
+
 import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Confirm } from "../frame/dialog.js"
+import { Pencil, Trash2 } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { Ago } from "../frame/time.js"
 import { JsonEditor } from "../json-editor/json-editor.js"

@@ -1,10 +1,10 @@
 /** The platform itself: what is wrong, how full it is, and what the workspace may use. */
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
-import { CircleCheck, TriangleAlert } from "lucide-react"
 import { ApiError } from "../frame/api-error.js"
 import { Badge } from "../frame/badge.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { useHome } from "../frame/home.js"
+import { CircleCheck, TriangleAlert } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"

@@ -1,8 +1,9 @@
 /** The conversation of a thread, as it is or as it was at a checkpoint, with the place to answer. */
-import { History as HistoryIcon } from "lucide-react"
+
 import { useDeferredValue, useMemo } from "react"
 import { Button } from "../frame/button.js"
 import { Loading } from "../frame/empty.js"
+import { History as HistoryIcon } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import type { Activity } from "./activity.js"

@@ -1,9 +1,9 @@
 /** Where a person writes to the agent. Enter sends, Shift+Enter begins a line. */
 import { useMutation } from "@tanstack/react-query"
-import { ArrowUp, Square } from "lucide-react"
 import { type KeyboardEvent, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
+import { ArrowUp, Square } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { QuestionIsOpen, type Sending } from "./sending.js"
 

@@ -1,8 +1,9 @@
 /** The input of a graph that is no chat, as a form from its JSON schema. */
-import { Play } from "lucide-react"
+
 import { useMemo, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
+import { Play } from "../frame/icons.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { fieldOf, type JsonSchema } from "../schema-form/fields.js"
 import { SchemaForm } from "../schema-form/schema-form.js"

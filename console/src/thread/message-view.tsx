@@ -1,6 +1,7 @@
 /** One message of a conversation. */
-import { Bot, Brain, Settings2, User, Wrench } from "lucide-react"
+
 import { memo } from "react"
+import { Bot, Brain, Settings2, User, Wrench } from "../frame/icons.js"
 import { JsonText } from "./json-text.js"
 import { Markdown } from "./markdown.js"
 import type { Block, ShownMessage, Speaker } from "./messages.js"

@@ -1,5 +1,5 @@
 /** A tool call: its name and arguments in a line, its result below. */
-import { Check, ChevronRight, CircleDashed, TriangleAlert } from "lucide-react"
+import { Check, ChevronRight, CircleDashed, TriangleAlert } from "../frame/icons.js"
 import { JsonText } from "./json-text.js"
 import type { Block } from "./messages.js"
 

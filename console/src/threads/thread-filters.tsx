@@ -1,7 +1,8 @@
 /** The fields above the list. What is typed is searched once the typing pauses. */
-import { Search, X } from "lucide-react"
+
 import { useEffect, useRef, useState } from "react"
 import { Button } from "../frame/button.js"
+import { Search, X } from "../frame/icons.js"
 import { useAssistants } from "../thread/assistants.js"
 import { type Age, ages, areSet, type Filters, noFilters, statuses, type ThreadStatus } from "./filters.js"
 

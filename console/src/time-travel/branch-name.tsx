@@ -1,9 +1,9 @@
 /** The name of the branch that a checkpoint is on, kept in the thread's metadata. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { GitBranch } from "lucide-react"
 import { type FormEvent, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
+import { GitBranch } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { namesIn, namesKey, withName } from "./branch-names.js"
 

@@ -1,10 +1,10 @@
 /** One checkpoint: what it changed, its whole state, and what can be done from it. */
 import { useMutation } from "@tanstack/react-query"
-import { Pencil, Play } from "lucide-react"
 import { useMemo } from "react"
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components/Tabs"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
+import { Pencil, Play } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { JsonText } from "../thread/json-text.js"
 import { exactly } from "../threads/time.js"

@@ -1,8 +1,9 @@
 /** The checkpoints of a thread, the newest first, with the lines of its branches beside them. */
-import { GitBranch } from "lucide-react"
+
 import { useMemo } from "react"
 import { ListBox, ListBoxItem } from "react-aria-components/ListBox"
 import { Button } from "../frame/button.js"
+import { GitBranch } from "../frame/icons.js"
 import { ago, exactly } from "../threads/time.js"
 import { namesOfLanes } from "./branch-names.js"
 import { type TreeItem, titleOf, waitsFor } from "./checkpoint-tree.js"

@@ -1,7 +1,8 @@
 /** Edits the state of a checkpoint as JSON, and goes on from the edited one. */
-import { Play } from "lucide-react"
+
 import { useMemo, useState } from "react"
 import { Button } from "../frame/button.js"
+import { Play } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { ChangeList } from "./change-list.js"
