@@ -15,6 +15,8 @@ async function platform(canary: { weight: number } | null) {
     id: name,
     status: "DEPLOYED",
     pinned_threads: 0,
+    error_code: null,
+    status_message: null,
     traffic,
     created_at: "2026-01-01T00:00:00Z",
     trigger: "patch",
