@@ -49,8 +49,14 @@ test("two uploads differ in their code, also where nothing else does", () => {
   const [found, ...more] = differences(one, other)
 
   assert.equal(found?.what, "Code")
-  assert.match(found?.before ?? "", /^archive a1b2c3d, 12 kB, uploaded /)
-  assert.match(found?.after ?? "", /^archive f6a7b8c, 12 kB/)
+  assert.deepEqual([found?.before, found?.after], ["archive a1b2c3d, 12 kB", "archive f6a7b8c, 12 kB"])
   assert.deepEqual(more, [])
   assert.deepEqual([isNewUpload(other, one), isNewUpload(one, one), isNewUpload(revision, one)], [true, false, false])
+})
+
+test("the same archive, uploaded again, is no difference", () => {
+  const upload = { sha256: "a1b2c3d4e5", size_bytes: 12_000, uploaded_at: "2026-01-01T00:00:00.000Z" }
+  const one = { ...revision, commit: null, source: "internal_source", upload }
+
+  assert.deepEqual(differences(one, { ...one, upload: { ...upload, uploaded_at: "2026-01-02T00:00:00.000Z" } }), [])
 })
