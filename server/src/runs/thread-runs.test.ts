@@ -169,7 +169,7 @@ test("a forced deletion stops the run first", async () => {
   assert.equal(status, "idle")
 })
 
-test("a run that ends before its input is saved says so, at its end and afterwards; one that saved it does not", async () => {
+test("a run that ends before its input is saved says so, at its end and afterwards; one that saved it does not (R14)", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)

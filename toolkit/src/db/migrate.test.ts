@@ -36,7 +36,7 @@ test("the log says once that the schema is ready, whatever the number of migrati
     "000001_create_notes.sql": "create table notes (id int)",
     "000002_add_body.sql": "alter table notes add body text",
   })
-  const lines: { level: string; msg: string; migrations?: number; ms?: number }[] = []
+  const lines: { level: string; msg: string; migrations?: number; duration_ms?: number }[] = []
   const log = createLog({ process: "test", level: "debug" }, { write: (line) => lines.push(JSON.parse(line)) })
   const shown = () => lines.filter(({ level }) => level !== "debug")
 
@@ -46,7 +46,7 @@ test("the log says once that the schema is ready, whatever the number of migrati
     shown().map(({ level, msg, migrations }) => [level, msg, migrations]),
     [["info", "schema ready", 2]],
   )
-  assert.equal(typeof shown()[0]?.ms, "number")
+  assert.equal(typeof shown()[0]?.duration_ms, "number")
   assert.equal(lines.filter(({ level, msg }) => level === "debug" && msg === "migration applied").length, 2)
   await migrate({ uri: db.uri, folder, log })
   assert.equal(lines.length, 3)

@@ -54,7 +54,7 @@ export async function migrate({ uri, folder, log }: { uri: string; folder: strin
     for (const name of pending) await apply(client, folder, name, log)
     const hasNewFunctions = await applyFunctions(client, join(folder, "functions"), log)
     if (pending.length > 0 || hasNewFunctions) {
-      log.info({ migrations: pending.length, ms: Math.round(performance.now() - begin) }, "schema ready")
+      log.info({ migrations: pending.length, duration_ms: Math.round(performance.now() - begin) }, "schema ready")
     }
     return pending
   })
