@@ -70,6 +70,26 @@ test("a filter may use the item's namespace and key", async () => {
   await deleteItem(store, oneKey, at("k", ["users", "nobody"]))
 })
 
+test("a rule gets null for what a request leaves out", async () => {
+  await using db = await freshDatabase({ migrations })
+  const store = storeOf(db)
+  const seen: object[] = []
+  const noting = rewriting((value) => {
+    seen.push(value)
+    return value
+  })
+
+  await put(store, noting, "k", {})
+  await search(store, noting)
+  await spaces(store, noting)
+
+  assert.deepEqual(seen, [
+    { namespace: ["n"], key: "k", value: {}, index: null },
+    { namespace: [], filter: null, query: null, limit: 10, offset: 0 },
+    { namespace: null, suffix: null, max_depth: null, limit: 10, offset: 0 },
+  ])
+})
+
 test("two callers that put the same key at once do not overwrite each other's items", async () => {
   await using db = await freshDatabase({ migrations })
   const store = storeOf(db)

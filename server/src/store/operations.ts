@@ -21,7 +21,10 @@ import { askedItem, askedNamespaces, askedPut, askedSearch } from "./schema.js"
 import type { Store } from "./store-settings.js"
 import { vectorOfQuery, vectorsOfPuts } from "./vectors.js"
 
-/** A rule may change the request, so the result is validated like the request itself. */
+/**
+ * A rule may change the request, so the result is validated like the request itself.
+ * @param asked  with null for what the client did not give: a rule in Python reads it by its name (agent-server-api §12.3)
+ */
 async function authorized<S extends z.ZodType<object>>(caller: Caller, event: AccessEvent, schema: S, asked: object) {
   const { value, filter } = await caller.authorize(event, asked)
   const { result: parsed, value: checked } = checkExact(schema, value)
@@ -40,7 +43,10 @@ const forbidden = () => new Forbidden("Not authorized")
  * @throws EmbeddingFailed  and nothing was changed
  */
 export async function putItem(store: Store, caller: Caller, asked: z.output<typeof askedPut>): Promise<void> {
-  const { value: put, filter } = await authorized(caller, "store:put", askedPut, asked)
+  const { value: put, filter } = await authorized(caller, "store:put", askedPut, {
+    ...asked,
+    index: asked.index ?? null,
+  })
   const place = toPlace(put)
   const value = toJsonText(put.value)
   if (filter && !(await wouldBeVisible(store.db, place, value, filter))) throw forbidden()
@@ -86,7 +92,8 @@ export async function searchItems(
   caller: Caller,
   asked: z.output<typeof askedSearch>,
 ): Promise<readonly Item[]> {
-  const { value, filter } = await authorized(caller, "store:search", askedSearch, asked)
+  const whole = { ...asked, filter: asked.filter ?? null, query: asked.query ?? null }
+  const { value, filter } = await authorized(caller, "store:search", askedSearch, whole)
   const { namespace, query, limit, offset } = value
   const near = await vectorOfQuery(store, query ?? undefined)
   const search = { namespacePrefix: namespace, filter: value.filter ?? undefined, limit, offset }
@@ -101,7 +108,13 @@ export async function listNamespaces(
   caller: Caller,
   asked: z.output<typeof askedNamespaces>,
 ): Promise<readonly Namespace[]> {
-  const { value, filter } = await authorized(caller, "store:list_namespaces", askedNamespaces, asked)
+  const whole = {
+    ...asked,
+    namespace: asked.namespace ?? null,
+    suffix: asked.suffix ?? null,
+    max_depth: asked.max_depth ?? null,
+  }
+  const { value, filter } = await authorized(caller, "store:list_namespaces", askedNamespaces, whole)
   const { namespace, suffix, max_depth, limit, offset } = value
   const matchConditions = [
     { matchType: "prefix", path: namespace ?? [] },
