@@ -78,13 +78,17 @@ export interface OriginRule {
   readonly isDev: boolean
   /** `http.cors.allow_origins` of langgraph.json; `*` is all. */
   readonly allowed: readonly string[] | undefined
-  /** `http.cors.allow_origin_regex`, which the whole origin must match; instead of the list. */
+  /** `http.cors.allow_origin_regex`, which the whole origin must match; instead of the list. It never matches a long origin. */
   readonly pattern?: RegExp | undefined
 }
 
+// A scheme, a host name of 253 characters and a port. A project's pattern may take very long on more.
+const longestMatched = 300
+
 /** In development, local pages and Studio are always allowed. Otherwise all pages are, unless the project lists origins. */
 export function mayCall({ isDev, allowed, pattern }: OriginRule, origin: string): boolean {
-  if (allowed?.includes("*") || allowed?.includes(origin) || pattern?.test(origin)) return true
+  if (allowed?.includes("*") || allowed?.includes(origin)) return true
+  if (pattern && origin.length <= longestMatched && pattern.test(origin)) return true
   return isDev ? isDevOrigin(origin) : allowed === undefined && pattern === undefined
 }
 

@@ -101,6 +101,19 @@ test("the edge can answer preflights like this server, unless a pattern decides"
   assert.equal(preflightRuleOf(pattern.crossOrigin), null)
 })
 
+test("a pattern never matches an origin that is longer than a host name can be, and is not tried on it", async () => {
+  const allow_origin_regex = "https://(.*)*(.*)*example"
+  const begin = performance.now()
+
+  const longest = await answers({ allow_origin_regex }, { origin: `https://${"a".repeat(284)}.example` })
+  const longer = await answers({ allow_origin_regex }, { origin: `https://${"a".repeat(285)}.example` })
+  const slow = await answers({ allow_origin_regex }, { origin: `https://${"a".repeat(10_000)}` })
+
+  assert.equal(longest.reply("allow-origin"), `https://${"a".repeat(284)}.example`)
+  assert.deepEqual([longer.reply("allow-origin"), slow.reply("allow-origin")], [null, null])
+  assert.ok(performance.now() - begin < 10_000)
+})
+
 test("a pattern must match the whole origin, and is used instead of the list", async () => {
   const allow_origin_regex = "https://(app|www)\\.example"
 

@@ -49,7 +49,7 @@ export const fields: readonly Field[] = [
   },
   {
     path: "http.cors.allow_origin_regex",
-    what: "A regular expression that the whole origin must match; used instead of the list.",
+    what: "A regular expression that the whole origin must match, of at most 300 characters; used instead of the list.",
   },
   { path: "http.cors.allow_methods", what: "Methods that preflights allow; all by default." },
   { path: "http.cors.allow_headers", what: "Headers that preflights allow; by default all requested ones." },
