@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { BuildFailed, TooManyDeployments } from "../machines/errors.js"
+import { RegistryFailed } from "../machines/images/registry/failures.js"
 import { routesOf } from "../planner/edge-table.js"
 import { backOffMs } from "../planner/restart.js"
 import { stages } from "../revisions/revision.js"
@@ -11,7 +12,16 @@ import { judgeReport, reasonOfEnds } from "./deploy-stage.js"
 import { DeployFailed, judge } from "./failures.js"
 import { openStages } from "./pipeline.js"
 
-test("a person's fault fails at once, any other is tried three more times", () => {
+const tries = (stage_attempt: number, failing_ms = 0) => ({ stage_attempt, failing_ms })
+const delaysOf = (error: unknown, failingMs: number) =>
+  [0, 1, 2, 3, 30].map((attempts) => {
+    const verdict = judge(error, tries(attempts, failingMs))
+    return verdict.kind === "retry" ? verdict.delayMs : undefined
+  })
+// Three tries may take longer than ten minutes.
+const last = tries(3, 600_000)
+
+test("a person's fault fails at once, any other is tried again", () => {
   const network = new SourceFailed("source_not_found", "no route", { isTransient: true })
 
   for (const error of [
@@ -19,22 +29,35 @@ test("a person's fault fails at once, any other is tried three more times", () =
     new SourceFailed("source_auth", "no"),
     new DeployFailed("crash_loop", "ends"),
   ]) {
-    assert.deepEqual(judge(error, 0), { kind: "fail", code: error.code, message: error.message })
+    assert.deepEqual(judge(error, tries(0)), { kind: "fail", code: error.code, message: error.message })
   }
-  const delays = [0, 1, 2].map((attempts) => judge(network, attempts)).map((it) => it.kind === "retry" && it.delayMs)
-  assert.deepEqual(delays, [5000, 20_000, 60_000])
-  assert.deepEqual(judge(network, 3), { kind: "fail", code: "source_not_found", message: "no route" })
-  assert.deepEqual(judge(new Error("a bug"), 3), { kind: "fail", code: "internal", message: "a bug" })
+  assert.deepEqual(delaysOf(network, 600_000), [5000, 20_000, 60_000, undefined, undefined])
+  assert.deepEqual(judge(network, tries(3)), { kind: "fail", code: "source_not_found", message: "no route" })
+  assert.deepEqual(judge(new Error("a bug"), last), { kind: "fail", code: "internal", message: "a bug" })
   // The socket of a unit refused: that is no failure of the database.
   const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
-  assert.deepEqual(judge(refused, 3), { kind: "fail", code: "internal", message: "refused" })
+  assert.deepEqual(judge(refused, last), { kind: "fail", code: "internal", message: "refused" })
   const full = new TooManyDeployments("all users are given out")
-  assert.deepEqual(judge(full, 0), { kind: "fail", code: "capacity", message: "all users are given out" })
+  assert.deepEqual(judge(full, tries(0)), { kind: "fail", code: "capacity", message: "all users are given out" })
   const away = new DatabaseUnavailable("away")
-  assert.deepEqual(judge(away, 3), { kind: "fail", code: "db_unreachable", message: "away" })
+  assert.deepEqual(judge(away, last), { kind: "fail", code: "db_unreachable", message: "away" })
   const noRoom = new Error("ENOSPC: no space left on device, mkdir 'work'")
-  assert.equal(judge(noRoom, 0).kind, "retry")
-  assert.deepEqual(judge(noRoom, 3), { kind: "fail", code: "disk_full", message: "the platform's disk is full" })
+  assert.equal(judge(noRoom, tries(0)).kind, "retry")
+  assert.deepEqual(judge(noRoom, tries(3)), { kind: "fail", code: "disk_full", message: "the platform's disk is full" })
+})
+
+test("what the platform itself is at fault for is tried again for ten minutes, however often", () => {
+  const engine = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })
+  for (const error of [
+    engine,
+    new DatabaseUnavailable("away"),
+    new RegistryFailed("r.example does not answer"),
+    new Error("?"),
+  ]) {
+    assert.deepEqual(delaysOf(error, 599_999), [5000, 20_000, 60_000, 60_000, 60_000])
+    // Tries that take long are three more all the same.
+    assert.deepEqual(delaysOf(error, 600_000), [5000, 20_000, 60_000, undefined, undefined])
+  }
 })
 
 test("the last lines of a process tell why it ended", () => {

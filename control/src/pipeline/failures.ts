@@ -23,12 +23,22 @@ export type Verdict =
 // Three more tries, with growing pauses (control-plane §6.3, rule 4).
 const retryDelaysMs = [5000, 20_000, 60_000]
 
+// A database, an engine, a cluster or a registry that is restarted or moved is away for minutes.
+const patienceMs = 10 * 60_000
+const laterDelayMs = 60_000
+
+/** The failed tries of a revision's stage so far, and how long ago the first of them failed. */
+export interface Tries {
+  readonly stage_attempt: number
+  readonly failing_ms: number
+}
+
 /**
- * A user's fault fails at once: the same input fails the same way. Anything else (network, disk, database, a bug)
- * may pass and is retried.
- * @param attempts  failed tries of this stage so far
+ * A user's fault fails at once: the same input fails the same way. A fault of a git host and a full disk are tried three more times: the
+ * input may be at fault too, and time alone frees no disk. Anything else is the platform's own, whatever it is (its machine, its database, a
+ * bug), and is tried again for ten minutes.
  */
-export function judge(error: unknown, attempts: number): Verdict {
+export function judge(error: unknown, { stage_attempt: attempts, failing_ms: failingMs }: Tries): Verdict {
   const words = error instanceof Error ? error.message : String(error)
   const known = error instanceof BuildFailed || error instanceof DeployFailed || error instanceof SourceFailed
   if (known && !(error instanceof SourceFailed && error.isTransient)) {
@@ -37,7 +47,8 @@ export function judge(error: unknown, attempts: number): Verdict {
   if (error instanceof TooManyDeployments) return { kind: "fail", code: "capacity", message: words }
   const isFull = saysDiskIsFull(words)
   const message = isFull ? diskIsFull : words
-  const delayMs = retryDelaysMs[attempts]
+  const isOwnFault = !isFull && !(error instanceof SourceFailed)
+  const delayMs = retryDelaysMs[attempts] ?? (isOwnFault && failingMs < patienceMs ? laterDelayMs : undefined)
   if (delayMs !== undefined) return { kind: "retry", delayMs, why: `${message}; trying again in ${delayMs / 1000} s` }
   return { kind: "fail", code: isFull ? "disk_full" : codeOf(error), message }
 }

@@ -194,7 +194,7 @@ async function store(
 }
 
 async function afterError(context: PipelineContext, revision: ClaimedRevision, error: unknown): Promise<void> {
-  const verdict = judge(error, revision.stage_attempt)
+  const verdict = judge(error, revision)
   const facts = { revision_id: revision.revision_id, stage: revision.stage, err: error }
   try {
     if (verdict.kind === "fail") {

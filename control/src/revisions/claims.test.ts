@@ -188,6 +188,23 @@ test("a wait that is not a retry resets the count of faults", async () => {
   assert.deepEqual(attempts, [1, 2, 0])
 })
 
+test("a claim tells how long its stage has failed, since the last wait that was no retry", async () => {
+  await using db = await database()
+  const revisionId = await addRevision(db, await addDeployment(db), { status: "DEPLOYING", stage: "verify" })
+  const minutes: number[] = []
+
+  for (const isRetry of [true, true, false, true, true]) {
+    const claimed = await claim(db)
+    assert.ok(claimed)
+    minutes.push(Math.floor(claimed.failing_ms / 60_000))
+    await waitInStage(db, claimed, { delayMs: 0, isRetry, why: null })
+    await db.run(sql`
+      update revisions set failing_since = failing_since - interval '7 minutes' where revision_id = ${revisionId}`)
+  }
+
+  assert.deepEqual(minutes, [0, 7, 14, 0, 7])
+})
+
 test("a failure, the reason of a wait and a commit are stored whatever their texts hold", async () => {
   await using db = await database()
   const revisionId = await addRevision(db, await addDeployment(db))

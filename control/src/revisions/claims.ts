@@ -27,6 +27,8 @@ export interface ClaimedRevision extends RevisionRow {
   readonly fence: number
   /** Tries of this stage that failed with a fault that may pass. */
   readonly stage_attempt: number
+  /** How long ago the first of these tries failed; 0 without one. */
+  readonly failing_ms: number
   readonly stage_deaths: number
   readonly tree_hash: string | null
   readonly build_log_offset: number
@@ -97,7 +99,8 @@ export async function claimNextRevision(
           status_message = case when r.stage_attempt > 0 then r.status_message end,
           stage_started_at = jsonb_build_object(r.stage, now()) || r.stage_started_at
         from next where r.revision_id = next.revision_id
-        returning r.*`)
+        returning r.*, case when r.stage_attempt > 0 then
+          coalesce(extract(epoch from now() - r.failing_since) * 1000, 0) else 0 end::float8 as failing_ms`)
     })
   } catch (error) {
     // A revision of the same deployment was claimed meanwhile (C2): look again at the next wake-up.
@@ -227,6 +230,7 @@ export const waitInStage = (
         -- A fault between two deaths does not excuse them.
         stage_deaths = ${isRetry ? sql`stage_deaths` : 0},
         not_before = now() + ${delayMs} * interval '1 millisecond', stage_attempt = ${isRetry ? sql`stage_attempt + 1` : 0},
+        failing_since = case when stage_attempt = 0 then now() else coalesce(failing_since, now()) end,
         status_message = coalesce(${why === null ? null : storableText(why)}, status_message), updated_at = now()
       where ${held(claim)}`),
   )
