@@ -103,7 +103,7 @@ const listNamespaces = z
     }),
   )
 
-const operationList = z.array(z.union([get, search, put, listNamespaces]))
+const operationList = z.array(z.discriminatedUnion("op", [get, search, put, listNamespaces]))
 
 function jsonOf(line: Buffer | undefined): unknown {
   if (!line) throw new InvalidInput("the line of operations is missing")

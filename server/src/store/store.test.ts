@@ -47,6 +47,17 @@ const search = (prefix: string[], over = {}) => ({
 })
 const keysOf = (items: { key: string }[]) => items.map(({ key }) => key).sort()
 
+test("an item that a graph puts with a time to live that is a float keeps its numbers", async () => {
+  await using db = await freshDatabase({ migrations })
+  const value = '{"id":12345678901234567890,"n":[1.0,-0.0]}'
+  const place = '"namespace":["n"],"key":"k"'
+  const operations = `[{"op":"put",${place},"value":${value},"ttl":5.0},{"op":"get",${place}}]`
+
+  const reply = await storeCalls(storeOf(db))["store.batch"]?.(await addRunningRun(db), [Buffer.from(operations)])
+
+  assert.ok(String(reply?.payload?.[0]?.data).includes(`"value":${value}`), String(reply?.payload?.[0]?.data))
+})
+
 test("a batch reads its own earlier writes", async () => {
   await using db = await freshDatabase({ migrations })
   const at = ["users", "u1"]

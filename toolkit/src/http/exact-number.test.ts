@@ -97,6 +97,17 @@ test("a number that a schema reads is a plain one; where it lets everything pass
   }
 })
 
+test("what lies beside a number that a branch of a union reads stays exact", () => {
+  const put = z.object({ op: z.literal("put"), value: z.record(z.string(), z.unknown()), ttl: z.number() })
+  const get = z.object({ op: z.literal("get"), key: z.string() })
+  const schema = z.object({ operations: z.array(z.union([get, z.union([put, z.string()])])) })
+  const text = '{"operations":[{"op":"put","value":{"id":12345678901234567890,"n":[1.0,-0.0]},"ttl":5.0}]}'
+
+  const { result } = checkExact(schema, parseJson(text))
+
+  assert.equal(toJsonText(result.data), text.replace("5.0", "5"))
+})
+
 const every = { isWanted: () => true, most: 10 }
 
 test("each exact number is found with its path", () => {

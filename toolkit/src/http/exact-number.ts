@@ -110,17 +110,26 @@ export function checkExact<S extends z.ZodType>(schema: S, value: unknown): Chec
   for (let round = 0; ; round++) {
     const result = schema.safeParse(exact)
     if (result.success || round === maxRounds) return { result, value: exact }
-    for (const { path } of result.error.issues) exact = withPlainNumbersAt(exact, path)
+    for (const path of result.error.issues.flatMap(pathsOf)) exact = withPlainNumberAt(exact, path)
   }
+}
+
+/** Where a schema did not get what it reads. For a union these are places inside its branches. */
+function pathsOf(issue: z.core.$ZodIssue): PropertyKey[][] {
+  if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue.path]
+  return issue.errors
+    .flat()
+    .flatMap(pathsOf)
+    .map((path) => [...issue.path, ...path])
 }
 
 type Container = Record<PropertyKey, unknown>
 
-/** Replaces the exact numbers at and below a path; the containers on the way are changed in place. */
-function withPlainNumbersAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
-  if (key === undefined) return withPlainNumbers(value)
-  if (typeof value !== "object" || value === null || isExactNumber(value)) return withPlainNumbers(value)
-  if (Object.hasOwn(value, key)) set(value, key, withPlainNumbersAt((value as Container)[key], rest))
+/** Replaces the exact number at a path; the containers on the way are changed in place. What lies below the path stays exact. */
+function withPlainNumberAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
+  if (isExactNumber(value)) return value.number
+  if (key === undefined || typeof value !== "object" || value === null) return value
+  if (Object.hasOwn(value, key)) set(value, key, withPlainNumberAt((value as Container)[key], rest))
   return value
 }
 
