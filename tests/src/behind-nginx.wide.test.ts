@@ -12,6 +12,8 @@ const config = fileURLToPath(new URL("../graphs/agents.json", import.meta.url))
 const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_KEEP_ALIVE_SECONDS: "1" }
 const silentSeconds = 5
 const slow = { assistant_id: "slow", input: { n: 0 }, config: { configurable: { tick_ms: 5000 } } }
+const message = { kind: "message", messageId: "m", role: "user", parts: [{ kind: "data", data: { n: 0 } }] }
+const sent = { jsonrpc: "2.0", id: 1, method: "message/send", params: { message } }
 const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "lasting", arguments: { n: 0 } } }
 
 test("requests that last come through nginx", {
@@ -33,7 +35,7 @@ test("requests that last come through nginx", {
     const { run_id } = (await (await send("POST", `/threads/${threadId}/runs`, slow)).json()) as { run_id: string }
     return `/threads/${threadId}/runs/${run_id}`
   }
-  await server.client.assistants.create({ graphId: "slow", name: "lasting", config: slow.config })
+  const lasting = await server.client.assistants.create({ graphId: "slow", name: "lasting", config: slow.config })
   const both = "application/json, text/event-stream"
   const requests = {
     "runs/wait": async () => send("POST", "/runs/wait", slow),
@@ -43,6 +45,7 @@ test("requests that last come through nginx", {
     "a joined stream": async () => send("GET", `${await newRun()}/stream`, undefined, "text/event-stream"),
     "a call of a tool": async () => send("POST", "/mcp", call, both),
     "a call of a tool for a client that accepts only JSON": async () => send("POST", "/mcp", call),
+    "a message to another agent": async () => send("POST", `/a2a/${lasting.assistant_id}`, sent),
   }
 
   await Promise.all(
