@@ -115,6 +115,14 @@ const failures: readonly (readonly [
     /exit code 127/,
   ],
   [
+    "a step that the machine cannot start",
+    [{ ...step("build", "exit 7"), folder: "no-such-folder" }],
+    {},
+    {},
+    "internal",
+    /could not be started/,
+  ],
+  [
     "a command that takes too long",
     [step("build", "while true; do echo on; sleep 0.05; done")],
     { limits: { ...limits, buildMs: 300 } },

@@ -27,7 +27,10 @@ export function wordsFor(end: StepEnd, { limitMs, silenceMs }: StepLimits): stri
   }
 }
 
-/** @param otherwise  the code when the step itself is at fault */
+/**
+ * @param otherwise  the code when the step itself is at fault: it exited, or a signal ended it that is none of the limits'
+ * @returns          `internal`, which is tried again, when it could not be started: it is the machine that starts it
+ */
 export function codeFor(end: StepEnd, otherwise: ErrorCode): ErrorCode {
   switch (end.kind) {
     case "timed out":
@@ -37,7 +40,10 @@ export function codeFor(end: StepEnd, otherwise: ErrorCode): ErrorCode {
       return "build_oom"
     case "disk":
       return "build_too_big"
-    default:
+    case "not started":
+      return "internal"
+    case "exited":
+    case "killed":
       return otherwise
   }
 }
