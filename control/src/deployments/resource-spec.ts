@@ -15,7 +15,14 @@ const megabytes = z.number().min(0).max(16_777_216).nullish()
 const gigabytes = z.number().min(0).max(65_536).nullish()
 // The highest value that Postgres accepts.
 const connections = z.int().min(0).max(262_143).nullish()
-const texts = z.record(z.string(), z.string()).nullish()
+// A record with `z.string()` for its values has a problem for each wrong one, of a hundred thousand.
+const texts = z
+  .record(z.string(), z.unknown())
+  .refine((it): it is Record<string, string> => Object.values(it).every((value) => typeof value === "string"), {
+    error: "expected a text for each name",
+  })
+  .openapi({ type: "object", additionalProperties: { type: "string" } })
+  .nullish()
 /** Parts of a Kubernetes pod, in its own format. */
 const parts = z.array(z.looseObject({})).nullish()
 

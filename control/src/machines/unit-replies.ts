@@ -5,6 +5,7 @@
  */
 import { plainText, storableText } from "@superstep/toolkit/db/text"
 import { preflightRule } from "@superstep/toolkit/http/cross-origin"
+import { checkForeign } from "@superstep/toolkit/text/check-foreign"
 import { z } from "zod"
 
 /** An `integer` of the database. */
@@ -26,7 +27,10 @@ const message = z.string().transform((text) => storableText(text.slice(0, mostMe
 
 const id = plainText.max(1000)
 
-const sharesSchema = z.array(z.object({ revision_id: id, weight: z.number().nullable() }))
+// A project has a thousand graphs at most, and two modules beside them.
+const mostNamed = 2000
+
+const sharesSchema = z.array(z.object({ revision_id: id, weight: z.number().nullable() })).max(mostNamed)
 
 /** The revisions that execute runs, the active one first, with their percentages of the threads; the active one's is null. */
 export type Shares = z.infer<typeof sharesSchema>
@@ -35,8 +39,8 @@ export const statusSchema = z.object({
   revision_id: id.nullable(),
   pid: count,
   ready: z.boolean(),
-  graphs: z.array(id),
-  failed: z.array(z.object({ graph_id: message, message })),
+  graphs: z.array(id).max(mostNamed),
+  failed: z.array(z.object({ graph_id: message, message })).max(mostNamed),
   serving: z.boolean(),
   // A unit of an older release reports none of the next three.
   traffic: sharesSchema.optional(),
@@ -102,7 +106,7 @@ const mostReasonCharacters = 500
 
 /** @throws InvalidReply */
 export function parseReply<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> {
-  const parsed = schema.safeParse(parseJson(text))
+  const parsed = checkForeign(schema, parseJson(text))
   if (parsed.success) return parsed.data
   const reason = storableText(z.prettifyError(parsed.error).slice(0, mostReasonCharacters))
   throw new InvalidReply(`the unit's reply is invalid: ${reason}`)

@@ -149,6 +149,26 @@ test("whatever a unit answers is stored without an error, or counts as no answer
   for (const [name, times] of Object.entries(passed)) assert.ok(times > 30 && times < 180, `${name}: ${times} passed`)
 })
 
+test("of a report that is wrong everywhere not each place is looked at", () => {
+  const long = Array.from({ length: 20_000 }, () => 1)
+  for (const field of ["graphs", "failed", "traffic"]) {
+    const reason = reasonOf(() => parseReply(statusSchema, JSON.stringify({ ...status, [field]: long })))
+    assert.equal(reason.match(/✖/g)?.length, 1, reason)
+    assert.match(reason, /Too big/)
+  }
+  const reason = reasonOf(() => parseReply(statusSchema, JSON.stringify({ ...status, pid: "1", ready: 1, more: long })))
+  assert.equal(reason.match(/✖/g)?.length, 1, reason)
+})
+
+function reasonOf(act: () => unknown): string {
+  try {
+    return String(act())
+  } catch (error) {
+    assert.ok(error instanceof InvalidReply, `${error}`)
+    return error.message
+  }
+}
+
 test("a report that lies in one value is refused, or shows that value as the database takes it", () => {
   const change = (text: string, by: string) => JSON.stringify(status).replace(text, by)
   const parse = (json: string) => parseReply(statusSchema, json)

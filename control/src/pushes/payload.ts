@@ -1,7 +1,15 @@
 /** The common parts of all hosts' payloads. Pure. */
+import { checkForeign } from "@superstep/toolkit/text/check-foreign"
 import { z } from "zod"
 
 export const text = z.string().nullish()
+
+/** @throws ZodError  with the first problem of a large payload, else with all of them */
+export function parsePayload<Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> {
+  const { data, error } = checkForeign(schema, payload)
+  if (error) throw error
+  return data
+}
 const paths = z.array(z.string()).nullish()
 
 export const commits = z.array(

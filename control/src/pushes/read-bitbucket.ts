@@ -4,7 +4,7 @@
  * @see https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/
  */
 import { z } from "zod"
-import { addresses, fullSha, fullShaOrNone, text } from "./payload.js"
+import { addresses, fullSha, fullShaOrNone, parsePayload, text } from "./payload.js"
 import type { GitEvent, PullRequestEvent, Push } from "./push.js"
 
 const repository = z.object({ full_name: z.string(), links: z.object({ html: z.object({ href: text }) }).nullish() })
@@ -48,9 +48,9 @@ const pullActions: ReadonlyMap<string, PullRequestEvent["action"]> = new Map([
 
 /** @param event  the header `X-Event-Key` @throws ZodError */
 export function readBitbucket(event: string, payload: unknown): GitEvent[] {
-  if (event === "repo:push") return pushesOf(pushPayload.parse(payload))
+  if (event === "repo:push") return pushesOf(parsePayload(pushPayload, payload))
   const action = pullActions.get(event)
-  return [action ? pullOf(action, pullPayload.parse(payload)) : { kind: "other", what: event }]
+  return [action ? pullOf(action, parsePayload(pullPayload, payload)) : { kind: "other", what: event }]
 }
 
 const addressesOf = (it: z.output<typeof repository>): string[] =>

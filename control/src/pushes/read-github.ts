@@ -4,7 +4,7 @@
  * @see https://docs.gitea.com/usage/webhooks
  */
 import { z } from "zod"
-import { addresses, changedPathsOf, commits, fullSha, isNoCommit, text } from "./payload.js"
+import { addresses, changedPathsOf, commits, fullSha, isNoCommit, parsePayload, text } from "./payload.js"
 import type { GitEvent, PullRequestEvent, Push } from "./push.js"
 
 // The most commits that GitHub lists for a push (its documentation of the push event).
@@ -45,9 +45,9 @@ const pullPayload = z.object({
 
 /** @param event  the header `X-GitHub-Event` or `X-Gitea-Event` @throws ZodError */
 export function readGithub(event: string, payload: unknown): GitEvent {
-  if (event === "push") return pushOf(pushPayload.parse(payload))
+  if (event === "push") return pushOf(parsePayload(pushPayload, payload))
   if (event === "pull_request" || event === "pull_request_sync" || event === "pull_request_label") {
-    return pullOf(pullPayload.parse(payload))
+    return pullOf(parsePayload(pullPayload, payload))
   }
   return { kind: "other", what: event }
 }

@@ -3,7 +3,7 @@
  * @see https://docs.gitlab.com/user/project/integrations/webhook_events/
  */
 import { z } from "zod"
-import { addresses, changedPathsOf, commits, fullSha, isNoCommit, text } from "./payload.js"
+import { addresses, changedPathsOf, commits, fullSha, isNoCommit, parsePayload, text } from "./payload.js"
 import type { GitEvent, PullRequestEvent, Push } from "./push.js"
 
 const project = z.object({ git_http_url: text, git_ssh_url: text, web_url: text, http_url: text, ssh_url: text })
@@ -37,8 +37,8 @@ const mergePayload = z.object({
 
 /** @param event  the header `X-Gitlab-Event` @throws ZodError */
 export function readGitlab(event: string, payload: unknown): GitEvent {
-  if (event === "Push Hook" || event === "Tag Push Hook") return pushOf(pushPayload.parse(payload))
-  if (event === "Merge Request Hook") return mergeOf(mergePayload.parse(payload))
+  if (event === "Push Hook" || event === "Tag Push Hook") return pushOf(parsePayload(pushPayload, payload))
+  if (event === "Merge Request Hook") return mergeOf(parsePayload(mergePayload, payload))
   return { kind: "other", what: event }
 }
 

@@ -9,7 +9,7 @@ const allUnstorable = new RegExp(unstorable, "g")
 export const isPlainText = (text: string): boolean => !unstorable.test(text)
 
 /** For texts that identify something: a text that Postgres would not store unchanged is refused. */
-export const plainText = z.string().refine(isPlainText, { error: () => unstorableText })
+export const plainText = z.string().refine(isPlainText, { error: () => unstorableText, abort: true })
 
 /** What is wrong with a text that is not plain. */
 export const unstorableText = "expected text without U+0000 and without unpaired surrogates"

@@ -4,6 +4,7 @@
  * (decision 0057). Pure.
  */
 import type { z } from "zod"
+import { checkForeign } from "../text/check-foreign.js"
 import { printAsIs } from "./json-printer.js"
 
 /**
@@ -101,10 +102,10 @@ const maxRounds = 10
  * the number stays exact.
  */
 export function checkExact<S extends z.ZodType>(schema: S, value: unknown): Checked<S> {
-  if (!hasExactNumbers(value)) return { result: schema.safeParse(value), value }
+  if (!hasExactNumbers(value)) return { result: checkForeign(schema, value), value }
   // Schemas of objects would take an exact number for an object without fields. So they see numbers first.
   const plain = plainCopy(value)
-  const first = schema.safeParse(plain)
+  const first = checkForeign(schema, plain)
   if (!first.success) return { result: first, value: plain }
   let exact = value
   for (let round = 0; ; round++) {

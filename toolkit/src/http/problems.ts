@@ -5,12 +5,15 @@ import type { Problem } from "../errors/errors.js"
 type Issue = z.core.$ZodIssue
 type Path = readonly (string | number)[]
 
+// Nobody reads more of them.
+const mostReported = 100
+
 /**
  * @param value  the checked value; zod's issues do not contain it
  * @param at     where that value came from, such as `["body"]`
  */
 export function problemsOf(issues: readonly Issue[], value: unknown, at: Path): Problem[] {
-  return issues.flatMap((issue) => {
+  return issues.slice(0, mostReported).flatMap((issue) => {
     const inside = issue.path.map((part) => (typeof part === "number" ? part : String(part)))
     const path = [...at, ...inside]
     // A rule of our own (`custom`) says more than that its field is missing.

@@ -143,3 +143,22 @@ test("a body that is nested too deeply or is not UTF-8 is refused with a message
   )
   assert.deepEqual(await problemsOf(binary), ["body json_invalid: the body is not valid UTF-8"])
 })
+
+test("a large body that is wrong everywhere is refused with its first problem", async () => {
+  const many = (item: unknown) => Array.from({ length: 20_000 }, () => item)
+  const cases = [
+    [{ parts: many(1) }, "body.parts.0 value_error: Invalid input: expected object, received number"],
+    [{ parts: many({}) }, "body.parts.0.text missing: this field is required"],
+    [{ stream_mode: many(1) }, "body.stream_mode.0 value_error: Invalid input: expected string, received number"],
+  ] as const
+
+  for (const [body, problem] of cases) {
+    assert.deepEqual(await problemsOf(await post(JSON.stringify(body))), [problem])
+  }
+})
+
+test("of a small body all problems are told, up to a hundred", async () => {
+  const parts = Array.from({ length: 150 }, () => 1)
+
+  assert.equal((await problemsOf(await post(JSON.stringify({ kind: "c", parts })))).length, 100)
+})

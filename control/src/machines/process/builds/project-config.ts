@@ -3,6 +3,7 @@
 import { languageOf } from "@superstep/protocol/worker/language"
 import { graphIdProblem, parseJsonFile } from "@superstep/protocol/worker/project-file"
 import { unstorablePath, unstorableText } from "@superstep/toolkit/db/text"
+import { checkForeign } from "@superstep/toolkit/text/check-foreign"
 import { z } from "zod"
 import { isPlatformSetting } from "../../../secrets/secret.js"
 import { BuildFailed } from "../../errors.js"
@@ -96,7 +97,7 @@ export function parseProjectConfig(text: string, shownPath: string): ProjectConf
 }
 
 function parsed<Schema extends z.ZodType>(schema: Schema, json: unknown, shownPath: string): z.output<Schema> {
-  const result = schema.safeParse(json)
+  const result = checkForeign(schema, json)
   if (result.success) return result.data
   const problems = result.error.issues.map((issue) => `${issue.path.join(".") || "the file"}: ${issue.message}`)
   throw new BuildFailed("config_invalid", `${shownPath} cannot be used: ${problems.join("; ")}`)

@@ -2,6 +2,7 @@
 
 import { basename, dirname } from "node:path"
 import { plainText, storableText } from "@superstep/toolkit/db/text"
+import { checkForeign } from "@superstep/toolkit/text/check-foreign"
 import { z } from "zod"
 import { readPlainFile, UnusableFile } from "../../../files/read-plain-file.js"
 import { BuildFailed } from "../../errors.js"
@@ -34,11 +35,13 @@ export async function readVerification(path: string): Promise<Verification | und
 
 function parse(text: string): Verification {
   try {
-    return verification.parse(JSON.parse(text))
-  } catch {
-    // The agent's own code may have written the file, so its content is not quoted.
-    throw unreadable()
+    const { data } = checkForeign(verification, JSON.parse(text))
+    if (data) return data
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
   }
+  // The agent's own code may have written the file, so its content is not quoted.
+  throw unreadable()
 }
 
 const unreadable = () => new BuildFailed("graph_load_failed", "the verification produced no readable result")
