@@ -194,6 +194,12 @@ export interface Advance {
   readonly error?: Reason
 }
 
+// People read it, and it is in each list of revisions, in events and in statuses at git hosts.
+const mostMessageCharacters = 10_000
+
+/** A message that may quote megabytes of a project, as it is stored. */
+const shown = (message: string): string => storableText(message.slice(0, mostMessageCharacters))
+
 /**
  * Ends a stage and releases the claim, in one statement.
  * @throws ClaimLost
@@ -206,7 +212,7 @@ export const advance = (db: Db, claim: Claim, { status, stage, artifactId, error
         stage_attempt = 0, stage_deaths = 0, not_before = now(), updated_at = now(),
         artifact_id = coalesce(${artifactId ?? null}, artifact_id),
         -- A message of before only said why a stage waits.
-        error_code = ${error?.code ?? null}, status_message = ${error ? storableText(error.message) : null},
+        error_code = ${error?.code ?? null}, status_message = ${error ? shown(error.message) : null},
         finished_at = case when ${isEnd(status)} then coalesce(finished_at, now()) end
       where ${held(claim)}`),
   )
@@ -231,7 +237,7 @@ export const waitInStage = (
         stage_deaths = ${isRetry ? sql`stage_deaths` : 0},
         not_before = now() + ${delayMs} * interval '1 millisecond', stage_attempt = ${isRetry ? sql`stage_attempt + 1` : 0},
         failing_since = case when stage_attempt = 0 then now() else coalesce(failing_since, now()) end,
-        status_message = coalesce(${why === null ? null : storableText(why)}, status_message), updated_at = now()
+        status_message = coalesce(${why === null ? null : shown(why)}, status_message), updated_at = now()
       where ${held(claim)}`),
   )
 
