@@ -47,19 +47,31 @@ export async function requireImage(engine: Engine, reference: string): Promise<I
 /** Without a tag an engine would fetch all of them. Pure. */
 export const withTag = (reference: string): string => (/[:@][^/]+$/.test(reference) ? reference : `${reference}:latest`)
 
+const probeLabel = "superstep.probe"
+
+/**
+ * Removes the containers of programs that were killed while they looked into an image.
+ * @param until  only those that were made before it, so that a look that another installation is taking goes on: an age, or a Unix time
+ */
+export async function removeLeftProbes(engine: Engine, until = "10m"): Promise<void> {
+  const filters = JSON.stringify({ label: [probeLabel], until: [until] })
+  await engine.json("/containers/prune", { method: "POST", query: { filters } })
+}
+
 /**
  * Looks into an image, by a container without a network.
  * @param pythons  paths to look for
  * @throws BaseImageUnfit  it has no Node
  */
 export async function lookInside(engine: Engine, reference: string, pythons: readonly string[]): Promise<Inside> {
+  await removeLeftProbes(engine)
   const created = await engine.json<{ Id: string }>("/containers/create", {
     method: "POST",
     body: {
       Image: reference,
       Entrypoint: ["node"],
       Cmd: ["-e", probe(pythons)],
-      Labels: { "superstep.probe": "1" },
+      Labels: { [probeLabel]: "1" },
       HostConfig: { NetworkMode: "none", ReadonlyRootfs: true, CapDrop: ["ALL"] },
     },
   })

@@ -12,6 +12,7 @@ import { UnusableFile } from "../../files/read-plain-file.js"
 import type { UnitSpec, Units } from "../port.js"
 import { unitSocket } from "../process/folders.js"
 import { unitsConformance } from "../testing/conformance.js"
+import { removeLeftProbes } from "./base-image.js"
 import { foundDockerUnits } from "./found-units.js"
 import { ensureNetwork, ForeignNetwork, ownNetwork, removeNetwork } from "./network.js"
 import { baseReference, dockerPlace, noEngine, removeTestImages, testEngine } from "./testing/place.js"
@@ -186,6 +187,27 @@ test("nothing without our label is listed, stopped or removed (M1)", { skip }, a
   assert.deepEqual(await units.status(unit.unitId), { state: "absent" })
   assert.deepEqual(await units.list(), [])
   await engine.json(`/containers/${foreign.body.Id}`, { method: "DELETE", query: { force: "1" } })
+})
+
+test("what a killed look into an image left behind is removed, and nothing else", { skip }, async () => {
+  const engine = testEngine()
+  const create = async (label: string) => {
+    const body = { Image: baseReference, Cmd: ["true"], Labels: { [label]: "1" } }
+    return (await engine.json<{ Id: string }>("/containers/create", { method: "POST", body })).body.Id
+  }
+  const statusOf = async (id: string) => (await engine.json(`/containers/${id}/json`, { also: [404] })).status
+  const [left, foreign] = [await create("superstep.probe"), await create("somebody")]
+  try {
+    // Another installation may be looking with it.
+    await removeLeftProbes(engine)
+    assert.equal(await statusOf(left), 200)
+
+    await removeLeftProbes(engine, String(Math.ceil(Date.now() / 1000) + 60))
+
+    assert.deepEqual([await statusOf(left), await statusOf(foreign)], [404, 200])
+  } finally {
+    for (const id of [left, foreign]) await engine.json(`/containers/${id}`, { method: "DELETE", also: [404] })
+  }
 })
 
 test("a network of our name without our label is neither used nor removed (M1)", { skip }, async () => {
