@@ -142,6 +142,14 @@ test("a broken change fails with the reason and the end of the log, and the form
   await ask("/info")
 })
 
+test("a changed secret is told with when it applies", async () => {
+  const set = await cli("secrets", "set", "my-agent", "LATER", "--no-deploy")
+  const unset = await cli("secrets", "unset", "my-agent", "LATER", "--no-deploy")
+
+  assert.equal(set.stdout, "LATER is set from the next revision on\n", set.stderr)
+  assert.equal(unset.stdout, "LATER is removed from the next revision on\n", unset.stderr)
+})
+
 test("a path instead of a repository's address is refused with the right address", async () => {
   for (const path of [project, "./my-agent", "my-agent"]) {
     const refused = await cli("deploy", "--repo", path)

@@ -10,6 +10,7 @@ import { type Connection, type ConnectionOptions, connect, connectionOptions } f
 import {
   type Deployment,
   findDeployment,
+  isCanary,
   isFinal,
   listDeployments,
   listRevisions,
@@ -70,11 +71,11 @@ const shownStatus = ({ status, health }: Deployment): string =>
   status === "READY" ? (health ?? "nothing serves") : status
 
 /** The present role of the revision, besides its status. */
-const noteOf = (revision: Revision, { active_revision_id }: Pick<Deployment, "active_revision_id">): string => {
+const noteOf = (revision: Revision, deployment: Pick<Deployment, "active_revision_id">): string => {
   const { id, pinned_threads, traffic } = revision
-  if (id === active_revision_id) return " (serves)"
+  if (id === deployment.active_revision_id) return " (serves)"
   if (isTakenBack(revision)) return " (rolled back)"
-  if (traffic) return ` (canary: ${traffic.weight} % of the threads)`
+  if (isCanary(revision, deployment)) return ` (canary: ${traffic?.weight} % of the threads)`
   return pinned_threads > 0 ? ` (keeps ${pinned_threads} ${pinned_threads === 1 ? "thread" : "threads"})` : ""
 }
 

@@ -9,11 +9,11 @@ import { runCli } from "../testing/run-cli.js"
 const id = "00000000-0000-4000-8000-000000000001"
 
 /** A control plane with one deployment, which keeps what it is asked to change. */
-async function platform(canary: { weight: number } | null) {
+async function platform(canary: { weight: number } | null, status = "DEPLOYED") {
   const changes: { path: string; body: unknown }[] = []
-  const revision = (name: string, traffic: object | null) => ({
+  const revision = (name: string, traffic: object | null, status = "DEPLOYED") => ({
     id: name,
-    status: "DEPLOYED",
+    status,
     pinned_threads: 0,
     error_code: null,
     status_message: null,
@@ -22,7 +22,7 @@ async function platform(canary: { weight: number } | null) {
     trigger: "patch",
     source_revision_config: {},
   })
-  const revisions = [revision("r2", canary), revision("r1", { weight: 90 })]
+  const revisions = [revision("r2", canary, status), revision("r1", { weight: 90 })]
   const answer = async (request: Request) => {
     const { pathname } = new URL(request.url)
     if (request.method === "POST") {
@@ -68,4 +68,15 @@ test("without a canary the sentence says how to make one", async () => {
 
   assert.equal(code, 1)
   assert.match(stderr, /shop has no canary: superstep deploy --canary 10/)
+})
+
+test("a revision that is being rolled out has a share of the threads, and is no canary", async () => {
+  await using it = await platform({ weight: 100 }, "DEPLOYING")
+
+  const shown = await it.run("revisions", "shop")
+  const { code, stderr } = await it.run("promote", "shop")
+
+  assert.match(shown.stdout, /r2 +DEPLOYING +2026/)
+  assert.equal(code, 1)
+  assert.match(stderr, /shop has no canary/)
 })

@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from "commander"
 import type { CliCommand } from "../command.js"
 import { type PlatformApi, platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
-import { type Deployment, findDeployment, listRevisions, type Revision } from "../platform/deployments.js"
+import { type Deployment, findDeployment, isCanary, listRevisions, type Revision } from "../platform/deployments.js"
 
 export class NoCanary extends KnownError {
   readonly code = "no_canary"
@@ -76,7 +76,7 @@ async function findCanary(
   const deployment = await findDeployment(api, name)
   if (revisionId !== undefined) return { deployment, revisionId }
   const revisions = await listRevisions(api, deployment, searched)
-  const canary = revisions.find(({ id, traffic: share }) => share !== null && id !== deployment.active_revision_id)
+  const canary = revisions.find((revision) => isCanary(revision, deployment))
   if (canary) return { deployment, revisionId: canary.id }
   throw new NoCanary(`${deployment.name} has no canary: superstep deploy --canary 10 makes one of a new revision`)
 }

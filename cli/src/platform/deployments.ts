@@ -34,6 +34,12 @@ export interface Revision {
   readonly traffic: { readonly weight: number } | null
 }
 
+/** A deployed revision that gets some of the threads beside the one that serves. One that is being rolled out has a share, too. */
+export const isCanary = (
+  { id, status, traffic }: Pick<Revision, "id" | "status" | "traffic">,
+  { active_revision_id }: Pick<Deployment, "active_revision_id">,
+): boolean => status === "DEPLOYED" && traffic !== null && id !== active_revision_id
+
 interface Page<T> {
   readonly resources: readonly T[]
   readonly offset: number
