@@ -6,6 +6,7 @@
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { identifier, joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { limitedWorks } from "@superstep/toolkit/exec/limited-works"
 import { threadColumns } from "./queries.js"
 import type { ThreadRow } from "./thread.js"
 
@@ -40,6 +41,9 @@ const tables: readonly CopiedTable[] = [
 
 // A portion takes about a second on a slow machine: far below the time limit of a statement.
 const most = { rows: 2000, bytes: 8 * 1024 * 1024 }
+// Each copy has one of the connections of requests for as long as it takes, and there are four by default. Other copies wait; how many,
+// the limit of open requests says.
+const inTurn = limitedWorks(2)
 // From the copy of the checkpoints to that of the thread there is one round trip.
 const keptMinutes = 10
 
@@ -58,22 +62,24 @@ export async function copyCheckpoints(
   from: string,
   to: string,
 ): Promise<((tx: Db, metadata: string) => Promise<ThreadRow>) | undefined> {
-  const thread = await db.transaction(async (tx) => {
-    await tx.run(sql`set transaction isolation level repeatable read`)
-    const found = await tx.row<CopiedThread>(sql`
-      select ${threadColumns}, revision_id, is_pinned_until_rest from threads where thread_id = ${from}`)
-    if (!found) return undefined
-    for (const table of tables)
-      for (let last: Key | undefined; ; ) {
-        last = await copyPortion(tx, table, { from, to, after: last })
-        if (last === undefined) break
-      }
-    await tx.run(sql`
-      insert into removed_threads (thread_id, not_before)
-      values (${to}, clock_timestamp() + make_interval(mins => ${keptMinutes}))`)
-    return found
-  })
+  const thread = await inTurn(() => db.transaction((tx) => copyInSnapshot(tx, from, to)))
   return thread && ((tx, metadata) => insertCopy(tx, { ...thread, thread_id: to, metadata }))
+}
+
+async function copyInSnapshot(tx: Db, from: string, to: string): Promise<CopiedThread | undefined> {
+  await tx.run(sql`set transaction isolation level repeatable read`)
+  const found = await tx.row<CopiedThread>(sql`
+    select ${threadColumns}, revision_id, is_pinned_until_rest from threads where thread_id = ${from}`)
+  if (!found) return undefined
+  for (const table of tables)
+    for (let last: Key | undefined; ; ) {
+      last = await copyPortion(tx, table, { from, to, after: last })
+      if (last === undefined) break
+    }
+  await tx.run(sql`
+    insert into removed_threads (thread_id, not_before)
+    values (${to}, clock_timestamp() + make_interval(mins => ${keptMinutes}))`)
+  return found
 }
 
 type Key = Readonly<Record<string, unknown>>

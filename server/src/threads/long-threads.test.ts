@@ -2,12 +2,14 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
-import type { Database } from "@superstep/toolkit/db/database"
+import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { findCheckpoints } from "../checkpoints/queries.js"
 import { migrations } from "../testing/test-server.js"
+import { untilBlocked } from "../testing/until-blocked.js"
 import { copyCheckpoints } from "./copy-queries.js"
 import { deleteThread } from "./deletion-queries.js"
 import { findThread, insertThread, keepLatestCheckpoints } from "./queries.js"
@@ -105,4 +107,23 @@ test("a long thread is copied in portions of one snapshot, and is no thread unti
   const [original, copied] = await Promise.all([threadId, copyId].map((id) => findCheckpoints(db, { threadId: id })))
   const withoutThread = (found: typeof original) => found?.map(({ metadata, ...rest }) => rest)
   assert.deepEqual(withoutThread(copied), withoutThread(original))
+})
+
+test("copies that last leave connections to other requests", async () => {
+  await using db = await freshDatabase({ migrations })
+  const requests = openDatabase({ uri: db.uri, poolSize: 3, log: silent })
+  const threadId = randomUUID()
+  await insertThread(db, threadId, "{}")
+  const copyIds = [1, 2, 3, 4].map(() => randomUUID())
+
+  const { copies, read } = await db.transaction(async (tx) => {
+    await tx.run(sql`lock table checkpoints in access exclusive mode`)
+    const copies = Promise.all(copyIds.map((id) => copyCheckpoints(requests, threadId, id)))
+    await untilBlocked(db, 2)
+    return { copies, read: await findThread(requests, threadId) }
+  })
+
+  assert.equal(read?.thread_id, threadId)
+  assert.equal((await copies).filter((insertCopy) => insertCopy !== undefined).length, 4)
+  await requests.close()
 })
