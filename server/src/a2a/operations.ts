@@ -9,7 +9,7 @@ import type { Caller } from "../auth/caller.js"
 import type { Subscriber } from "../events/topic.js"
 import { uuid } from "../http/parameters.js"
 import { cancelRun, createRun, type Runs } from "../runs/operations.js"
-import type { RunRow } from "../runs/queries.js"
+import { findThreadId, type RunRow } from "../runs/queries.js"
 import { newRun } from "../runs/schema.js"
 import { getThread } from "../threads/operations.js"
 import type { ThreadRow } from "../threads/thread.js"
@@ -68,10 +68,10 @@ export async function startTask(
   // Another client may answer the same question first.
   const requires =
     before &&
-    (async (thread: ThreadRow, tx: Db) => {
+    (async (_thread: ThreadRow, tx: Db) => {
       const run = await findTaskRun(tx, before.id)
       if (!run) throw taskNotFound(before.id)
-      requireQuestion(taskOf(before.id, run, thread), before)
+      requireQuestion(taskOf(before.id, run), before)
     })
   const pathOf = (field: string) => ["params", ...(field === "context" ? [field] : ["message", "parts", "data"])]
   const call = { headers: parts.configurableHeaders?.(headers), subscriber, pathOf }
@@ -116,27 +116,26 @@ async function takesMessages(parts: A2aParts, { caller, assistant }: Asking): Pr
 
 /** @throws RpcError  this assistant has no such task, or the caller may not see it */
 export async function requireTask(parts: A2aParts, asking: Asking, taskId: string): Promise<Task> {
-  const { run, thread } = await findTask(parts, asking, taskId)
-  return taskOf(taskId, run, thread)
+  return taskOf(taskId, await findTask(parts, asking, taskId))
 }
 
-async function findTask({ db }: A2aParts, { caller, assistant }: Asking, taskId: string) {
+async function findTask({ db }: A2aParts, { caller, assistant }: Asking, taskId: string): Promise<TaskRun> {
   const id = uuid.safeParse(taskId)
-  const run = id.success ? await findTaskRun(db, id.data) : undefined
+  const threadId = id.success ? await findThreadId(db, id.data) : undefined
+  if (threadId === undefined) throw taskNotFound(taskId)
+  const { filter } = await caller.authorize("threads:read", { thread_id: threadId })
+  const run = await findTaskRun(db, taskId, filter)
   if (!run || run.assistant_id !== assistant.assistant_id) throw taskNotFound(taskId)
-  const thread = await getThread(db, caller, run.thread_id).catch((error: unknown): never => {
-    throw error instanceof NotFound ? taskNotFound(taskId) : error
-  })
-  return { run, thread }
+  return run
 }
 
 const taskNotFound = (taskId: string) => new RpcError(codes.taskNotFound, `Task ${taskId} not found`)
 
 /** Cancels a task's run and waits for its end. @throws RpcError  no such task, or the task is final */
 export async function cancelTask(parts: A2aParts, asking: Asking, taskId: string, signal: AbortSignal): Promise<Task> {
-  const { run, thread } = await findTask(parts, asking, taskId)
+  const run = await findTask(parts, asking, taskId)
   if (!isStoppable(run)) {
-    const { state } = taskOf(taskId, run, thread)
+    const { state } = taskOf(taskId, run)
     throw new RpcError(codes.taskNotCancelable, `task ${taskId} is ${state} and cannot be canceled`)
   }
   const ids = { threadId: run.thread_id, runId: run.run_id }

@@ -1,6 +1,8 @@
 /** SQL of tasks. A task has the id of its first run. Each later run of a task names it in its metadata. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
+import { matchesFilter } from "../auth/queries.js"
 import type { TaskRun } from "./task.js"
 
 /** The metadata key with which a run names the task that it continues. */
@@ -9,13 +11,19 @@ export const taskKey = "a2a_task_id"
 const columns = sql`r.run_id, r.thread_id, r.assistant_id, r.status, r.attempt, r.metadata, r.kwargs, r.error,
   r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, r.created_at, r.updated_at,
   not exists (select from runs later where later.thread_id = r.thread_id
-    and (later.created_at, later.run_id) > (r.created_at, r.run_id)) as is_latest`
+    and (later.created_at, later.run_id) > (r.created_at, r.run_id)) as is_latest,
+  t.status as thread_status, t.values, t.interrupts`
 
-/** The newest run of a task, which decides the task's state. */
-export const findTaskRun = (db: Db, taskId: string): Promise<TaskRun | undefined> =>
+/**
+ * The newest run of a task, which decides the task's state, with the thread at the same moment: an answer that starts between two statements
+ * would make the question look cancelled.
+ * @param filter  what the thread's metadata must match
+ */
+export const findTaskRun = (db: Db, taskId: string, filter?: MetadataFilter): Promise<TaskRun | undefined> =>
   db.row<TaskRun>(sql`
-    select ${columns} from runs first join runs r on r.thread_id = first.thread_id
-    where first.run_id = ${taskId}
+    select ${columns}
+    from runs first join runs r on r.thread_id = first.thread_id join threads t on t.thread_id = first.thread_id
+    where first.run_id = ${taskId} and ${matchesFilter(sql`t.searchable_metadata`, filter)}
       and (r.run_id = first.run_id or searchable(r.metadata) ->> ${taskKey} = first.run_id::text)
     order by r.created_at desc, r.run_id desc limit 1`)
 

@@ -1,29 +1,32 @@
 /** Renders a run and its thread as an A2A task. Pure. */
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { RunRow } from "../runs/queries.js"
-import type { ThreadRow } from "../threads/thread.js"
+import type { ThreadRow, ThreadStatus } from "../threads/thread.js"
 import type { Artifact, Message, Part, Task, TaskState } from "./wire.js"
 
-/** The newest run of a task. */
-export type TaskRun = RunRow & { readonly is_latest: boolean }
+/** The newest run of a task, and its thread at the same moment. */
+export interface TaskRun extends RunRow, Pick<ThreadRow, "values" | "interrupts"> {
+  readonly is_latest: boolean
+  readonly thread_status: ThreadStatus
+}
 
 // The thread holds only its current state, so only its newest run has values to show.
-export function taskOf(taskId: string, run: TaskRun, thread: ThreadRow): Task {
-  const state = stateOf(run, thread)
-  const values: unknown = run.is_latest ? parseJson(thread.values ?? "null") : null
+export function taskOf(taskId: string, run: TaskRun): Task {
+  const state = stateOf(run)
+  const values: unknown = run.is_latest ? parseJson(run.values ?? "null") : null
   const messages = messagesIn(values)
   return {
     id: taskId,
     contextId: run.thread_id,
     state,
     updatedAt: run.updated_at,
-    message: messageOf(state, run, thread),
+    message: messageOf(state, run),
     artifacts: state === "completed" && values !== null ? [artifactOf(run.run_id, values)] : [],
     history: messages.flatMap(renderable),
   }
 }
 
-function stateOf(run: TaskRun, thread: ThreadRow): TaskState {
+function stateOf(run: TaskRun): TaskState {
   switch (run.status) {
     case "pending":
       return "submitted"
@@ -32,19 +35,19 @@ function stateOf(run: TaskRun, thread: ThreadRow): TaskState {
     case "success":
       return "completed"
     case "interrupted":
-      return run.is_latest && thread.status === "interrupted" ? "input-required" : "canceled"
+      return run.is_latest && run.thread_status === "interrupted" ? "input-required" : "canceled"
     default:
       return "failed"
   }
 }
 
-function messageOf(state: TaskState, run: TaskRun, thread: ThreadRow): Message | undefined {
+function messageOf(state: TaskState, run: TaskRun): Message | undefined {
   if (state === "failed") {
     const { error, message } = parseJson(run.error ?? '{"error":"Error","message":"the run failed"}')
     return agentSays(run.run_id, [{ kind: "text", text: `${error}: ${message}` }])
   }
   if (state !== "input-required") return undefined
-  const interrupts = Object.values(parseJson(thread.interrupts) as Record<string, unknown[]>).flat()
+  const interrupts = Object.values(parseJson(run.interrupts) as Record<string, unknown[]>).flat()
   const questions = interrupts.map((interrupt) => (interrupt as { value?: unknown }).value)
   const texts = questions.map(
     (value): Part =>
