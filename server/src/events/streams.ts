@@ -57,6 +57,14 @@ export interface StreamsOptions {
   readonly sweepMs?: number
 }
 
+/** How a run ended. */
+export interface EndOfRun {
+  /** `rollback` when it is gone. */
+  readonly status: string
+  /** Whether its input is not in its thread. */
+  readonly isUnsaved: boolean
+}
+
 /** Details of a run that was not executing when it ended. */
 export interface EndedElsewhere {
   /** JSON text: why it failed. */
@@ -253,8 +261,8 @@ export class Streams {
   }
 
   /** Ends all subscribers of a run that is over, unless they already got its end. */
-  endAll(runId: string, status: string): void {
-    this.runs.publish(runId, endOf(runId, status))
+  endAll(runId: string, { status, isUnsaved }: EndOfRun): void {
+    this.runs.publish(runId, endOf(runId, status, isUnsaved))
     this.runs.end(runId)
   }
 
@@ -262,8 +270,8 @@ export class Streams {
    * Ends one subscriber of a run with an end event, unless it has already ended.
    * @param lastSeen  the last event that its client has, when later ones may be missing
    */
-  endSubscriber(runId: string, subscriber: Subscriber, status: string, lastSeen?: number): void {
-    this.runs.get(runId)?.endOne(subscriber, endOf(runId, status), lastSeen)
+  endSubscriber(runId: string, subscriber: Subscriber, { status, isUnsaved }: EndOfRun, lastSeen?: number): void {
+    this.runs.get(runId)?.endOne(subscriber, endOf(runId, status, isUnsaved), lastSeen)
     this.runs.unsubscribe(runId, subscriber)
   }
 
@@ -274,11 +282,11 @@ export class Streams {
    */
   async endReader(
     subscriber: Subscriber,
-    { runId, after, status, error }: Pick<LastWords, "status" | "error"> & { runId: string; after: number },
+    { runId, after, error, ...ended }: EndOfRun & Pick<LastWords, "error"> & { runId: string; after: number },
   ): Promise<void> {
     const last = await lastLogged(this.#options.db, runId)
-    if (last === undefined) this.endSubscriber(runId, subscriber, status, after < 0 ? undefined : after)
-    else if (last.event !== "end") await this.announceEnd(runId, status, { error })
+    if (last === undefined) this.endSubscriber(runId, subscriber, ended, after < 0 ? undefined : after)
+    else if (last.event !== "end") await this.announceEnd(runId, ended.status, { error, isUnsaved: ended.isUnsaved })
   }
 
   /** Stops the event log: events that cannot be written any more are given up (the server stops, the database may be unavailable). */

@@ -7,7 +7,7 @@ import type { NewEvent } from "../events/queries.js"
 import type { Streams } from "../events/streams.js"
 import type { WaitingRun } from "../servers/server.js"
 import type { Attempt } from "./attempt.js"
-import { findRun } from "./queries.js"
+import { findRun, hasSavedInput } from "./queries.js"
 import { refusalOf } from "./resume.js"
 import { type Claim, isFinal, outcomeOf, type RunEnd, resultText, stateText } from "./run.js"
 
@@ -36,12 +36,13 @@ export async function writeEnd(
   let kept = result
   let words: LastWords = { status: "" }
   let logged: readonly NewEvent[] = []
+  // Nobody else writes for this run while the claim holds.
+  const hasSaved = attempt > 1 && !writes.hasSaved && (await hasSavedInput(db, threadId, runId))
   const rollback: LastWords = { status: "rollback" }
   let loggedRollback: readonly NewEvent[] = []
   const ending = (failure: Error | undefined): Ending => {
     kept = failure ? withoutState(result, failure) : result
-    // An earlier attempt may have saved the input.
-    const isUnsaved = claim.attempt === 1 && kept.status !== "success" && !writes.hasSaved
+    const isUnsaved = kept.status !== "success" && !writes.hasSaved && !hasSaved
     words = { ...lastWords(claim, kept, streams.watched.isWatched(threadId)), isUnsaved }
     logged = publisher.lastEvents(words)
     loggedRollback = publisher.lastEvents(rollback)

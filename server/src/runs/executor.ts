@@ -337,8 +337,8 @@ export class Executor {
     if (!streams.runs.has(runId)) return
     await streams.untilPublished(runId)
     // The clients have all events of this attempt, and need everything that a later attempt has already logged.
-    const status = await followElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)
-    if (status !== undefined) streams.endAll(runId, status)
+    const ended = await followElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)
+    if (ended !== undefined) streams.endAll(runId, ended)
   }
 
   #executing(runId: string): Attempt | undefined {

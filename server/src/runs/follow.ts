@@ -1,9 +1,9 @@
 /** Follows a run that does not execute on this server. */
 import type { Database } from "@superstep/toolkit/db/database"
-import type { Streams } from "../events/streams.js"
+import type { EndOfRun, Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
 import type { Claimer } from "./claims.js"
-import { findStartableRun, watchRun } from "./queries.js"
+import { findStartableRun, findUnsavedInputs, watchRun } from "./queries.js"
 import { isFinal } from "./run.js"
 
 export interface Following {
@@ -16,19 +16,18 @@ export interface Following {
 /**
  * Makes sure that the subscribers of a run get its events, wherever it executes. It starts to follow before it reads the
  * status, so that it cannot miss an end in between.
- * @returns the status with which to end the subscribers when the run is over; `rollback` when it is gone; undefined while
- *          it goes on
+ * @returns with what to end the subscribers when the run is over, `rollback` when it is gone; undefined while it goes on
  */
 export async function followElsewhere(
   { db, streams, claimer, peers }: Following,
   runId: string,
   from?: number,
-): Promise<string | undefined> {
+): Promise<EndOfRun | undefined> {
   if (streams.isExecuting(runId)) return undefined
   await streams.runs.follow(runId, from)
   const status = await watchRun(db, runId, claimer.serverId)
-  if (status === undefined) return "rollback"
-  if (isFinal(status)) return status
+  if (status === undefined) return { status: "rollback", isUnsaved: false }
+  if (isFinal(status)) return { status, isUnsaved: (await findUnsavedInputs(db, [runId])).length > 0 }
   // A server that looked at the queue while `watchRun` held its lock skipped the run.
   const waiting = status === "pending" ? await findStartableRun(db, runId) : undefined
   if (waiting) peers.runWaits(waiting)

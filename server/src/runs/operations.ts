@@ -2,6 +2,7 @@
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import type { Caller } from "../auth/caller.js"
 import { LastEvents } from "../events/event.js"
+import type { EndOfRun } from "../events/streams.js"
 import type { Subscriber } from "../events/topic.js"
 import { type Creating, launchRuns } from "./creation.js"
 import { followElsewhere } from "./follow.js"
@@ -87,10 +88,10 @@ export async function joinRun(runs: Runs, joining: Joining): Promise<void> {
       streams.runs.subscribe(runId, subscriber, { lastSeen: after === -1 && !wantsAll ? undefined : after })
       return true
     },
-    onOver: async (status) => {
-      if (past === undefined) return streams.endSubscriber(runId, subscriber, status)
+    onOver: async (ended) => {
+      if (past === undefined) return streams.endSubscriber(runId, subscriber, ended)
       const error = (await findRun(db, threadId, runId))?.error ?? undefined
-      await streams.endReader(subscriber, { runId, after: past, status, error })
+      await streams.endReader(subscriber, { runId, after: past, error, ...ended })
     },
   })
 }
@@ -116,7 +117,7 @@ interface Subscription {
   /** @returns false when the subscriber has already been ended */
   readonly subscribe: () => Promise<boolean>
   /** Called when the run is over: ends the subscriber. */
-  readonly onOver: (status: string) => Promise<void>
+  readonly onOver: (ended: EndOfRun) => Promise<void>
 }
 
 /** Subscribes, then follows the run wherever it executes. On a failure the subscriber is removed. */
@@ -129,8 +130,8 @@ async function withSubscriber(
   const { streams } = runs
   try {
     if (!(await subscribe())) return
-    const status = await followElsewhere(runs, runId)
-    if (status !== undefined) await onOver(status)
+    const ended = await followElsewhere(runs, runId)
+    if (ended !== undefined) await onOver(ended)
   } catch (error) {
     streams.runs.unsubscribe(runId, subscriber)
     throw error
@@ -206,7 +207,7 @@ export async function waitForEnd(runs: Runs, runId: string, signal?: AbortSignal
       runs.streams.runs.subscribe(runId, subscriber)
       return true
     }
-    const onOver = async (status: string) => runs.streams.endSubscriber(runId, subscriber, status)
+    const onOver = async (ended: EndOfRun) => runs.streams.endSubscriber(runId, subscriber, ended)
     withSubscriber(runs, runId, subscriber, { subscribe, onOver }).catch(reject)
   })
 }

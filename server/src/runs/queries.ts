@@ -154,6 +154,12 @@ export const findUnloggedEndsOfThreads = (db: Db, threadIds: readonly string[]):
       and (last.event <> 'end'
         or (last.event is null and r.attempt = 0 and r.updated_at > now() - interval '1 minute'))`)
 
+/** Whether anything of a run was saved in its thread. */
+export const hasSavedInput = async (db: Db, threadId: string, runId: string): Promise<boolean> => {
+  const row = await db.row<{ saved: boolean }>(sql`select has_saved_input(${threadId}, ${runId}) as saved`)
+  return row?.saved === true
+}
+
 /** Those of these runs whose input is not in their thread. */
 export const findUnsavedInputs = async (db: Db, runIds: readonly string[]): Promise<string[]> => {
   const rows = await db.rows<{ run_id: string }>(

@@ -4,6 +4,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import type { ScriptedRun } from "../testing/scripted-workers.js"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 
@@ -196,6 +197,39 @@ test("a run that ends before its input is saved says so, at its end and afterwar
   assert.deepEqual(await seen(waitingId), ["interrupted", false])
   assert.deepEqual(await seen(executed.run_id), ["interrupted", true])
   assert.deepEqual(await seen(last.run_id), ["error", false])
+  for (const [run_id, end] of [
+    [waitingId, { status: "interrupted", input_saved: false }],
+    [executed.run_id, { status: "interrupted" }],
+    [last.run_id, { status: "error", input_saved: false }],
+  ] as const) {
+    const late = await http.stream("GET", `${path}/${run_id}/stream`)
+    await late.ended
+    assert.deepEqual(late.events().at(-1)?.data, { run_id, ...end })
+  }
+})
+
+test("the end of a later attempt says whether any attempt has saved the input", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const endOf = async (hasSaved: boolean) => {
+    const threadId = await newThread(http)
+    const run = await addRun(http, threadId)
+    const first = await executing(http, run)
+    const stream = await http.stream("GET", `/threads/${threadId}/runs/${run.run_id}/stream`)
+    if (hasSaved)
+      await db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+        values (${threadId}, '', 'a', '{}', ${JSON.stringify({ run_id: run.run_id })})`)
+    first.die(false)
+    const isSecond = ({ order }: ScriptedRun) => order.runId === run.run_id && order.attempt === 2
+    const second = await until(() => http.server.workers.started.find(isSecond), { what: "the second attempt" })
+    second.done({ status: "error", error: { error: "Error", message: "before its first step" } })
+    await stream.ended
+    const { run_id, ...end } = stream.events().at(-1)?.data as { run_id: string }
+    return end
+  }
+
+  assert.deepEqual(await endOf(false), { status: "error", input_saved: false })
+  assert.deepEqual(await endOf(true), { status: "error" })
 })
 
 test("an answer that its node has not received is not saved with its run", async () => {
