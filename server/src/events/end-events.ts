@@ -1,8 +1,8 @@
 /** The last events of a run that was not executing when it ended: no attempt wrote them. Pure. */
 import { parseJson } from "@superstep/toolkit/http/json"
-import { lastSeq, type RunEvent, type TopicEvent } from "./event.js"
-import { rootLifecycle, rootStatusOf } from "./protocol-event.js"
-import { endText } from "./publisher.js"
+import { lastSeq, mostOfNoAttempt, type RunEvent, type TopicEvent } from "./event.js"
+import { finalEvents, rootLifecycle, rootStatusOf } from "./protocol-event.js"
+import { endText, type LastWords } from "./publisher.js"
 
 const inRun = (runId: string, event: RunEvent): TopicEvent => ({ ...event, runId, place: event.seq })
 
@@ -18,4 +18,12 @@ export function lifecycleOf(runId: string, status: string, error: string | undef
   const message = error === undefined ? undefined : (parseJson(error) as { message: string }).message
   const { event, data } = rootLifecycle({ runId, status: rootStatusOf(status), error: message })
   return inRun(runId, { seq: lastSeq - 2, event, data: Buffer.from(data) })
+}
+
+/** For clients of the newer streaming protocol: the state after the run, and its open interrupts. */
+export function leftOf(runId: string, { values, interrupts }: NonNullable<LastWords["left"]>): TopicEvent[] {
+  const events = finalEvents(values, interrupts).slice(0, mostOfNoAttempt - 3)
+  return events.map(({ event, data }, n) =>
+    inRun(runId, { seq: lastSeq - 2 - events.length + n, event, data: Buffer.from(data) }),
+  )
 }

@@ -59,8 +59,11 @@ export const firstSeq = (attempt: number): number => (attempt - 1) * eventsPerAt
 /** The id of an end event that no attempt wrote: above the ids of all attempts. */
 export const lastSeq = 999_999 * eventsPerAttempt
 
-/** An error event and a lifecycle event that come with such an end have the ids before it. */
-const isOfNoAttempt = (seq: number): boolean => seq >= lastSeq - 2
+/** How many events may come with such an end, itself included: the state, open interrupts, a lifecycle event, an error. */
+export const mostOfNoAttempt = 1000
+
+/** What comes with such an end has the ids before it. */
+const isOfNoAttempt = (seq: number): boolean => seq > lastSeq - mostOfNoAttempt
 
 const attemptOf = (seq: number): number => Math.floor(seq / eventsPerAttempt) + 1
 

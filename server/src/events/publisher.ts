@@ -134,8 +134,9 @@ export class Publisher {
    * everything else has been published.
    */
   lastEvents(words: LastWords): NewEvent[] {
-    this.#isEnding = true
+    // Without a log they are composed by `end`: a client that comes until then still gets all of them.
     if (!this.#isLogged) return []
+    this.#isEnding = true
     const { runId } = this.#options.run
     const { result } = words
     const results = result?.isOnlyCopy ? [[resultEvent, result.text()] as const] : []

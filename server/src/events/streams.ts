@@ -8,7 +8,7 @@ import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import { Arrivals } from "./arrivals.js"
-import { endOf, failureOf, lifecycleOf } from "./end-events.js"
+import { endOf, failureOf, leftOf, lifecycleOf } from "./end-events.js"
 import { lastSeq } from "./event.js"
 import { EventLog } from "./event-log.js"
 import { type LastWords, type StartedRun as PublishedRun, Publisher } from "./publisher.js"
@@ -73,6 +73,8 @@ export interface EndedElsewhere {
   readonly threadId?: string | undefined
   /** Whether nothing of it was saved. */
   readonly isUnsaved?: boolean
+  /** The state and the open interrupts after it, for clients of the newer protocol. */
+  readonly left?: LastWords["left"]
 }
 
 export class Streams {
@@ -240,10 +242,14 @@ export class Streams {
   }
 
   /** Announces to all clients, also those of other servers, the end of a run that was not executing. */
-  async announceEnd(runId: string, status: string, { error, threadId, isUnsaved }: EndedElsewhere = {}): Promise<void> {
+  async announceEnd(
+    runId: string,
+    status: string,
+    { error, threadId, isUnsaved, left }: EndedElsewhere = {},
+  ): Promise<void> {
     const hasProtocolEvents = threadId !== undefined && this.watched.isWatchedForProtocol(threadId)
     const events = [
-      ...(hasProtocolEvents ? [lifecycleOf(runId, status, error)] : []),
+      ...(hasProtocolEvents ? [...(left ? leftOf(runId, left) : []), lifecycleOf(runId, status, error)] : []),
       ...(error === undefined ? [] : [failureOf(runId, error)]),
       endOf(runId, status, isUnsaved),
     ]

@@ -1,10 +1,20 @@
 /**
- * Writes missing end events: a server may die after it committed a run's status and before the event log has the end.
- * Without this, clients that follow such a run would wait forever (B3).
+ * Writes missing end events, for which clients would wait forever (B3). A server may die after it committed a run's status and before the
+ * event log has the end. And a run that nobody follows has no log: a client may read that it executes, and follow its thread after its end.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Streams } from "../events/streams.js"
-import { findUnloggedEnds, findUnloggedEndsOfThreads } from "./queries.js"
+import {
+  findUnloggedEnds,
+  findUnloggedEndsOfThreads,
+  type UnloggedEnd,
+  type UnloggedEndOfThread,
+} from "./end-queries.js"
+
+interface Telling {
+  readonly db: Db
+  readonly streams: Streams
+}
 
 export class OverdueEnds {
   /** Followed runs, and runs of followed threads, that were over without an end in the log at the last call. */
@@ -14,18 +24,43 @@ export class OverdueEnds {
    * Announces the ends of followed runs that were already over without an end at the last call: the server that executed
    * them had all that time to write it. Call it regularly.
    */
-  async tell({ db, streams }: { readonly db: Db; readonly streams: Streams }): Promise<void> {
+  async tell({ db, streams }: Telling): Promise<void> {
     const followed = streams.runs.followedInLog().map(({ id }) => id)
-    const threads = streams.protocol.ids()
+    const [threadIds, protocol] = [streams.threads.ids(), streams.protocol.ids()]
     const over = [
       ...(followed.length === 0 ? [] : await findUnloggedEnds(db, followed)),
-      ...(threads.length === 0 ? [] : await findUnloggedEndsOfThreads(db, threads)),
+      ...(threadIds.length + protocol.length === 0 ? [] : await findUnloggedEndsOfThreads(db, { threadIds, protocol })),
     ]
     const overdue = over.filter(({ runId }) => this.#over.has(runId))
     this.#over = new Set(over.map(({ runId }) => runId))
-    for (const { runId, status, error, inputSaved, threadId } of overdue) {
-      const ended = { error: error ?? undefined, threadId: threadId ?? undefined, isUnsaved: inputSaved === false }
-      await streams.announceEnd(runId, status, ended)
-    }
+    for (const end of overdue) await announce(streams, end)
   }
+}
+
+/**
+ * Announces the end of a thread's newest run, if it is missing in the thread's log. Call it when a client follows the thread: from then on
+ * runs are logged. The sweep finds a run that ends at this moment.
+ */
+export async function tellMissedEnd(
+  { db, streams }: Telling,
+  threadId: string,
+  { forProtocol }: { readonly forProtocol: boolean },
+): Promise<void> {
+  const asked = forProtocol ? { protocol: [threadId] } : { threadIds: [threadId] }
+  for (const end of await findUnloggedEndsOfThreads(db, asked)) {
+    // One that executed here is about to write its end itself.
+    if (!streams.isExecuting(end.runId)) await announce(streams, end)
+  }
+}
+
+function announce(streams: Streams, end: UnloggedEnd | UnloggedEndOfThread): Promise<void> {
+  const { runId, status, error, inputSaved, threadId } = end
+  const left = "left" in end ? (end.left ?? undefined) : undefined
+  const isUnsaved = inputSaved === false
+  return streams.announceEnd(runId, status, {
+    error: error ?? undefined,
+    threadId: threadId ?? undefined,
+    isUnsaved,
+    left: left && { values: left.values ?? undefined, interrupts: left.interrupts },
+  })
 }

@@ -121,39 +121,6 @@ export const findRunsToStop = (
     }${ofThreadThat(filter)}
     order by seq`)
 
-export interface UnloggedEnd {
-  readonly runId: string
-  /** `rollback` when the run is gone. */
-  readonly status: string
-  /** JSON text. */
-  readonly error: string | null
-  readonly inputSaved: boolean | null
-  /** Null when the run is gone. */
-  readonly threadId: string | null
-}
-
-/** Those of these runs that are over, or gone, and have no end in the event log. */
-export const findUnloggedEnds = (db: Db, runIds: readonly string[]): Promise<UnloggedEnd[]> =>
-  db.rows(sql`
-    select asked.run_id as "runId", coalesce(r.status, 'rollback') as status, r.error, r.input_saved as "inputSaved", r.thread_id as "threadId"
-    from unnest(${runIds}::uuid[]) as asked (run_id) left join runs r on r.run_id = asked.run_id
-    where (r.run_id is null or r.status not in ('pending', 'running'))
-      and (select e.event from run_events e where e.run_id = asked.run_id order by e.seq desc limit 1)
-        is distinct from 'end'`)
-
-/**
- * Runs of these threads that are over, and whose end is missing in the thread's log: their log has no end, or they ended a moment ago
- * without having started.
- */
-export const findUnloggedEndsOfThreads = (db: Db, threadIds: readonly string[]): Promise<UnloggedEnd[]> =>
-  db.rows(sql`
-    select r.run_id as "runId", r.status, r.error, r.input_saved as "inputSaved", r.thread_id as "threadId"
-    from runs r left join lateral (
-      select e.event from run_events e where e.run_id = r.run_id order by e.seq desc limit 1) last on true
-    where r.thread_id = any (${threadIds}::uuid[]) and r.status not in ('pending', 'running')
-      and (last.event <> 'end'
-        or (last.event is null and r.attempt = 0 and r.updated_at > now() - interval '1 minute'))`)
-
 /** Whether anything of a run was saved in its thread. */
 export const hasSavedInput = async (db: Db, threadId: string, runId: string): Promise<boolean> => {
   const row = await db.row<{ saved: boolean }>(sql`select has_saved_input(${threadId}, ${runId}) as saved`)

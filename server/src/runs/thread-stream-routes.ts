@@ -7,6 +7,7 @@ import { callerOf } from "../http/caller-of.js"
 import { queryList } from "../http/parameters.js"
 import { getThread, notFound } from "../threads/operations.js"
 import type { Runs } from "./operations.js"
+import { tellMissedEnd } from "./overdue-ends.js"
 import { eventStream, threadParams } from "./schema.js"
 import {
   followThread,
@@ -63,6 +64,7 @@ async function streamThread(runs: Runs, c: Context, { threadId, modes, after }: 
     // The thread may have been deleted at this moment.
     if (!(await streams.watched.watch(threadId))) notFound(threadId)
     await followThread(runs, subscriber, { threadId, after })
+    await tellMissedEnd(runs, threadId, { forProtocol: false })
   }
   const following = orAbandon(subscriber, follow)
   // Past events may be more than the client reads at once: send the headers, and the rest afterwards.

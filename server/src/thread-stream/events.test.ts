@@ -182,25 +182,6 @@ test("a run that the older protocol starts is on the stream, and its own clients
   assert.deepEqual(rejoined.events(), older.events())
 })
 
-test("a client that comes while a run executes gets the run's lifecycle, the state after it and its open interrupts", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-  const threadId = await newThread(http)
-  const { json } = await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent" })
-  const run = await executing((json as { run_id: string }).run_id, http)
-  const stream = await openEvents(http, threadId)
-  await until(() => framesOf(stream).length === 1, { what: "the run is shown" })
-
-  run.done({ status: "interrupted", values: '{"x":1}', interrupts: '{"task":[{"id":"a","value":"ok?"}]}', next: ["n"] })
-  await untilTerminals(() => framesOf(stream), 1)
-
-  assert.equal(run.order.protocolEvents, false)
-  const frames = framesOf(stream)
-  assert.deepEqual(summaryOf(frames), ["lifecycle running", "values", "input.requested", "lifecycle interrupted"])
-  assert.deepEqual(frames[1]?.params.data, { x: 1 })
-  assert.deepEqual(frames[2]?.params.data, { interrupt_id: "a", payload: "ok?", value: "ok?" })
-})
-
 test("a failed run says why in plain text, before and after it was lost too often", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)

@@ -3,6 +3,7 @@ import type { Caller } from "../auth/caller.js"
 import { LastEvents } from "../events/event.js"
 import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "../runs/operations.js"
+import { tellMissedEnd } from "../runs/overdue-ends.js"
 import { notFound } from "../threads/operations.js"
 import { findThread } from "../threads/queries.js"
 import { findTraces } from "./queries.js"
@@ -18,7 +19,8 @@ export interface Follower {
 const lookAgainMs = 1_000
 
 /**
- * Watches a thread for a client, so that the thread's runs have protocol events from now on.
+ * Watches a thread for a client, so that the thread's runs have protocol events from now on. A run that ended a moment before has at least
+ * its end in the log.
  * @returns false when there is no such thread yet
  * @throws NotFound   the thread was deleted, or the caller may not see it
  * @throws Forbidden  a rule of the project forbids reading it
@@ -27,7 +29,11 @@ export async function watchThread({ db, streams }: Parts, { caller, threadId }: 
   const { filter } = await caller.authorize("threads:read", { thread_id: threadId })
   const thread = await findThread(db, threadId, filter)
   // The thread may have been deleted at this moment.
-  if (thread) return (await streams.watched.watch(threadId, { forProtocol: true })) || notFound(threadId)
+  if (thread) {
+    if (!(await streams.watched.watch(threadId, { forProtocol: true }))) notFound(threadId)
+    await tellMissedEnd({ db, streams }, threadId, { forProtocol: true })
+    return true
+  }
   const { exists, isDeleted } = await findTraces(db, threadId)
   return exists || isDeleted ? notFound(threadId) : false
 }
