@@ -1,11 +1,15 @@
 #!/usr/bin/env node
 /** The command line: the only place where errors become messages and an exit code. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { ignoreInspectorSignal } from "@superstep/toolkit/exec/own-program"
 import { Command, CommanderError } from "commander"
 import { addCommand, type CliCommand, type Context } from "./command.js"
 import { commandsFor, versionFlags } from "./command-table.js"
 import { outputTo } from "./output/output.js"
 import { release } from "./release.js"
+
+// Beside agents of the same user, `up`, `dev` and `serve` run for long.
+ignoreInspectorSignal()
 
 const groups = {
   secrets: "manage the environment variables of a deployment's graphs",

@@ -11,11 +11,14 @@ const program = `
   const look = (times) => (url() || times === 0 ? console.log(url() ?? "none") : setTimeout(look, 10, times - 1))
   look(100)`
 
-async function started(options: readonly string[]): Promise<{ out: string; err: string; code: number | null }> {
-  const child = spawn(process.execPath, [...options, "-e", program], { stdio: ["ignore", "pipe", "pipe"] })
+async function started(
+  options: readonly string[],
+  code = program,
+): Promise<{ out: string; err: string; code: number | null }> {
+  const child = spawn(process.execPath, [...options, "-e", code], { stdio: ["ignore", "pipe", "pipe"] })
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve))
-  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), exited])
-  return { out: out.trim(), err, code }
+  const [out, err, exit] = await Promise.all([text(child.stdout), text(child.stderr), exited])
+  return { out: out.trim(), err, code: exit }
 }
 
 test("SIGUSR1 opens no inspector in a program of ours, which goes on", async () => {
@@ -24,4 +27,12 @@ test("SIGUSR1 opens no inspector in a program of ours, which goes on", async () 
   assert.match(usual.out, /^ws:\/\/127\.0\.0\.1:/)
   assert.deepEqual([own.out, own.code], ["none", 0])
   assert.doesNotMatch(own.err, /Debugger listening/)
+})
+
+test("nor in one that was started without options", async () => {
+  const module = new URL("./own-program.js", import.meta.url).href
+  const later = `import(${JSON.stringify(module)}).then((own) => { own.ignoreInspectorSignal(); ${program} })`
+  const { out, code } = await started(["--inspect-port=0"], later)
+
+  assert.deepEqual([out, code], ["none", 0])
 })
