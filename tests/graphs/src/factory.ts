@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises"
 import { type LangGraphRunnableConfig, StateGraph } from "@langchain/langgraph"
 import { z } from "zod"
 
@@ -11,9 +12,10 @@ const Context = z.object({ model: z.enum(["small", "large"]).default("small") })
 
 const Steps = z.object({ steps: z.array(z.string()).default([]) })
 
-/** Has a node of the name that its config says. */
+/** Has a node of the name that its config says; making it takes `making_ms`. */
 export async function makeNamed({ configurable }: LangGraphRunnableConfig) {
   const name = String(configurable?.node ?? "unnamed")
+  await setTimeout(Number(configurable?.making_ms ?? 0))
   return new StateGraph(Steps)
     .addNode(name, ({ steps }) => ({ steps: [...steps, name] }))
     .addNode("after", ({ steps }) => ({ steps: [...steps, "after"] }))

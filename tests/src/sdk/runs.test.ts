@@ -190,6 +190,27 @@ test("with interrupt, each message is in the thread, or its run says that its in
   }
 })
 
+test("a run that is cancelled while its graph is made has its input in the thread, for every durability", async () => {
+  for (const durability of ["sync", "async", "exit"] as const) {
+    const threadId = await newThread()
+    const input = { steps: ["mine"] }
+    const run = { input, durability, config: { configurable: { making_ms: 300 } } }
+    const { run_id } = await client.runs.create(threadId, "named", run)
+    await client.runs.cancel(threadId, run_id, true)
+
+    const { status, attempt, input_saved } = Object(await client.runs.get(threadId, run_id))
+    assert.deepEqual(
+      { status, attempt, input_saved },
+      { status: "interrupted", attempt: 1, input_saved: true },
+      durability,
+    )
+    // A checkpoint of the input alone is not enough: the next input would replace it.
+    const history = await client.threads.getHistory<Any>(threadId)
+    const ofSteps = history.filter(({ metadata }) => metadata?.source === "loop")
+    assert.equal(ofSteps[0]?.values.steps[0], "mine", durability)
+  }
+})
+
 test("a page that opens while a run starts, or waits to start, shows that it runs", async () => {
   const threadId = await newThread()
   await client.runs.wait(threadId, "slow", quick)

@@ -31,14 +31,21 @@ Result = TypeVar("Result")
 
 
 class Checkpointer(BaseCheckpointSaver[str]):
-    """:param on_new_version: called when the graph is about to change a channel: first when it applies the input"""
+    """
+    :param on_new_version: called when the graph is about to change a channel: first when it applies the input
+    :param on_put: called with the metadata of each checkpoint, before it is saved
+    """
 
     def __init__(
-        self, link: CheckpointLink | GatheringLink, on_new_version: Callable[[], None] = lambda: None
+        self,
+        link: CheckpointLink | GatheringLink,
+        on_new_version: Callable[[], None] = lambda: None,
+        on_put: Callable[[CheckpointMetadata], None] = lambda _: None,
     ) -> None:
         super().__init__()
         self._link = link
         self._on_new_version = on_new_version
+        self._on_put = on_put
         self._loop = asyncio.get_running_loop()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -68,6 +75,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
+        self._on_put(metadata)
         return await self._link.put(self.serde, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, Literal
 
+from langgraph.constants import START
 from langgraph.types import StateSnapshot
 
 from .breakpoint import stands_before
@@ -159,7 +160,8 @@ class Run:
     async def _stream(self, loaded: LoadedGraph, uses: AsyncExitStack) -> None:
         request = self._request
         config = runnable_config(request, self._langgraph_version)
-        store, checkpointer = Store(self._call, request.claim), Checkpointer(self._link, self._cancel.input_applied)
+        store = Store(self._call, request.claim)
+        checkpointer = Checkpointer(self._link, self._cancel.input_applied, self._cancel.checkpoint_asked)
         purpose = Purpose("threads.create_run", store, request.context)
         shared = await uses.enter_async_context(loaded.use(config, purpose))
         graph = self._graph = with_persistence(shared, checkpointer, store)
@@ -170,6 +172,8 @@ class Run:
         if start is None:
             # An earlier attempt has applied it.
             self._cancel.input_applied()
+        elif request.header["durability"] == "sync" and START in getattr(graph, "nodes", ()):
+            self._cancel.wait_for_first_step()
         options: dict[str, Any] = {**stream_options(request), "context": _context_for(graph, request.context)}
         # With durability `exit` nothing is saved in between, so the next attempt would start from the beginning.
         if request.header["durability"] != "exit":

@@ -10,18 +10,21 @@ import type {
 } from "../loading/langgraph.js"
 import type { CheckpointLink, ListOptions } from "./checkpoint-link.js"
 
+type CheckpointMetadata = Readonly<Record<string, unknown>>
+
 /** Where the saver reads and writes checkpoints. */
 export type CheckpointPlace = Pick<CheckpointLink, "get" | "list" | "history" | "put" | "putWrites">
 
 /**
  * Makes a saver that a graph of this library accepts. It uses the library's serialiser, so that messages are restored as
  * instances of the project's classes.
- * @param onNewVersion  called when the graph is about to change a channel: first when it applies the input
+ * @param on  `newVersion` is called when the graph is about to change a channel, first when it applies the input; `put` with the
+ *   metadata of each checkpoint, before it is saved
  */
 export function createCheckpointer(
   library: LangGraphModule,
   link: CheckpointPlace,
-  onNewVersion: () => void = () => undefined,
+  on: { readonly newVersion?: () => void; readonly put?: (metadata: CheckpointMetadata) => void } = {},
 ): BaseCheckpointSaver {
   class Checkpointer extends library.BaseCheckpointSaver {
     getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
@@ -46,9 +49,10 @@ export function createCheckpointer(
     put(
       config: RunnableConfig,
       checkpoint: Checkpoint,
-      metadata: Readonly<Record<string, unknown>>,
+      metadata: CheckpointMetadata,
       newVersions: Readonly<Record<string, number | string>>,
     ): Promise<RunnableConfig> {
+      on.put?.(metadata)
       return link.put(this.serde, config, checkpoint, metadata, newVersions)
     }
 
@@ -71,7 +75,7 @@ export function createCheckpointer(
      * also with whole numbers from another saver.
      */
     getNextVersion(current: number | undefined): number {
-      onNewVersion()
+      on.newVersion?.()
       return Math.floor(current ?? 0) + 1 + Math.random()
     }
   }

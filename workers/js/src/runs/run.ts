@@ -173,7 +173,10 @@ export class Run {
     const config = runnableConfig(this.#request, loaded.library.version)
     const runtime = { accessContext: "threads.create_run", executionRuntime: { context } } as const
     const { graph: shared, library } = await loaded.use(config, runtime)
-    const checkpointer = createCheckpointer(library.module, this.#checkpoints, () => this.#cancel.inputApplied())
+    const checkpointer = createCheckpointer(library.module, this.#checkpoints, {
+      newVersion: () => this.#cancel.inputApplied(),
+      put: (metadata) => this.#cancel.checkpointAsked(metadata),
+    })
     const call = this.#call.bind(this)
     const store = createStore(library.module, { call, claim: { run_id, claim_id } })
     const graph = withPersistence(shared, checkpointer, store)
@@ -185,6 +188,7 @@ export class Run {
     const start = runStart(library, this.#request, config, head)
     // An earlier attempt has applied it, or a graph on another server does (RemoteGraph).
     if (start.input === null || graph._runLoop === undefined) this.#cancel.inputApplied()
+    else if (frame.durability === "sync" && graph.nodes?.__start__ !== undefined) this.#cancel.waitForFirstStep()
     return { graph, ...start }
   }
 
