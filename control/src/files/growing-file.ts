@@ -37,8 +37,8 @@ export async function fileMark(path: string): Promise<string> {
   return found ? `${found.mtimeNs} ${found.size}` : ""
 }
 
-// What is kept is copied, and nothing else runs meanwhile.
-const mostKeptBytes = 8 * 1024 * 1024
+// What `cutFile` keeps is copied, and nothing else runs meanwhile.
+export const mostKeptBytes = 8 * 1024 * 1024
 const lineBreak = 10
 
 /**

@@ -298,6 +298,32 @@ test("two reads at the same time see the same output, also when it is cut meanwh
   assert.deepEqual(last, { lines: [], next: first.next })
 })
 
+test("output is cut while what was read of it is being stored, and none of it is read again", async () => {
+  const { units: open, folders } = processPlace()
+  const units = open()
+  const { unitId } = spec()
+  const file = join(folders.units, unitId, "out.log")
+  mkdirSync(join(folders.units, unitId))
+  writeFileSync(file, "one\n")
+  const unwatch = await units.watchLogs(unitId, () => undefined)
+  const beingStored = await units.logs(unitId, "")
+  truncateSync(file, 70 * 1024 * 1024)
+
+  await until(
+    () => {
+      appendFileSync(file, "\ntwo\n")
+      return statSync(file).size < 10 * 1024 * 1024
+    },
+    { what: "the output to be cut without another read" },
+  )
+  unwatch?.()
+  const { lines } = await units.logs(unitId, beingStored.next)
+
+  assert.deepEqual(beingStored.lines, ["one"])
+  assert.match(lines[0] ?? "", /^\[\d+ bytes of output were left out/)
+  assert.ok(lines.includes("two") && !lines.includes("one"))
+})
+
 test("output of a unit whose former lives were containers is read from the start of its file", async () => {
   const { units: open, folders } = processPlace()
   const { unitId } = spec()

@@ -16,7 +16,7 @@ import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
 import { bindUnixSocket } from "@superstep/toolkit/http/bound-socket"
 import type { Log } from "@superstep/toolkit/log/log"
-import { cutFile, watchFile } from "../../../files/growing-file.js"
+import { cutFile, mostKeptBytes, watchFile } from "../../../files/growing-file.js"
 import { readJson, writeJson } from "../../../files/json-file.js"
 import { readLines } from "../../../files/read-lines.js"
 import { removeTree } from "../../../files/remove-tree.js"
@@ -38,6 +38,8 @@ import { recordProgram } from "./unit-program.js"
 const keptBytes = 10 * 1024 * 1024
 // At this size its start is removed, stored or not: it prints faster than we store, or the database is away for long.
 const mostBytes = 64 * 1024 * 1024
+// A unit that prints constantly is noticed thousands of times a second.
+const lookMs = 1000
 
 export interface UnitsOptions {
   /**
@@ -191,8 +193,12 @@ export function processUnits(options: UnitsOptions): Units {
     await rm(identityFile(unitId), { force: true })
   }
 
+  /** By unit: the bytes of its present file that the last read returned. They may be stored, or on their way. */
+  const lastRead = new Map<string, { readonly start: number; readonly next: number }>()
+
   const remove = async (unitId: string): Promise<void> => {
     await rm(socketPath(unitId), { force: true })
+    lastRead.delete(unitId)
     await removeTree(folderOf(unitId))
   }
 
@@ -203,35 +209,47 @@ export function processUnits(options: UnitsOptions): Units {
   /** How often the start of a unit's output was removed: places in it are of one such number. */
   const cutsOf = async (unitId: string): Promise<number> => (await readJson<number>(cutsFile(unitId))) ?? 0
 
-  /** By unit: settles with the last read that was asked for. */
-  const reads = new Map<string, Promise<unknown>>()
+  /** Removes the start of a unit's output, up to `from` at least. @returns how often that was done */
+  const cut = async (unitId: string, cuts: number, from: number): Promise<number> => {
+    // Before the cut: a place from before it would point into the lines that follow.
+    await writeJson(cutsFile(unitId), cuts + 1)
+    cutFile(logFile(unitId), from)
+    lastRead.set(unitId, { start: 0, next: 0 })
+    return cuts + 1
+  }
 
-  /** One read of a unit at a time: a cut moves what another read is about to look at, or cuts the rest that was kept. */
-  const logs = (unitId: string, from: string): Promise<UnitLogs> => {
-    const before = reads.get(unitId) ?? Promise.resolve()
-    const read = before.then(() => readNext(unitId, from))
-    const settled = read
+  /** By unit: settles with the last work on its output that was asked for. */
+  const works = new Map<string, Promise<unknown>>()
+
+  /** One read or cut of a unit at a time: a cut moves what another read is about to look at, or cuts the rest that was kept. */
+  const inTurn = <T>(unitId: string, work: () => Promise<T>): Promise<T> => {
+    const result = (works.get(unitId) ?? Promise.resolve()).then(work)
+    const settled = result
       .catch(() => undefined)
       .then(() => {
-        if (reads.get(unitId) === settled) reads.delete(unitId)
+        if (works.get(unitId) === settled) works.delete(unitId)
       })
-    reads.set(unitId, settled)
-    return read
+    works.set(unitId, settled)
+    return result
   }
+
+  const sizeOf = async (unitId: string) => (await stat(logFile(unitId)).catch(ifCode(missing, { size: 0 }))).size
+
+  const logs = (unitId: string, from: string) => inTurn(unitId, () => readNext(unitId, from))
 
   const readNext = async (unitId: string, from: string): Promise<UnitLogs> => {
     const file = logFile(unitId)
-    const { size } = await stat(file).catch(ifCode(missing, { size: 0 }))
+    const size = await sizeOf(unitId)
     let cuts = await cutsOf(unitId)
     let start = startIn(cuts, from)
     if (size > mostBytes || (start > keptBytes && start === size)) {
-      cuts += 1
-      // Before the cut: a place from before it would point into the lines that follow.
-      await writeJson(cutsFile(unitId), cuts)
-      cutFile(file, start)
+      cuts = await cut(unitId, cuts, start)
       start = 0
     }
-    const placeAt = (next: number) => (cuts === 0 ? String(next) : `${cuts}:${next}`)
+    const placeAt = (next: number) => {
+      lastRead.set(unitId, { start, next })
+      return cuts === 0 ? String(next) : `${cuts}:${next}`
+    }
     const found = await readLines(file, start)
     if (found.next !== start) return { lines: found.lines, next: placeAt(found.next) }
     // Only a process that has ended leaves a line without an end for good; the next start begins on a new line.
@@ -242,7 +260,28 @@ export function processUnits(options: UnitsOptions): Units {
     }
     return { lines: [], next: start === 0 && cuts === 0 ? from : placeAt(start) }
   }
-  const watchLogs = async (unitId: string, onOutput: () => void) => watchFile(logFile(unitId), onOutput)
+
+  /**
+   * Cuts an output whose reader is far behind, as while a statement that stores lines hangs. What is kept begins behind the lines that are on
+   * their way, so none of them is read again.
+   */
+  const bound = async (unitId: string): Promise<void> => {
+    const [size, read] = [await sizeOf(unitId), lastRead.get(unitId)]
+    if (read && size > mostBytes && size - read.next > mostKeptBytes)
+      await cut(unitId, await cutsOf(unitId), read.start)
+  }
+
+  const watchLogs = async (unitId: string, onOutput: () => void) => {
+    let lookedAt = Number.NEGATIVE_INFINITY
+    return watchFile(logFile(unitId), () => {
+      onOutput()
+      if (performance.now() - lookedAt < lookMs) return
+      lookedAt = performance.now()
+      inTurn(unitId, () => bound(unitId)).catch((err: unknown) =>
+        options.log.warn({ err, unit_id: unitId }, "the output of a unit could not be cut"),
+      )
+    })
+  }
   const address = (unitId: string): Address => unixAddress(socketPath(unitId))
   return { start, status, address, logs, watchLogs, memoryMb, usage, kill, stop, remove, list }
 }
