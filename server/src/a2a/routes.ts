@@ -117,7 +117,7 @@ async function answer(parts: A2aParts, asking: Asking, c: Context, url: string):
   }
   if (isStreaming(method)) return work()
   const error = ({ body }: Reply) => failureOf(id, codes.internal, String(body.detail))
-  return longAnswer(c, work, { ...longJson, error })
+  return longAnswer(c, work, { ...longJson, error, isErrorSeen: true })
 }
 
 /** @returns the error for a body that cannot be read */

@@ -75,6 +75,7 @@ const jsonFor = (message: unknown): LongForm => ({
     id: request.parse(message).id,
     error: { code: ErrorCode.InternalError, message: String(detail) },
   }),
+  isErrorSeen: true,
 })
 
 /** An event stream with one message. During silence it has progress notifications, which keep clients from giving up. */

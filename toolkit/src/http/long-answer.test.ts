@@ -7,7 +7,7 @@ import { NotFound, Unavailable } from "../errors/errors.js"
 import { createLog } from "../log/log.js"
 import { errorHandler, replyToError } from "./errors.js"
 import { listen } from "./listen.js"
-import { heartbeat, longAnswers, longEventStream } from "./long-answer.js"
+import { heartbeat, longAnswer, longAnswers, longEventStream, longJson } from "./long-answer.js"
 import { addRoute, createApi } from "./route.js"
 
 const lines: Record<string, unknown>[] = []
@@ -85,12 +85,28 @@ test("an answer that takes long starts with white space, and ends with its docum
   assert.equal(rest.trimStart(), '{"a":1}', "nothing follows the document")
 })
 
-test("an error after the head is reported in the body, and logged", async () => {
+/** Reads a body to its end. @returns its document, and whether it broke off */
+async function readAll(response: Response) {
+  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+  let text = ""
+  try {
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return { document: JSON.parse(text), breaksOff: false }
+      text += value
+    }
+  } catch {
+    return { document: JSON.parse(text), breaksOff: true }
+  }
+}
+
+test("an error after the head is reported in the body, which then breaks off, and logged", async () => {
   const { response, work } = await start(1)
 
   work.reject(new Unavailable("the database is away"))
 
-  assert.deepEqual(await response.json(), { __error__: { error: "unavailable", message: "the database is away" } })
+  const document = { __error__: { error: "unavailable", message: "the database is away" } }
+  assert.deepEqual(await readAll(response), { document, breaksOff: true })
   assert.equal(lines.at(-1)?.level, "warn")
   assert.equal(lines.at(-1)?.msg, "the database is away")
 })
@@ -100,7 +116,45 @@ test("a late bug shows no details", async () => {
 
   work.reject(new Error("the password is x"))
 
-  assert.deepEqual(await response.json(), { __error__: { error: "internal", message: "internal error" } })
+  const document = { __error__: { error: "internal", message: "internal error" } }
+  assert.deepEqual(await readAll(response), { document, breaksOff: true })
+})
+
+test("a client that looks only at the status sees a late error, and one that looks at the bytes its reason", async () => {
+  const { api, work } = slowApi(1)
+  const listening = await listen(api.fetch as never, { host: "127.0.0.1", port: 0 })
+  const address = `http://127.0.0.1:${listening.port}/work`
+  const response = await fetch(address, { method: "POST" })
+  const client = connect(listening.port ?? 0, "127.0.0.1")
+  client.write("POST /work HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
+  let bytes = ""
+  client.on("data", (data) => {
+    bytes += data
+  })
+  const closed = once(client, "close")
+  await once(client, "data")
+
+  work.reject(new Unavailable("the database is away"))
+
+  await assert.rejects(response.text(), "the answer is no success")
+  await closed
+  assert.match(bytes, /\{"__error__":\{"error":"unavailable","message":"the database is away"\}\}/)
+  assert.doesNotMatch(bytes, /\r\n0\r\n\r\n$/, "the last chunk is missing")
+  await listening.close(1000)
+})
+
+test("an error that the form shows to every client does not break the answer off", async () => {
+  const work = deferred<Response>()
+  const api = createApi()
+  api.use(longAnswers({ everyMs: 1, replyTo: replyToError(options) }))
+  api.get("/work", (c) =>
+    longAnswer(c, () => work.promise, { ...longJson, error: () => ({ error: 1 }), isErrorSeen: true }),
+  )
+  const response = await api.request("/work")
+
+  work.reject(new Unavailable("the database is away"))
+
+  assert.deepEqual(await readAll(response), { document: { error: 1 }, breaksOff: false })
 })
 
 test("a late answer without a body is null", async () => {

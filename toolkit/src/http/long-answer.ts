@@ -4,10 +4,12 @@
  *
  * L1  Until the head must be sent, an answer keeps its own status: errors that are known soon are ordinary errors.
  * L2  The head is sent after two periods, then white space each period. The result follows as one JSON document.
- * L3  An error after the head is reported in the body: `{"__error__": {"error", "message"}}` (agent-server-api §6.5).
+ * L3  An error after the head is reported in the body: `{"__error__": {"error", "message"}}` (agent-server-api §6.5). The body then breaks
+ *     off: most clients look only at the status, and must not take what failed for done.
  * L4  The work goes on when its client disconnects, unless its own code cancels it.
  */
 
+import { setImmediate } from "node:timers/promises"
 import type { Context, MiddlewareHandler } from "hono"
 import { Refused } from "../errors/errors.js"
 import type { Reply } from "./errors.js"
@@ -64,6 +66,8 @@ export interface LongForm {
   readonly frame: (json: string) => string
   /** Renders an error. */
   readonly error: (reply: Reply) => unknown
+  /** Whether clients see from the document alone that it is an error. If not, the body breaks off after it (L3). */
+  readonly isErrorSeen: boolean
 }
 
 /** JSON with white space before it. */
@@ -74,6 +78,7 @@ export const longJson: LongForm = {
   error: ({ body: { code, detail } }) => ({
     __error__: { error: code ?? "error", message: typeof detail === "string" ? detail : toJsonText(detail) },
   }),
+  isErrorSeen: false,
 }
 
 /** Does work, and answers in a long form when it is not ready within two periods (L1 to L4). */
@@ -85,16 +90,29 @@ export async function longAnswer(c: Context, work: () => Promise<Response>, form
   })
   const soon = await Promise.race([working, headIsDue]).finally(() => clearTimeout(timer))
   if (soon) return soon
-  const json = working.then(textOf).catch((error: Error) => toJsonText(form.error(replyTo(c, error))))
-  return keptAlive(c, { ...form, isLate: true }, document(json, form))
+  const ended = working.then(textOf).then(
+    (json) => ({ json, isBroken: false }),
+    (error: Error) => ({ json: toJsonText(form.error(replyTo(c, error))), isBroken: !form.isErrorSeen }),
+  )
+  return keptAlive(c, { ...form, isLate: true }, document(ended, form))
 }
 
 /** Answers with an event stream, with a comment whenever it is silent for a period. */
 export const longEventStream = (c: Context, events: AsyncIterable<string>): Response =>
   keptAlive(c, { type: "text/event-stream", filler: () => heartbeat, isLate: false }, events)
 
-async function* document(json: Promise<string>, { frame }: LongForm): AsyncGenerator<string> {
-  yield frame(await json)
+interface Ended {
+  readonly json: string
+  readonly isBroken: boolean
+}
+
+async function* document(ended: Promise<Ended>, { frame }: LongForm): AsyncGenerator<string> {
+  const { json, isBroken } = await ended
+  yield frame(json)
+  if (!isBroken) return
+  // Bytes that were written leave the process at the end of this turn; a connection that is closed in it would drop them.
+  await setImmediate()
+  throw new Error("an answer failed after its head was sent: its connection is closed (the reason was logged)")
 }
 
 function replyTo(c: Context, error: Error): Reply {
