@@ -28,7 +28,7 @@ import type { RunObserver } from "./observer.js"
 import { findUnsavedInputs } from "./queries.js"
 import { orderOf } from "./request.js"
 import { answeredInterrupts } from "./resume.js"
-import { type Claim, endingOf, isFailure, type RunEnd, timedOut, workerLost } from "./run.js"
+import { type Claim, checkpointGone, endingOf, isFailure, type RunEnd, timedOut, workerLost } from "./run.js"
 import { startRunLimit, stopGraceMs } from "./run-limit.js"
 
 export interface ExecutorOptions {
@@ -136,6 +136,10 @@ export class Executor {
     log.info({ run_id: runId, thread_id: threadId, attempt: number }, "run started")
     const { publisher } = attempt
     publisher.start(answeredInterrupts(claim.kwargs), logged)
+    if (claim.hasLostCheckpoint) {
+      this.#conclude(attempt, () => this.#finish(attempt, checkpointGone(claim)))
+      return
+    }
     workers.execute(
       { ...orderOf(claim), protocolEvents: publisher.hasProtocolEvents },
       {

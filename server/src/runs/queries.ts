@@ -254,13 +254,16 @@ export const findStartableRun = async (db: Db, runId: string): Promise<WaitingRu
   return row?.waiting ?? undefined
 }
 
-/** Removes a run that is over, with its checkpoints. */
+/**
+ * Removes a run that is over, with its checkpoints.
+ * @returns user: the waiting or running run that starts from one of them, when the outcome is `in_use`
+ */
 export const deleteRun = async (db: Db, threadId: string, runId: string) => {
-  const row = await db.row<{ outcome: "none" | "in_flight" | "deleted" }>(
-    sql`select delete_run(${threadId}, ${runId}) as outcome`,
-  )
+  const row = await db.row<{ outcome: "none" | "in_use" | "in_flight" | "deleted"; user: string | null }>(sql`
+    select outcome, case outcome when 'in_use' then run_starting_from(${threadId}, ${runId}) end as "user"
+    from delete_run(${threadId}, ${runId}) as outcome`)
   if (!row) throw new Error("delete_run returned nothing")
-  return row.outcome
+  return row
 }
 
 /**

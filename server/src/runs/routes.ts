@@ -189,7 +189,7 @@ function addStoppingRoutes(api: Api, runs: RunRoutes): void {
       query: deleteQuery,
       responses: {
         204: { description: "The run is gone" },
-        409: { description: "The run is not over" },
+        409: { description: "The run is not over, or another run starts from its checkpoint" },
         ...noRun,
       },
     },

@@ -136,6 +136,8 @@ export interface Claim {
   /** JSON text: what the graph gets about the caller; null for an unknown caller. */
   readonly caller: string | null
   readonly hasCheckpoint: boolean
+  /** The checkpoint that it starts from was removed while it waited. */
+  readonly hasLostCheckpoint?: boolean
   /** The thread was created for this run and is deleted with it. */
   readonly deletesThread: boolean
   readonly isResumable: boolean
@@ -168,6 +170,15 @@ const diedText = (detail: string): string =>
 const blockedText = (detail: string): string =>
   `the run blocked its process again, which executed nothing else (${detail}): give way to the event loop while a node ` +
   "computes, use a thread, or raise SUPERSTEP_WORKER_STALLED_SECONDS"
+
+/** The end of a run that cannot start where it should: from the thread's beginning it would do something else. */
+export function checkpointGone({ kwargs }: Pick<Claim, "kwargs">): RunEnd {
+  const id = String(kwargs.config.configurable?.checkpoint_id)
+  const message =
+    `the checkpoint ${id} that the run starts from was removed with its run while this one waited: ` +
+    "send it again, from another checkpoint"
+  return { status: "error", error: { error: "CheckpointGone", message }, next: [], values: undefined, interrupts: "{}" }
+}
 
 /**
  * The end of a run whose time limit has passed: `timeout` if it stopped because of the limit or did not stop. A run that

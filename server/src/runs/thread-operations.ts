@@ -32,7 +32,7 @@ export async function listRuns({ db }: Pick<Runs, "db">, caller: Caller, query: 
  * and a worker whose writes fail, so it must be stopped first (agent-server-api §6.5, fault 15).
  * @param isForced  stops and removes the run first, like a cancel with `rollback`
  * @throws NotFound  no such run on this thread
- * @throws Conflict  the run is not over
+ * @throws Conflict  the run is not over, or a waiting or running run starts from one of its checkpoints
  */
 export async function deleteRun(
   runs: Runs,
@@ -41,13 +41,15 @@ export async function deleteRun(
   const { db } = runs
   const { filter } = await caller.authorize("threads:delete", { thread_id: threadId, run_id: runId })
   if (filter !== undefined && !(await findRun(db, threadId, runId, filter))) throw runNotFound(runId)
-  const outcome = await deleteInDatabase(db, threadId, runId)
+  const { outcome, user } = await deleteInDatabase(db, threadId, runId)
   if (outcome === "none") throw runNotFound(runId)
   if (outcome === "deleted") return afterDeletion(runs, threadId, runId)
+  if (outcome === "in_use") throw inUse(user)
   if (!isForced) throw new Conflict(notOver, "run_in_flight")
   await stopRun(runs, { threadId, runId, action: "rollback", wait: true, ...(signal && { signal }) })
   // The run may have ended by itself at this moment.
-  if (!signal?.aborted) await deleteInDatabase(db, threadId, runId)
+  const last = signal?.aborted ? undefined : await deleteInDatabase(db, threadId, runId)
+  if (last?.outcome === "in_use") throw inUse(last.user)
   await afterDeletion(runs, threadId, runId)
 }
 
@@ -60,6 +62,10 @@ async function afterDeletion(runs: Runs, threadId: string, runId: string): Promi
     ),
   )
 }
+
+// It would start as an empty conversation.
+const inUse = (user: string | null) =>
+  new Conflict(`run ${user} of this thread starts from a checkpoint of this run: cancel it first`, "run_in_use")
 
 const notOver = "the run is not over: cancel it first, or delete it with ?force=true"
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
@@ -168,6 +169,66 @@ test("a forced deletion stops the run first", async () => {
   assert.deepEqual((await http.send("GET", path)).json, [])
   const { status } = (await http.send("GET", `/threads/${threadId}`)).json as { status: string }
   assert.equal(status, "idle")
+})
+
+const saveCheckpoint = (db: Database, threadId: string, id: string, run: Run) =>
+  db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+    values (${threadId}, '', ${id}, '{}', ${JSON.stringify({ run_id: run.run_id })})`)
+
+test("a run is not deleted while another one starts from its checkpoint", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const path = `/threads/${threadId}/runs`
+  const first = await addRun(http, threadId)
+  await saveCheckpoint(db, threadId, "a", first)
+  ;(await executing(http, first)).done()
+  const own = `${path}/${first.run_id}`
+  await http.send("GET", `${own}/join`)
+  const odd = { input: { text: "\u0000\ud800" }, after_seconds: 3600 }
+  const other = await addRun(http, threadId, odd)
+  const fork = await addRun(http, threadId, { ...odd, checkpoint_id: "a" })
+
+  const refused = await http.send("DELETE", own)
+  const forced = await http.send("DELETE", `${own}?force=true`)
+  await http.send("POST", `${path}/${fork.run_id}/cancel`)
+  const deleted = await http.send("DELETE", own)
+
+  for (const { status, json } of [refused, forced]) {
+    assert.equal(status, 409)
+    assert.match(
+      detailOf(json),
+      new RegExp(`run ${fork.run_id} .*starts from a checkpoint of this run: cancel it first`),
+    )
+    assert.equal((json as { code?: string }).code, "run_in_use")
+  }
+  assert.equal(deleted.status, 204, deleted.text)
+  assert.equal((await http.send("GET", `${path}/${other.run_id}`)).status, 200)
+})
+
+test("a waiting run ends with an error when the checkpoint it starts from was rolled back", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  http.server.workers.ignoresCancel = true
+  const threadId = await newThread(http)
+  const path = `/threads/${threadId}/runs`
+  const first = await addRun(http, threadId)
+  const scripted = await executing(http, first)
+  await saveCheckpoint(db, threadId, "a", first)
+  const fork = await addRun(http, threadId, { checkpoint_id: "a" })
+  const next = await addRun(http, threadId)
+  const stream = await http.stream("GET", `${path}/${fork.run_id}/stream`)
+
+  await http.send("POST", `${path}/${first.run_id}/cancel?action=rollback`)
+  scripted.done({ status: "cancelled" })
+  await stream.ended
+  await executing(http, next)
+
+  assert.equal(((await http.send("GET", `${path}/${fork.run_id}`)).json as Run).status, "error")
+  const error = stream.events().find(({ event }) => event === "error")?.data as { error: string; message: string }
+  assert.equal(error.error, "CheckpointGone")
+  assert.match(error.message, /checkpoint a .*was removed.*send it again/)
+  assert.ok(!http.server.workers.started.some(({ order }) => order.runId === fork.run_id))
 })
 
 test("a run that ends before its input is saved says so, at its end and afterwards; one that saved it does not (R14)", async () => {

@@ -353,25 +353,3 @@ begin
   return (select r.status from runs r where r.run_id = _run_id);
 end
 $$;
-
--- Removes an ended run with the checkpoints that it wrote.
--- outcome: none (no such run) | in_flight | deleted
-create or replace function delete_run(_thread_id uuid, _run_id uuid) returns text language plpgsql as $$
-declare
-  _run runs;
-begin
-  perform from threads t where t.thread_id = _thread_id for update;
-  select * into _run from runs r where r.thread_id = _thread_id and r.run_id = _run_id for update;
-  if not found then
-    return 'none';
-  end if;
-  if _run.status in ('pending', 'running') then
-    return 'in_flight';
-  end if;
-  -- A new version of the thread: an update of its state that started from these checkpoints is computed again (threads/README, T1).
-  update threads t set updated_at = t.updated_at where t.thread_id = _thread_id;
-  perform delete_checkpoints_of_run(_thread_id, _run_id);
-  delete from runs where run_id = _run_id;
-  return 'deleted';
-end
-$$;
