@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
-import { MemberFailures } from "./member-failures.js"
+import { MemberFailures, mostFailing } from "./member-failures.js"
 
 const second = 1000
 
@@ -58,4 +58,28 @@ test("a failure that is over counts no more: its member is gone, or its work com
   assert.equal(failures.problems().length, 1)
   await failures.attempt("old archives", {}, async () => undefined)
   assert.deepEqual(failures.problems(), [])
+})
+
+test("members that come and go while they fail are forgotten, though nobody asks for problems", async () => {
+  let now = 0
+  const failures = new MemberFailures(silent, () => now)
+  const fail = (id: number) =>
+    failures.attempt("planning", { id: String(id) }, () => Promise.reject(new Error("broken")))
+
+  for (let id = 0; id < 200; id++) {
+    await fail(id)
+    now += 10 * second
+  }
+  assert.ok(failures.size < 10, `${failures.size} are remembered`)
+
+  now += 3600 * second
+  for (const at of [0, 30, 61]) {
+    const start = now
+    now = start + at * second
+    for (let id = 1000; id < 1000 + 2 * mostFailing; id++) await fail(id)
+    now = start
+  }
+  now += 61 * second
+  assert.equal(failures.size, mostFailing)
+  assert.match(failures.problems()[0] ?? "", new RegExp(`in ${mostFailing} places for 1 min`))
 })

@@ -8,6 +8,8 @@ import type { Log } from "@superstep/toolkit/log/log"
 
 // A database or an API that is away for a moment is no problem.
 const problemMs = 60_000
+/** More are only logged: these are enough for `/health`, and a new one must not take the place of one that lasts. */
+export const mostFailing = 1000
 // A failure that is not repeated for three times as long as before, and this time, is over.
 const forgottenMs = 60_000
 
@@ -53,6 +55,8 @@ export class MemberFailures {
         lastAt,
         gapMs: lastAt - (before?.lastAt ?? lastAt),
       })
+      this.#forgetOver(lastAt)
+      if (before === undefined && this.#failing.size > mostFailing) this.#failing.delete(key)
       return undefined
     }
   }
@@ -67,11 +71,15 @@ export class MemberFailures {
     for (const member of members) await this.attempt(what, factsOf(member), () => work(member))
   }
 
+  /** How many members it remembers. */
+  get size(): number {
+    return this.#failing.size
+  }
+
   /** What has failed for a minute, in words without the names of members: everybody may read `/health`. */
   problems(): string[] {
     const now = this.#now()
-    for (const [key, { lastAt, gapMs }] of this.#failing)
-      if (now - lastAt > 3 * gapMs + forgottenMs) this.#failing.delete(key)
+    this.#forgetOver(now)
     const lasting = [...this.#failing.values()].filter(({ firstAt }) => now - firstAt >= problemMs)
     return [...new Set(lasting.map(({ what }) => what))].map((what) => {
       const members = lasting.filter((it) => it.what === what)
@@ -79,5 +87,11 @@ export class MemberFailures {
       const times = members.length === 1 ? "" : ` in ${members.length} places`
       return `${what} fails${times} for ${minutes} min: see "work on one member failed" in the control plane's log`
     })
+  }
+
+  /** Also done when nobody reads `/health`: else each member that is deleted while it fails would stay. */
+  #forgetOver(now: number): void {
+    for (const [key, { lastAt, gapMs }] of this.#failing)
+      if (now - lastAt > 3 * gapMs + forgottenMs) this.#failing.delete(key)
   }
 }
