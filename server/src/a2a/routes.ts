@@ -131,7 +131,8 @@ async function bodyOf(c: Context): Promise<unknown> {
 }
 
 function requireAccept(c: Context, type: string): void {
-  const accept = c.req.header("accept") ?? ""
+  // A client that sends no such header accepts everything (RFC 9110, 12.5.1).
+  const accept = c.req.header("accept") ?? "*/*"
   if (accept.includes(type) || accept.includes("*/*")) return
   throw new Refused(`this method answers with ${type}: add it to the Accept header`, "not_acceptable")
 }

@@ -1,5 +1,6 @@
 /** Which requests can last, and that each of those sends bytes meanwhile (decisions, agent server 18; docs/decisions/0062). */
 import assert from "node:assert/strict"
+import { request } from "node:http"
 import { test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
@@ -217,6 +218,33 @@ test("requests that last", async (t) => {
     const stream = await opened
     const events = await meanwhile(stream, ": heartbeat\n\n", () => finish(n + 1))
     assert.match(events, /"state":"completed"/)
+  })
+
+  await t.test("a client that sends no Accept header accepts everything", async () => {
+    // `fetch` always sends one.
+    const post = (path: string, body: object) =>
+      new Promise<{ status: number | undefined; type: string | undefined; end: () => void }>((resolve, reject) => {
+        const sending = request(`${http.url}${path}`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+        })
+        sending.on("error", reject).on("response", (reply) => {
+          const type = reply.headers["content-type"]
+          resolve({ status: reply.statusCode, type, end: () => void reply.destroy() })
+        })
+        sending.end(JSON.stringify(body))
+      })
+
+    const tool = await post("/mcp", toolCall())
+    const task = await post(`/a2a/${assistantId}`, rpc("tasks/get", { id: "none" }))
+    const opening = post(`/a2a/${assistantId}`, rpc("message/stream", message()))
+    await release()
+    const opened = await opening
+
+    assert.deepEqual([tool.status, tool.type], [200, "application/json"])
+    assert.deepEqual([task.status, task.type], [200, "application/json"])
+    assert.deepEqual([opened.status, opened.type], [200, "text/event-stream"])
+    for (const each of [tool, task, opened]) each.end()
   })
 
   await t.test("what fails soon keeps its status", async () => {

@@ -23,7 +23,8 @@ export type McpServerParts = McpParts & { readonly version: string }
  * @returns the SDK's response; 400 with a JSON-RPC error when the body is not JSON or the Accept header is wrong
  */
 export async function answer(parts: McpServerParts, c: Context): Promise<Response> {
-  const accept = c.req.header("accept") ?? ""
+  // A client that sends no such header accepts everything (RFC 9110, 12.5.1), and may know nothing of event streams: it gets JSON.
+  const accept = c.req.header("accept") ?? "application/json"
   if (!accept.includes("application/json")) {
     return refusal(ErrorCode.InvalidRequest, "Accept must name application/json, and should name text/event-stream")
   }
