@@ -9,6 +9,7 @@ import type { Caller } from "../auth/caller.js"
 import type { Subscriber } from "../events/topic.js"
 import { uuid } from "../http/parameters.js"
 import { cancelRun, createRun, type Runs } from "../runs/operations.js"
+import type { PathOf } from "../runs/preparation.js"
 import { findThreadId, type RunRow } from "../runs/queries.js"
 import { newRun } from "../runs/schema.js"
 import { getThread } from "../threads/operations.js"
@@ -73,7 +74,11 @@ export async function startTask(
       if (!run) throw taskNotFound(before.id)
       requireQuestion(taskOf(before.id, run), before)
     })
-  const pathOf = (field: string) => ["params", ...(field === "context" ? [field] : ["message", "parts", "data"])]
+  const pathOf: PathOf = (field, ...rest) => [
+    "params",
+    ...(field === "context" ? [field] : ["message", "parts", "data"]),
+    ...rest,
+  ]
   const call = { headers: parts.configurableHeaders?.(headers), subscriber, pathOf }
   const request = { caller, threadId, body: body.data, forThread: () => ({ requires }), ...call }
   const run = await createRun(parts, request).catch(asParams)

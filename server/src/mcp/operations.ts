@@ -7,6 +7,7 @@ import { searchAssistants } from "../assistants/operations.js"
 import { assistantSearch } from "../assistants/schema.js"
 import type { Caller } from "../auth/caller.js"
 import type { Runs } from "../runs/operations.js"
+import type { PathOf } from "../runs/preparation.js"
 import { runToEnd } from "../runs/run-to-end.js"
 import { newRun } from "../runs/schema.js"
 import { inputSchemaOf, pageOf, toolsByName } from "./tool.js"
@@ -83,7 +84,7 @@ export async function callTool(parts: McpParts, caller: Caller, call: ToolCall, 
     context: call.context,
     on_disconnect: call.cancels ? "cancel" : "continue",
   })
-  const pathOf = (field: string) => ["params", field === "input" ? "arguments" : field]
+  const pathOf: PathOf = (field, ...rest) => ["params", field === "input" ? "arguments" : field, ...rest]
   const request = { caller, threadId: undefined, body, headers: parts.configurableHeaders?.(call.headers), pathOf }
   const { result } = await runToEnd(parts, request, signal)
   const { __error__: error } = parseJson(result) as { __error__?: { error: string; message: string } }

@@ -8,7 +8,7 @@ import { type Answer, answeredBefore, answerOnce, type RequestKey } from "../ide
 import { requestKeyOf } from "../idempotency/once.js"
 import type { FollowingClient, InsertedRun, InsertWithin } from "./creation.js"
 import { createRuns, type Runs } from "./operations.js"
-import type { RunRequest } from "./preparation.js"
+import type { PathOf, RunRequest } from "./preparation.js"
 import type { RunRow } from "./queries.js"
 import { renderRun } from "./run-resource.js"
 import type { NewRunBody } from "./schema.js"
@@ -66,6 +66,7 @@ export interface NewRunOnce {
   readonly body: NewRunBody
   readonly subscriber?: Subscriber | undefined
   readonly forThread?: RunRequest["forThread"]
+  readonly pathOf?: PathOf
   readonly follower?: FollowingClient
 }
 
@@ -76,10 +77,10 @@ export interface NewRunOnce {
 export async function createOnce(
   runs: RunRoutes,
   { c, bodyText, threadId }: CreatingRequest,
-  { body, forThread, subscriber, follower }: NewRunOnce,
+  { body, forThread, pathOf, subscriber, follower }: NewRunOnce,
 ): Promise<{ row: RunRow } | { answer: Answer }> {
   const key = requestKeyOf({ c, bodyText }, body.run_id ? [body.run_id] : [])
-  const request = { caller: callerOf(c), threadId, body, forThread, headers: headersFor(runs, c) }
+  const request = { caller: callerOf(c), threadId, body, forThread, pathOf, headers: headersFor(runs, c) }
   const answerFor = ([row]: readonly RunRow[]) => answerOf(row as RunRow, threadId === undefined)
   const made = await oncePerKey(runs, { key, answerFor }, (within) =>
     createRuns(runs, [request], { subscriber, follower, turn: c.get("turn"), within }),
@@ -100,7 +101,7 @@ export async function createAllOnce(
   const key = requestKeyOf({ c, bodyText }, ownIds)
   const headers = headersFor(runs, c)
   const requests = bodies.map((body, n) => {
-    const pathOf = (field: string) => ["body", n, field]
+    const pathOf: PathOf = (...path) => ["body", n, ...path]
     return { caller: callerOf(c), threadId: undefined, body, headers, pathOf }
   })
   const made = await oncePerKey(runs, { key, answerFor: batchAnswerOf }, (within) =>

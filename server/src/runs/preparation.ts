@@ -29,11 +29,16 @@ export interface RunRequest {
   readonly body: NewRunBody
   /** What depends on the thread, which is undefined when there is none yet. */
   readonly forThread?: ((thread: ThreadRow | undefined) => ForThread) | undefined
-  /** Where the client's request has a field of the body; by default in `body`. */
-  readonly pathOf?: ((field: string) => readonly (string | number)[]) | undefined
+  /** Where the client's request has a value of the body; by default in `body`. */
+  readonly pathOf?: PathOf | undefined
   /** Headers that the project passes on to the graph. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
+
+/** @param field  of the run's body. @param rest  the path in it */
+export type PathOf = (field: string, ...rest: Path) => Path
+
+type Path = readonly (string | number)[]
 
 /**
  * What must be true of the thread for the run to be created. It is called in the transaction that inserts the run, with the thread
@@ -120,8 +125,9 @@ function givenBy(
   const { input, command, config, context, metadata } = body
   return [
     ...Object.entries({ input, command, config, context, metadata }).map(([field, value]) => ({
-      path: pathOf(field),
+      path: [field],
       value,
+      shownPath: ([, ...rest]: Path) => pathOf(field, ...rest),
     })),
     {
       path: ["assistant"],
@@ -131,7 +137,7 @@ function givenBy(
   ]
 }
 
-const inBody = (field: string) => ["body", field]
+const inBody: PathOf = (...path) => ["body", ...path]
 
 /** The log outlives its run for a while; clients of a new run with the same id would get the old run's events. */
 async function requireUnused(db: Database, runId: string | null | undefined): Promise<void> {

@@ -3,6 +3,8 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { ExactNumber } from "@superstep/toolkit/http/exact-number"
+import { printJson } from "@superstep/toolkit/http/json-printer"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { insertSystemAssistants } from "../assistants/queries.js"
@@ -99,6 +101,45 @@ test("answers are one run that resumes by id; its stream begins with the answere
   assert.equal(JSON.parse(run.order.config).configurable.__pregel_strict_resume, true)
   assert.deepEqual(summaryOf(framesOf(stream)), ["lifecycle running", "input.answered", "lifecycle completed"])
   assert.deepEqual(framesOf(stream)[1]?.params.data, { interrupt_ids: [first, second] })
+})
+
+test("a number that the graph cannot hold is named where the client's command has it", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await interrupted(http)
+  const { workers } = http.server
+  workers.report = () => ({ graphs: workers.graphs, failed: [], languages: new Map([["agent", "javascript"]]) })
+  const n = new ExactNumber("12345678901234567890")
+  const pathsOf = async (method: string, params: object) => {
+    const { status, text } = await http.send(
+      "POST",
+      `/threads/${threadId}/commands`,
+      printJson({ id: 1, method, params }).text,
+    )
+    assert.ok(status === 422 || text.includes("invalid_argument"), text)
+    return [...text.matchAll(/(\w+(\.[\w-]+)+): a JavaScript graph cannot hold/g)].map(([, path]) => path).sort()
+  }
+  const start = { assistant_id: "agent" }
+  const responses = [
+    { interrupt_id: second, response: 1 },
+    { interrupt_id: first, response: { a: n } },
+  ]
+
+  const found = [
+    await pathsOf("input.respond", { interrupt_id: first, response: { a: [n] } }),
+    await pathsOf("input.respond", { responses, update: { b: n }, config: { configurable: { c: n } } }),
+    await pathsOf("run.start", { ...start, input: { a: n } }),
+    await pathsOf("run.start", { ...start, input: { lg_name: "Command", resume: n, update: { b: n } } }),
+    await pathsOf("run.start", { ...start, input: null, metadata: { a: n } }),
+  ]
+
+  assert.deepEqual(found, [
+    ["params.response.a.0"],
+    ["params.config.configurable.c", "params.responses.1.response.a", "params.update.b"],
+    ["params.input.a"],
+    ["params.input.resume", "params.input.update.b"],
+    ["params.metadata.a"],
+  ])
 })
 
 test("a thread can be answered after a restart of the server", async () => {

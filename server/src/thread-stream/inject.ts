@@ -24,5 +24,5 @@ export async function inject(runs: RunRoutes, request: CommandRequest): Promise<
   const { role, ...fields } = message
   const input = { messages: [{ type: types[role], ...fields }] }
   const body = { assistant_id, input, multitask_strategy: "enqueue" } as const
-  return { ...(await create(runs, request, body, () => ({ requires }))), result: {} }
+  return { ...(await create(runs, request, body, { forThread: () => ({ requires }) })), result: {} }
 }

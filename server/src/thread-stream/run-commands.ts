@@ -4,7 +4,7 @@ import { parseJson } from "@superstep/toolkit/http/json"
 import type { Context } from "hono"
 import { callerOf } from "../http/caller-of.js"
 import { createOnce, type RunRoutes } from "../runs/creating-routes.js"
-import type { RunRequest } from "../runs/preparation.js"
+import type { PathOf, RunRequest } from "../runs/preparation.js"
 import { type NewRunBody, newRun } from "../runs/schema.js"
 import { getThread } from "../threads/operations.js"
 import type { ThreadRow } from "../threads/thread.js"
@@ -41,16 +41,23 @@ export async function startRun(runs: RunRoutes, request: CommandRequest): Promis
   const isFork = hasCheckpoint(params.config)
   for (let round = 1; ; round++) {
     try {
-      return await create(runs, request, body, (thread) => {
+      const forThread = (thread: ThreadRow | undefined) => {
         const answers = isAnswer(input, thread, isFork)
         const fields = inputOrCommand(input, answers)
         return answers ? { fields, requires: stillAsks(thread) } : { fields }
-      })
+      }
+      return await create(runs, request, body, { forThread, pathOf: startPathOf(input) })
     } catch (error) {
       if (!(error instanceof AnsweredMeanwhile) || round === maxRounds) throw error
     }
   }
 }
+
+/** The input of the client became the run's input, its command, or the answer in it (`inputOrCommand`). */
+const startPathOf =
+  (input: unknown): PathOf =>
+  (field, ...rest) =>
+    field === "command" ? ["params", "input", ...(commandOf(input) ? rest : rest.slice(1))] : ["params", field, ...rest]
 
 const stillAsks = (before: ThreadRow | undefined) => (thread: ThreadRow) => {
   if (thread.status === "interrupted" && thread.interrupts === before?.interrupts) return
@@ -112,7 +119,13 @@ export async function respond(runs: RunRoutes, request: CommandRequest): Promise
     const others = interruptIds.filter((id) => !open.includes(id))
     if (others.length > 0) throw new CommandFailed("no_such_interrupt", notOpen(others))
   }
-  return { ...(await create(runs, request, body, () => ({ requires }))), result: {} }
+  const pathOf: PathOf = (field, part, id, ...rest) => {
+    const answer =
+      field === "command" && part === "resume" ? answers.find((each) => each.interrupt_id === id) : undefined
+    const path = field === "command" ? [part, id, ...rest] : [field, part, id, ...rest]
+    return ["params", ...(answer ? [...answer.path, ...rest] : path.filter((step) => step !== undefined))]
+  }
+  return { ...(await create(runs, request, body, { forThread: () => ({ requires }), pathOf })), result: {} }
 }
 
 const notOpen = (ids: readonly string[]) =>
@@ -139,20 +152,24 @@ export async function create(
   runs: RunRoutes,
   { c, bodyText, threadId }: CommandRequest,
   body: NewRunBody,
-  forThread?: RunRequest["forThread"],
+  { forThread, pathOf = inParams }: Pick<RunRequest, "forThread" | "pathOf"> = {},
 ): Promise<Executed & { readonly result: { readonly run_id: string } }> {
   // Nothing of the new run is before this place, so no client skips any of it. It stays 0 when the request is a repeated one.
   let appliedThroughSeq = 0
   const onCreated = (placeBefore: number) => {
     appliedThroughSeq = Math.max(0, placeBefore)
   }
-  const created = await createOnce(runs, { c, bodyText, threadId }, { body, forThread, follower: { onCreated } }).catch(
-    (error: unknown) => {
-      if (error instanceof Conflict && error.code === "thread_busy")
-        throw new CommandFailed("invalid_argument", error.message)
-      throw error
-    },
-  )
+  const created = await createOnce(
+    runs,
+    { c, bodyText, threadId },
+    { body, forThread, pathOf, follower: { onCreated } },
+  ).catch((error: unknown) => {
+    if (error instanceof Conflict && error.code === "thread_busy")
+      throw new CommandFailed("invalid_argument", error.message)
+    throw error
+  })
   const run_id = "row" in created ? created.row.run_id : (parseJson(created.answer.body) as { run_id: string }).run_id
   return { result: { run_id }, appliedThroughSeq }
 }
+
+const inParams: PathOf = (...path) => ["params", ...path]

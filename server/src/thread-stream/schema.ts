@@ -66,8 +66,9 @@ export const inputRespond = z
     strict_resume: z.boolean().nullish(),
   })
   .transform(({ interrupt_id, response, responses, ...rest }, context) => {
-    const single = interrupt_id ? [{ interrupt_id, response }] : []
-    const answers = responses && responses.length > 0 ? responses : single
+    const single = interrupt_id ? [{ interrupt_id, response, path: ["response"] }] : []
+    const several = (responses ?? []).map((each, n) => ({ ...each, path: ["responses", n, "response"] }))
+    const answers = several.length > 0 ? several : single
     if (answers.length > 0) return { answers, ...rest }
     context.addIssue({ code: "custom", message: needsId })
     return z.NEVER
