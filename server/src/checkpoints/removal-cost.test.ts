@@ -1,10 +1,11 @@
 /** Reading, deleting from and pruning a long thread with delta channels reads a few rows for each of its checkpoints. */
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { deleteRun } from "../runs/queries.js"
+import { deleteRun, hasSavedInput } from "../runs/queries.js"
 import { rowsRead } from "../testing/rows-read.js"
 import { migrations } from "../testing/test-server.js"
 import { keepLatestCheckpoints } from "../threads/queries.js"
@@ -75,4 +76,22 @@ test("a read, a deletion and a pruning read a few rows for each checkpoint, with
   // The measured maximum is 21. A lookup without a key reads 45 or more, growing with the thread.
   const all = { withoutStatistics, withThoseOfOthers, withStatistics }
   assert.ok(Math.max(...Object.values(all).flat()) <= 25, JSON.stringify(all))
+})
+
+test("whether a run has saved its input is known without reading the thread, with any statistics of the planner", async () => {
+  await using db = await freshDatabase({ migrations })
+  const analyze = () => db.run(sql`analyze checkpoints, checkpoint_blobs, checkpoint_writes`)
+  const read = (threadId: string) =>
+    readOf(db, async (tx) => assert.equal(await hasSavedInput(tx, threadId, randomUUID()), false))
+
+  const unknown = await longThread(db)
+  await addOthers(db, unknown.threadId)
+  const withoutStatistics = await read(unknown.threadId)
+  await analyze()
+  const known = await longThread(db)
+  const withThoseOfOthers = await read(known.threadId)
+  await analyze()
+  const withStatistics = await read(known.threadId)
+
+  assert.deepEqual([withoutStatistics, withThoseOfOthers, withStatistics], [0, 0, 0])
 })
