@@ -102,7 +102,8 @@ test("joining an ended run returns its end", async () => {
   assert.deepEqual(first.events().at(-2)?.data, { error: "TypeError", message: "node exploded" })
   assert.deepEqual(
     late.events().map(({ event, data }) => ({ event, data })),
-    [{ event: "end", data: { run_id: run.order.runId, status: "error" } }],
+    // The worker saved no checkpoint (R14).
+    [{ event: "end", data: { run_id: run.order.runId, status: "error", input_saved: false } }],
   )
 })
 

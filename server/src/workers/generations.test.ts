@@ -34,6 +34,9 @@ test("G1: new runs use the new generation, and the old one finishes its runs", a
   assert.ok("done" in ((await endOf(old)) ?? {}))
 })
 
+/** What a pool reports that serves one graph. */
+const serving = (graphId: string) => ({ graphs: [graphId], failed: [], languages: new Map([[graphId, "javascript"]]) })
+
 test("G2: a graph that no longer loads is served by the last generation that loaded it", async () => {
   await using testing = await startTestPool({ project: project({ chat: "./a:a", agent: "./b:b" }) })
 
@@ -44,7 +47,8 @@ test("G2: a graph that no longer loads is served by the last generation that loa
     report.failed.map(({ graphId }) => graphId),
     ["chat", "fresh"],
   )
-  assert.match(report.failed[0]?.message ?? "", /expot const graph/)
+  assert.match(report.failed[0]?.message ?? "", /^SyntaxError/)
+  assert.match(report.failed[0]?.codeFrame ?? "", /expot const graph/)
   assert.equal(await generationOf(testing, "chat"), 1)
   assert.equal(await generationOf(testing, "agent"), 2)
   const serving = testing.pool.report()
@@ -65,7 +69,7 @@ test("G2: when the new sources crash while loading, the old generation keeps ser
 
   assert.equal(report.failed.length, 1)
   assert.equal(await generationOf(testing, "chat"), 1)
-  assert.deepEqual(testing.pool.report(), { graphs: ["chat"], failed: [] })
+  assert.deepEqual(testing.pool.report(), serving("chat"))
 })
 
 test("G3: a generation that serves no graph any more ends after its last run", async () => {
@@ -76,7 +80,7 @@ test("G3: a generation that serves no graph any more ends after its last run", a
 
   await testing.pool.replaceWorkers(project({ other: "./x:y" }))
 
-  assert.deepEqual(testing.pool.report(), { graphs: ["other"], failed: [] })
+  assert.deepEqual(testing.pool.report(), serving("other"))
   assert.equal(isAlive(pid), true)
   testing.pool.cancel(run.order.claimId)
   await until(() => !isAlive(pid), { what: "the old process has ended" })
