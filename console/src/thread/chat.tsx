@@ -7,12 +7,12 @@ import { History as HistoryIcon } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import type { Activity } from "./activity.js"
-import { Composer } from "./composer.js"
+import { Composer, InputPending } from "./composer.js"
 import { InputForm } from "./input-form.js"
 import type { InputSchema } from "./input-kind.js"
 import { JsonText } from "./json-text.js"
 import { MessageView } from "./message-view.js"
-import { areMessages, type RawMessage, shownMessages } from "./messages.js"
+import { areMessages, messagesKeyOf, type RawMessage, shownMessages } from "./messages.js"
 import { Questions } from "./questions.js"
 import { answerFirst, type Sending } from "./sending.js"
 import { StickToEnd } from "./stick-to-end.js"
@@ -43,6 +43,8 @@ interface Props {
 export function Chat(props: Props) {
   const { chatKey, inputSchema, isSchemaPending, activity, isRunning, failure, asks, sending, present, past } = props
   const blocked = asks ? answerFirst : undefined
+  // A server that has just started computes the schemas for some seconds. A thread with messages gets one more meanwhile.
+  const inputKey = isSchemaPending ? messagesKeyOf(present?.item.values) : chatKey
   return (
     <section className="chat" aria-label="Conversation">
       {past && (
@@ -66,16 +68,16 @@ export function Chat(props: Props) {
         )}
         {!past && !isRunning && present && <Questions answer={sending.answer} present={present} />}
       </StickToEnd>
-      {!isSchemaPending && (
-        // Hidden and not removed, so that drafts stay while a checkpoint is shown.
-        <div className="chat-input" hidden={past !== undefined}>
-          {chatKey === undefined ? (
-            <InputForm sending={sending} schema={inputSchema} isRunning={isRunning} blocked={blocked} />
-          ) : (
-            <Composer sending={sending} chatKey={chatKey} isRunning={isRunning} blocked={blocked} />
-          )}
-        </div>
-      )}
+      {/* Hidden and not removed, so that drafts stay while a checkpoint is shown. */}
+      <div className="chat-input" hidden={past !== undefined}>
+        {inputKey !== undefined ? (
+          <Composer sending={sending} chatKey={inputKey} isRunning={isRunning} blocked={blocked} />
+        ) : isSchemaPending ? (
+          <InputPending sending={sending} isRunning={isRunning} />
+        ) : (
+          <InputForm sending={sending} schema={inputSchema} isRunning={isRunning} blocked={blocked} />
+        )}
+      </div>
     </section>
   )
 }
@@ -118,8 +120,7 @@ const hasMessages = (values: unknown, chatKey: string | undefined): boolean => {
 /** A state's messages as a conversation; everything else of it as JSON. */
 function StateMessages({ state, chatKey }: { state: unknown; chatKey: string | undefined }) {
   const values = (typeof state === "object" && state !== null ? state : {}) as Readonly<Record<string, unknown>>
-  const key =
-    chatKey ?? Object.keys(values).find((name) => areMessages(values[name]) && (values[name] as unknown[]).length > 0)
+  const key = chatKey ?? messagesKeyOf(values)
   const messages = useMemo(() => {
     const found = key === undefined ? undefined : values[key]
     return areMessages(found) ? shownMessages(found) : []

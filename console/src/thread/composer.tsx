@@ -63,6 +63,20 @@ export function Composer({ sending, chatKey, isRunning, blocked }: Props) {
   )
 }
 
+/** In place of the input while it is not known what the graph takes: a run can be stopped all the same. */
+export function InputPending({ sending, isRunning }: Pick<Props, "sending" | "isRunning">) {
+  const [error, setError] = useState<unknown>()
+  return (
+    <div className="composer">
+      {error !== undefined && <NotSent error={error} />}
+      <p className="soft" role="status">
+        The server is reading what the graph takes as input.
+      </p>
+      {isRunning && <StopButton sending={sending} onError={setError} />}
+    </div>
+  )
+}
+
 export const NotSent = ({ error }: { error: unknown }) => (
   <Problem
     error={error}

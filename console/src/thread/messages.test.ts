@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { areMessages, parsedJson, shownMessages, textOf } from "./messages.js"
+import { areMessages, messagesKeyOf, parsedJson, shownMessages, textOf } from "./messages.js"
 
 test("a tool's result is shown with its call, whatever the order", () => {
   const shown = shownMessages([
@@ -100,4 +100,12 @@ test("a list of objects with content and type is a conversation", () => {
   assert.ok(areMessages([]))
   assert.ok(!areMessages([{ title: "a" }]))
   assert.ok(!areMessages("hi"))
+})
+
+test("the conversation of a state is found without the graph's schemas", () => {
+  const said = [{ type: "human", content: "hi" }]
+
+  assert.equal(messagesKeyOf({ log: ["a"], history: said }), "history")
+  assert.equal(messagesKeyOf({ messages: [], n: 1 }), undefined)
+  assert.equal(messagesKeyOf(null), undefined)
 })

@@ -180,6 +180,12 @@ export const areMessages = (value: unknown): value is RawMessage[] =>
   Array.isArray(value) &&
   value.every((item) => isObject(item) && "content" in item && ("type" in item || "role" in item))
 
+/** The key of a state's conversation; undefined when it has none, or an empty one. */
+export const messagesKeyOf = (state: unknown): string | undefined => {
+  const values = isObject(state) ? state : {}
+  return Object.keys(values).find((key) => areMessages(values[key]) && (values[key] as unknown[]).length > 0)
+}
+
 type JsonObject = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
