@@ -8,6 +8,7 @@ const stamp = (change: Partial<Stamp> = {}): Stamp => ({
   requestId: "r-1",
   unitToken: "secret-of-unit",
   isConsole: false,
+  httpVersion: "1.1",
   ...change,
 })
 
@@ -35,6 +36,12 @@ test("the Connection header cannot remove identifying headers", () => {
   assert.equal(sent.host, "agents.example")
   assert.equal(sent["x-superstep-unit"], "secret-of-unit")
   assert.equal(sent["x-forwarded-for"], "203.0.113.9")
+})
+
+test("the unit learns that a caller speaks HTTP/1.0, on which an answer that breaks off looks whole", () => {
+  const via = (httpVersion: string) => byName(requestHeaders(asked({}), stamp({ httpVersion }))).via
+
+  assert.deepEqual([via("1.0"), via("1.1")], ["1.0 superstep", undefined])
 })
 
 test("a Content-Length or chunks mean a body, for every method", () => {

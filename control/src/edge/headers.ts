@@ -35,6 +35,8 @@ export interface Stamp {
   readonly requestId: string
   readonly unitToken: string
   readonly isConsole: boolean
+  /** Of the request: on 1.0 the caller cannot see that an answer breaks off, so the unit must know it. */
+  readonly httpVersion: string
 }
 
 /** A request's headers, in both of Node's forms. */
@@ -49,6 +51,7 @@ export const requestHeaders = ({ rawHeaders, headersDistinct }: AskedHeaders, st
   ...Object.entries(forwarded(headersDistinct, stamp)).flat(),
   ...["x-request-id", stamp.requestId, unitHeader, stamp.unitToken],
   ...(stamp.isConsole ? [consoleHeader, "1"] : []),
+  ...(stamp.httpVersion === "1.0" ? ["via", "1.0 superstep"] : []),
 ]
 
 /**

@@ -157,7 +157,15 @@ function onwardRequest(
   signal: AbortSignal,
 ): ForwardedRequest {
   const { method = "GET", headersDistinct } = request
-  const stamp = { caller: callerOf(edge, request), prefix: target.prefix, requestId, unitToken: token, isConsole }
+  const { httpVersion } = request
+  const stamp = {
+    caller: callerOf(edge, request),
+    prefix: target.prefix,
+    requestId,
+    unitToken: token,
+    isConsole,
+    httpVersion,
+  }
   const body = { source: request, length: lengthOf(headersDistinct), limitBytes: edge.config.maxBodyBytes }
   return {
     method,

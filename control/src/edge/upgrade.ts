@@ -100,6 +100,7 @@ async function carry(
     requestId,
     unitToken: unit.token,
     isConsole,
+    httpVersion: request.httpVersion,
   })
   const upgrade = { method: "GET", path: target.path, headers, body: null, upgrade: "websocket", signal: gone } as const
   let isBegun = false

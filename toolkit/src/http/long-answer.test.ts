@@ -120,6 +120,28 @@ test("a late bug shows no details", async () => {
   assert.deepEqual(await readAll(response), { document, breaksOff: true })
 })
 
+test("on HTTP/1.0 a late error has its own status, also when a proxy on the way speaks it", async () => {
+  const { api, work } = slowApi(1)
+  const listening = await listen(api.fetch as never, { host: "127.0.0.1", port: 0 })
+  const client = connect(listening.port ?? 0, "127.0.0.1")
+  let bytes = ""
+  client.on("data", (data) => {
+    bytes += data
+  })
+  client.write("POST /work HTTP/1.0\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
+  const headers = { via: "1.1 outer, 1.0 superstep" }
+  const proxied = fetch(`http://127.0.0.1:${listening.port}/work`, { method: "POST", headers })
+  // Its head is sent at once, so the others have been asked by then.
+  await fetch(`http://127.0.0.1:${listening.port}/work`, { method: "POST" })
+
+  work.reject(new Unavailable("the database is away"))
+
+  await once(client, "close")
+  assert.match(bytes, /^HTTP\/1\.1 503 /)
+  assert.equal((await proxied).status, 503)
+  await listening.close(0)
+})
+
 test("a client that looks only at the status sees a late error, and one that looks at the bytes its reason", async () => {
   const { api, work } = slowApi(1)
   const listening = await listen(api.fetch as never, { host: "127.0.0.1", port: 0 })

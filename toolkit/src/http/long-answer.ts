@@ -5,10 +5,12 @@
  * L1  Until the head must be sent, an answer keeps its own status: errors that are known soon are ordinary errors.
  * L2  The head is sent after two periods, then white space each period. The result follows as one JSON document.
  * L3  An error after the head is reported in the body: `{"__error__": {"error", "message"}}` (agent-server-api §6.5). The body then breaks
- *     off: most clients look only at the status, and must not take what failed for done.
+ *     off: most clients look only at the status, and must not take what failed for done. On HTTP/1.0, as nginx speaks it unless it is told
+ *     otherwise, the end of the connection is the end of the body: there such an answer waits in silence for its status.
  * L4  The work goes on when its client disconnects, unless its own code cancels it.
  */
 
+import type { IncomingMessage } from "node:http"
 import { setImmediate } from "node:timers/promises"
 import type { Context, MiddlewareHandler } from "hono"
 import { Refused } from "../errors/errors.js"
@@ -84,6 +86,7 @@ export const longJson: LongForm = {
 /** Does work, and answers in a long form when it is not ready within two periods (L1 to L4). */
 export async function longAnswer(c: Context, work: () => Promise<Response>, form = longJson): Promise<Response> {
   const working = work()
+  if (!form.isErrorSeen && endsWithConnection(c)) return working
   let timer: NodeJS.Timeout | undefined
   const headIsDue = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), 2 * keepAliveMs(c))
@@ -95,6 +98,13 @@ export async function longAnswer(c: Context, work: () => Promise<Response>, form
     (error: Error) => ({ json: toJsonText(form.error(replyTo(c, error))), isBroken: !form.isErrorSeen }),
   )
   return keptAlive(c, { ...form, isLate: true }, document(ended, form))
+}
+
+/** Whether a body that breaks off looks whole to the client: it, or a proxy on its way here, speaks HTTP/1.0. */
+function endsWithConnection(c: Context): boolean {
+  const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
+  const onTheWay = c.req.header("via")?.split(",") ?? []
+  return incoming?.httpVersion === "1.0" || onTheWay.some((hop) => hop.trim().startsWith("1.0 "))
 }
 
 /** Answers with an event stream, with a comment whenever it is silent for a period. */
