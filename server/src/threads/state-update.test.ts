@@ -105,7 +105,7 @@ test("T1: an update during which a run is deleted is computed again from the rem
   let asked = 0
   server.workers.answer = async () => {
     asked += 1
-    if (asked === 1) assert.equal(await deleteRun(db, threadId, runId), "deleted")
+    if (asked === 1) assert.equal((await deleteRun(db, threadId, runId)).outcome, "deleted")
     return made(String(asked))
   }
 
