@@ -39,10 +39,6 @@ const foreign = [
       /(?<![\w.$})~*:-])\/(?:work|root)\/[\w.]|(?<![\w.$})~*:-])\/(?:home|Users)\/(?!<|\$|you\b|me\b|node\b|operator\b)\w+\//,
     say: "is a path of one machine: use a path relative to the repository, or create a folder with mkdtemp",
   },
-  {
-    pattern: /\bnpx superstep\b/,
-    say: "installs a package that is not ours, since none is published: write npx --no -- superstep, or node with the path of this clone",
-  },
   { pattern: /^(?:<{7} |>{7} )/, say: "is left of a merge: choose one side" },
 ]
 

@@ -95,15 +95,3 @@ test("a page links to what is there, and names source files that are there", () 
   ])
   assert.deepEqual(messages(["CHANGELOG.md", readme.join("\n")]), [])
 })
-
-test("a command that installs a package of our name from npm is found, and one that refuses to is not", () => {
-  const files = [
-    { path: "a/README.md", text: ["npx", "superstep dev"].join(" ") },
-    { path: "b/README.md", text: "npx --no -- superstep dev" },
-  ]
-
-  assert.deepEqual(
-    checkFiles(files).map(({ path }) => path),
-    ["a/README.md"],
-  )
-})

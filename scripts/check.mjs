@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { checkNotes } from "./changes.mjs"
 import { checkFiles } from "./check-files.mjs"
 import { checkImports } from "./check-imports.mjs"
+import { checkPublished } from "./check-published.mjs"
 import { budgetBytes, loadedFirst } from "./console.mjs"
 import { explain, root, setUp } from "./setup.mjs"
 
@@ -29,6 +30,10 @@ const parts = {
   },
   imports: async () => lines(checkImports(sources().filter(({ path }) => /\/src\/.*\.tsx?$/.test(path)))),
   files: async () => lines([...checkFiles(sources()), ...checkNotes(sources())]),
+  "what is published": async () => {
+    const { published } = await import("../toolkit/dist/published.js")
+    return lines(checkPublished(sources(), published))
+  },
   "size of the console": async () => sizeProblems(loadedFirst()),
 }
 

@@ -1,13 +1,13 @@
 /** The command that starts this command line in a folder, so that printed commands can be pasted. */
 import { existsSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
+import { published } from "@superstep/toolkit/published"
 
 /**
- * `--no` because the registry of npm has no package of ours: without it, npx would install and run whatever somebody registers under
- * this name. Remove it when the package is published. Without `--`, npx takes the next word as the value of `--no`, and then
- * `--help` and `--version` as its own.
+ * With `--no` until our package is published: without it, npx would install and run whatever somebody registers under this name. Without
+ * `--`, npx takes the next word as the value of `--no`, and then `--help` and `--version` as its own.
  */
-const installed = "npx --no -- superstep"
+const installed = published.npmPackage === undefined ? "npx --no -- superstep" : `npx ${published.npmPackage}`
 
 /**
  * @param folder  where the reader will be

@@ -5,7 +5,7 @@ import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { runtimeFiles } from "./runtime-files.js"
 
-/** Packages as `npm install superstep` puts them: ours are below `lib` and have no dependencies, and the outer one has none of ours. */
+/** Packages as npm installs the published one: ours are below `lib` and have no dependencies, and the outer one has none of ours. */
 function publishedPackage(): (file: string) => string {
   const folder = join(temporaryFolder(), "node_modules/superstep")
   const manifests = { "": "superstep", "lib/server": "@superstep/server", "lib/workers/js": "@superstep/worker-js" }

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { checkPublished } from "./check-published.mjs"
+
+const found = (text, published = {}) =>
+  checkPublished([{ path: "docs/a.md", text }], published).map(({ line, message }) => `${line} ${message}`)
+
+const fetching = {
+  npmPackage: [
+    "npx superstep dev",
+    "npx --yes superstep@0.2.0 dev",
+    "npx -y create-superstep my-agent",
+    "npm create superstep my-agent",
+    "npm create superstep@latest my-agent",
+    "npm init superstep",
+    "npm install -g superstep",
+    "npm install superstep",
+    "yarn add superstep@1",
+  ],
+  pythonPackage: [
+    "pip install superstep",
+    "pip install --upgrade superstep==0.2.0",
+    "uvx superstep dev",
+    "uv tool install superstep",
+    "pipx run superstep",
+  ],
+  image: [
+    "docker run -p 8900:8900 superstep:0.2.0",
+    "docker run someone/superstep",
+    "docker pull superstep",
+    "FROM superstep:0.2.0",
+    "    image: superstep/superstep:0.2.0",
+  ],
+  chart: ["helm install superstep oci://charts.other.org/superstep", "helm repo add superstep https://a.example.org"],
+}
+
+test("a command that fetches a package of ours is refused until the package is published", () => {
+  for (const [field, commands] of Object.entries(fetching)) {
+    for (const command of commands) {
+      assert.match(found(`Run this:\n${command}\n`).join(), new RegExp(`^2 .*since ${field} is not`), command)
+      assert.deepEqual(found(command, { [field]: "superstep" }), [], command)
+    }
+  }
+})
+
+test("commands for what is already on the machine, or at an example's address, are not refused", () => {
+  const local = [
+    "npx --no -- superstep dev",
+    "npx ./superstep-0.2.0.tgz new my-agent",
+    "npm install ../dist/superstep-0.2.0.tgz",
+    "pip install dist/superstep-0.2.0-py3-none-any.whl",
+    "uvx --from ./superstep-0.2.0-py3-none-manylinux_2_28_x86_64.whl superstep dev",
+    "docker run --pull never superstep:0.2.0 superstep --version",
+    "docker run images.example.com/superstep:0.2.0",
+    "helm install superstep deploy/helm/superstep --namespace superstep",
+    "helm install superstep oci://charts.example.com/superstep",
+    "docker run -v superstep-data:/data images.example.com/platform:1",
+    "npm install superstep-client",
+  ]
+
+  assert.deepEqual(found(local.join("\n")), [])
+})
