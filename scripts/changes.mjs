@@ -1,12 +1,16 @@
 /**
- * Notes of changes (changes/README.md): their form, which `npm run check` proves, and the command that gathers them for a release:
- * `node scripts/changes.mjs 0.2.0`.
+ * Notes of changes (changes/README.md): their form, which `npm run check` proves, and the command that makes a release of them:
+ * `node scripts/changes.mjs 0.3.0`.
  */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { root } from "./setup.mjs"
+import { withVersion } from "./versions.mjs"
 
+/** What the release is, what it means for who upgrades, and what is next. */
+const essay = "changes/essay.md"
 const sections = { safety: "Safety", new: "What you can do now", repair: "Repairs" }
 
 /** @returns  `{ kind, text }`, or `{ problem }` for a note in another form */
@@ -24,6 +28,8 @@ export const checkNotes = (files) =>
   files
     .filter(({ path }) => path.startsWith("changes/") && path !== "changes/README.md")
     .flatMap(({ path, text }) => {
+      if (path === essay)
+        return /^#|^\s*$/.test(text) ? [{ path, line: 1, message: "an essay is paragraphs, without a heading" }] : []
       const message = path.endsWith(".md") ? parseNote(text).problem : "a note is a .md file: see changes/README.md"
       return message === undefined ? [] : [{ path, line: 1, message }]
     })
@@ -31,27 +37,44 @@ export const checkNotes = (files) =>
 /**
  * @param changelog  with the heading `# Changelog` and the section of the last release below
  * @param notes      parsed
+ * @param text       the essay
  * @param release    such as `0.2.0 (2026-12-01)`
  * @returns          the changelog with a section for the release on top
  */
-export function withRelease(changelog, notes, release) {
+export function withRelease(changelog, { notes, text, release }) {
   const parts = Object.entries(sections).flatMap(([kind, title]) => {
-    const texts = notes.filter((note) => note.kind === kind).map(({ text }) => `- ${text}`)
+    const texts = notes.filter((note) => note.kind === kind).map((note) => `- ${note.text}`)
     return texts.length === 0 ? [] : [`### ${title}\n\n${texts.join("\n")}\n`]
   })
-  return changelog.replace("# Changelog\n", () => `# Changelog\n\n## ${release}\n\n${parts.join("\n")}`)
+  return changelog.replace(
+    "# Changelog\n",
+    () => `# Changelog\n\n## ${release}\n\n${text.trim()}\n\n${parts.join("\n")}`,
+  )
 }
 
-function gather(version) {
-  if (!/^\d+\.\d+\.\d+$/.test(version ?? "")) throw new Error("usage: node scripts/changes.mjs VERSION, such as 0.2.0")
-  const folder = join(root, "changes")
-  const files = readdirSync(folder).filter((name) => name !== "README.md")
-  const notes = files.sort().map((name) => parseNote(readFileSync(join(folder, name), "utf8")))
+/** Writes everything that the commit of a release contains; docs/upgrading.md is the author's. */
+function makeRelease(version) {
+  if (!/^\d+\.\d+\.\d+$/.test(version ?? "")) throw new Error("usage: node scripts/changes.mjs VERSION, such as 0.3.0")
+  if (!existsSync(join(root, essay))) throw new Error(`write ${essay} first: changes/README.md says what it contains`)
+  const read = (path) => readFileSync(join(root, path), "utf8")
+  const files = readdirSync(join(root, "changes")).filter((name) => name !== "README.md")
+  const notes = files
+    .sort()
+    .filter((name) => `changes/${name}` !== essay)
+    .map((name) => parseNote(read(`changes/${name}`)))
   if (notes.some(({ problem }) => problem)) throw new Error("a note has another form: npm run check names it")
-  const changelog = join(root, "CHANGELOG.md")
   const release = `${version} (${new Date().toISOString().slice(0, 10)})`
-  writeFileSync(changelog, withRelease(readFileSync(changelog, "utf8"), notes, release))
-  for (const name of files) rmSync(join(folder, name))
+  writeFileSync(join(root, "CHANGELOG.md"), withRelease(read("CHANGELOG.md"), { notes, text: read(essay), release }))
+  for (const name of files) rmSync(join(root, "changes", name))
+  const tracked = execFileSync("git", ["ls-files", "*package.json", "package-lock.json", "*Chart.yaml", "docs/*.md"], {
+    cwd: root,
+  })
+  const paths = tracked.toString().trim().split("\n")
+  for (const { path, text } of withVersion(
+    paths.map((path) => ({ path, text: read(path) })),
+    version,
+  ))
+    writeFileSync(join(root, path), text)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) gather(process.argv[2])
+if (process.argv[1] === fileURLToPath(import.meta.url)) makeRelease(process.argv[2])

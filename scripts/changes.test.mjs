@@ -13,16 +13,17 @@ test("npm run check names notes in another form", () => {
     { path: "changes/kind.md", text: "kind: toString\n\nNo.\n" },
     { path: "changes/empty.md", text: "kind: new\n\n\n" },
     { path: "changes/note.txt", text: "kind: new\n\nNo.\n" },
+    { path: "changes/essay.md", text: "# Release\n" },
     { path: "docs/a.md", text: "" },
   ])
 
   assert.deepEqual(
     problems.map(({ path }) => path),
-    ["changes/kind.md", "changes/empty.md", "changes/note.txt"],
+    ["changes/kind.md", "changes/empty.md", "changes/note.txt", "changes/essay.md"],
   )
 })
 
-test("a release has its notes by kind, above the releases before", () => {
+test("a release has its essay and its notes by kind, above the releases before", () => {
   const notes = [
     { kind: "repair", text: "A." },
     { kind: "safety", text: "B, for $& of you." },
@@ -30,7 +31,11 @@ test("a release has its notes by kind, above the releases before", () => {
   ]
 
   assert.equal(
-    withRelease("# Changelog\n\n## 0.1.0\n", notes, "0.2.0 (2026-12-01)"),
-    "# Changelog\n\n## 0.2.0 (2026-12-01)\n\n### Safety\n\n- B, for $& of you.\n\n### Repairs\n\n- A.\n- C.\n\n## 0.1.0\n",
+    withRelease("# Changelog\n\n## 0.1.0\n", {
+      notes,
+      text: "What it is.\n\nWhat is next.\n",
+      release: "0.2.0 (2026-12-01)",
+    }),
+    "# Changelog\n\n## 0.2.0 (2026-12-01)\n\nWhat it is.\n\nWhat is next.\n\n### Safety\n\n- B, for $& of you.\n\n### Repairs\n\n- A.\n- C.\n\n## 0.1.0\n",
   )
 })

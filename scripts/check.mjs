@@ -11,6 +11,7 @@ import { checkImports } from "./check-imports.mjs"
 import { checkPublished } from "./check-published.mjs"
 import { budgetBytes, loadedFirst } from "./console.mjs"
 import { explain, root, setUp } from "./setup.mjs"
+import { checkVersions } from "./versions.mjs"
 
 /** Each part resolves to its problems, as lines. */
 const parts = {
@@ -29,7 +30,7 @@ const parts = {
     return code !== 0 && problems.length === 0 ? [output.trim()] : problems
   },
   imports: async () => lines(checkImports(sources().filter(({ path }) => /\/src\/.*\.tsx?$/.test(path)))),
-  files: async () => lines([...checkFiles(sources()), ...checkNotes(sources())]),
+  files: async () => lines([...checkFiles(sources()), ...checkNotes(sources()), ...checkVersions(sources())]),
   "what is published": async () => {
     const { published } = await import("../toolkit/dist/published.js")
     return lines(checkPublished(sources(), published))

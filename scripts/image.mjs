@@ -1,6 +1,6 @@
 /**
  * `npm run image`: makes the container image of a release, without a container engine.
- *   npm run image -- --push images.example.com/superstep:0.1.0
+ *   npm run image -- --push images.example.com/superstep:VERSION
  *   npm run image -- --layout folder                              an OCI layout, for other tools
  *   npm run image -- --push … --base images.example.com/node:22-bookworm
  * It packs the release, installs that with npm as a user would, and appends two layers to the base image: the packages that are not
