@@ -1,5 +1,6 @@
 /** An operator's day with the command line, on one installation: each test goes on from the one before. */
 import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
 import { cpSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
@@ -62,11 +63,20 @@ async function askAt(url: string, path: string, body?: object): Promise<unknown>
   return response.json()
 }
 
+/** The developer keeps the project in git. */
+function commitProject(message: string): void {
+  const person = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
+  execFileSync("git", ["init", "--quiet", "--initial-branch=main"], { cwd: project })
+  execFileSync("git", ["add", "--all"], { cwd: project })
+  execFileSync("git", [...person, "commit", "--quiet", "--message", message], { cwd: project })
+}
+
 before(async () => {
   cpSync(agent, project, { recursive: true, filter: (path) => !path.includes("node_modules") })
   writeFileSync(join(project, ".env"), "GREETING=hello\nDATABASE_URI=postgres://not-yours\n")
   const config = JSON.parse(readFileSync(join(project, "langgraph.json"), "utf8")) as object
   writeFileSync(join(project, "langgraph.json"), JSON.stringify({ ...config, env: ".env" }))
+  commitProject("fix: the greeting")
   up = await startUp(await preparedFolder(cwd))
 })
 after(() => stop(up))
@@ -85,7 +95,7 @@ test("an empty list prints a message for people and nothing for scripts", async 
 })
 
 test("a folder is deployed: its address answers, its .env became secrets", async () => {
-  const deployed = await cli("deploy", "my-agent", "--json")
+  const deployed = await cli("deploy", "my-agent", "-m", "a calmer bot", "--json")
 
   assert.equal(deployed.code, 0, deployed.stderr + deployed.stdout)
   const reported = events(deployed)
@@ -100,10 +110,11 @@ test("a folder is deployed: its address answers, its .env became secrets", async
   await ask(`/threads/${threadId}/runs/wait`, { assistant_id: "chat", input })
 })
 
-test("deployments are listed, with their revisions and logs", async () => {
+test("deployments are listed, with their revisions, what these are for, and logs", async () => {
   const [deployment] = await json<Deployment[]>("list")
   const revisions = await json<Revision[]>("revisions", "my-agent")
   const [inWords, unknown] = [await cli("list"), await cli("revisions", "nobody")]
+  const revisionsInWords = await cli("revisions", "my-agent")
   const log = await cli("logs", "my-agent", "--limit", "1000")
   const build = await cli("logs", "my-agent", "--type", "build")
 
@@ -112,7 +123,12 @@ test("deployments are listed, with their revisions and logs", async () => {
     revisions.map(({ id, status }) => ({ id, status })),
     [{ id: deployment?.active_revision_id, status: "DEPLOYED" }],
   )
-  assert.match(inWords.stdout, /^name +status[^\n]*\nmy-agent +healthy/)
+  assert.equal(revisions[0]?.message, "a calmer bot")
+  const { sha = "", ...commit } = revisions[0]?.commit ?? {}
+  assert.match(sha, /^[0-9a-f]{40}$/)
+  assert.deepEqual(commit, { message: "fix: the greeting", author: "Ada", branch: "main", is_dirty: false })
+  assert.match(revisionsInWords.stdout, /DEPLOYED \(serves\) .* a calmer bot +[0-9a-f]{7} main *\n/)
+  assert.match(inWords.stdout, /^name +status[^\n]*\nmy-agent +healthy +a calmer bot /)
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /there is no deployment nobody; there are my-agent/)
   assert.match(log.stdout, /server ready/)
@@ -129,7 +145,11 @@ test("a broken change fails with the reason and the end of the log, and the form
 
   assert.equal(failed.code, 1)
   assert.match(failed.stderr, /BUILD_FAILED/)
-  assert.match(listed.stdout, /\nmy-agent +healthy +BUILD_FAILED \(graph_load_failed\) /)
+  assert.match(listed.stdout, /\nmy-agent +healthy +BUILD_FAILED \(graph_load_failed\) +fix: the greeting /)
+  assert.match(
+    (await cli("revisions", "my-agent")).stdout,
+    /fix: the greeting +[0-9a-f]{7} main \+ changes +graph_load_failed\n/,
+  )
   assert.match(failed.stderr, /chat\.ts/)
   const log = failed.stderr.split("\n").flatMap((line) => /│ (.*\S)/.exec(line)?.[1] ?? [])
   const reason = failed.stderr.split("\n").filter((line) => !line.includes("│"))
@@ -171,6 +191,8 @@ test("a secret is read from standard input and never shown, and rollback restore
 
   assert.equal(events(rolledBack).at(-1)?.status, "DEPLOYED", rolledBack.stderr)
   assert.equal(now?.trigger, "rollback")
+  assert.equal(now?.message, "a calmer bot")
+  assert.match((await cli("revisions", "my-agent")).stdout, / rollback to …[0-9a-f]{8} +a calmer bot +[0-9a-f]{7} main/)
   assert.notEqual(now?.id, newest?.id)
 })
 

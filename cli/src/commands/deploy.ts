@@ -6,6 +6,7 @@ import { homedir, tmpdir } from "node:os"
 import { basename, join, relative, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { shownLine } from "@superstep/toolkit/text/shown-line"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { Option } from "commander"
 import { mb, packProject } from "../archive/pack.js"
@@ -17,12 +18,14 @@ import { type ConnectionOptions, connect, connectionOptions } from "../platform/
 import { type Deployment, lookUpDeployment } from "../platform/deployments.js"
 import { followToEnd } from "../platform/follow.js"
 import { uploadArchive } from "../platform/upload.js"
+import { commitOf, type FolderCommit } from "../project/commit.js"
 import { readProject } from "../project/project.js"
 import { type ProjectSecrets, readProjectSecrets } from "../project/project-secrets.js"
 import { parseWeight } from "./traffic.js"
 
 interface DeployOptions extends ConnectionOptions {
   readonly name?: string
+  readonly message?: string
   readonly config: string
   readonly envFile?: string
   readonly repo?: string
@@ -46,6 +49,7 @@ export const deploy: CliCommand<DeployOptions> = {
   summary: "deploy the project in a folder (default: this one), or a git repository",
   options: [
     new Option("--name <name>", "name of the deployment (default: the folder's name)"),
+    new Option("-m, --message <text>", "what this revision is for, as lists of revisions show it"),
     new Option("--config <path>", "path of langgraph.json in the folder").default("langgraph.json"),
     new Option("--env-file <file>", "file with secrets, instead of `env` in langgraph.json"),
     new Option("--repo <url>", "deploy this git repository instead of the folder"),
@@ -113,6 +117,8 @@ async function deployFolder(
     const { files, bytes, links } = await packProject(folder, archive)
     if (links.length > 0) report.warn(`symbolic links are not deployed: ${links.join(", ")}`)
     report.step(`packed ${files} files, ${mb(bytes)}`)
+    const commit = await commitOf(folder, { environment, warn: (message) => report.warn(message) })
+    if (commit) report.step(commitWords(commit))
     const deployment = (await lookUpDeployment(api, name)) ?? (await createEmpty(api, { name, options, report }))
     const source_tarball_path = await uploadArchive(api, deployment.id, archive)
     report.step("uploaded")
@@ -121,7 +127,8 @@ async function deployFolder(
       body: {
         revision_source: "internal_source",
         ...settingsOf(options),
-        source_revision_config: { source_tarball_path, langgraph_config_path },
+        source_revision_config: { source_tarball_path, langgraph_config_path, ...(commit && { commit }) },
+        ...messageOf(options),
         ...sent(secrets),
       },
     })
@@ -158,7 +165,7 @@ async function deployRepository(
       throw new CannotDeploy(
         `${name} is deployed from ${known.source_config.repo_url ?? known.source}, which cannot be changed: choose another --name`,
       )
-    const body = { ...settingsOf(options), source_revision_config, ...sent(secrets) }
+    const body = { ...settingsOf(options), source_revision_config, ...messageOf(options), ...sent(secrets) }
     return api.send<Deployment>("PATCH", `/v2/deployments/${known.id}`, { body })
   }
   const source_config = {
@@ -168,11 +175,20 @@ async function deployRepository(
     build_on_push: false,
     ...settingsOf(options).source_config,
   }
-  const body = { name, source: "github", source_config, source_revision_config, secrets: secrets.secrets }
+  const code = { source: "github", source_config, source_revision_config }
+  const body = { name, ...code, ...messageOf(options), secrets: secrets.secrets }
   const deployment = await api.send<Deployment>("POST", "/v2/deployments", { body })
   report.step(`created the deployment ${name}`)
   return deployment
 }
+
+const commitWords = ({ sha, branch, message, is_dirty }: FolderCommit): string =>
+  shownLine(
+    `at ${sha.slice(0, 7)}${branch === null ? "" : ` of ${branch}`}${is_dirty ? ", with changes" : ""}: ${message}`,
+    120,
+  )
+
+const messageOf = ({ message }: { readonly message?: string }) => (message === undefined ? {} : { message })
 
 /** Settings that are not given stay as they are. */
 const settingsOf = ({ installCommand, buildCommand, canary }: DeployOptions) => ({

@@ -1,6 +1,7 @@
 /** `list`, `revisions`, `open` and `delete`: what is deployed. */
 import { spawn } from "node:child_process"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { shownLine } from "@superstep/toolkit/text/shown-line"
 import { Option } from "commander"
 import type { CliCommand } from "../command.js"
 import { parseCount } from "../options.js"
@@ -14,7 +15,7 @@ import {
   isFinal,
   listDeployments,
   listRevisions,
-  newestBesides,
+  newestRevision,
   type Revision,
 } from "../platform/deployments.js"
 
@@ -26,18 +27,20 @@ export const list: CliCommand<ConnectionOptions & { readonly nameContains?: stri
     const api = platformApi(await connect(options, config))
     const deployments = await listDeployments(api, options.nameContains)
     if (options.json) return out.line(JSON.stringify(deployments))
-    const newest = await Promise.all(deployments.map((one) => newestBesides(api, one)))
+    const newest = await Promise.all(deployments.map((one) => newestRevision(api, one)))
     const rows = deployments.map((one, index) => [
       one.name,
       shownStatus(one),
-      newestWords(newest[index]),
+      newestWords(newest[index], one),
+      whatOf(newest[index]),
       one.updated_at,
       // Before the first revision serves, the address does not answer.
       one.active_revision_id === null ? "none yet" : (one.source_config.custom_url ?? ""),
       one.id,
     ])
     if (rows.length === 0) return err.line(nothingListed(options.nameContains))
-    for (const line of table(["name", "status", "newest revision", "changed", "address", "id"], rows)) out.line(line)
+    for (const line of table(["name", "status", "newest revision", "what", "changed", "address", "id"], rows))
+      out.line(line)
   },
 }
 
@@ -47,8 +50,8 @@ const nothingListed = (nameContains: string | undefined): string =>
     : `no deployment name contains ${nameContains}`
 
 /** What became of a newest revision that does not serve, or why it waits. */
-function newestWords(revision: Revision | undefined): string {
-  if (revision === undefined) return ""
+function newestWords(revision: Revision | undefined, deployment: Deployment): string {
+  if (revision === undefined || revision.id === deployment.active_revision_id) return ""
   const reason = revision.error_code ?? (isFinal(revision.status) ? null : revision.status_message)
   const status = isTakenBack(revision) ? "rolled back" : revision.status
   return reason ? `${status} (${reason})` : status
@@ -64,6 +67,29 @@ const causes: Readonly<Record<string, string>> = {
   api: "API",
   push: "git push",
   preview: "pull request",
+}
+
+/** The end of an id tells it from the others of a list; the start is a time. */
+const causeOf = ({ trigger, repeats_revision_id: repeated }: Revision): string =>
+  repeated === null
+    ? (causes[trigger] ?? trigger)
+    : `${trigger} ${trigger === "rollback" ? "to" : "of"} …${repeated.slice(-8)}`
+
+const longestWhat = 60
+
+/** What its caller says that it is for, else the first line of its commit's message. */
+const whatOf = (revision: Revision | undefined): string =>
+  shownLine(revision?.message ?? revision?.commit?.message ?? "", longestWhat)
+
+/** The commit of its code; of uploaded code whose commit nobody named, the archive. */
+function codeOf({ commit, upload }: Revision): string {
+  if (commit === null) return upload === null ? "" : `archive ${upload.sha256.slice(0, 7)}`
+  const { sha, branch, is_dirty } = commit
+  return [
+    sha.slice(0, 7),
+    ...(branch === null ? [] : [shownLine(branch, 40)]),
+    ...(is_dirty ? ["+ changes"] : []),
+  ].join(" ")
 }
 
 /** READY only means that the deployment's database exists: the status for callers is its health. */
@@ -92,12 +118,13 @@ export const revisions: CliCommand<ConnectionOptions & { readonly limit: number 
       one.id,
       one.status + noteOf(one, deployment),
       one.created_at,
-      causes[one.trigger] ?? one.trigger,
-      one.source_revision_config.repo_commit_sha?.slice(0, 10) ?? "",
+      causeOf(one),
+      whatOf(one),
+      codeOf(one),
       one.error_code ?? (isFinal(one.status) ? "" : (one.status_message ?? "")),
     ])
     if (rows.length === 0) return err.line(`no revisions of ${deployment.name} yet: create one with superstep deploy`)
-    for (const line of table(["id", "status", "created", "cause", "commit", "reason"], rows)) out.line(line)
+    for (const line of table(["id", "status", "created", "cause", "what", "code", "reason"], rows)) out.line(line)
   },
 }
 

@@ -9,11 +9,14 @@ import { type Deployment, findDeployment } from "../platform/deployments.js"
 import { followToEnd } from "../platform/follow.js"
 import { NotRestarted, untilRestarted } from "../platform/restart.js"
 
-export const rollback: CliCommand<ConnectionOptions & { readonly to?: string; readonly wait: boolean }> = {
+export const rollback: CliCommand<
+  ConnectionOptions & { readonly to?: string; readonly message?: string; readonly wait: boolean }
+> = {
   words: "rollback <deployment>",
   summary: "roll back to the previous revision, without a build",
   options: [
     new Option("--to <revision>", "the revision to restore (superstep revisions shows the ids)"),
+    new Option("-m, --message <text>", "why, as lists of revisions show it (default: the message of that revision)"),
     new Option("--no-wait", "do not wait until it serves"),
     ...connectionOptions(),
   ],
@@ -24,7 +27,8 @@ export const rollback: CliCommand<ConnectionOptions & { readonly to?: string; re
       options.to === undefined
         ? `/v2/deployments/${id}/rollback`
         : `/v2/deployments/${id}/revisions/${options.to}/redeploy`
-    const deployment = await api.send<Deployment>("POST", path)
+    const body = options.message === undefined ? {} : { message: options.message }
+    const deployment = await api.send<Deployment>("POST", path, { body })
     const report = options.json ? jsonReport(out) : wordsReport(out, err)
     if (options.wait) return followToEnd(api, { deployment, report })
     const { latest_revision_id: revision_id, source_config } = deployment

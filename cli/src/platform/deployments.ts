@@ -1,6 +1,7 @@
 /** Finds deployments and revisions by their names. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import type { FolderCommit } from "../project/commit.js"
 import { type PlatformApi, PlatformAway, PlatformRefused } from "./api.js"
 
 export interface Deployment {
@@ -25,6 +26,13 @@ export interface Revision {
   readonly error_code: string | null
   readonly status_message: string | null
   readonly trigger: string
+  /** What it is for; null when nobody said. */
+  readonly message: string | null
+  readonly commit: FolderCommit | null
+  /** The uploaded archive that it is made from. */
+  readonly upload: { readonly sha256: string } | null
+  /** The revision that a redeploy or rollback repeats. */
+  readonly repeats_revision_id: string | null
   readonly created_at: string
   readonly finished_at: string | null
   readonly source_revision_config: { readonly repo_ref: string | null; readonly repo_commit_sha: string | null }
@@ -101,10 +109,10 @@ async function allOf<T>(
 const readRevision = (api: PlatformApi, deploymentId: string, revisionId: string): Promise<Revision> =>
   api.send("GET", `/v2/deployments/${deploymentId}/revisions/${revisionId}`)
 
-/** @returns  the newest revision unless it is the one that serves; undefined also when it was deleted meanwhile */
-export async function newestBesides(api: PlatformApi, deployment: Deployment): Promise<Revision | undefined> {
-  const { id, latest_revision_id: newest, active_revision_id: active } = deployment
-  return newest === null || newest === active ? undefined : orNone(readRevision(api, id, newest))
+/** @returns  undefined also when it was deleted meanwhile */
+export async function newestRevision(api: PlatformApi, deployment: Deployment): Promise<Revision | undefined> {
+  const { id, latest_revision_id: newest } = deployment
+  return newest === null ? undefined : orNone(readRevision(api, id, newest))
 }
 
 /** @returns undefined for a 404 */

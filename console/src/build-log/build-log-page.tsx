@@ -1,8 +1,8 @@
 /** One revision: its stages with durations, and the log of its build as it is written. */
-import { useSuspenseQuery } from "@tanstack/react-query"
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
-import { reasonOf, shortId, shownRevision } from "../deployments/status.js"
+import { reasonOf, shortId, shownRevision, titleOf } from "../deployments/status.js"
 import { Badge } from "../frame/badge.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
@@ -13,10 +13,11 @@ import { durationText } from "../frame/time-text.js"
 import { LogView } from "../log-lines/log-view.js"
 import { useLog } from "../log-lines/use-log.js"
 import { paths } from "../platform/paths.js"
-import { deploymentQuery, isFinal, revisionQuery } from "../platform/queries.js"
+import { deploymentQuery, isFinal, revisionQuery, revisionsQuery } from "../platform/queries.js"
 import type { Revision } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { RevisionActions } from "../revisions/revision-actions.js"
+import { RevisionFacts } from "../revisions/revision-facts.js"
 import { stepsOf } from "./stages.js"
 
 const types = ["build", "deploy"] as const
@@ -31,6 +32,8 @@ export function BuildLogPage() {
   const { workspaceId } = platform
   const { data: deployment } = useSuspenseQuery(deploymentQuery(platform, deploymentId))
   const { data: revision } = useSuspenseQuery(revisionQuery(platform, deploymentId, revisionId))
+  const all = useQuery(revisionsQuery(platform, deploymentId)).data?.resources ?? []
+  const before = all[all.findIndex(({ id }) => id === revisionId) + 1]
   const [{ type, q }, change] = useSearchState(searchOf)
   const path = `${paths.revision(deploymentId, revisionId)}/logs`
   const log = useLog(platform, { path, query: `type=${type}`, tail })
@@ -38,7 +41,7 @@ export function BuildLogPage() {
   const reason = reasonOf(revision.status_message)
   return (
     <Page
-      title={revision.commit?.message.split("\n")[0] || `Revision ${shortId(revisionId)}`}
+      title={titleOf(revision) ?? `Revision ${shortId(revisionId)}`}
       isWide
       above={
         <>
@@ -64,6 +67,7 @@ export function BuildLogPage() {
         </Badge>
         <Stages revision={revision} />
       </div>
+      <RevisionFacts revision={revision} before={before} />
       {reason && tone === "bad" && (
         <p className="reason reason-bad build-log-reason">
           <TriangleAlert size={14} aria-hidden /> {reason.sentence}

@@ -14,7 +14,7 @@ import { usePlatform } from "../platform/use-platform.js"
 import { HourChart } from "./hour-chart.js"
 import { runsNow } from "./last-hour.js"
 import { DeployExample, NewDeployment } from "./new-deployment.js"
-import { shownDeployment, shownRevision } from "./status.js"
+import { shownDeployment, shownRevision, titleOf } from "./status.js"
 
 const searchOf = (raw: RawSearch) => ({ name: textIn(raw, "name") ?? "" })
 
@@ -134,7 +134,7 @@ function Revisions({ deployment: { id, active_revision_id } }: { deployment: Dep
           <Badge tone={tone} isMoving={isMoving}>
             {word}
           </Badge>
-          <span className="deployments-commit">{newest.commit?.message.split("\n")[0] ?? "uploaded"}</span>
+          <span className="deployments-commit">{titleOf(newest) ?? "uploaded"}</span>
         </Link>
         <span className="faint">
           {newest.commit && <code>{newest.commit.sha.slice(0, 7)} </code>}

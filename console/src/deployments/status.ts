@@ -80,13 +80,17 @@ const triggers: Readonly<Record<string, string>> = {
   patch: "settings changed",
   api: "by request",
   push: "pushed",
-  redeploy: "redeployed",
-  rollback: "rolled back",
+  redeploy: "redeployed from",
+  rollback: "rolled back to",
   preview: "pull request",
 }
 
 /** @param isUpload  it came with new uploaded code, which a client sends as a change of the deployment */
 export const triggerText = (trigger: string, isUpload = false): string =>
   isUpload && (trigger === "patch" || trigger === "create") ? "uploaded" : (triggers[trigger] ?? trigger)
+
+/** What a revision is for: in the words of its caller, else of its commit. */
+export const titleOf = ({ message, commit }: Pick<Revision, "message" | "commit">): string | undefined =>
+  message || commit?.message || undefined
 
 export const shortId = (id: string): string => id.replaceAll("-", "").slice(-8)

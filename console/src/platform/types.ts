@@ -38,6 +38,7 @@ export interface Deployment {
 
 export interface Revision {
   readonly id: string
+  readonly deployment_id: string
   readonly status: string
   readonly source: string
   readonly trigger: string
@@ -53,7 +54,16 @@ export interface Revision {
   readonly duration_ms_by_stage: Readonly<Record<string, number>>
   readonly error_code: string | null
   readonly status_message: string | null
-  readonly commit: { readonly sha: string; readonly message: string; readonly author: string } | null
+  /** What it is for, as its caller says. */
+  readonly message: string | null
+  readonly commit: {
+    readonly sha: string
+    readonly message: string
+    readonly author: string
+    readonly branch: string | null
+    /** Whether the code has changes beside the commit. */
+    readonly is_dirty: boolean
+  } | null
   /** The uploaded archive that it is made from. */
   readonly upload: { readonly sha256: string; readonly size_bytes: number; readonly uploaded_at: string } | null
   readonly source_revision_config: {

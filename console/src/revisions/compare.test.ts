@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { differences, isNewUpload } from "./compare.js"
 
 const revision = {
-  commit: { sha: "0123456789abcdef", message: "add a tool\n\nwhy", author: "Ada" },
+  commit: { sha: "0123456789abcdef", message: "add a tool", author: "Ada", branch: "main", is_dirty: false },
   upload: null,
   source: "github",
   source_revision_config: {
@@ -52,6 +52,13 @@ test("two uploads differ in their code, also where nothing else does", () => {
   assert.deepEqual([found?.before, found?.after], ["archive a1b2c3d, 12 kB", "archive f6a7b8c, 12 kB"])
   assert.deepEqual(more, [])
   assert.deepEqual([isNewUpload(other, one), isNewUpload(one, one), isNewUpload(revision, one)], [true, false, false])
+})
+
+test("the same commit with and without changes is not the same code", () => {
+  const dirty = { ...revision, commit: { ...revision.commit, is_dirty: true } }
+
+  const before = "0123456 add a tool (Ada)"
+  assert.deepEqual(differences(revision, dirty), [{ what: "Commit", before, after: `${before}, with changes` }])
 })
 
 test("the same archive, uploaded again, is no difference", () => {

@@ -33,10 +33,13 @@ export const isNewUpload = (
   before: Pick<Revision, "upload"> | undefined,
 ): boolean => revision.upload !== null && revision.upload.uploaded_at !== before?.upload?.uploaded_at
 
+const commitText = ({ sha, message, author, is_dirty }: NonNullable<Revision["commit"]>): string =>
+  `${sha.slice(0, 7)} ${message} (${author})${is_dirty ? ", with changes" : ""}`
+
 const partsOf = (revision: Compared): (readonly [string, string])[] => {
   const { commit, upload, source, source_revision_config: config, secrets_version, secret_names } = revision
   return [
-    ["Commit", commit ? `${commit.sha.slice(0, 7)} ${commit.message.split("\n")[0]} (${commit.author})` : "none"],
+    ["Commit", commit ? commitText(commit) : "none"],
     ["Code", upload ? uploadText(upload) : "from the source below"],
     ["Source", source],
     ["Branch, tag or commit", config.repo_ref ?? "none"],

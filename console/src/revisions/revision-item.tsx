@@ -1,15 +1,13 @@
 /** One revision on the timeline: its state, why it failed, what can be done. */
 import { Link } from "@tanstack/react-router"
 import { Checkbox } from "react-aria-components/Checkbox"
-import { reasonOf, shortId, shownRevision, triggerText } from "../deployments/status.js"
+import { reasonOf, shortId, shownRevision, titleOf } from "../deployments/status.js"
 import { Badge } from "../frame/badge.js"
 import { TriangleAlert } from "../frame/icons.js"
-import { Ago } from "../frame/time.js"
-import { durationText, sizeText } from "../frame/time-text.js"
 import type { Deployment, Revision } from "../platform/types.js"
 import { Canary } from "./canary.js"
-import { isNewUpload, shortHash } from "./compare.js"
 import { RevisionActions } from "./revision-actions.js"
+import { RevisionFacts } from "./revision-facts.js"
 
 export interface RevisionItemProps {
   readonly revision: Revision
@@ -40,27 +38,10 @@ export function RevisionItem({ revision, deployment, before, isChosen, onChoose 
             {word}
           </Badge>
           <Link to={`/deployments/${deployment.id}/revisions/${revision.id}`} className="timeline-message">
-            {revision.commit?.message.split("\n")[0] || `Revision ${shortId(revision.id)}`}
+            {titleOf(revision) ?? `Revision ${shortId(revision.id)}`}
           </Link>
         </p>
-        <p className="timeline-facts">
-          {revision.commit && (
-            <>
-              <code>{revision.commit.sha.slice(0, 7)}</code> {revision.commit.author} ·{" "}
-            </>
-          )}
-          {revision.upload && (
-            <>
-              <code title="The SHA-256 of the archive, its start">{shortHash(revision.upload.sha256)}</code>{" "}
-              {sizeText(revision.upload.size_bytes)} ·{" "}
-            </>
-          )}
-          {triggerText(revision.trigger, isNewUpload(revision, before))} <Ago at={revision.created_at} />
-          <Took revision={revision} />
-          {revision.traffic && <> · {revision.traffic.weight}% of the threads</>}
-          {revision.pinned_threads > 0 && <> · {pinned(revision.pinned_threads)}</>}
-          {revision.orphaned_threads ? <> · {revision.orphaned_threads} threads could not continue on it</> : null}
-        </p>
+        <RevisionFacts revision={revision} before={before} />
         {reason && (
           <div className={tone === "bad" ? "reason reason-bad" : "reason"}>
             <p>
@@ -74,11 +55,4 @@ export function RevisionItem({ revision, deployment, before, isChosen, onChoose 
       <RevisionActions revision={revision} deployment={deployment} />
     </li>
   )
-}
-
-const pinned = (count: number) => `${count} pinned ${count === 1 ? "thread" : "threads"}`
-
-function Took({ revision: { started_at, finished_at } }: { revision: Revision }) {
-  if (!started_at || !finished_at) return null
-  return <> · took {durationText(Date.parse(finished_at) - Date.parse(started_at))}</>
 }

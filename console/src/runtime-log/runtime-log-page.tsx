@@ -1,7 +1,7 @@
 /** What the processes of a deployment write: by level, text, time, revision and run. */
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
-import { shortId } from "../deployments/status.js"
+import { shortId, titleOf } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
@@ -42,9 +42,9 @@ export function RuntimeLogPage() {
         onChange={({ target }) => change({ revision: target.value || undefined })}
       >
         <option value="">All revisions</option>
-        {revisions?.resources.map(({ id, commit }) => (
-          <option key={id} value={id}>
-            {shortId(id)} {commit?.message.split("\n")[0]?.slice(0, 40)}
+        {revisions?.resources.map((revision) => (
+          <option key={revision.id} value={revision.id}>
+            {shortId(revision.id)} {titleOf(revision)?.slice(0, 40)}
           </option>
         ))}
       </select>

@@ -115,7 +115,12 @@ function Subject({ path }: { path: string }) {
   const [, id] = /\/deployments\/([0-9a-f-]{36})/.exec(path) ?? []
   if (id === undefined) return null
   const known = data?.resources.find((deployment) => deployment.id === id)
-  return known ? <Link to={`/deployments/${id}`}>{known.name}</Link> : <span className="soft">{shortId(id)}</span>
+  if (!known) return <span className="soft">{shortId(id)}</span>
+  return (
+    <Link to={`/deployments/${id}`} className="text-link">
+      {known.name}
+    </Link>
+  )
 }
 
 function Verify() {

@@ -119,7 +119,11 @@ function addRollback(api: Api, options: DeploymentRoutes): void {
     fields: rollbackFields,
     done: "rollback requested",
     act: (tx, body, { ids, ...asked }) =>
-      rollBack(tx, options, ids, { revisionId: body.revision_id ?? undefined, ...asked }),
+      rollBack(tx, options, ids, {
+        revisionId: body.revision_id ?? undefined,
+        message: body.message ?? undefined,
+        ...asked,
+      }),
   })
 }
 

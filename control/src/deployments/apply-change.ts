@@ -22,6 +22,8 @@ export interface Change {
   readonly trigger?: Trigger
   /** The caller, such as `api_key:<id>`; undefined for the platform itself. */
   readonly actor?: string
+  /** What the new revision is for. */
+  readonly message?: string
   /** The revision that the new one repeats. */
   readonly repeats?: string
 }
@@ -38,11 +40,11 @@ export async function applyChange(tx: Db, key: MasterKey, row: DeploymentRow, ch
     secretsVersion: await secretsVersionOf(tx, key, row, change),
   }
   const source = change.source ?? row.latest_source ?? row.source
-  const { trigger, actor, repeats } = change
+  const { trigger, actor, message, repeats } = change
   // What served before is not tried out again.
   const weight = repeats === undefined ? (desired.sourceConfig.canary_weight ?? null) : null
   const revision =
-    trigger && (await addRevision(tx, { deploymentId, trigger, actor, repeats, weight, source, ...desired }))
+    trigger && (await addRevision(tx, { deploymentId, trigger, actor, message, repeats, weight, source, ...desired }))
   await updateDesired(tx, deploymentId, {
     ...desired,
     displayName: change.displayName === undefined ? row.display_name : change.displayName,

@@ -44,6 +44,8 @@ interface WantedState {
   readonly secretsMode?: SecretsMode | undefined
   /** The source of this revision's code, when it is not the deployment's own source. */
   readonly revisionSource?: Source | undefined
+  /** What the new revision is for. */
+  readonly message?: string | undefined
   /** The `If-Match` header's versions; undefined when any will do. */
   readonly expectedVersions?: readonly number[] | undefined
   /** The caller, such as `api_key:<id>`. */
@@ -179,6 +181,7 @@ async function nextState(
   return {
     ...next,
     ...(secrets !== undefined && { secrets }),
+    ...(wanted.message !== undefined && { message: wanted.message }),
     ...(wanted.actor !== undefined && { actor: wanted.actor }),
   }
 }

@@ -97,6 +97,7 @@ export const emptySourceRevisionConfig: SourceRevisionConfig = {
   image_uri: null,
   source_tarball_path: null,
   repo_commit_sha: null,
+  commit: null,
 }
 
 /** Merges a change into a config: null and absent fields stay as they are, so null clears nothing (§1.4). */
@@ -112,13 +113,14 @@ export const setsAnyField = (change: object | undefined): boolean =>
 /**
  * The revision config that a PATCH asks for. Drops what pinned the code before: the commit of an earlier push, since
  * otherwise a new branch would build the old commit; and, when a ref is given, an image or an archive that was sent in
- * between.
+ * between. New code drops what an earlier caller said about the commit of the former code.
  */
 export function nextRevisionConfig(
   current: SourceRevisionConfig,
   change: Partially<SourceRevisionConfig>,
 ): SourceRevisionConfig {
-  const unpinned = { ...current, repo_commit_sha: null }
+  const isNewCode = Boolean(change.repo_ref || change.image_uri || change.source_tarball_path)
+  const unpinned = { ...current, repo_commit_sha: null, ...(isNewCode && { commit: null }) }
   const base = change.repo_ref ? { ...unpinned, image_uri: null, source_tarball_path: null } : unpinned
   return overlay(base, change)
 }

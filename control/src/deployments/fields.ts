@@ -1,5 +1,6 @@
 /** The fields that requests for deployments and revisions share. Merges the two spellings of the config path. */
 import { z } from "@hono/zod-openapi"
+import { shownLine } from "@superstep/toolkit/text/shown-line"
 import { storageProblem, text, uuid } from "../http/fields.js"
 import { watchPathProblem } from "../pushes/watch-paths.js"
 import { commandProblem } from "./command-problem.js"
@@ -58,20 +59,55 @@ const sourceConfigFields = {
     }),
 }
 
+// People read them beside other words. They come from strangers, and no deploy fails for them: they are cleaned and cut.
+const longestLine = 500
+const line = z.string().transform((value) => shownLine(value, longestLine))
+
+/** What the caller says about a revision. */
+export const message = line
+  .transform((value) => value || null)
+  .nullish()
+  .openapi({ description: "what the revision that this creates is for; kept as one line of at most 500 characters" })
+
+const commit = z
+  .object({
+    sha: z.string().regex(/^[0-9a-f]{7,64}$/, "expected the hexadecimal id of a commit"),
+    message: line.nullish(),
+    author: line.nullish(),
+    branch: line.nullish(),
+    is_dirty: z.boolean().nullish(),
+  })
+  .transform((it) => ({
+    sha: it.sha,
+    message: it.message ?? "",
+    author: it.author ?? "",
+    branch: it.branch || null,
+    is_dirty: it.is_dirty ?? false,
+  }))
+
 const sourceRevisionConfigFields = {
   repo_ref: checked(refProblem).nullish(),
   langgraph_config_path: configPath.nullish(),
   graph_config_path: configPath.nullish().openapi({ description: "another spelling of langgraph_config_path" }),
   image_uri: checked(imageUriProblem).nullish(),
   source_tarball_path: text.nullish(),
+  commit: commit.nullish().openapi({
+    description:
+      "the commit that source_tarball_path or image_uri was made from: its id, the first line of its message, the author's name, the branch, and whether there were changes beside it; that of a repository is read from there",
+  }),
 }
 
 const sourceRevisionConfig = z
   .object(sourceRevisionConfigFields)
-  .superRefine(({ langgraph_config_path: one, graph_config_path: other }, ctx) => {
+  .superRefine((config, ctx) => {
+    const { langgraph_config_path: one, graph_config_path: other, commit, source_tarball_path, image_uri } = config
     if (one && other && one !== other) {
       const message = `differs from langgraph_config_path (${one}): send one of the two`
       ctx.addIssue({ code: "custom", path: ["graph_config_path"], message })
+    }
+    if (commit && !source_tarball_path && !image_uri) {
+      const message = "describes source_tarball_path or image_uri: send it with one of them"
+      ctx.addIssue({ code: "custom", path: ["commit"], message })
     }
   })
   .transform(({ graph_config_path, ...config }) => ({
@@ -110,6 +146,7 @@ export const configFields = {
   source_config: z.object(sourceConfigFields).nullish(),
   source_revision_config: sourceRevisionConfig.nullish(),
   secret_references: secretReferences.nullish(),
+  message,
 }
 
 /** The fields of a change: a PATCH, and a requested revision. */

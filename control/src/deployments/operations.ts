@@ -60,6 +60,8 @@ export interface CreateDeployment {
   readonly sourceConfig: Partially<SourceConfig>
   readonly sourceRevisionConfig: Partially<SourceRevisionConfig>
   readonly secrets: readonly SecretValue[]
+  /** What the first revision is for. */
+  readonly message?: string | undefined
   /** The caller, such as `api_key:<id>`. */
   readonly actor?: string
 }
@@ -85,7 +87,7 @@ export async function createDeployment(
   await checkIntegration(tx, workspaceId, requested.integration_id)
   await checkListener(tx, workspaceId, requested.listener_id)
 
-  const { source, agent, actor } = wanted
+  const { source, agent, actor, message } = wanted
   const sourceConfig = settled(source, requested)
   const name = wanted.name ?? nameOfAgent(agent)
   const deploymentId = newId()
@@ -95,6 +97,7 @@ export async function createDeployment(
   return applyChange(tx, rules.key, deployment, {
     secrets: wanted.secrets,
     ...(actor !== undefined && { actor }),
+    ...(message !== undefined && { message }),
     ...(startsWithARevision(source, sourceRevisionConfig) && { trigger: "create" }),
   })
 }

@@ -17,6 +17,8 @@ interface Asked {
   readonly expectedVersions?: readonly number[] | undefined
   /** The caller, such as `api_key:<id>`. */
   readonly actor?: string
+  /** What the new revision is for; by default, what the repeated one is for. */
+  readonly message?: string | undefined
 }
 
 /**
@@ -79,6 +81,9 @@ async function repeat(
     secretsVersion: revision.secrets_version,
     repeats: revision.revision_id,
     trigger,
+    ...messageOf(asked.message ?? revision.message),
     ...(asked.actor !== undefined && { actor: asked.actor }),
   })
 }
+
+const messageOf = (message: string | null): { message?: string } => (message === null ? {} : { message })

@@ -19,7 +19,7 @@ import {
   requireScopeOfSecrets,
 } from "./answer.js"
 import { createRevision, onConflicts } from "./change.js"
-import { changeFields, configPath, knownParts, secrets } from "./fields.js"
+import { changeFields, configPath, knownParts, message, secrets } from "./fields.js"
 import { redeploy } from "./repeat.js"
 import { abort, promote, type RevisionIds, setTraffic } from "./traffic.js"
 
@@ -74,6 +74,7 @@ function addCreate(api: Api, { db, log, ...rules }: DeploymentRoutes): void {
         secrets: body.secrets ?? undefined,
         secretsMode: body.secrets_mode ?? undefined,
         onConflict: query.on_conflict,
+        message: body.message ?? undefined,
         expectedVersions: ifMatch(c),
         actor: actorOf(caller),
       }
@@ -87,6 +88,8 @@ function addCreate(api: Api, { db, log, ...rules }: DeploymentRoutes): void {
   )
 }
 
+const redeployBody = z.object({ message })
+
 function addRedeploy(api: Api, options: DeploymentRoutes): void {
   addRoute(
     api,
@@ -96,7 +99,7 @@ function addRedeploy(api: Api, options: DeploymentRoutes): void {
       params: ofRevision.params,
       summary:
         "Creates a revision that repeats an earlier one: the same commit, secrets and resources, with the same artefact.",
-      body: z.object({}),
+      body: redeployBody,
       responses: {
         200: oneReply,
         ...changeRefusals,
@@ -104,14 +107,14 @@ function addRedeploy(api: Api, options: DeploymentRoutes): void {
         409: { description: "the deployment is being deleted, or the revision's secrets are deleted" },
       },
     },
-    ({ c, params, bodyText }) => {
+    ({ c, params, body, bodyText }) => {
       const caller = c.get("caller")
       const ids = {
         workspaceId: caller.workspaceId,
         deploymentId: params.deployment_id,
         revisionId: params.revision_id,
       }
-      const asked = { expectedVersions: ifMatch(c), actor: actorOf(caller) }
+      const asked = { message: body.message ?? undefined, expectedVersions: ifMatch(c), actor: actorOf(caller) }
       return answerWithDeployment(options, { c, bodyText, status: 200, done: "redeploy requested" }, (tx) =>
         redeploy(tx, options, ids, asked),
       )

@@ -79,6 +79,7 @@ function addCreate(api: Api, options: DeploymentRoutes): void {
         sourceConfig: body.source_config ?? {},
         sourceRevisionConfig: body.source_revision_config ?? {},
         secrets: body.secrets ?? [],
+        message: body.message ?? undefined,
         actor: actorOf(caller),
       }
       setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, createFields, knownParts))
@@ -171,6 +172,7 @@ function addPatch(api: Api, options: DeploymentRoutes): void {
         displayName: body.display_name ?? undefined,
         unset: body.unset ?? undefined,
         revisionSource: body.revision_source ?? undefined,
+        message: body.message ?? undefined,
         expectedVersions: ifMatch(c),
         actor: actorOf(caller),
       }

@@ -13,7 +13,7 @@ import {
   sources,
   threadPinnings,
 } from "./deployment.js"
-import { changeFields, configFields, secrets } from "./fields.js"
+import { changeFields, configFields, message, secrets } from "./fields.js"
 import { resourceSpecReply } from "./resource-spec.js"
 import { resourceTierNames } from "./resource-tiers.js"
 
@@ -125,6 +125,7 @@ export const rollbackFields = {
   revision_id: uuid
     .nullish()
     .openapi({ description: "the revision to restore; default the last good one before the one that serves" }),
+  message,
 }
 export const rollbackBody = z.object(rollbackFields)
 

@@ -41,6 +41,8 @@ const wantedRevision = z.object({
   trigger: z.enum(["create", "patch", "api", "push", "redeploy", "rollback", "preview"]),
   actor: z.string().nullable(),
   repeats_revision_id: z.string().nullable(),
+  /** Former releases do not send it. */
+  message: z.string().nullable().default(null),
   /** It has not ended, as far as the control plane knows. */
   is_unfinished: z.boolean(),
   is_active: z.boolean(),

@@ -57,6 +57,7 @@ export interface AssignedRevision {
   readonly secrets_version: number
   readonly actor: string | null
   readonly repeats_revision_id: string | null
+  readonly message: string | null
   readonly commit_sha: string | null
   readonly archive: { readonly upload_id: string; readonly sha256: string; readonly size_bytes: number } | null
 }
@@ -68,7 +69,7 @@ const lookedAt = 20
 export const assignedRevisions = (db: Db, deploymentId: string): Promise<AssignedRevision[]> =>
   db.rows(sql`
     select r.revision_id, r.status, r.stage, r.trigger, r.source, r.source_config, r.source_revision_config,
-      r.secrets_version, r.actor, r.repeats_revision_id, r.commit_sha, (
+      r.secrets_version, r.actor, r.repeats_revision_id, r.message, r.commit_sha, (
         select jsonb_build_object('upload_id', u.upload_id, 'sha256', u.sha256, 'size_bytes', u.size_bytes)
         from uploads u where u.deployment_id = r.deployment_id and u.stored_at is not null and u.removed_at is null
           and r.source_revision_config ->> 'source_tarball_path' = u.deployment_id || '/' || u.upload_id || '.tar.gz'

@@ -31,6 +31,8 @@ export interface RevisionRow {
   /** The percentage of the threads that it gets, or is to get, beside the revision that serves; 100: it is to take over; 0: it is to be aborted; null: it takes over. */
   readonly weight: number | null
   readonly actor: string | null
+  /** What it is for, as the caller says. */
+  readonly message: string | null
   /** The revision that this one repeats; never one that is itself a repetition. */
   readonly repeats_revision_id: string | null
   /** When each stage first started, by stage. */
@@ -69,6 +71,7 @@ export interface NewRevision {
   readonly sourceRevisionConfig: SourceRevisionConfig
   readonly secretsVersion: number
   readonly actor?: string | undefined
+  readonly message?: string | undefined
   /** The percentage of the threads that it gets first; null: it takes over at once. */
   readonly weight: number | null
   /** The revision of the same deployment that this one repeats. */
@@ -80,11 +83,11 @@ export const insertRevision = (tx: Db, revision: NewRevision): Promise<RevisionR
   tx.row(sql`
     with before as (select * from revisions where deployment_id = ${revision.deploymentId})
     insert into revisions (revision_id, deployment_id, seq, status, stage, trigger, source, source_config,
-      source_revision_config, secrets_version, actor, weight, repeats_revision_id)
+      source_revision_config, secrets_version, actor, message, weight, repeats_revision_id)
     select ${revision.revisionId}, ${revision.deploymentId}, (select coalesce(max(seq), 0) + 1 from before), 'CREATING',
       'queue', ${revision.trigger}, ${revision.source}, ${toJsonText(revision.sourceConfig)}::jsonb,
       ${toJsonText(revision.sourceRevisionConfig)}::jsonb, ${revision.secretsVersion}, ${revision.actor ?? null},
-      ${revision.weight}::integer,
+      ${revision.message ?? null}, ${revision.weight}::integer,
       (select coalesce(repeats_revision_id, revision_id) from before where revision_id = ${revision.repeats ?? null})
     returning *`)
 

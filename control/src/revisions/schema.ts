@@ -54,7 +54,20 @@ export const revisionReply = z
     duration_ms_by_stage: z.record(z.string(), z.int()),
     error_code: z.string().nullable(),
     status_message: z.string().nullable(),
-    commit: z.object({ sha: z.string(), message: z.string(), author: z.string() }).nullable(),
+    message: z.string().nullable().openapi({
+      description:
+        "what it is for, as its caller says; a redeploy or rollback without a message has that of the repeated revision",
+    }),
+    commit: z
+      .object({
+        sha: z.string(),
+        message: z.string().openapi({ description: "its first line" }),
+        author: z.string(),
+        branch: z.string().nullable(),
+        is_dirty: z.boolean().openapi({ description: "whether the code has changes beside the commit" }),
+      })
+      .nullable()
+      .openapi({ description: "of the repository; of uploaded code and of an image, what their caller says" }),
     upload: z
       .object({
         sha256: z.string(),
@@ -74,11 +87,24 @@ export const revisionReply = z
 const commitOnly = (id: string | null): string | null => (id?.startsWith("sha256:") ? null : id)
 
 /** Both spellings of the config path: clients of the seed read one, the CLIs the other (CP-D4). */
-export const renderSourceRevisionConfig = (config: SourceRevisionConfig, commitSha: string | null) => ({
+export const renderSourceRevisionConfig = (
+  { commit: _, ...config }: SourceRevisionConfig,
+  commitSha: string | null,
+) => ({
   ...config,
   graph_config_path: config.langgraph_config_path,
   repo_commit_sha: commitOnly(commitSha ?? config.repo_commit_sha),
 })
+
+/** Null for a tag and for a commit's id. Pure. */
+const branchOf = (ref: string | null): string | null =>
+  ref === null || /^refs\/tags\/|^[0-9a-f]{40,64}$/.test(ref) ? null : ref.replace(/^refs\/heads\//, "")
+
+/** Pure. */
+function commitOf({ commit, source_revision_config: config }: SeenRevision) {
+  if (commit) return { ...commit, branch: branchOf(config.repo_ref), is_dirty: false }
+  return config.commit ?? null
+}
 
 const ms = (at: string): number => new Date(at).getTime()
 
@@ -126,7 +152,8 @@ export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply>
   duration_ms_by_stage: durationsByStage(row.stage_started_at, row.finished_at),
   error_code: row.error_code,
   status_message: messageSeen(row, row.listener),
-  commit: row.commit,
+  message: row.message,
+  commit: commitOf(row),
   upload: row.upload && { ...row.upload, uploaded_at: new Date(row.upload.uploaded_at).toISOString() },
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),

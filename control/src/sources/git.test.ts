@@ -6,6 +6,7 @@ import { createServer } from "node:http"
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net"
 import { join } from "node:path"
 import test, { type TestContext } from "node:test"
+import { fileURLToPath } from "node:url"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { gitSource } from "./git.js"
@@ -76,6 +77,29 @@ test("a fetch yields the tree of the commit without a repository, also if repeat
   assert.deepEqual(readdirSync(folder).sort(), ["a.txt", "sub"])
   assert.equal(readFileSync(join(folder, "a.txt"), "utf8"), "1")
   assert.ok(!existsSync(`${folder}.partial`))
+})
+
+test("a hostile commit's message and author are one clean, bounded line each", async () => {
+  const repository = bareRepository(temporaryFolder())
+  const first = repository.commit({ "a.txt": "1" })
+  const tree = repository.git("rev-parse", `${first}^{tree}`)
+  const author = `A\u202eda\u001f\u001b[31m <ada@example.com> 1700000000 +0000`
+  const hostile = `tree ${tree}\nauthor ${author}\ncommitter ${author}\n\n\u001fBob\u001f ${"x".repeat(2_000_000)}\n\nwhy\n`
+  const written = ["-C", fileURLToPath(repository.url), "hash-object", "-t", "commit", "-w", "--stdin"]
+  const sha = execFileSync("git", written, { input: hostile, encoding: "utf8" }).trim()
+  repository.git("update-ref", "refs/heads/main", sha)
+
+  const { commit } = await source.fetch(
+    { repoUrl: repository.url, ref: "main" },
+    sha,
+    join(temporaryFolder(), "tree"),
+    signal,
+  )
+
+  assert.equal(commit?.sha, sha)
+  assert.equal(commit?.author, "Ada [31m")
+  assert.match(commit?.message ?? "", /^Bob x+…$/)
+  assert.equal(commit?.message.length, 500)
 })
 
 test("a server that does not serve commit ids is asked for the branch", async () => {

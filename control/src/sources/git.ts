@@ -3,6 +3,7 @@ import { mkdir, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { withMemoryLimit } from "@superstep/toolkit/exec/limited-command"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
+import { shownLine } from "@superstep/toolkit/text/shown-line"
 import { untilDiskExceeds, usedDiskMb } from "../files/disk-use.js"
 import { removeTree } from "../files/remove-tree.js"
 import { absentContent } from "./absent-content.js"
@@ -246,12 +247,17 @@ async function fetchByName(location: GitLocation, candidates: readonly string[],
   }
 }
 
-const fieldSeparator = "\u001f"
+const longestAuthor = 100
+const longestMessage = 500
 
 async function describe(run: RunGit): Promise<FetchedTree> {
-  const shown = await run("show", "--no-patch", "--format=%H%x1f%T%x1f%s%x1f%an", "HEAD")
-  const [sha = "", treeHash = "", message = "", author = ""] = shown.trimEnd().split(fieldSeparator)
-  return { treeHash, commit: { sha, message, author } }
+  // What has any length comes last: output is cut. Git ends names and messages at a NUL, so none of them contains one.
+  const shown = await run("show", "--no-patch", "--format=%H%x00%T%x00%an%x00%s", "HEAD")
+  const [sha = "", treeHash = "", author = "", message = ""] = shown.split("\0")
+  return {
+    treeHash,
+    commit: { sha, message: shownLine(message, longestMessage), author: shownLine(author, longestAuthor) },
+  }
 }
 
 function refOf({ repoUrl, ref }: GitLocation): Ref {

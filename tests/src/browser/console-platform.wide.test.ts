@@ -141,11 +141,57 @@ test("the pages of the platform", { skip }, async (t) => {
       .filter({ hasText: "rolled back" })
       .getByText("Serving")
       .waitFor({ timeout: buildMs })
-    assert.equal(
-      (await exampleOf(platform)).active_revision_id,
-      (await revisionsOf(platform, (await exampleOf(platform)).id))[0]?.id,
-    )
+    const [newest, , first] = await revisionsOf(platform, (await exampleOf(platform)).id)
+    assert.equal((await exampleOf(platform)).active_revision_id, newest?.id)
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: "rolled back to" })
+      .getByRole("link", { name: first?.id.slice(-8) ?? "" })
+      .waitFor()
   })
+
+  await t.test(
+    "uploads are told apart by message and commit, in the list, on their pages and in a comparison",
+    async () => {
+      const { id } = (
+        await platform.api<Deployment>("POST", "/v2/deployments", { name: "uploaded", source: "internal_source" })
+      ).body
+      const commit = { sha: "0123456789abcdef", message: "fix: the greeting", author: "Ada", branch: "main" }
+      const upload = async (content: string, change: object, of: object) => {
+        const { body } = await platform.api<{ upload_url: string; object_path: string }>(
+          "POST",
+          `/v2/deployments/${id}/upload-url`,
+        )
+        assert.equal((await fetch(body.upload_url, { method: "PUT", body: content })).status, 200)
+        const source_revision_config = { source_tarball_path: body.object_path, ...of }
+        await platform.api("PATCH", `/v2/deployments/${id}`, { source_revision_config, ...change })
+      }
+      // Neither is an archive, so both fail at once.
+      await upload("one", { message: "a calmer bot" }, { commit })
+      await upload("two", {}, { commit: { ...commit, is_dirty: true } })
+      await upload("three", {}, {})
+      await go("Deployments")
+      await page.getByRole("link", { name: "uploaded", exact: true }).click()
+
+      const rows = page.locator(".timeline-item")
+      await rows.nth(2).getByRole("link", { name: "a calmer bot" }).waitFor()
+      await rows.nth(2).getByText("0123456 main Ada · “fix: the greeting”").waitFor()
+      await rows.nth(1).getByRole("link", { name: "fix: the greeting" }).waitFor()
+      await rows.nth(1).getByText("main with changes Ada").waitFor()
+      for (const row of await rows.all()) await row.getByText("· uploaded").waitFor()
+      assert.equal(await page.getByText("settings changed").count(), 0)
+      for (const box of (await page.getByRole("checkbox").all()).slice(1)) await box.check({ force: true })
+      const code = page.getByRole("row", { name: /^Code archive [0-9a-f]{7}, .* archive [0-9a-f]{7}, / })
+      await code.waitFor()
+      await page.getByRole("row", { name: /^Commit 0123456 .*\(Ada\), with changes/ }).waitFor()
+      await look("uploaded-revisions")
+      await rows.nth(2).getByRole("link", { name: "a calmer bot" }).click()
+      await page.getByRole("heading", { name: "a calmer bot", level: 1 }).waitFor()
+      await page.locator(".timeline-facts").getByText("0123456 main Ada").waitFor()
+      await page.locator(".page-above").getByRole("link", { name: "Deployments" }).click()
+      await page.getByRole("link", { name: "chat", exact: true }).click()
+    },
+  )
 
   await t.test("a line of the log leads to its run, and filters are in the address", async () => {
     const { source_config } = await exampleOf(platform)

@@ -178,5 +178,6 @@ const addRevision = async (tx: Db, deploymentId: string, revision: WantedRevisio
     weight: null,
     actor: revision.actor ?? undefined,
     repeats: revision.repeats_revision_id ?? undefined,
+    message: revision.message ?? undefined,
   })
 }

@@ -15,6 +15,7 @@ const revision = (revision_id: string, is: Partial<WantedRevision> = {}): Wanted
   secrets_version: 0,
   actor: null,
   repeats_revision_id: null,
+  message: null,
   is_unfinished: false,
   is_active: false,
   is_interrupted: false,

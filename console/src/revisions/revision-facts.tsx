@@ -1,0 +1,50 @@
+/** Where the code of a revision is from, and why it was made: one line. */
+import { Link } from "@tanstack/react-router"
+import { shortId, triggerText } from "../deployments/status.js"
+import { Ago } from "../frame/time.js"
+import { durationText, sizeText } from "../frame/time-text.js"
+import type { Revision } from "../platform/types.js"
+import { isNewUpload, shortHash } from "./compare.js"
+
+/** @param before  the one before it, where that is known: whether the code was uploaded with this one follows from it */
+export function RevisionFacts({ revision, before }: { revision: Revision; before?: Revision | undefined }) {
+  const { commit, upload, repeats_revision_id: repeated, deployment_id: deploymentId, message } = revision
+  return (
+    <p className="timeline-facts">
+      {commit && (
+        <>
+          <code>{commit.sha.slice(0, 7)}</code>
+          {commit.branch && ` ${commit.branch}`}
+          {commit.is_dirty && " with changes"} {commit.author} ·{" "}
+          {message && commit.message && <>“{commit.message}” · </>}
+        </>
+      )}
+      {upload && (
+        <>
+          <code title="The SHA-256 of the archive, its start">{shortHash(upload.sha256)}</code>{" "}
+          {sizeText(upload.size_bytes)} ·{" "}
+        </>
+      )}
+      {triggerText(revision.trigger, isNewUpload(revision, before))}{" "}
+      {repeated && (
+        <>
+          <Link to={`/deployments/${deploymentId}/revisions/${repeated}`} className="text-link">
+            <code>{shortId(repeated)}</code>
+          </Link>{" "}
+        </>
+      )}
+      <Ago at={revision.created_at} />
+      <Took revision={revision} />
+      {revision.traffic && <> · {revision.traffic.weight}% of the threads</>}
+      {revision.pinned_threads > 0 && <> · {pinned(revision.pinned_threads)}</>}
+      {revision.orphaned_threads ? <> · {revision.orphaned_threads} threads could not continue on it</> : null}
+    </p>
+  )
+}
+
+const pinned = (count: number) => `${count} pinned ${count === 1 ? "thread" : "threads"}`
+
+function Took({ revision: { started_at, finished_at } }: { revision: Revision }) {
+  if (!started_at || !finished_at) return null
+  return <> · took {durationText(Date.parse(finished_at) - Date.parse(started_at))}</>
+}
