@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url"
 import type { Log } from "@superstep/toolkit/log/log"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import { layoutIn } from "../../images/layout.js"
 import { registryAt } from "../../images/registry/client.js"
@@ -14,7 +15,7 @@ import { hasRegistry, realRegistry } from "../../images/testing/real-registry.js
 import { projectFiles } from "../../process/testing/place.js"
 import { artifactStore } from "../artifact-store.js"
 import type { Cluster } from "../cluster.js"
-import { nameOf, type Pod, pathsIn } from "../objects.js"
+import { type KubernetesObject, nameOf, type Pod, pathsIn } from "../objects.js"
 import { type OwnedObjects, ownedObjects } from "../owned-objects.js"
 import { unitImages } from "../unit-images.js"
 import { kubernetesUnits } from "../units.js"
@@ -90,7 +91,14 @@ export async function newNamespace({ admin }: TestCluster, labels: Record<string
   const name = `agents-${newId().slice(-12)}`
   await admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name, labels } } })
   await grantRights(admin, name)
+  await until(() => hasServiceAccount(admin, name), { what: "the cluster has made the account that pods use" })
   return name
+}
+
+/** Pods of a namespace are refused until its account `default` is there. */
+async function hasServiceAccount(admin: Cluster, namespace: string): Promise<boolean> {
+  const { body } = await admin.json<{ items: KubernetesObject[] }>(`/api/v1/namespaces/${namespace}/serviceaccounts`)
+  return body.items.some(({ metadata }) => metadata.name === "default")
 }
 
 export interface PlaceOptions {
