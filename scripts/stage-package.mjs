@@ -4,6 +4,7 @@
  * bundled are dependencies in cli/package.json. npm's `bundleDependencies` does not work here: it does not install the
  * dependencies of a bundled package, and leaves empty folders where one must be nested (npm 11, a project with another zod).
  * npm runs it before packing (`prepack`) and, with `--clean`, after it (`postpack`).
+ * With `--create` it prepares cli/create/lib, for the package of `npm create`: one program and the templates.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
@@ -11,8 +12,13 @@ import { filesOfSite } from "./console.mjs"
 import { bundle, outside, packagesWithPrograms, workspaces } from "./programs.mjs"
 import { explain, filesBelow, root, SetupFailed, setUp } from "./setup.mjs"
 
-const cli = join(root, "cli")
-const lib = join(cli, "lib")
+const isCreate = process.argv.includes("--create")
+/** The folder of the published package. */
+const packageRoot = join(root, isCreate ? "cli/create" : "cli")
+const lib = join(packageRoot, "lib")
+
+/** The program of cli/create: it is not in the other package. */
+const createProgram = "create-main"
 
 /** Shipped as separate modules: a worker uses the project's own packages, so bundling would save little. */
 const unbundled = ["protocol", "workers/js"]
@@ -28,14 +34,34 @@ async function stage() {
   const problems = wrongDependencies()
   if (problems.length > 0) throw new SetupFailed(problems.join("\n"))
   clean()
+  const modules = isCreate ? await stageCreateProgram() : await stagePlatform()
+  for (const name of ["chat", "python-chat"]) stageTemplate(name)
+  cpSync(join(root, "LICENSE"), join(packageRoot, "LICENSE"))
+  writeFileSync(join(lib, "THIRD-PARTY-LICENSES"), licencesOf(modules))
+  writeFileSync(join(lib, "bundled-packages.json"), JSON.stringify(packageFolders(modules), null, 2))
+}
+
+/** @returns  the paths of all modules in it */
+async function stagePlatform() {
   const modules = []
-  for (const { path, programs } of packagesWithPrograms()) modules.push(...(await stagePrograms(path, programs)))
+  for (const { path, programs } of packagesWithPrograms())
+    modules.push(
+      ...(await stagePrograms(
+        path,
+        programs.filter(({ name }) => !name.endsWith(createProgram)),
+      )),
+    )
   for (const path of unbundled) stageFiles(path, places)
   stagePython()
-  modules.push(...stageConsole())
-  for (const name of ["chat", "python-chat"]) stageTemplate(name)
-  cpSync(join(root, "LICENSE"), join(cli, "LICENSE"))
-  writeFileSync(join(lib, "THIRD-PARTY-LICENSES"), licencesOf(modules))
+  return [...modules, ...stageConsole()]
+}
+
+function stageCreateProgram() {
+  const { path, programs } = packagesWithPrograms().find((each) => each.path === "cli")
+  return stagePrograms(
+    path,
+    programs.filter(({ name }) => name.endsWith(createProgram)),
+  )
 }
 
 async function stagePrograms(path, programs) {
@@ -135,8 +161,7 @@ function dependenciesOf(folder) {
  * @throws SetupFailed  a package has no licence
  */
 export function licencesOf(modules) {
-  const folders = modules.map(packageFolder).filter((it) => it !== undefined)
-  const texts = [...new Set(folders)].sort().map((folder) => {
+  const texts = packageFolders(modules).map((folder) => {
     const { name, version, license } = manifestOf(folder)
     const file = readdirSync(join(root, folder)).find((it) => /^(licen[cs]e|copying)/i.test(it))
     if (!file && !license) throw new SetupFailed(`${name}@${version} is bundled but states no licence`)
@@ -145,6 +170,10 @@ export function licencesOf(modules) {
   })
   return texts.join(`\n${"-".repeat(80)}\n\n`)
 }
+
+/** The folders of packages that modules belong to, such as `node_modules/pg`: as in package-lock.json. */
+const packageFolders = (modules) =>
+  [...new Set(modules.map(packageFolder))].filter((folder) => folder !== undefined).sort()
 
 /** The folder of the package that a module belongs to. A package may contain copies of others, without their manifests. */
 function packageFolder(path) {
@@ -165,7 +194,7 @@ function stageTemplate(name) {
 }
 
 function clean() {
-  for (const path of [lib, join(cli, "LICENSE")]) rmSync(path, { recursive: true, force: true })
+  for (const path of [lib, join(packageRoot, "LICENSE")]) rmSync(path, { recursive: true, force: true })
 }
 
 if (process.argv[1]?.endsWith("stage-package.mjs")) {

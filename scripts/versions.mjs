@@ -2,7 +2,8 @@
  * The version of a release is in each package.json, the lock file, the Helm chart and the commands of docs/kubernetes.md; the wheel and the image
  * read cli/package.json. `scripts/changes.mjs` sets it everywhere, and `npm run check` proves that all say the same.
  */
-const manifest = /^(?:(?:protocol|toolkit|server|control|workers\/js|cli|console|tests|bench)\/)?package\.json$/
+const manifest =
+  /^(?:(?:protocol|toolkit|server|control|workers\/js|cli|cli\/create|console|tests|bench)\/)?package\.json$/
 const isOurs = (name) => name === "superstep" || name.startsWith("@superstep/")
 
 /** What is replaced in a file that is no lock file: each first group is a version of ours. */

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-/** The command line: the only place where errors become messages and an exit code. */
-import { KnownError } from "@superstep/toolkit/errors/errors"
+/** The command line. */
 import { ignoreInspectorSignal } from "@superstep/toolkit/exec/own-program"
-import { Command, CommanderError } from "commander"
+import { Command } from "commander"
 import { addCommand, type CliCommand, type Context } from "./command.js"
 import { commandsFor, versionFlags } from "./command-table.js"
 import { outputTo } from "./output/output.js"
+import { runProgram } from "./program.js"
 import { release } from "./release.js"
 
 // Beside agents of the same user, `up`, `dev` and `serve` run for long.
@@ -37,35 +37,4 @@ function createProgram(commands: readonly CliCommand[]): Command {
   return program
 }
 
-function report(error: unknown): void {
-  if (error instanceof CommanderError) {
-    // Commander has printed what is wrong; help and version are no errors.
-    process.exitCode = error.exitCode
-    return
-  }
-  const err = outputTo(process.stderr)
-  const words =
-    error instanceof KnownError
-      ? error.message
-      : error instanceof Error
-        ? (error.stack ?? error.message)
-        : String(error)
-  err.line(`${err.style("red", "✖")} ${words}`)
-  process.exitCode = 1
-}
-
-// When the terminal or the reader of a pipe is closed, output is dropped and the command goes on: `up` gets SIGHUP to stop and
-// then stops its Postgres, which a failed write must not prevent.
-for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
-
-// Node exits silently with this code when the program waits for something that can never happen.
-const unsettled = 13
-process.once("exit", (code) => {
-  if (code === unsettled) process.stderr.write("✖ the command exited before it was done: please report this bug\n")
-})
-
-try {
-  await createProgram(await commandsFor(process.argv[2])).parseAsync()
-} catch (error) {
-  report(error)
-}
+await runProgram(async () => createProgram(await commandsFor(process.argv[2])))

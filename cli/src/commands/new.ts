@@ -1,24 +1,37 @@
 import { Option } from "commander"
-import type { CliCommand } from "../command.js"
+import type { Call, CliCommand } from "../command.js"
+import { ask } from "../output/ask.js"
 import { nearPath } from "../output/near-path.js"
 import { howToCall } from "../project/how-to-call.js"
 import { createProject } from "../project/template.js"
 
 interface NewOptions {
   readonly python?: true
+  readonly typescript?: true
 }
 
-export const newProject: CliCommand<NewOptions> = {
-  words: "new <name>",
+const standardName = "my-agent"
+
+/** It needs no settings: the package `create-superstep` has none (create-main.ts). */
+export const newProject = {
+  words: "new [name]",
   summary: "create a project with an example agent that needs no API key, in TypeScript or Python",
-  options: [new Option("--python", "an agent in Python")],
-  async run({ args, options, out }) {
-    const { folder, name } = await createProject(args[0] ?? "", options.python ? "python-chat" : "chat")
+  options: [
+    new Option("--typescript", "an agent in TypeScript (the default)").conflicts("python"),
+    new Option("--python", "an agent in Python"),
+  ],
+  async run({ args, options, out }: Pick<Call<NewOptions>, "args" | "options" | "out">) {
+    const [named] = args
+    const mayAsk = named === undefined && process.stdin.isTTY
+    const path = named ?? (mayAsk ? await ask("Name of the project", standardName) : standardName)
+    const isAsked = mayAsk && !options.python && !options.typescript
+    const isPython = options.python || (isAsked && /^p/i.test(await ask("TypeScript or Python", "TypeScript")))
+    const { folder, name } = await createProject(path, isPython ? "python-chat" : "chat")
     out.line(`${out.style("green", "✔")} ${name} is ready. Next:`)
     out.line()
     out.line(`  cd ${nearPath(folder)}`)
     // `dev` installs the packages of a project in Python.
-    if (!options.python) out.line("  npm install")
+    if (!isPython) out.line("  npm install")
     out.line(`  ${howToCall(folder, process.argv[1] ?? "")} dev`)
   },
-}
+} satisfies CliCommand<NewOptions>

@@ -67,13 +67,14 @@ export async function createProject(path: string, template: string): Promise<{ f
     throw new FolderNotEmpty(`${folder} is not empty: choose another name, or empty it first`)
   }
   await copyTemplate(template, folder)
-  await nameProject(folder, name)
-  await writeReadme(folder, name, howToCall(folder, process.argv[1] ?? ""))
+  const call = howToCall(folder, process.argv[1] ?? "")
+  await nameProject(folder, name, call)
+  await writeReadme(folder, name, call)
   await ignoreGenerated(folder)
   return { folder, name }
 }
 
-async function nameProject(folder: string, name: string): Promise<void> {
+async function nameProject(folder: string, name: string, call: string): Promise<void> {
   const file = join(folder, "package.json")
   // A project in Python has none.
   if (!existsSync(file)) return
@@ -81,9 +82,12 @@ async function nameProject(folder: string, name: string): Promise<void> {
   const {
     license: _,
     description: __,
+    scripts: given,
     ...manifest
   } = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>
-  await writeFile(file, `${JSON.stringify({ ...manifest, name, ...buildSettings }, null, 2)}\n`)
+  // A command and no dependency: a deployment would install the packages of a server that it never starts.
+  const scripts = { dev: `${call} dev`, ...(given as object) }
+  await writeFile(file, `${JSON.stringify({ ...manifest, name, scripts, ...buildSettings }, null, 2)}\n`)
 }
 
 /** How the examples are started in this repository (`examples/<name>/README.md`). */

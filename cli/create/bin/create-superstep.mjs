@@ -1,0 +1,2 @@
+#!/usr/bin/env node
+import "../lib/cli/programs/create.js"

@@ -1,0 +1,39 @@
+/** Runs a program of commands: the only place where errors become messages and an exit code. */
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { type Command, CommanderError } from "commander"
+import { outputTo } from "./output/output.js"
+
+function report(error: unknown): void {
+  if (error instanceof CommanderError) {
+    // Commander has printed what is wrong; help and version are no errors.
+    process.exitCode = error.exitCode
+    return
+  }
+  const err = outputTo(process.stderr)
+  const words =
+    error instanceof KnownError
+      ? error.message
+      : error instanceof Error
+        ? (error.stack ?? error.message)
+        : String(error)
+  err.line(`${err.style("red", "✖")} ${words}`)
+  process.exitCode = 1
+}
+
+// Node exits silently with this code when the program waits for something that can never happen.
+const unsettled = 13
+
+/** Runs the command that the arguments of this process name. */
+export async function runProgram(program: () => Command | Promise<Command>): Promise<void> {
+  // When the terminal or the reader of a pipe is closed, output is dropped and the command goes on: `up` gets SIGHUP to stop and
+  // then stops its Postgres, which a failed write must not prevent.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
+  process.once("exit", (code) => {
+    if (code === unsettled) process.stderr.write("✖ the command exited before it was done: please report this bug\n")
+  })
+  try {
+    await (await program()).parseAsync()
+  } catch (error) {
+    report(error)
+  }
+}
