@@ -9,6 +9,8 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { filesOfSite } from "./console.mjs"
+import { buildDocs, filesOfDocs } from "./docs.mjs"
+import { licencesOf, packageFolders } from "./licences.mjs"
 import { bundle, outside, packagesWithPrograms, workspaces } from "./programs.mjs"
 import { explain, filesBelow, root, SetupFailed, setUp } from "./setup.mjs"
 
@@ -53,6 +55,7 @@ async function stagePlatform() {
     )
   for (const path of unbundled) stageFiles(path, places)
   stagePython()
+  await stageDocs()
   return [...modules, ...stageConsole()]
 }
 
@@ -96,6 +99,12 @@ function stageConsole() {
   const { modules } = JSON.parse(readFileSync(join(root, "console/site/digest.json"), "utf8"))
   for (const file of filesOfSite()) cpSync(join(root, "console/site", file), join(lib, "console/site", file))
   return modules
+}
+
+/** The control plane finds it by its place relative to its own. It includes the licences of its packages. */
+async function stageDocs() {
+  await buildDocs()
+  for (const file of filesOfDocs()) cpSync(join(root, "docs/site", file), join(lib, "docs/site", file))
 }
 
 function stageFile(from, to) {
@@ -153,33 +162,6 @@ function neededPackages() {
 function dependenciesOf(folder) {
   const { dependencies = {}, optionalDependencies = {} } = manifestOf(folder)
   return Object.entries({ ...dependencies, ...optionalDependencies }).filter(([it]) => !it.startsWith("@superstep/"))
-}
-
-/**
- * The licences of the bundled packages, whose texts must be distributed with them.
- * @param modules  paths relative to the root
- * @throws SetupFailed  a package has no licence
- */
-export function licencesOf(modules) {
-  const texts = packageFolders(modules).map((folder) => {
-    const { name, version, license } = manifestOf(folder)
-    const file = readdirSync(join(root, folder)).find((it) => /^(licen[cs]e|copying)/i.test(it))
-    if (!file && !license) throw new SetupFailed(`${name}@${version} is bundled but states no licence`)
-    const text = file ? readFileSync(join(root, folder, file), "utf8").trim() : `Licence: ${license}`
-    return `${name} ${version}\n\n${text}\n`
-  })
-  return texts.join(`\n${"-".repeat(80)}\n\n`)
-}
-
-/** The folders of packages that modules belong to, such as `node_modules/pg`: as in package-lock.json. */
-const packageFolders = (modules) =>
-  [...new Set(modules.map(packageFolder))].filter((folder) => folder !== undefined).sort()
-
-/** The folder of the package that a module belongs to. A package may contain copies of others, without their manifests. */
-function packageFolder(path) {
-  const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]
-  if (folder === undefined || existsSync(join(root, folder, "package.json"))) return folder
-  return packageFolder(dirname(folder.slice(0, folder.lastIndexOf("node_modules/"))))
 }
 
 /** npm excludes .gitignore and .npmrc from packages, so dotfiles are stored as `dot-…` (cli/src/project/template.ts). */

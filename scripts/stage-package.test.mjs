@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { licencesOf, withRelativeNames, wrongDependencies } from "./stage-package.mjs"
+import { licencesOf } from "./licences.mjs"
+import { withRelativeNames, wrongDependencies } from "./stage-package.mjs"
 
 test("an import of another package of ours becomes a path inside the tarball", () => {
   const text = 'import { problems } from "@superstep/protocol/worker/schema";\nimport pg from "pg";\n'

@@ -48,6 +48,7 @@ test("the packed package works in a foreign folder that has another zod", async 
 
   assert.match(version, /^\d+\.\d+\.\d+\n$/)
   assert.ok(existsSync(join(app.cwd, "my-agent/langgraph.json")))
+  assert.ok(existsSync(join(app.cwd, "node_modules/superstep/lib/docs/site/index.html")), "the documentation")
   for (const name of ["superstep_worker/main.py", "main.py", "verify.py"])
     assert.ok(existsSync(join(app.cwd, "node_modules/superstep/lib/workers/python", name)), name)
   assert.match(answer, /^event: end\ndata: .*"status":"success"/m)

@@ -22,6 +22,7 @@ import type { ResourceTiers } from "./deployments/resource-tiers.js"
 import { addRevisionActions } from "./deployments/revision-routes.js"
 import { addDeploymentRoutes } from "./deployments/routes.js"
 import { addStatusPage } from "./deployments/status-page.js"
+import { addDocs } from "./docs/routes.js"
 import type { Tally } from "./edge/tallies.js"
 import { addEventRoutes } from "./events/routes.js"
 import type { HostNameRules } from "./host-names/operations.js"
@@ -77,6 +78,8 @@ export interface AppOptions {
   readonly publicUrl?: string | undefined
   /** The folder with the files of the console. */
   readonly consoleFolder: string
+  /** The folder with the built documentation; it may be missing. */
+  readonly docsFolder: string
   readonly version: string
   /** Where the console is served, as browsers name it; default nowhere, so no session is accepted. */
   readonly consoleOrigins?: readonly string[]
@@ -176,6 +179,7 @@ export function createApp(given: AppOptions): Hono {
   })
   app.use(limitBody)
   app.onError(errorHandler({ log, detail: "list" }))
+  addDocs(app, options.docsFolder)
   app.route("/", api)
   app.route("/api-host", api)
   app.route("/", exchangeWithListeners({ ...options, db: given.db, counted, logQuotaBytes }))

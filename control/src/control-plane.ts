@@ -68,6 +68,7 @@ export interface ControlPlane {
 
 const migrations = fileURLToPath(new URL("../src/migrations", import.meta.url))
 const consoleFolder = fileURLToPath(new URL("../../console/site", import.meta.url))
+const docsFolder = fileURLToPath(new URL("../../docs/site", import.meta.url))
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string }
 // At boot the database may start at the same time as this process.
 const databaseMs = 30_000
@@ -244,6 +245,7 @@ async function startParts(
     publicUrl: config.publicUrl,
     consoleOrigins: context.consoleOrigins,
     consoleFolder,
+    docsFolder,
     version,
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,

@@ -27,6 +27,7 @@ const folders = [
   "workers/python",
   "cli",
   "console",
+  "docs",
   "examples",
 ]
 

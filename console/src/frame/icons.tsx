@@ -5,6 +5,7 @@ import arrowLeftRight from "lucide:arrow-left-right"
 import arrowRight from "lucide:arrow-right"
 import arrowUp from "lucide:arrow-up"
 import arrowUpRight from "lucide:arrow-up-right"
+import bookOpen from "lucide:book-open"
 import bot from "lucide:bot"
 import boxes from "lucide:boxes"
 import brain from "lucide:brain"
@@ -63,6 +64,7 @@ export const ArrowLeftRight = icon(arrowLeftRight)
 export const ArrowRight = icon(arrowRight)
 export const ArrowUp = icon(arrowUp)
 export const ArrowUpRight = icon(arrowUpRight)
+export const BookOpen = icon(bookOpen)
 export const Bot = icon(bot)
 export const Boxes = icon(boxes)
 export const Brain = icon(brain)

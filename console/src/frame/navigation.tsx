@@ -8,6 +8,7 @@ import { type Session, workspaceOf } from "../platform/session.js"
 import { useHome } from "./home.js"
 import {
   Activity,
+  BookOpen,
   Bot,
   Boxes,
   CalendarClock,
@@ -61,6 +62,13 @@ export function PlatformNavigation({ session }: { session: Session }) {
         <Item to="/settings" icon={Settings}>
           Settings
         </Item>
+        <li>
+          {/* Not a page of the console: the control plane serves it beside the console. */}
+          <a href="/docs/" className="side-item">
+            <BookOpen size={16} aria-hidden />
+            Documentation
+          </a>
+        </li>
       </ul>
       {deploymentId !== undefined && <DeploymentItems session={session} deploymentId={deploymentId} />}
     </Side>

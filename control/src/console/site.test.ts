@@ -40,7 +40,7 @@ test("a browser gets the page at every address that is not the API's, also witho
   const refused = await Promise.all(ofApi.map((path) => api.call("GET", path, { headers: browser })))
   const health = await api.call("GET", "/health", { headers: browser })
   const document = await api.call("GET", "/openapi.json", { headers: browser })
-  const reference = await api.call("GET", "/docs", { headers: browser })
+  const reference = await api.call("GET", "/docs/api", { headers: browser })
 
   assert.deepEqual(
     answered.map(({ status, text }) => [status, text.includes("<title>Console")]),

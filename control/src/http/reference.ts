@@ -7,6 +7,7 @@ import type { Api } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { whyBackupLate } from "../backups/late.js"
 import { backupState } from "../backups/queries.js"
+import { referencePath } from "../docs/routes.js"
 import { forwardingState } from "../log-forwarding/queries.js"
 import { whyForwardingStuck } from "../log-forwarding/stuck.js"
 import { whyStuck } from "../revisions/progress.js"
@@ -31,6 +32,7 @@ export function addReference(
 ): void {
   const document = once(() => openApiDocument(api))
   const page = once(() => referencePage(document() as never))
+  const pageBelowDocs = once(() => referencePage(document() as never, "../openapi.json"))
 
   api.get("/health", async (c) => {
     if (isStarting()) throw new Unavailable("the control plane is starting: try again in a moment", 1000)
@@ -41,8 +43,9 @@ export function addReference(
     return c.json({ status: "ok", ...(warnings.length > 0 && { warnings }) })
   })
   api.get("/openapi.json", (c) => c.json(document()))
-  // The original has its reference at both paths (control-plane §1.1).
+  // The original has its reference at /docs and /redoc below /api-host (control-plane §1.1); at the root, /docs is the documentation.
   for (const path of ["/docs", "/redoc"]) api.get(path, (c) => sendPage(c, page()))
+  api.get(referencePath, (c) => sendPage(c, pageBelowDocs()))
 }
 
 /** Problems that a restart of the control plane does not solve: they leave it healthy, since agents and the API work. */

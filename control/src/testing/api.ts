@@ -70,6 +70,7 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     resourceTiers: defaultResourceTiers,
     defaultQuotas: testQuotas,
     consoleFolder: join(temporaryFolder(), "none"),
+    docsFolder: join(temporaryFolder(), "none"),
     version: "1.2.3",
     place: { folder: temporaryFolder(), certFile: undefined },
     hostNames: { ownNames: new Set(["agents.test"]), certFile: undefined, hasAuthority: false },

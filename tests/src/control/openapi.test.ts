@@ -31,7 +31,7 @@ test("the document is valid OpenAPI 3.1, the same at the root and below /api-hos
 
   assert.deepEqual([valid, errors], [true, undefined])
   assert.deepEqual((await api.call("GET", "/api-host/openapi.json")).body, document)
-  for (const path of ["/docs", "/redoc", "/api-host/docs", "/api-host/redoc"]) {
+  for (const path of ["/docs/api", "/redoc", "/api-host/docs", "/api-host/redoc", "/api-host/docs/api"]) {
     const page = await api.call("GET", path, { headers: { "x-api-key": "" } })
     assert.equal(page.status, 200, path)
     for (const listed of Object.keys(document.paths)) assert.ok(page.text.includes(listed), `${path}: ${listed}`)

@@ -42,8 +42,11 @@ function operationsOf(document: Document): Entry[] {
   })
 }
 
-/** A page without external requests: it contains its style, and executes nothing. */
-export function referencePage(document: Document): string {
+/**
+ * A page without external requests: it contains its style, and executes nothing.
+ * @param documentAddress  of the document for programs, as the page's link has it
+ */
+export function referencePage(document: Document, documentAddress = "openapi.json"): string {
   const groups = new Map<string, Entry[]>()
   for (const entry of operationsOf(document)) {
     const tag = entry.operation.tags?.[0] ?? ""
@@ -55,7 +58,7 @@ export function referencePage(document: Document): string {
   )
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${html(document.info.title)}</title>
 <style>${style}</style><h1>${html(document.info.title)}</h1><p>${html(document.info.description ?? "")}</p>
-<p>For programs: <a href="openapi.json">openapi.json</a></p>${sections.join("\n")}</html>`
+<p>For programs: <a href="${documentAddress}">openapi.json</a></p>${sections.join("\n")}</html>`
 }
 
 function section(document: Document, { method, path, operation }: Entry): string {

@@ -1,0 +1,97 @@
+/**
+ * `npm run docs`: builds the pages of docs/ into `docs/site`, which the control plane serves at /docs
+ * (docs/decisions/0068-the-documentation-site.md). The generator is a package of its own in docs/, so that `npm start` and `npm test` do not
+ * install it.
+ */
+import { createHash } from "node:crypto"
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join, relative } from "node:path"
+import { fileURLToPath } from "node:url"
+import { licencesOf } from "./licences.mjs"
+import { explain, filesBelow, root, SetupFailed, step } from "./setup.mjs"
+
+const docs = join(root, "docs")
+const site = join(docs, "site")
+// VitePress empties its folder first, and a control plane may be serving the former site.
+const next = join(docs, "site.new")
+const base = "/docs/"
+
+/**
+ * Builds the site if a page, a picture or the generator has changed.
+ * @throws SetupFailed  with all dead links
+ */
+export async function buildDocs() {
+  const digest = digestOfSources()
+  if (readJson(join(site, "digest.json"))?.digest === digest) return
+  if (!isInstalled()) await step("installing VitePress", "npm", ["ci", "--ignore-scripts", "--loglevel=error"], docs)
+  await step("building the documentation", process.execPath, ["node_modules/vitepress/bin/vitepress.js", "build"], docs)
+  const problems = deadLinks(readPages(next))
+  if (problems.length > 0) throw new SetupFailed(problems.join("\n"))
+  // The generator writes which modules of others the site contains.
+  const { modules } = readJson(join(next, "modules.json"))
+  rmSync(join(next, "modules.json"))
+  writeFileSync(join(next, "THIRD-PARTY-LICENSES"), licencesOf(modules))
+  writeFileSync(join(next, "digest.json"), JSON.stringify({ digest }))
+  rmSync(site, { recursive: true, force: true })
+  renameSync(next, site)
+}
+
+/** @returns  the paths below docs/site of the built site */
+export const filesOfDocs = () => filesBelow(site).map((file) => relative(site, file))
+
+/**
+ * VitePress checks that linked pages exist; this also checks their anchors, and that each page has content.
+ * @param pages  HTML by path, such as `streaming.html`
+ */
+export function deadLinks(pages) {
+  const anchors = new Map(
+    [...pages].map(([path, html]) => [path, new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))]),
+  )
+  return [...pages].flatMap(([path, html]) => {
+    if (path !== "404.html" && !/<h1[ >]/.test(html)) return [`docs/${path}: the page is empty: it has no title`]
+    return [...html.matchAll(/<a [^>]*href="\/docs\/([^"#]*)(?:#([^"]*))?"/g)].flatMap(([, target, anchor]) => {
+      const file = fileOf(target)
+      if (file === undefined) return []
+      if (!anchors.has(file)) return [`docs/${path}: links to /docs/${target}, which does not exist`]
+      const isThere = anchor === undefined || anchors.get(file).has(decodeURIComponent(anchor))
+      return isThere ? [] : [`docs/${path}: links to /docs/${target}#${anchor}, a heading that does not exist`]
+    })
+  })
+}
+
+/** The control plane itself serves /docs/api. */
+function fileOf(target) {
+  if (target === "api") return undefined
+  return target === "" ? "index.html" : `${target}.html`
+}
+
+function readPages(folder) {
+  const files = filesBelow(folder).filter((file) => file.endsWith(".html"))
+  return new Map(files.map((file) => [relative(folder, file), readFileSync(file, "utf8")]))
+}
+
+function isInstalled() {
+  const wanted = readJson(join(docs, "package-lock.json"))
+  const installed = readJson(join(docs, "node_modules/.package-lock.json"))
+  return Object.entries(wanted.packages).every(
+    ([path, { version, optional }]) => path === "" || optional || installed?.packages[path]?.version === version,
+  )
+}
+
+function digestOfSources() {
+  const own = fileURLToPath(import.meta.url)
+  const isSource = (file) => !/^(site|site\.new|\.vitepress\/\.temp)\//.test(relative(docs, file))
+  const hash = createHash("sha256")
+  for (const file of [...filesBelow(docs).filter(isSource), own]) {
+    hash.update(`${relative(root, file)}\0`).update(readFileSync(file))
+  }
+  return hash.digest("hex")
+}
+
+const readJson = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined)
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await buildDocs()
+    .then(() => process.stdout.write(`the documentation is in docs/site; a control plane serves it at ${base}\n`))
+    .catch(explain)
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import test from "node:test"
+import { groupsOfPages } from "../docs/.vitepress/sidebar.mjs"
+import { deadLinks } from "./docs.mjs"
+import { root } from "./setup.mjs"
+
+const page = (...links) => `<h1 id="page">Page</h1>${links.map((link) => `<a class="x" href="${link}">a</a>`).join("")}`
+
+test("links to pages, headings, the API's reference and other sites are right", () => {
+  const pages = new Map([
+    ["index.html", page("/docs/streaming", "/docs/streaming#a%C3%A4", "/docs/api", "https://example.com", "#page")],
+    ["streaming.html", `${page("/docs/")}<h2 id="aä">Heading</h2>`],
+    ["404.html", ""],
+  ])
+
+  assert.deepEqual(deadLinks(pages), [])
+})
+
+test("a missing page, a missing heading and a page without content are problems", () => {
+  const pages = new Map([
+    ["index.html", page("/docs/nothing", "/docs/streaming#gone")],
+    ["streaming.html", "<main></main>"],
+  ])
+
+  assert.deepEqual(deadLinks(pages), [
+    "docs/index.html: links to /docs/nothing, which does not exist",
+    "docs/index.html: links to /docs/streaming#gone, a heading that does not exist",
+    "docs/streaming.html: the page is empty: it has no title",
+  ])
+})
+
+test("the navigation has the groups of docs/README.md, and each of its pages exists", () => {
+  const groups = groupsOfPages()
+  const [first] = groups[0].items
+
+  assert.match(
+    readFileSync(join(root, "docs/README.md"), "utf8"),
+    new RegExp(`^## ${groups[0].text}\n\n- \\[${first.text}\\]`, "m"),
+  )
+  for (const { items } of groups) {
+    for (const { link } of items) assert.ok(existsSync(join(root, `docs${link}.md`)), link)
+  }
+})
