@@ -70,8 +70,8 @@ export function layerOf(path) {
   return concepts[folder]?.includes(file) ? "model" : undefined
 }
 
-/** A model, or the interface of a port: only definitions for others to use. */
-const isPure = (path) => layerOf(path) === "model" || posix.basename(path) === "port.ts"
+/** A model, the interface of a port or a table of error codes: only definitions for others to use. */
+const isPure = (path) => layerOf(path) === "model" || ["port.ts", "error-codes.ts"].includes(posix.basename(path))
 const layered = (path) => /^(server|control)\/src\//.test(path)
 const isTest = (path) => /\.test\.tsx?$|\/testing\/|^tests\/|^bench\//.test(path)
 
@@ -90,7 +90,7 @@ const importRules = [
   },
   function modelsStandAlone({ from, to, fromPackage, toPackage }) {
     if (fromPackage !== toPackage || !layered(from) || layerOf(from) !== "model" || isPure(to)) return undefined
-    return "a model imports nothing of its package but models and ports: pass in what it needs"
+    return "a model imports nothing of its package but models, ports and error codes: pass in what it needs"
   },
   function plannerKnowsNoStage({ from, to }) {
     if (!from.startsWith("control/src/planner/") || !to?.startsWith("control/src/pipeline/")) return undefined

@@ -51,7 +51,7 @@ test("a model imports models only", () => {
   )
 
   assert.equal(found.length, 1)
-  assert.match(found[0], /run\.ts:2 a model imports nothing of its package but models and ports/)
+  assert.match(found[0], /run\.ts:2 a model imports nothing of its package but models, ports and error codes/)
 })
 
 test("nothing imports main", () => {

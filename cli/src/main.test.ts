@@ -73,7 +73,7 @@ test("a user error is one sentence that says what to do, without a stack", async
   assert.equal(withoutProject.code, 1)
   assert.match(
     withoutProject.stderr,
-    /^✖ .*langgraph\.json does not exist: give its path with --config.*superstep new my-agent\n$/,
+    /^✖ .*langgraph\.json does not exist: give its path with --config.*superstep new my-agent\n {2}See docs\/errors\.md#no_project\n$/,
   )
   assert.match(wrongPort.stderr, /expected a port, a number from 1 to 65535/)
 })

@@ -1,5 +1,6 @@
 /** Runs a program of commands: the only place where errors become messages and an exit code. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { errorAddress } from "@superstep/toolkit/errors/explain"
 import { type Command, CommanderError } from "commander"
 import { outputTo } from "./output/output.js"
 
@@ -17,6 +18,7 @@ function report(error: unknown): void {
         ? (error.stack ?? error.message)
         : String(error)
   err.line(`${err.style("red", "✖")} ${words}`)
+  if (error instanceof KnownError) err.line(err.style("dim", `  See ${errorAddress(error.code)}`))
   process.exitCode = 1
 }
 

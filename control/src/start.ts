@@ -5,7 +5,7 @@
  * on, even with SUPERSTEP_STOP_ALL_ON_EXIT=1.
  */
 import { existsSync } from "node:fs"
-import { KnownError } from "@superstep/toolkit/errors/errors"
+import { explain } from "@superstep/toolkit/errors/explain"
 import { readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { createLog, type Log } from "@superstep/toolkit/log/log"
 import { type Config, processEnvironment, readConfig, settings } from "./config.js"
@@ -39,8 +39,7 @@ export async function start(programs: Programs): Promise<void> {
     else if (isShared(config)) await runInSharedPlace(config, log, programs)
     else await runWithMachine(config, log, programs)
   } catch (error) {
-    const words = error instanceof KnownError ? error.message : error instanceof Error ? error.stack : String(error)
-    process.stderr.write(`${words}\n`)
+    process.stderr.write(`${explain(error)}\n`)
     process.exit(1)
   }
 }

@@ -229,5 +229,5 @@ test("a port in use is an error of one sentence that names the option for anothe
   blocker.close()
 
   assert.equal(code, 1)
-  assert.match(stderr, /^✖ port \d+ is in use: choose another with --port\n$/)
+  assert.match(stderr, /^✖ port \d+ is in use: choose another with --port\n {2}See docs\/errors\.md#port_in_use\n$/)
 })

@@ -1,14 +1,20 @@
 /** Client of the control plane's HTTP API: any CI job could send the same requests. */
+import type { ErrorCode } from "@superstep/toolkit/errors/codes"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { createParser } from "eventsource-parser"
 import type { Connection } from "./connection.js"
 
+/** Its code is that of the reply, where the reply is the platform's own. */
 export class PlatformRefused extends KnownError {
-  readonly code = "platform_refused"
+  readonly code: ErrorCode
   readonly status: number
-  constructor(message: string, status: number) {
+  constructor(
+    message: string,
+    { status, code = "platform_refused" }: { status: number; code?: ErrorCode | undefined },
+  ) {
     super(message)
     this.status = status
+    this.code = code
   }
 }
 
@@ -45,7 +51,7 @@ export function platformApi({ url, apiKey, workspaceId }: Connection): PlatformA
       if (init.signal?.aborted) throw error
       throw new PlatformAway(`no platform answers at ${url} (${reasonOf(error)}): ${hintFor(reasonOf(error))}`)
     })
-    if (!response.ok) throw new PlatformRefused(await sentenceOf(response, url), response.status)
+    if (!response.ok) throw await refusalOf(response, url)
     return response
   }
   return {
@@ -76,12 +82,21 @@ export function platformApi({ url, apiKey, workspaceId }: Connection): PlatformA
   }
 }
 
-/** The platform's own message where there is one (`detail`, in FastAPI's two forms). */
-async function sentenceOf(response: Response, url: string): Promise<string> {
+async function refusalOf(response: Response, url: string): Promise<PlatformRefused> {
   const text = await response.text()
+  const { detail, code, doc_url } = refusalIn(text)
+  // A proxy in between may have codes of its own.
+  const isOurs = typeof doc_url === "string"
+  return new PlatformRefused(sentenceOf(response, { url, text, detail }), {
+    status: response.status,
+    code: isOurs ? code : undefined,
+  })
+}
+
+/** The platform's own message where there is one (`detail`, in FastAPI's two forms). */
+function sentenceOf(response: Response, { url, text, detail }: { url: string; text: string; detail: unknown }): string {
   if (response.status === 401)
     return `${url} rejects this API key: set a valid one in SUPERSTEP_API_KEY, or run the command where the platform's data folder is`
-  const detail = detailOf(text)
   if (typeof detail === "string") return `${detail} (${response.status})`
   if (Array.isArray(detail)) {
     const problems = detail.map(
@@ -92,12 +107,12 @@ async function sentenceOf(response: Response, url: string): Promise<string> {
   return `${new URL(response.url).pathname} was answered with ${response.status}: ${text.slice(0, 500)}`
 }
 
-function detailOf(text: string): unknown {
+function refusalIn(text: string): { readonly detail?: unknown; readonly code?: ErrorCode; readonly doc_url?: unknown } {
   try {
-    return (JSON.parse(text) as { detail?: unknown }).detail
+    return (JSON.parse(text) as ReturnType<typeof refusalIn> | null) ?? {}
   } catch {
     // A proxy in between has its own error format, which is shown unchanged.
-    return undefined
+    return {}
   }
 }
 

@@ -1,5 +1,6 @@
 /** Finds deployments and revisions by their names. */
 import { setTimeout as sleep } from "node:timers/promises"
+import type { ErrorCode } from "@superstep/toolkit/errors/codes"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { FolderCommit } from "../project/commit.js"
 import { type PlatformApi, PlatformAway, PlatformRefused } from "./api.js"
@@ -23,7 +24,8 @@ export interface Deployment {
 export interface Revision {
   readonly id: string
   readonly status: string
-  readonly error_code: string | null
+  /** One that `docs/errors.md` explains, unless the platform is newer than this command. */
+  readonly error_code: ErrorCode | null
   readonly status_message: string | null
   readonly trigger: string
   /** What it is for; null when nobody said. */

@@ -1,12 +1,17 @@
 /** Waits for a revision and reports its progress, for all commands that create one. */
+import type { ErrorCode } from "@superstep/toolkit/errors/codes"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { DeployReport, LogLine } from "../output/deploy-report.js"
 import type { PlatformApi } from "./api.js"
 import { type Deployment, followRevision, type Revision } from "./deployments.js"
 
-/** A revision that did not get deployed; the message has the platform's reason and hint. */
+/** A revision that did not get deployed; the message has the platform's reason and hint, the code is the revision's. */
 export class NotDeployed extends KnownError {
-  readonly code = "not_deployed"
+  readonly code: ErrorCode
+  constructor(message: string, code: ErrorCode | null = null) {
+    super(message)
+    this.code = code ?? "not_deployed"
+  }
 }
 
 interface Followed {
@@ -52,7 +57,8 @@ export async function followToEnd(api: PlatformApi, { deployment, report, verbos
     const { logs } = await readBuildLog(api, { deploymentId, revisionId, order: "desc", limit: lastLines })
     for (const line of logs.toReversed()) show(line)
   }
-  throw new NotDeployed(withoutEnd(revision?.status_message ?? `the revision ended as ${status}`, shown))
+  const reason = revision?.status_message ?? `the revision ended as ${status}`
+  throw new NotDeployed(withoutEnd(reason, shown), revision?.error_code)
 }
 
 /** A reason without the log's last lines at its end (`  <line>`), which the reader has already seen. */

@@ -15,9 +15,8 @@ export async function uploadArchive(api: PlatformApi, deploymentId: string, file
     headers: { "content-type": "application/gzip", "x-goog-content-length-range": "0,209715200" },
   })
   if (!response.ok)
-    throw new PlatformRefused(
-      `the upload of the archive failed (${response.status}): ${await response.text()}`,
-      response.status,
-    )
+    throw new PlatformRefused(`the upload of the archive failed (${response.status}): ${await response.text()}`, {
+      status: response.status,
+    })
   return place.object_path
 }

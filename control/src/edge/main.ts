@@ -3,7 +3,7 @@ import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { connectOptions } from "@superstep/protocol/http/address"
-import { KnownError } from "@superstep/toolkit/errors/errors"
+import { explain } from "@superstep/toolkit/errors/explain"
 import { waitingConnections } from "@superstep/toolkit/http/listen"
 import { createLog } from "@superstep/toolkit/log/log"
 import { listenForAdmin } from "./admin.js"
@@ -70,8 +70,3 @@ main().catch((error: unknown) => {
   process.stderr.write(`${explain(error)}\n`)
   process.exit(1)
 })
-
-function explain(error: unknown): string {
-  if (error instanceof KnownError) return error.message
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
-}

@@ -1,9 +1,14 @@
 /** The edge's own error answers, in the format that LangGraph's clients read (`detail`). Pure. */
+import type { CodeOf } from "@superstep/toolkit/errors/codes"
+import { errorBody } from "@superstep/toolkit/http/error-body"
 import type { Route } from "./table.js"
 
-export interface Refusal {
-  readonly status: 400 | 401 | 403 | 404 | 413 | 429 | 500 | 502 | 503
-  readonly code: string
+type Status = 400 | 401 | 403 | 404 | 413 | 429 | 500 | 502 | 503
+
+/** A code has only the statuses that its entry names. */
+type StatusAndCode = { [S in Status]: { readonly status: S; readonly code: CodeOf<S> } }[Status]
+
+export type Refusal = StatusAndCode & {
   readonly detail: string
   /** Seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number
@@ -116,7 +121,7 @@ export const internalError: Refusal = { status: 500, code: "internal", detail: "
 
 /** A refusal as status line, headers and body. */
 export function renderRefusal({ status, code, detail, retryAfterSeconds }: Refusal, requestId: string) {
-  const body = JSON.stringify({ detail, code, request_id: requestId })
+  const body = JSON.stringify(errorBody(detail, code, requestId))
   const headers: Record<string, string> = {
     "content-type": "application/json",
     "content-length": String(Buffer.byteLength(body)),

@@ -4,6 +4,7 @@
  */
 import { sessionCookieName } from "@superstep/protocol/http/session-cookie"
 import type { Api } from "@superstep/toolkit/http/route"
+import { docsAddress } from "@superstep/toolkit/published"
 
 interface Operation {
   parameters?: { in: string }[]
@@ -36,11 +37,17 @@ const errorReply = {
       oneOf: [{ type: "string" }, { type: "array", items: { $ref: "#/components/schemas/Problem" } }],
     },
     code: { type: "string", description: "The error as a stable code." },
+    doc_url: { type: "string", description: "Where the code is explained: its cause and the next step." },
     request_id: { type: "string", description: "The id of the request in the log." },
     conflicting_id: { type: "string", description: "With 409: the id of the conflicting resource." },
   },
-  required: ["detail", "code", "request_id"],
-  example: { detail: "A deployment named shop-bot exists: choose another name", code: "name_taken", request_id: "r1" },
+  required: ["detail", "code", "doc_url", "request_id"],
+  example: {
+    detail: "A deployment named shop-bot exists: choose another name",
+    code: "name_taken",
+    doc_url: docsAddress("errors", "name_taken"),
+    request_id: "r1",
+  },
 }
 
 const errorContent = { "application/json": { schema: { $ref: "#/components/schemas/Error" } } }
@@ -83,7 +90,7 @@ export function openApiDocument(api: Api) {
       title: "Superstep control plane",
       version: "v2",
       description:
-        "Every path is also served below /api-host. Every failure is {detail, code, request_id}; unknown fields are " +
+        "Every path is also served below /api-host. Every failure is {detail, code, doc_url, request_id}; unknown fields are " +
         "ignored and named in X-Ignored-Fields. Lists return the next offset; a short page is the last.",
       license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
     },

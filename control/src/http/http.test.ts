@@ -36,6 +36,7 @@ test("an error has a message, a code and the request's id", async () => {
   assert.deepEqual(reply.body, {
     detail: [{ loc: ["path", "deployment_id"], msg: "expected a UUID", type: "value_error" }],
     code: "invalid_input",
+    doc_url: "docs/errors.md#invalid_input",
     request_id: "r1",
   })
 })

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import type { ErrorCode } from "../revisions/revision.js"
-import { hints } from "../revisions/status-message.js"
+import { hintFor } from "../revisions/status-message.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
 import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
 
@@ -227,7 +227,7 @@ test("a build that fails says which way, what to do, and shows the end of its lo
     await t.test(`${failing.what} is ${failing.code}`, () => {
       assert.deepEqual([revision.status, revision.error_code], ["BUILD_FAILED", failing.code], JSON.stringify(revision))
       assert.match(revision.status_message, failing.words)
-      assert.ok(revision.status_message.includes(hints[failing.code]), revision.status_message)
+      assert.ok(revision.status_message.includes(hintFor(failing.code)), revision.status_message)
       assert.match(log, new RegExp(`BUILD_FAILED \\(${failing.code}\\)`))
       if (failing.log) assert.match(log, failing.log)
     })

@@ -1,4 +1,5 @@
 /** Defines a revision: its statuses, its stages, and their order. Pure. */
+import type { RevisionCodes } from "./error-codes.js"
 
 export const revisionStatuses = [
   "CREATING",
@@ -65,46 +66,8 @@ export interface SourceRevisionConfig {
   readonly commit?: CallersCommit | null
 }
 
-/** Why a revision failed, as a code; each has a one-line hint in `pipeline/failures.ts`. */
-export type ErrorCode =
-  | "source_not_found"
-  | "source_auth"
-  | "source_timeout"
-  | "source_too_big"
-  | "ref_not_found"
-  | "archive_invalid"
-  | "archive_too_big"
-  | "config_missing"
-  | "config_invalid"
-  | "graph_missing"
-  | "node_version_unsupported"
-  | "python_unsupported"
-  | "source_unsupported"
-  | "install_failed"
-  | "build_command_failed"
-  | "type_check_failed"
-  | "build_timeout"
-  | "build_oom"
-  | "build_too_big"
-  | "graph_load_failed"
-  | "module_missing"
-  | "load_timeout"
-  | "crash_loop"
-  | "health_timeout"
-  | "orphaned_threads"
-  | "canary_failed"
-  | "canary_aborted"
-  | "canary_replaced"
-  | "capacity"
-  | "oom_killed"
-  | "db_unreachable"
-  | "disk_full"
-  | "disk_quota"
-  | "secret_missing"
-  | "crash_loop_guard"
-  | "interrupted"
-  | "superseded"
-  | "internal"
+/** Why a revision failed, as a code. */
+export type ErrorCode = keyof RevisionCodes | "internal"
 
 /** Why a revision failed, or was rolled back. */
 export interface Reason {

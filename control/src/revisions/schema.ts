@@ -1,5 +1,6 @@
 /** The format of a revision in a reply. */
 import { z } from "@hono/zod-openapi"
+import { errorAddress } from "@superstep/toolkit/errors/explain"
 import { resourceSpecReply } from "../deployments/resource-spec.js"
 import { type ListenerFacts, messageSeen, stateAtListener } from "../listeners/facts.js"
 import { healthOf, healths } from "../planner/health.js"
@@ -53,6 +54,10 @@ export const revisionReply = z
     secret_names: z.array(z.string()),
     duration_ms_by_stage: z.record(z.string(), z.int()),
     error_code: z.string().nullable(),
+    error_doc_url: z
+      .string()
+      .nullable()
+      .openapi({ description: "where error_code is explained: its cause and the next step" }),
     status_message: z.string().nullable(),
     message: z.string().nullable().openapi({
       description:
@@ -151,6 +156,7 @@ export const renderRevision = (row: SeenRevision): z.input<typeof revisionReply>
   secret_names: [...row.secret_names],
   duration_ms_by_stage: durationsByStage(row.stage_started_at, row.finished_at),
   error_code: row.error_code,
+  error_doc_url: row.error_code && errorAddress(row.error_code),
   status_message: messageSeen(row, row.listener),
   message: row.message,
   commit: commitOf(row),

@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream"
 import { answerHeadersOnward, requestHeadersOnward } from "@superstep/protocol/http/end-to-end"
 import { forward, keptConnections, NotSent } from "@superstep/protocol/http/forward"
 import { joinUpgraded, renderHead } from "@superstep/protocol/http/upgraded"
+import { errorBody } from "@superstep/toolkit/http/error-body"
 import { reply } from "./answers.js"
 
 export interface Carrier {
@@ -70,7 +71,9 @@ export function carrierTo({ port, revisionId }: { readonly port: number; readonl
       if (response.headersSent) return void response.destroy()
       const isNotSent = error instanceof NotSent
       const words = isNotSent ? `nothing listens on port ${port}` : "the server closed the connection"
-      reply(response, isNotSent ? 503 : 502, { detail: `${words} in the container of this revision` })
+      const detail = `${words} in the container of this revision`
+      if (isNotSent) reply(response, 503, errorBody(detail, "unavailable"))
+      else reply(response, 502, errorBody(detail, "bad_gateway"))
     }
   }
 

@@ -35,6 +35,7 @@ const errorReply = {
   properties: {
     detail: { type: "string", description: "What happened and what to do next, for people." },
     code: { type: "string", description: "The kind of error, for programs." },
+    doc_url: { type: "string", description: "Where the code is explained: its cause and the next step." },
     request_id: { type: "string", description: "The request's id in the server's log." },
   },
   required: ["detail"],
@@ -47,7 +48,7 @@ const apiKey = { type: "apiKey", in: "header", name: "x-api-key", description: "
 
 const description =
   "Runs LangGraph agents. Streams are Server-Sent Events: docs/streaming.md of Superstep describes their names and order. " +
-  "Every error is `{detail, code}`."
+  "Every error is `{detail, code, doc_url}`."
 
 /** The document of all routes that have been added to `api`. */
 export function openApiDocument(api: Api, options: DocumentOptions): object {

@@ -6,6 +6,7 @@ import type { LastWords, Result } from "../events/publisher.js"
 import type { NewEvent } from "../events/queries.js"
 import type { Streams } from "../events/streams.js"
 import type { WaitingRun } from "../servers/server.js"
+import { runFailure } from "../workers/error-codes.js"
 import type { Attempt } from "./attempt.js"
 import { findRun, hasSavedInput } from "./queries.js"
 import { refusalOf } from "./resume.js"
@@ -85,7 +86,7 @@ function lastWords(claim: Claim, result: RunEnd, isThreadFollowed: boolean): Las
 const withoutState = (result: RunEnd, failure: Error): RunEnd => ({
   ...result,
   status: "error",
-  error: result.error ?? { error: "StateNotSaved", message: `the run's state could not be saved: ${failure.message}` },
+  error: result.error ?? runFailure("StateNotSaved", `the run's state could not be saved: ${failure.message}`),
   values: undefined,
   interrupts: "{}",
 })

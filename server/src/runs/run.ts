@@ -1,6 +1,7 @@
 /** The model of a run: its statuses, stream modes and strategies, and the outcomes of its end. Pure. */
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { Config } from "../assistants/assistant.js"
+import { runFailure } from "../workers/error-codes.js"
 import type { LostReason, RunFailure, RunResult } from "../workers/port.js"
 
 export const runStatuses = ["pending", "running", "success", "error", "timeout", "interrupted"] as const
@@ -159,10 +160,8 @@ export interface Claim {
  * The error of a run that was lost too often. Its own type distinguishes it from an error of the graph.
  * @param ending  of its last attempt
  */
-export const workerLost = (detail: string, ending?: AttemptEnding): RunFailure => ({
-  error: "WorkerLost",
-  message: ending === "worker_blocked" ? blockedText(detail) : diedText(detail),
-})
+export const workerLost = (detail: string, ending?: AttemptEnding): RunFailure =>
+  runFailure("WorkerLost", ending === "worker_blocked" ? blockedText(detail) : diedText(detail))
 
 const diedText = (detail: string): string =>
   `the process that executed the run died ${maxLosses} times with nothing else in it, last with ${detail}`
@@ -177,7 +176,13 @@ export function checkpointGone({ kwargs }: Pick<Claim, "kwargs">): RunEnd {
   const message =
     `the checkpoint ${id} that the run starts from was removed with its run while this one waited: ` +
     "send it again, from another checkpoint"
-  return { status: "error", error: { error: "CheckpointGone", message }, next: [], values: undefined, interrupts: "{}" }
+  return {
+    status: "error",
+    error: runFailure("CheckpointGone", message),
+    next: [],
+    values: undefined,
+    interrupts: "{}",
+  }
 }
 
 /**
@@ -187,6 +192,6 @@ export function checkpointGone({ kwargs }: Pick<Claim, "kwargs">): RunEnd {
 export function timedOut(result: RunResult | undefined, timeoutMs: number): RunEnd {
   if (result !== undefined && result.status !== "cancelled") return result
   const message = `the run took longer than ${timeoutMs / 1000} s, the limit of one attempt (BG_JOB_TIMEOUT_SECS)`
-  const error = { error: "RunTimeout", message }
+  const error = runFailure("RunTimeout", message)
   return { next: [], values: undefined, interrupts: "{}", ...result, status: "timeout", error }
 }

@@ -1,23 +1,14 @@
 /** Commands of the newer streaming protocol and their replies. Pure. */
 import { checkExact } from "@superstep/toolkit/http/exact-number"
 import type { z } from "zod"
+import type { CommandCodes } from "./error-codes.js"
 
-export type ErrorCode =
-  | "invalid_argument"
-  | "unknown_command"
-  | "unknown_error"
-  | "no_such_run"
-  | "no_such_subscription"
-  | "no_such_namespace"
-  | "no_such_interrupt"
-  | "no_such_checkpoint"
-  | "permission_denied"
-  | "not_supported"
+export type CommandError = keyof CommandCodes | "not_supported"
 
 /** A command that cannot be executed; its client gets an `error` reply. */
 export class CommandFailed extends Error {
-  readonly code: ErrorCode
-  constructor(code: ErrorCode, message: string) {
+  readonly code: CommandError
+  constructor(code: CommandError, message: string) {
     super(message)
     this.code = code
   }
@@ -37,7 +28,7 @@ export const successReply = (id: number, threadId: string, { result, appliedThro
 })
 
 /** @param id  null: the error belongs to no command */
-export const errorReply = (id: number | null, code: ErrorCode, message: string) => ({
+export const errorReply = (id: number | null, code: CommandError, message: string) => ({
   type: "error",
   id,
   error: code,

@@ -5,7 +5,7 @@ import { callerOf } from "../http/caller-of.js"
 import type { RunRoutes } from "../runs/creating-routes.js"
 import { getThread } from "../threads/operations.js"
 import { getThreadHistory, getThreadState, newestState } from "../threads/state-operations.js"
-import { CommandFailed, type ErrorCode, type Executed, parseParams } from "./command.js"
+import { type CommandError, CommandFailed, type Executed, parseParams } from "./command.js"
 import { inject } from "./inject.js"
 import { currentPlace, lifecycleOf } from "./log.js"
 import { type CommandRequest, fork, respond, startRun } from "./run-commands.js"
@@ -42,13 +42,13 @@ export async function executeCommand(runs: RunRoutes, method: string, request: C
 }
 
 /** An error as a reply on a socket; undefined for a bug. */
-export function failureOf(error: unknown): { code: ErrorCode; message: string } | undefined {
+export function failureOf(error: unknown): { code: CommandError; message: string } | undefined {
   if (error instanceof CommandFailed) return { code: error.code, message: error.message }
   if (!(error instanceof KnownError)) return undefined
   return { code: codeOf(error), message: error.message }
 }
 
-function codeOf(error: KnownError): ErrorCode {
+function codeOf(error: KnownError): CommandError {
   if (error instanceof Forbidden) return "permission_denied"
   if (error instanceof NotFound) return error.message.includes("checkpoint") ? "no_such_checkpoint" : "invalid_argument"
   return error.code === "invalid_input" || error.code === "refused" ? "invalid_argument" : "unknown_error"

@@ -2,6 +2,7 @@
 import { InvalidInput, KnownError } from "@superstep/toolkit/errors/errors"
 import { checkExact } from "@superstep/toolkit/http/exact-number"
 import { z } from "zod"
+import { runFailure } from "./error-codes.js"
 import type { Fence } from "./fence.js"
 import type { Language } from "./languages.js"
 import type { PayloadLine, RunFailure } from "./port.js"
@@ -66,4 +67,4 @@ export const fenceOf = (fields: unknown): Fence => parseFields(fenceFields, fiel
 export const failureOf = (error: unknown): RunFailure =>
   error instanceof KnownError
     ? { error: error.name, message: error.message }
-    : { error: "InternalError", message: "the server could not answer: see its log" }
+    : runFailure("InternalError", "the server could not answer: see its log")

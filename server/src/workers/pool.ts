@@ -8,6 +8,7 @@ import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { CallHandlers } from "./calls.js"
 import type { ChildSetting, Limits, WorkerProject } from "./child.js"
+import { runFailure } from "./error-codes.js"
 import { Generation } from "./generation.js"
 import { HeldOrders } from "./held-orders.js"
 import { type LanguageSlots, slotsForAnyGraph, slotsWithout } from "./language-slots.js"
@@ -338,10 +339,9 @@ class Pool implements WorkerPool {
     const isKnown = [this.#newest, this.#generations.at(-1)].some((it) =>
       Object.hasOwn(it?.project.graphs ?? {}, graphId),
     )
-    if (!isKnown)
-      return { error: "GraphNotFound", message: `the project has no graph "${graphId}": add it to langgraph.json` }
+    if (!isKnown) return runFailure("GraphNotFound", `the project has no graph "${graphId}": add it to langgraph.json`)
     const failure = this.#newest.isServing && this.report().failed.find((failed) => failed.graphId === graphId)
-    return failure ? { error: "GraphLoadError", message: failure.message } : undefined
+    return failure ? runFailure("GraphLoadError", failure.message) : undefined
   }
 
   /** Hands runs back between two super-steps, so that no super-step is repeated. */

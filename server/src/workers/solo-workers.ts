@@ -3,6 +3,7 @@
  * kills its worker harms no other run, and its cause is certain. Owns its processes; `stop` ends them.
  */
 import { Child, type ChildSetting, type WorkerProject } from "./child.js"
+import { runFailure } from "./error-codes.js"
 import type { RunListener, RunOrder } from "./port.js"
 import type { Session } from "./session.js"
 import { toFailure } from "./worker.js"
@@ -131,7 +132,7 @@ export class SoloWorkers {
   }
 
   #refuse(solo: Solo, message: string): void {
-    const error = { error: "GraphLoadError", message }
+    const error = runFailure("GraphLoadError", message)
     this.#conclude(solo, (listener) => listener.onDone({ ...cancelled, status: "error", error }))
   }
 

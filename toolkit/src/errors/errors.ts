@@ -2,10 +2,11 @@
  * Errors that say what happened. They are independent of HTTP and exit codes: `http/errors.ts` turns them into replies,
  * the CLI's `main.ts` into messages. Anything that is not a KnownError is a bug.
  */
+import type { CodeOf, ErrorCode } from "./codes.js"
 
 /** An error whose message is meant for the person who caused it, with a stable `code` for programs. */
 export abstract class KnownError extends Error {
-  abstract readonly code: string
+  abstract readonly code: ErrorCode
 
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -24,10 +25,10 @@ export interface Problem {
 
 /** The input cannot be used; nothing was changed. Contains all problems at once. */
 export class InvalidInput extends KnownError {
-  readonly code: string
+  readonly code: CodeOf<422>
   readonly problems: readonly Problem[]
 
-  constructor(problems: readonly Problem[] | string, code = "invalid_input") {
+  constructor(problems: readonly Problem[] | string, code: CodeOf<422> = "invalid_input") {
     const list = typeof problems === "string" ? [{ path: ["body"], message: problems, type: "value_error" }] : problems
     super(list.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "))
     this.problems = list
@@ -37,24 +38,24 @@ export class InvalidInput extends KnownError {
 
 /** Well formed, but a rule of the platform forbids it in any state. */
 export class Refused extends KnownError {
-  readonly code: string
-  constructor(message: string, code = "refused") {
+  readonly code: CodeOf<400>
+  constructor(message: string, code: CodeOf<400> = "refused") {
     super(message)
     this.code = code
   }
 }
 
 export class Unauthenticated extends KnownError {
-  readonly code: string
-  constructor(message: string, code = "unauthenticated") {
+  readonly code: CodeOf<401>
+  constructor(message: string, code: CodeOf<401> = "unauthenticated") {
     super(message)
     this.code = code
   }
 }
 
 export class Forbidden extends KnownError {
-  readonly code: string
-  constructor(message: string, code = "forbidden") {
+  readonly code: CodeOf<403>
+  constructor(message: string, code: CodeOf<403> = "forbidden") {
     super(message)
     this.code = code
   }
@@ -62,7 +63,7 @@ export class Forbidden extends KnownError {
 
 /** The user's own rules refuse it, with a status, a text and headers of their choice. */
 export class Denied extends KnownError {
-  readonly code: string
+  readonly code: ErrorCode
   /** 300 to 599. */
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -75,7 +76,7 @@ export class Denied extends KnownError {
 }
 
 /** The same codes as for the platform's own refusals. */
-const deniedCodes: Readonly<Record<number, string>> = { 401: "unauthenticated", 403: "forbidden", 404: "not_found" }
+const deniedCodes: Readonly<Record<number, ErrorCode>> = { 401: "unauthenticated", 403: "forbidden", 404: "not_found" }
 
 export class NotFound extends KnownError {
   readonly code = "not_found"
@@ -83,9 +84,9 @@ export class NotFound extends KnownError {
 
 /** The present state forbids it. `extra` is added to the reply's body, such as `conflicting_id`. */
 export class Conflict extends KnownError {
-  readonly code: string
+  readonly code: CodeOf<409>
   readonly extra: Readonly<Record<string, unknown>>
-  constructor(message: string, code = "conflict", extra: Readonly<Record<string, unknown>> = {}) {
+  constructor(message: string, code: CodeOf<409> = "conflict", extra: Readonly<Record<string, unknown>> = {}) {
     super(message)
     this.code = code
     this.extra = extra

@@ -15,6 +15,7 @@ import {
   Unavailable,
 } from "../errors/errors.js"
 import { createLog } from "../log/log.js"
+import { errorBody } from "./error-body.js"
 import { errorHandler } from "./errors.js"
 
 /** The reply to a request whose handler throws, and what the log says of it. */
@@ -50,14 +51,14 @@ test("each known error has its status and its level in the log", async () => {
     const { response, body, line } = await replyTo(error)
 
     assert.equal(response.status, status)
-    assert.deepEqual(body, { detail: error.message, code: error.code, request_id: "q1" })
+    assert.deepEqual(body, { ...errorBody(error.message, error.code), request_id: "q1" })
     assert.equal(line?.level, level)
     assert.equal(line?.request_id, "q1")
   }
 })
 
 test("a conflict names the conflicting resource, and unavailability has a Retry-After", async () => {
-  const { body } = await replyTo(new Conflict("busy", "thread_busy", { conflicting_id: "r1" }))
+  const { body } = await replyTo(new Conflict("busy", "conflict", { conflicting_id: "r1" }))
   const { response } = await replyTo(new Unavailable("later", 1200))
   const limited = await replyTo(new TooManyRequests("slowly", 59_001))
 
@@ -70,7 +71,7 @@ test("a bug shows only the request's id, and its stack goes to the log", async (
   const { response, body, line } = await replyTo(new Error("password hunter2 is wrong"))
 
   assert.equal(response.status, 500)
-  assert.deepEqual(body, { detail: "internal error", code: "internal", request_id: "q1" })
+  assert.deepEqual(body, errorBody("internal error", "internal", "q1"))
   assert.match(JSON.stringify(line), /hunter2.*errors\.test/)
 })
 

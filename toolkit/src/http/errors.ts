@@ -18,6 +18,7 @@ import {
   Unavailable,
 } from "../errors/errors.js"
 import type { Log } from "../log/log.js"
+import { errorBody } from "./error-body.js"
 
 interface Kind {
   readonly status: ContentfulStatusCode
@@ -78,7 +79,7 @@ export const replyToError =
     if (error instanceof HTTPException) return { status: error.status, headers: {}, body: { detail: error.message } }
     if (!(error instanceof KnownError)) {
       log.error({ err: error, request_id: requestId, method: c.req.method, path: c.req.path }, "request failed")
-      return { status: 500, headers: {}, body: { detail: "internal error", code: "internal", request_id: requestId } }
+      return { status: 500, headers: {}, body: errorBody("internal error", "internal", requestId) }
     }
     const { status, level } = kindOf(error)
     log[level]({ request_id: requestId, method: c.req.method, path: c.req.path, code: error.code }, error.message)
@@ -88,11 +89,7 @@ export const replyToError =
       ...(error instanceof Denied && error.headers),
     }
     const extra = error instanceof Conflict ? error.extra : {}
-    return {
-      status,
-      headers,
-      body: { detail: detailOf(error, detail), code: error.code, request_id: requestId, ...extra },
-    }
+    return { status, headers, body: { ...errorBody(detailOf(error, detail), error.code, requestId), ...extra } }
   }
 
 /**

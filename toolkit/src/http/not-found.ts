@@ -1,5 +1,6 @@
 /** Answers requests without a route: 405 when another method has a route there, else 404. */
 import type { Context, Hono, NotFoundHandler } from "hono"
+import { errorBody } from "./error-body.js"
 
 /** Turns a router's pattern (`/v2/deployments/:deployment_id`) into a test for paths. */
 function matcher(pattern: string): RegExp {
@@ -15,11 +16,11 @@ export function notFound(app: Pick<Hono, "routes">): NotFoundHandler {
     .filter(({ method }) => method !== "ALL")
     .map(({ method, path }) => ({ method, test: matcher(path) }))
   return (c: Context) => {
-    const request_id = c.res.headers.get("x-request-id") ?? undefined
+    const requestId = c.res.headers.get("x-request-id") ?? undefined
     const methods = [...new Set(routes.filter(({ test }) => test.test(c.req.path)).map(({ method }) => method))].sort()
-    if (methods.length === 0) return c.json({ detail: "Not Found", code: "not_found", request_id }, 404)
+    if (methods.length === 0) return c.json(errorBody("Not Found", "not_found", requestId), 404)
     const allow = methods.includes("GET") ? [...methods, "HEAD"] : methods
-    return c.json({ detail: "Method Not Allowed", code: "method_not_allowed", request_id }, 405, {
+    return c.json(errorBody("Method Not Allowed", "method_not_allowed", requestId), 405, {
       allow: allow.join(", "),
     })
   }

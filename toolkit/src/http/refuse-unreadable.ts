@@ -1,6 +1,7 @@
 /** Replies 400 to malformed HTTP, in the same form as any other refusal; an app never sees it. */
 import { randomUUID } from "node:crypto"
 import type { Duplex } from "node:stream"
+import { errorBody } from "./error-body.js"
 
 const refusals: Readonly<Record<string, readonly [string, (headerKb: number) => string]>> = {
   HPE_HEADER_OVERFLOW: [
@@ -27,7 +28,7 @@ export const refuseUnreadable =
       () => `the request is not HTTP: ${error.message}`,
     ]
     const requestId = randomUUID()
-    const body = JSON.stringify({ detail: words(headerKb), code: "bad_request", request_id: requestId })
+    const body = JSON.stringify(errorBody(words(headerKb), "bad_request", requestId))
     const head = [
       "content-type: application/json",
       `content-length: ${Buffer.byteLength(body)}`,

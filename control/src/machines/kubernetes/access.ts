@@ -12,13 +12,11 @@ export const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 const nameInCluster = "kubernetes.default.svc"
 
 /** Where the cluster is, and who we are there, is unknown. */
-export class NoAccess extends KnownError {
-  readonly code: string = "no_access_to_cluster"
-}
+export abstract class NoAccess extends KnownError {}
 
 /** The program does not run in a pod, or its pod has no token. */
 export class NotInCluster extends NoAccess {
-  override readonly code = "not_in_cluster"
+  readonly code = "not_in_cluster"
   constructor() {
     super(
       "this process runs outside of a pod with a service account: start it in the cluster, with a token mounted, or set SUPERSTEP_KUBECONFIG (docs/kubernetes.md)",

@@ -10,7 +10,7 @@ import type { ClusterAccess } from "./cluster.js"
 
 /** The file cannot be used, and why. */
 export class UnusableKubeconfig extends NoAccess {
-  override readonly code = "unusable_kubeconfig"
+  readonly code = "unusable_kubeconfig"
 }
 
 const schema = z.object({

@@ -1,5 +1,6 @@
 /** Values of the machine's port as JSON, and back. Pure, apart from the functions and signals that the caller keeps. */
 import { Secret } from "@superstep/toolkit/config/settings"
+import type { ErrorCode as AnyCode, CodeOf } from "@superstep/toolkit/errors/codes"
 import { Conflict, KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
 import { AddressInUse } from "@superstep/toolkit/http/listen"
 import type { ErrorCode } from "../../../revisions/revision.js"
@@ -90,8 +91,8 @@ export function encodeError(error: unknown): SentError {
 }
 
 class MachineError extends KnownError {
-  readonly code: string
-  constructor(message: string, code: string) {
+  readonly code: AnyCode
+  constructor(message: string, code: AnyCode) {
     super(message)
     this.code = code
   }
@@ -101,13 +102,13 @@ class MachineError extends KnownError {
 const known: Readonly<Record<string, (message: string, code: string) => Error>> = {
   BuildFailed: (message, code) => new BuildFailed(code as ErrorCode, message),
   TooManyDeployments: (message) => new TooManyDeployments(message),
-  Conflict: (message, code) => new Conflict(message, code),
+  Conflict: (message, code) => new Conflict(message, code as CodeOf<409>),
   Unavailable: (message) => new Unavailable(message),
   AddressInUse: (message) => new AddressInUse(message),
 }
 
 export function decodeError({ name, message, stack, code = "", isKnown }: SentError): Error {
   const make = Object.hasOwn(known, name) ? known[name] : undefined
-  if (isKnown) return make ? make(message, code) : new MachineError(message, code)
+  if (isKnown) return make ? make(message, code) : new MachineError(message, code as AnyCode)
   return Object.assign(new Error(message), { name, stack }, code !== "" && { code })
 }

@@ -1,0 +1,148 @@
+/**
+ * The error codes of machines: the processes, containers, pods and images of agents, as `docs/errors.md` explains them. They appear in logs, at the
+ * start of the control plane, and in the `status_message` of a revision that waits.
+ */
+import type { ErrorEntry } from "@superstep/toolkit/errors/error-entry"
+
+export const machineCodes = {
+  other_machine: {
+    http: [],
+    what: "Agents of this data folder run, or may still run, on another machine than the settings choose.",
+    cause: "`SUPERSTEP_MACHINE` or the address of an engine or a cluster was changed while agents ran.",
+    next: "Start once with the former settings and stop the agents by Ctrl-C; then change the settings.",
+  },
+  too_many_deployments: {
+    http: [],
+    what: "All users for deployments have been given out, and none is used twice.",
+    cause: "Very many deployments were created over time.",
+    next: "Deploy again on a new data folder with a database of its own.",
+  },
+  isolation_required: {
+    http: [],
+    what: "The settings require isolation of agents, and this user or this machine cannot give it.",
+    cause: "The platform does not run as root on Linux.",
+    next: "Start it as root, or choose containers or pods ([machines](machines.md)).",
+  },
+  foreign_folder: {
+    http: [],
+    what: "A folder that the platform needs belongs to another user, or others may write to it.",
+    cause: "Another user created a folder of that name.",
+    next: "Check who created it, and remove it.",
+  },
+  unusable_file: {
+    http: [],
+    what: "A path of the project is not the plain file or the folder that it should be.",
+    cause: "A link or a special file of the project in place of it.",
+    next: "Remove what the message names from the project.",
+  },
+  engine_failed: {
+    http: [],
+    what: "The container engine refused a request, or does not answer.",
+    cause: "The engine is stopped, or cannot fetch an image.",
+    next: "Check it with `docker info` as the platform's user; the message has the engine's text.",
+  },
+  foreign_container: {
+    http: [],
+    what: "The engine has a container with the name of a unit that is not this installation's.",
+    cause: "Another installation, or a data folder that was removed without stopping its agents.",
+    next: "Remove the container that the message names (`docker rm -f`).",
+  },
+  foreign_network: {
+    http: [],
+    what: "The engine has a network with the platform's name that is not this installation's.",
+    cause: "It was created by hand or by another installation.",
+    next: "Remove the network that the message names (`docker network rm`).",
+  },
+  companion_failed: {
+    http: [],
+    what: "The program that stands beside an image of somebody else does not run, so nothing reaches the image.",
+    cause: "The image takes the memory or the port of the program.",
+    next: "See the deploy log; the message has the last lines.",
+  },
+  base_image_unfit: {
+    http: [],
+    what: "Agents that are built here cannot run on the base image.",
+    cause: "`SUPERSTEP_BASE_IMAGE` has no Node, another C library or an older one.",
+    next: "Choose another image, such as `node:24-bookworm-slim`.",
+  },
+  registry_failed: {
+    http: [],
+    what: "An image registry refused a request, or does not answer.",
+    cause: "The registry is away, or the repository does not exist there.",
+    next: "Check the address of `SUPERSTEP_REGISTRY` and that this machine reaches it; the message has its text.",
+  },
+  unusable_login: {
+    http: [],
+    what: "The file with logins of registries cannot be used.",
+    cause: "It is not in the form of `docker login`, or a helper program keeps the password elsewhere.",
+    next: "Write user and password into the file, for example with `docker login` without a helper.",
+  },
+  damaged_blob: {
+    http: [],
+    what: "A part of an image arrived with another content than its digest says. The platform tries again.",
+    cause: "A broken connection, or a proxy that changes answers.",
+    next: "If it repeats, go around the proxy between this machine and the registry.",
+  },
+  unusable_archive: {
+    http: [],
+    what: "An exported image cannot be read.",
+    cause: "The engine exports another form, or the file is not complete.",
+    next: "Export one image with a current engine.",
+  },
+  unusable_tree: {
+    http: [],
+    what: "The built project has something that an image cannot hold, or was changed while it was read.",
+    cause: "Sockets, devices or pipes in the project; a process that writes after the build.",
+    next: "Remove what the message names, then build again.",
+  },
+  not_in_cluster: {
+    http: [],
+    what: "The pod has no service account.",
+    cause: "`automountServiceAccountToken` is false, or the process does not run in a pod.",
+    next: "Give the pod its service account, or set `SUPERSTEP_KUBECONFIG`.",
+  },
+  unusable_kubeconfig: {
+    http: [],
+    what: "The kubeconfig cannot be used.",
+    cause: "It is no kubeconfig, its context is missing, or it logs in by a program.",
+    next: "Write one with a token or a client certificate; the message names what is missing.",
+  },
+  incomplete_settings: {
+    http: [],
+    what: "A setting that the machine needs is missing.",
+    cause: "Kubernetes needs a namespace and a registry, for example.",
+    next: "Set what the message names ([settings](settings.md)).",
+  },
+  cluster_failed: {
+    http: [],
+    what: "The API server of the cluster refused a request, or does not answer.",
+    cause: "A missing right of the platform's role, a quota, an admission rule, or a cluster that is being upgraded.",
+    next: "The message has the API server's text; the Helm chart has all rights that the platform needs.",
+  },
+  pod_not_admitted: {
+    http: [],
+    what: "The control plane's pod lacks a label, or its name is unknown, so agents' network policies do not admit it.",
+    cause: "Its manifest is not that of the chart.",
+    next: "Add the label or the setting that the message names.",
+  },
+  pod_not_started: {
+    http: [],
+    what: "A pod was created and did not start within its time. The platform tries again.",
+    cause: "No node has room for it, or its image cannot be pulled; the message says which.",
+    next: "Look at it with `kubectl describe pod`, and make room or correct the registry's access.",
+  },
+  foreign_object: {
+    http: [],
+    what: "The namespace has an object with the name of a unit that is not this installation's.",
+    cause: "Another installation uses the same namespace.",
+    next: "Give each installation a namespace of its own.",
+  },
+  artifact_gone: {
+    http: [],
+    what: "The registry no longer has the artifact of the revision.",
+    cause: "A cleaning rule of the registry deleted it.",
+    next: "Deploy the revision again, and let the registry keep the platform's repository.",
+  },
+} as const satisfies Readonly<Record<string, ErrorEntry>>
+
+export type MachineCodes = typeof machineCodes

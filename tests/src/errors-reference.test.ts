@@ -1,0 +1,264 @@
+/**
+ * docs/errors.md is printed from the entries that the types of errors use, so every code has an anchor and no anchor is without a code; real
+ * replies prove that their status and address are those of the page.
+ */
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { readdir, readFile, writeFile } from "node:fs/promises"
+import { connect } from "node:net"
+import { test } from "node:test"
+import { edgeCodes } from "@superstep/control/edge/error-codes"
+import { renderRefusal, unauthenticated } from "@superstep/control/edge/refusal"
+import { controlCodes } from "@superstep/control/error-codes"
+import { machineCodes } from "@superstep/control/machines/error-codes"
+import { revisionCodes } from "@superstep/control/revisions/error-codes"
+import { exampleDeployment, startApi } from "@superstep/control/testing/api"
+import { serverCodes } from "@superstep/server/error-codes"
+import { startTestHttp } from "@superstep/server/testing/test-http"
+import { migrations } from "@superstep/server/testing/test-server"
+import { commandCodes } from "@superstep/server/thread-stream/error-codes"
+import { runErrors } from "@superstep/server/workers/error-codes"
+import { toolkitCodes } from "@superstep/toolkit/errors/error-codes"
+import type { ErrorEntry } from "@superstep/toolkit/errors/error-entry"
+import { Conflict } from "@superstep/toolkit/errors/errors"
+import { errorAddress } from "@superstep/toolkit/errors/explain"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { cliCodes, exitCodes } from "superstep/error-codes"
+
+type Entries = Readonly<Record<string, ErrorEntry>>
+
+const root = new URL("../../", import.meta.url)
+const page = new URL("docs/errors.md", root)
+
+interface Section {
+  readonly title: string
+  readonly words: string
+  readonly entries: Entries
+}
+
+const exits = Object.fromEntries(
+  Object.entries(exitCodes).map(([code, { of, ...entry }]) => [
+    `exit ${code}`,
+    { ...entry, what: `Of ${of}. ${entry.what}` },
+  ]),
+)
+
+const sections: readonly Section[] = [
+  {
+    title: "Every server",
+    words:
+      "Replies of the control plane, the edge and agent servers, and errors that any program of Superstep may end with.",
+    entries: toolkitCodes,
+  },
+  {
+    title: "Agent server",
+    words:
+      "Replies of agents, in both forms of the API. MCP and A2A carry the numbers of JSON-RPC, which their own specifications explain; " +
+      "the text in `message` is the `detail` of the code here.",
+    entries: serverCodes,
+  },
+  {
+    title: "Commands of the stream protocol",
+    words: "The field `error` of a reply to a command of a thread's stream (v2). Such replies have status 200.",
+    entries: commandCodes,
+  },
+  {
+    title: "Runs",
+    words:
+      "The field `error` of a run that the platform ended, in the event `error`, in `__error__` and in webhooks. Any other name is an exception of " +
+      "the graph or of LangGraph.",
+    entries: runErrors,
+  },
+  {
+    title: "Edge",
+    words: "Replies of the proxy in front of all agents, for requests that reached no agent.",
+    entries: edgeCodes,
+  },
+  {
+    title: "Control plane",
+    words:
+      "Replies of the API of deployments and of the console, and errors that the control plane logs or does not start with.",
+    entries: controlCodes,
+  },
+  {
+    title: "Revisions",
+    words:
+      "The `error_code` of a revision. Its status is `BUILD_FAILED`, `DEPLOY_FAILED`, `SKIPPED` or `INTERRUPTED`; or `DEPLOYED`, when it served and " +
+      "was replaced. `status_message` has the reason of this case and the next step.",
+    entries: revisionCodes,
+  },
+  {
+    title: "Machines",
+    words:
+      "What runs agents: processes, containers, pods, images. In the `status_message` of a revision that waits, in logs, and at the start.",
+    entries: machineCodes,
+  },
+  { title: "Command line", words: "Errors of `superstep`. It exits with code 1.", entries: cliCodes },
+  { title: "Exit codes", words: "Of all programs.", entries: exits },
+]
+
+// As GitHub and the site make anchors of headings.
+const slug = (title: string): string => title.toLowerCase().replaceAll(" ", "-")
+
+function entryText([code, { http, what, cause, next }]: [string, ErrorEntry]): string {
+  const anchor = slug(code) === code || code.includes(" ") ? [] : [`<a id="${code}"></a>`]
+  const status = http.length === 0 ? "" : `**HTTP ${http.join(", ")}.** `
+  const lines = [`### ${code}`, `${status}${what}`, `- Usual cause: ${cause}\n- Next step: ${next}`]
+  return [...anchor, ...lines].join("\n\n")
+}
+
+const inOrder = (entries: Entries) =>
+  Object.entries(entries).toSorted(([a], [b]) => a.localeCompare(b, "en", { numeric: true }))
+
+const reference = `${[
+  "# Errors",
+  "Every error reply is JSON with these fields; `superstep` prints the address of the entry below its message:",
+  '```json\n{\n  "detail": "Thread is busy: a run of thread … is pending or running",\n  "code": "thread_busy",\n  "doc_url": "docs/errors.md#thread_busy",\n' +
+    '  "request_id": "01a1f938-…"\n}\n```',
+  "`detail` is for people and changes between releases; `code` is for programs and does not. `request_id` finds the request in the log of the server. " +
+    "A revision has `error_code`, `error_doc_url` and `status_message`. A code without an HTTP status is stored, logged or printed; if a request " +
+    "meets it nevertheless, its status is 500.",
+  "This page is printed from the `error-codes.ts` of each folder: `UPDATE_DOCS=1 npm test -- errors-reference` updates it. ",
+  ...sections.map(({ title, words, entries }) =>
+    [`## ${title}`, words, ...inOrder(entries).map(entryText)].join("\n\n"),
+  ),
+].join("\n\n")}\n`
+
+const codes: Entries = Object.assign({}, ...sections.map(({ entries }) => entries))
+
+test("the page has one entry for each code", async () => {
+  if (process.env.UPDATE_DOCS === "1") await writeFile(page, reference)
+
+  assert.equal(await readFile(page, "utf8"), reference)
+  const all = sections.flatMap(({ entries }) => Object.keys(entries))
+  assert.equal(new Set(all).size, all.length)
+})
+
+/** The sources that are shipped, without the entries themselves. */
+async function shippedSources(): Promise<string> {
+  const folders = [
+    "toolkit/src",
+    "server/src",
+    "control/src",
+    "cli/src",
+    "workers/js/src",
+    "workers/python/superstep_worker",
+  ]
+  const texts = folders.map(async (folder) => {
+    const entries = await readdir(new URL(folder, root), { recursive: true, withFileTypes: true })
+    const files = entries.filter(
+      ({ name }) => /\.(ts|py)$/.test(name) && !/\.test\.ts$|^(error-codes|error-codes)\.ts$/.test(name),
+    )
+    return Promise.all(files.map(({ parentPath, name }) => readFile(`${parentPath}/${name}`, "utf8")))
+  })
+  return (await Promise.all(texts)).flat().join("\n")
+}
+
+test("each entry is of a code that a program makes, and workers make no other", async () => {
+  const sources = await shippedSources()
+
+  const unused = Object.keys(codes).filter(
+    (code) => !code.startsWith("exit ") && !sources.includes(`"${code}"`) && !sources.includes(`'${code}'`),
+  )
+  // Workers do not share the types.
+  const ofWorkers = [...sources.matchAll(/detail[^\n]*?"?code"?: ?"([a-z_]+)"/g)].map(([, code = ""]) => code)
+
+  assert.deepEqual(unused, [])
+  assert.deepEqual(
+    ofWorkers.filter((code) => !(code in codes)),
+    [],
+  )
+  assert.ok(ofWorkers.includes("websocket_of_app"))
+})
+
+interface Refusal {
+  readonly status: number
+  readonly body: { readonly code?: string; readonly doc_url?: string; readonly detail?: unknown }
+}
+
+function checkRefusal({ status, body }: Refusal, expected: string): void {
+  assert.equal(body.code, expected, JSON.stringify(body))
+  assert.ok(
+    codes[expected]?.http.includes(status),
+    `${expected} has ${status}, and the page says ${codes[expected]?.http}`,
+  )
+  assert.equal(body.doc_url, errorAddress(expected as Parameters<typeof errorAddress>[0]))
+  assert.equal(body.doc_url, `docs/errors.md#${expected}`)
+  assert.notEqual(body.detail, undefined)
+}
+
+test("a code without an entry, or with another status, does not compile", () => {
+  // @ts-expect-error  no table has it
+  const unknown = new Conflict("", "unheard_of")
+  // @ts-expect-error  its entry says 404
+  const misplaced = new Conflict("", "not_found")
+
+  assert.ok(!(unknown.code in codes))
+  assert.ok(!codes[misplaced.code]?.http.includes(409))
+})
+
+test("replies of the control plane have the status and the address of the page", async () => {
+  await using api = await startApi()
+  const ask = async (method: string, path: string, call = {}): Promise<Refusal> => api.call(method, path, call)
+  const created = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+  const path = `/v2/deployments/${created.body.id}`
+  const stale = { headers: { "if-match": '"0"' }, body: { display_name: "x" } }
+
+  checkRefusal(await ask("GET", "/v2/deployments/00000000-0000-4000-8000-000000000000"), "not_found")
+  checkRefusal(await ask("GET", "/nowhere"), "not_found")
+  checkRefusal(await ask("PUT", "/v2/deployments"), "method_not_allowed")
+  checkRefusal(await ask("GET", path, { headers: { "x-api-key": "" } }), "unauthenticated")
+  checkRefusal(
+    await ask("GET", path, { headers: { "x-api-key": api.orgKey, "x-tenant-id": "" } }),
+    "workspace_required",
+  )
+  checkRefusal(await ask("POST", "/v2/deployments", { body: {} }), "invalid_input")
+  checkRefusal(await ask("POST", "/v2/deployments", { body: exampleDeployment() }), "name_taken")
+  checkRefusal(await ask("POST", `${path}/revisions`, { body: {} }), "revision_in_progress")
+  checkRefusal(await ask("PATCH", path, stale), "precondition_failed")
+  checkRefusal(await ask("POST", `${path}/rollback`, { body: {} }), "nothing_to_roll_back_to")
+})
+
+test("a failed revision names its entry", async () => {
+  await using api = await startApi()
+  const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
+  const path = `/v2/deployments/${deployment.id}/revisions/${deployment.latest_revision_id}`
+  const before = await api.call("GET", path)
+
+  await api.call("POST", `${path}/interrupt`)
+  const after = await api.call("GET", path)
+
+  assert.deepEqual([before.body.error_code, before.body.error_doc_url], [null, null])
+  assert.deepEqual([after.body.error_code, after.body.error_doc_url], ["interrupted", "docs/errors.md#interrupted"])
+})
+
+test("replies of an agent server have the status and the address of the page", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const ask = async (method: string, path: string, body?: unknown, headers = {}): Promise<Refusal> => {
+    const { status, json } = await http.send(method, path, body, headers)
+    return { status, body: json as Refusal["body"] }
+  }
+  const { json } = await http.send("POST", "/threads", {})
+  const { thread_id: id } = json as { thread_id: string }
+
+  checkRefusal(await ask("GET", "/threads/00000000-0000-4000-8000-000000000000"), "not_found")
+  checkRefusal(await ask("GET", "/nowhere"), "not_found")
+  checkRefusal(await ask("POST", "/threads", { metadata: 1 }), "invalid_input")
+  checkRefusal(await ask("POST", "/threads", { thread_id: id }), "thread_exists")
+  checkRefusal(await ask("POST", `/threads/${id}/state`, { values: {} }), "no_graph")
+  checkRefusal(await ask("PUT", "/store/items", { namespace: [], key: "k", value: {} }), "namespace_required")
+})
+
+test("malformed HTTP and the edge's own replies have the status and the address of the page", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const socket = connect(Number(new URL(http.url).port), "127.0.0.1")
+  socket.end("nonsense\r\n\r\n")
+  const [bytes] = (await once(socket, "data")) as [Buffer]
+  const [head = "", malformed = ""] = bytes.toString().split("\r\n\r\n")
+
+  checkRefusal({ status: Number(head.split(" ")[1]), body: JSON.parse(malformed) }, "bad_request")
+  const { status, body } = renderRefusal(unauthenticated, "r1")
+  checkRefusal({ status, body: JSON.parse(body) }, "unauthenticated")
+})
