@@ -20,6 +20,10 @@ async function platform(canary: { weight: number } | null, status = "DEPLOYED") 
     traffic,
     created_at: "2026-01-01T00:00:00Z",
     trigger: "patch",
+    repeats_revision_id: null,
+    message: null,
+    commit: null,
+    upload: null,
     source_revision_config: {},
   })
   const revisions = [revision("r2", canary, status), revision("r1", { weight: 90 })]
