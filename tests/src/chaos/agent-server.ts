@@ -26,6 +26,8 @@ export interface AgentServerOptions {
   /** Where nodes tell that they execute. */
   readonly effectsFile: string
   readonly env?: Readonly<Record<string, string>>
+  /** The main file of its program in each of its lives, counted from 0; default this clone's. */
+  readonly mainOf?: (life: number) => string
 }
 
 export class AgentServer {
@@ -37,6 +39,7 @@ export class AgentServer {
   readonly #logFile: string
   /** Where the log of the present life begins, in bytes. */
   #logBegin = 0
+  #lives = 0
   #child: ChildProcess | undefined
   /** Those of it that were stopped by `pause`. */
   #paused: readonly number[] = []
@@ -91,7 +94,8 @@ export class AgentServer {
     if (this.isRunning) return
     const log = openSync(this.#logFile, "a")
     this.#logBegin = statSync(this.#logFile).size
-    this.#child = spawn(process.execPath, ["--enable-source-maps", main], {
+    const program = this.#options.mainOf?.(this.#lives++) ?? main
+    this.#child = spawn(process.execPath, ["--enable-source-maps", program], {
       env: this.#env(),
       stdio: ["ignore", log, log],
     })

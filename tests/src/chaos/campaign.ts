@@ -31,6 +31,8 @@ export interface CampaignOptions {
   readonly first?: number
   /** Settings of all servers, by variable. */
   readonly env?: Readonly<Record<string, string>>
+  /** The main files of programs of which each server has the next one in each of its lives; default only this clone's. */
+  readonly mains?: readonly string[]
   /** Hears of each round as it ends. */
   readonly onRound?: (report: CampaignReport) => void
 }
@@ -61,6 +63,7 @@ export async function campaign({
   rounds = 1,
   first: wanted,
   env,
+  mains = [],
   onRound,
 }: CampaignOptions): Promise<CampaignReport> {
   const isDisturbed = servers > 2
@@ -70,6 +73,7 @@ export async function campaign({
     isCuttable: isDisturbed,
     // Draining takes as long as a run at most: what is not over then goes back to the queue.
     env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "1", ...lease, ...(isDisturbed && { SUPERSTEP_WORKERS: "1" }), ...env },
+    ...(mains.length > 0 && { mainOf: (server, life) => mains[(server + life) % mains.length] ?? "" }),
     prepare: makeCheckpointsHoldable,
   })
   // By then others have looked for leases that ended.

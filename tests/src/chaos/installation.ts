@@ -48,6 +48,8 @@ export interface InstallationOptions {
   readonly isCuttable?: boolean
   /** Settings of all servers, by variable. */
   readonly env?: Readonly<Record<string, string>>
+  /** The main file of a server's program; servers, and the lives of each, are counted from 0. Default this clone's. */
+  readonly mainOf?: (server: number, life: number) => string
   /** Done with the database once its tables are there. */
   readonly prepare?: (db: Database) => Promise<void>
 }
@@ -56,6 +58,7 @@ export async function startInstallation({
   servers: count = 2,
   isCuttable = false,
   env,
+  mainOf,
   prepare,
 }: InstallationOptions = {}): Promise<Installation> {
   const folder = temporaryFolder()
@@ -67,7 +70,9 @@ export async function startInstallation({
   const network = isCuttable ? await cuttableProxy(databaseUri) : undefined
   const options = { databaseUri: network?.uri ?? databaseUri, folder, effectsFile, ...(env && { env }) }
   const names = Array.from({ length: count }, (_, n) => `server-${n + 1}`)
-  const servers = await Promise.all(names.map((name) => AgentServer.create({ ...options, name })))
+  const createServer = (name: string, server: number) =>
+    AgentServer.create({ ...options, name, ...(mainOf && { mainOf: (life: number) => mainOf(server, life) }) })
+  const servers = await Promise.all(names.map(createServer))
 
   const kill = async () => {
     if (!running) return

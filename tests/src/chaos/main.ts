@@ -1,4 +1,6 @@
 /** `npm run chaos`: kills until enough has been killed, tells each round, and ends with a table. */
+import { resolve } from "node:path"
+import { serverOf, thisRelease } from "../testing/last-release.js"
 import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
 import { parseOptions, usage } from "./options.js"
@@ -16,7 +18,8 @@ async function main(): Promise<void> {
     for (const { promise, detail } of report.broken.slice(told)) console.log(`  ${promise}: ${detail}`)
     told = report.broken.length
   }
-  const report = await campaign({ ...options, ...(language && { env: language.env }), onRound })
+  const mains = options.mixed === undefined ? [] : [{ folder: resolve(options.mixed) }, thisRelease].map(serverOf)
+  const report = await campaign({ ...options, mains, ...(language && { env: language.env }), onRound })
   console.log(`\n${renderReport(report)}`)
   if (report.broken.length > 0) process.exitCode = 1
 }

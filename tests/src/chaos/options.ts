@@ -8,6 +8,8 @@ export interface ChaosOptions {
   readonly seed: number
   readonly servers: number
   readonly language: LanguageName
+  /** The folder of another release. */
+  readonly mixed: string | undefined
 }
 
 export const usage = `npm run chaos [-- options]
@@ -15,12 +17,21 @@ export const usage = `npm run chaos [-- options]
   --seed N    choose as an earlier run did; it prints its seed (a new one)
   --servers N so many agent servers on one database (2). More than two are also paused for longer than their leases, and
               cut off from Postgres for up to a minute; their clients join and cancel too
+  --mixed FOLDER  half of the servers start as the program of another release (.ci/release prints the folder of the last one), and each
+              server changes the release with each of its starts
   --python    with graphs in Python, by the interpreter that SUPERSTEP_TEST_PYTHON names`
 
 /** @returns undefined when help was asked for @throws TypeError  naming what cannot be read */
 export function parseOptions(argv: readonly string[]): ChaosOptions | undefined {
   const [number, flag] = [{ type: "string" }, { type: "boolean" }] as const
-  const options = { kills: number, seed: number, servers: number, python: flag, help: flag } as const
+  const options = {
+    kills: number,
+    seed: number,
+    servers: number,
+    python: flag,
+    mixed: { type: "string" },
+    help: flag,
+  } as const
   const { values } = parseArgs({ args: [...argv], options })
   if (values.help) return undefined
   return {
@@ -28,6 +39,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     seed: wholeNumber("seed", values.seed, randomInt(2 ** 31)),
     servers: wholeNumber("servers", values.servers, 2),
     language: values.python ? "Python" : "JavaScript",
+    mixed: values.mixed,
   }
 }
 

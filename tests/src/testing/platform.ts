@@ -15,7 +15,7 @@ import { apiOf, type Credentials, type Platform, type PlatformOptions } from "./
 import { machineOfRun, openMachine } from "./machines/machine-of-run.js"
 import type { MachineOfLocalPlatform } from "./machines/port.js"
 
-const cli = fileURLToPath(import.meta.resolve("superstep/main"))
+const program = fileURLToPath(import.meta.resolve("superstep/main"))
 
 /** `superstep up` on this computer. */
 export interface LocalPlatform extends Platform {
@@ -32,6 +32,8 @@ export interface LocalOptions extends PlatformOptions {
   readonly home?: string
   /** Where its agents run; default the machine of this run. */
   readonly machine?: MachineOfLocalPlatform
+  /** Whose program it is; default this clone. Another release also makes its own Postgres cluster. */
+  readonly release?: { readonly folder: string }
 }
 
 /** Command lines of living processes that have to do with a folder, this one's and its children's left out. */
@@ -64,10 +66,12 @@ export const startPlatform = (options: PlatformOptions = {}): Promise<Platform> 
 export async function startLocalPlatform({
   env = {},
   home = temporaryFolder(),
+  release,
   ...options
 }: LocalOptions = {}): Promise<LocalPlatform> {
   const [port, agentsPort] = [await freePort(), await freePort()]
-  if (!existsSync(join(home, "postgres"))) await preparedCluster(join(home, "postgres"))
+  const cli = release ? join(release.folder, "cli/programs/main.js") : program
+  if (!release && !existsSync(join(home, "postgres"))) await preparedCluster(join(home, "postgres"))
   const machine = options.machine ?? (await openMachine(home))
   const args = ["up", "--home", home, "--port", `${port}`, "--agents-port", `${agentsPort}`, "--no-example"]
   const child = spawn(process.execPath, [cli, ...args], {

@@ -54,7 +54,7 @@ export interface Program extends AsyncDisposable {
 
 /** `superstep up --take-over` of a release, on the folder of a platform that runs. Disposing of it ends it by Ctrl-C. */
 export function startTakeOver(
-  { folder }: Release,
+  { folder }: Pick<Release, "folder">,
   { home }: Pick<LocalPlatform, "home">,
   { args = [], env = {} }: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
 ): Program {
