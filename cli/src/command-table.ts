@@ -44,6 +44,7 @@ export const commandTable: Readonly<Record<string, () => Promise<readonly CliCom
   },
   backup: async () => [(await import("./commands/backup.js")).backup],
   restore: async () => [(await import("./commands/backup.js")).restoreCommand],
+  import: async () => [(await import("./commands/import.js")).importCommand],
   console: async () => [(await import("./commands/console.js")).consoleAddress],
   doctor: async () => [(await import("./commands/doctor.js")).doctor],
 }

@@ -11,6 +11,11 @@ const file = z
   .transform((path) => resolve(path))
   .optional()
 
+const secret = z
+  .string()
+  .optional()
+  .transform((text) => (text === undefined || text === "" ? undefined : new Secret(text)))
+
 export const settings = {
   home: {
     env: "SUPERSTEP_HOME",
@@ -79,10 +84,23 @@ export const settings = {
   apiKey: {
     env: "SUPERSTEP_API_KEY",
     describe: "API key for it; by default that of the data folder.",
-    schema: z
-      .string()
-      .optional()
-      .transform((text) => (text === undefined || text === "" ? undefined : new Secret(text))),
+    schema: secret,
+  },
+  fromApiKey: {
+    env: "SUPERSTEP_FROM_API_KEY",
+    describe: "API key for the agent server that `superstep import` reads.",
+    schema: secret,
+  },
+  fromAuthorization: {
+    env: "SUPERSTEP_FROM_AUTHORIZATION",
+    describe:
+      "Header `Authorization` for that server, if its project has rules of its own: a user who may see all threads.",
+    schema: secret,
+  },
+  toAuthorization: {
+    env: "SUPERSTEP_TO_AUTHORIZATION",
+    describe: "Header `Authorization` for the agent that `superstep import` writes to, if its project has `auth`.",
+    schema: secret,
   },
   workspace: {
     env: "SUPERSTEP_WORKSPACE",

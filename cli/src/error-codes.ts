@@ -112,6 +112,25 @@ export const cliCodes = {
     cause: "The agent is not running, or its own rules refuse the key.",
     next: "Check it with `superstep list`; the message has its text.",
   },
+  import_refused: {
+    http: [],
+    what: "One of the two agent servers of an import refuses a request.",
+    cause:
+      "A wrong address or key, rules of the project that refuse the user, or a graph that does not take an update.",
+    next: "Set the key or the user (`SUPERSTEP_FROM_API_KEY`, `SUPERSTEP_FROM_AUTHORIZATION`, `SUPERSTEP_TO_AUTHORIZATION`); the message has the server's words.",
+  },
+  import_away: {
+    http: [],
+    what: "One of the two agent servers of an import gave no usable answer for two minutes.",
+    cause: "It is stopped, overloaded, or another program listens there.",
+    next: "Run the same command again when it answers: it goes on where it was.",
+  },
+  not_all_imported: {
+    http: [],
+    what: "The import was stopped, or some of what it names is not here as it is on the old server.",
+    cause: "A busy thread, one that went on at one of the two servers, or a state that the API cannot write.",
+    next: "See the lines above, and [moving](moving.md). Running the same command again is safe.",
+  },
   no_canary: {
     http: [],
     what: "The deployment has no canary, or the share is no percentage from 1 to 99.",

@@ -16,6 +16,7 @@ from .frames import Frame
 from .gathering_link import GatheringLink
 from .graph_export import with_persistence
 from .loader import LoadedGraph
+from .printed_messages import with_messages
 from .run_input import to_command
 from .serialise import serialise
 from .store import Store
@@ -34,7 +35,7 @@ async def graph_update_state(loaded: LoadedGraph, question: Frame, connection: C
     async with loaded.use(config, Purpose("threads.update", store)) as shared:  # type: ignore[arg-type]
         link = GatheringLink(reading_link(thread_id, connection.call))
         graph = with_persistence(shared, Checkpointer(link), store)
-        updated = await graph.abulk_update_state(config, _supersteps(question))  # type: ignore[arg-type]
+        updated = await graph.abulk_update_state(config, _supersteps(question, graph.channels))  # type: ignore[arg-type]
         state = await graph.aget_state({"configurable": {"thread_id": thread_id}})
 
     lines = [("values", serialise(state.values)), ("interrupts", serialise(open_interrupts(state))), *link.lines]
@@ -43,12 +44,15 @@ async def graph_update_state(loaded: LoadedGraph, question: Frame, connection: C
     return Answer({"checkpoint": checkpoint, "puts": link.puts}, lines)
 
 
-def _supersteps(question: Frame) -> list[list[StateUpdate]]:
+def _supersteps(question: Frame, channels: Mapping[str, Any]) -> list[list[StateUpdate]]:
     supersteps = json.loads(question.line("supersteps") or b"[]")
-    return [[_update(each) for each in superstep["updates"]] for superstep in supersteps]
+    return [[_update(each, channels) for each in superstep["updates"]] for superstep in supersteps]
 
 
-def _update(update: Mapping[str, Any]) -> StateUpdate:
+def _update(update: Mapping[str, Any], channels: Mapping[str, Any]) -> StateUpdate:
     command = update.get("command")
-    values = update.get("values") if command is None else to_command(command, None)
-    return StateUpdate(values, update.get("as_node"))  # type: ignore[arg-type]
+    if command is None:
+        values = with_messages(update.get("values"), channels)
+    else:
+        values = to_command({**command, "update": with_messages(command.get("update"), channels)}, None)
+    return StateUpdate(values, update.get("as_node"))

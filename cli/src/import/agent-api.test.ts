@@ -1,0 +1,68 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer, type RequestListener } from "node:http"
+import type { AddressInfo } from "node:net"
+import { type TestContext, test } from "node:test"
+import { toJsonText } from "@superstep/toolkit/http/json"
+import { AgentAway, AgentRefused, agentApi, unlessMissing } from "./agent-api.js"
+
+async function serverThat(t: TestContext, answer: RequestListener) {
+  const server = createServer(answer)
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const stop = new AbortController()
+  return { stop, api: agentApi({ url: `http://127.0.0.1:${port}/`, headers: {}, signal: stop.signal, giveUpMs: 400 }) }
+}
+
+test("a busy or broken server is asked again, as it says, and numbers keep their text", async (t) => {
+  const statuses = [429, 503, 500]
+  const { api } = await serverThat(t, (_, response) => {
+    const status = statuses.shift()
+    if (status === 500) response.destroy()
+    else response.writeHead(status ?? 200, { "retry-after": "0" }).end('{"n":12345678901234567890,"f":1.0}')
+  })
+
+  assert.equal(toJsonText(await api.send("GET", "/threads/1")), '{"n":12345678901234567890,"f":1.0}')
+  assert.deepEqual(statuses, [])
+})
+
+test("after the given time without an answer the server is away", async (t) => {
+  const { api } = await serverThat(t, (_, response) => response.writeHead(503).end('{"detail":"starting"}'))
+
+  await assert.rejects(api.send("GET", "/info"), (error) => {
+    assert.ok(error instanceof AgentAway)
+    assert.match(error.message, /\/info: starting \(503\)$/)
+    return true
+  })
+})
+
+test("a refusal has the server's words, and is not asked again", async (t) => {
+  let asked = 0
+  const { api } = await serverThat(t, ({ url }, response) => {
+    asked++
+    if (url === "/redirect") response.writeHead(302, { location: "http://127.0.0.1:1/" }).end()
+    else if (url === "/page") response.end("<html>")
+    else response.writeHead(url === "/missing" ? 404 : 422).end('{"detail":[{"msg":"no such node"}]}')
+  })
+
+  await assert.rejects(api.send("POST", "/threads", {}), (error) => {
+    assert.ok(error instanceof AgentRefused)
+    assert.deepEqual([error.status, asked], [422, 1])
+    assert.match(error.message, /no such node/)
+    return true
+  })
+  assert.equal(await unlessMissing(api.send("GET", "/missing")), undefined)
+  await assert.rejects(api.send("GET", "/page"), /not JSON: is this an agent server\?/)
+  // It would take the key to another host.
+  await assert.rejects(api.send("GET", "/redirect"), /redirects to http:\/\/127\.0\.0\.1:1\/: give the address/)
+})
+
+test("a stop ends a request at once", async (t) => {
+  const { api, stop } = await serverThat(t, () => stop.abort(new Error("stopped")))
+
+  await assert.rejects(api.send("GET", "/hangs"), /stopped/)
+})

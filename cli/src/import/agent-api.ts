@@ -1,0 +1,152 @@
+/**
+ * Client of an agent server's public API, ours or another one's. Numbers keep their text (decision 57), which the official SDKs do not do.
+ * A server that is busy, restarts or cannot be reached is asked again, for two minutes after the first failure of a request.
+ */
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import { pause } from "@superstep/toolkit/exec/pause"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
+import { withoutEnd } from "@superstep/toolkit/text/without-end"
+
+/** The server understood the request and refuses it. */
+export class AgentRefused extends KnownError {
+  readonly code = "import_refused"
+  readonly status: number
+  constructor(message: string, status: number) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** No answer, or none that can be used, for `giveUpMs`. */
+export class AgentAway extends KnownError {
+  readonly code = "import_away"
+}
+
+export interface AgentApi {
+  /** Without a slash at its end. */
+  readonly url: string
+  /**
+   * @returns  the reply's JSON, with exact numbers; undefined for an empty one
+   * @throws AgentRefused  for a status that says so
+   * @throws AgentAway
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: as of JSON.parse
+  send(method: string, path: string, body?: unknown): Promise<any>
+}
+
+export interface AgentAddress {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Ends every request. */
+  readonly signal: AbortSignal
+  /** How long a request is tried again after its first failure, in milliseconds. */
+  readonly giveUpMs?: number
+}
+
+const usualGiveUpMs = 120_000
+// A state is read, or a thread with many checkpoints is created, within seconds.
+const answerMs = 120_000
+const firstDelayMs = 250
+const longestDelayMs = 10_000
+// No real page of states is larger; more would not fit into memory beside the others.
+const mostBytes = 256 * 1024 * 1024
+
+export function agentApi({ url: given, headers, signal, giveUpMs = usualGiveUpMs }: AgentAddress): AgentApi {
+  const url = withoutEnd(given, "/")
+
+  const once = async (method: string, path: string, body: string | undefined): Promise<Answer> => {
+    try {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: { accept: "application/json", "content-type": "application/json", ...headers },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
+        // To another host, a redirect would take the key along.
+        redirect: "manual",
+        ...(body !== undefined && { body }),
+      })
+      const target = response.headers.get("location")
+      if (response.status >= 300 && response.status < 400)
+        throw new AgentRefused(`${url} redirects to ${target}: give the address where it leads`, response.status)
+      const text = await textOf(response, `${method} ${url}${path}`)
+      return { status: response.status, text, retryAfterMs: retryAfterMs(response.headers) }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof KnownError) throw error
+      const { cause, message } = error as Error
+      return { text: cause instanceof Error ? cause.message : message, retryAfterMs: undefined }
+    }
+  }
+
+  const send: AgentApi["send"] = async (method, path, body) => {
+    const sent = body === undefined ? undefined : toJsonText(body)
+    let failedAt: number | undefined
+    for (let delayMs = firstDelayMs; ; delayMs = Math.min(longestDelayMs, 2 * delayMs)) {
+      const { status, text, retryAfterMs: asked } = await once(method, path, sent)
+      if (status !== undefined && status < 300) return text === "" ? undefined : parsed(text, url, path)
+      const sentence = `${url}${path}: ${status === undefined ? text : `${detailOf(text)} (${status})`}`
+      if (status !== undefined && !isTransient(status)) throw new AgentRefused(sentence, status)
+      failedAt ??= performance.now()
+      if (performance.now() - failedAt > giveUpMs) throw new AgentAway(sentence)
+      // Several requests wait: without the random part they would all come back at once.
+      await pause(Math.min(giveUpMs, asked ?? delayMs * (0.5 + Math.random())), signal)
+      signal.throwIfAborted()
+    }
+  }
+  return { url, send }
+}
+
+interface Answer {
+  /** Undefined: there was none. */
+  readonly status?: number
+  readonly text: string
+  readonly retryAfterMs: number | undefined
+}
+
+const isTransient = (status: number): boolean => status === 408 || status === 425 || status === 429 || status >= 500
+
+function retryAfterMs(headers: Headers): number | undefined {
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined
+}
+
+async function textOf(response: Response, what: string): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > mostBytes) throw new AgentRefused(`${what}: the answer has more than 256 MB`, 413)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+function parsed(text: string, url: string, path: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    throw new AgentRefused(`${url}${path} answers with text that is not JSON: is this an agent server?`, 200)
+  }
+}
+
+const longestDetail = 500
+
+function detailOf(text: string): string {
+  try {
+    const { detail, message, error } = JSON.parse(text) as Record<string, unknown>
+    const said = detail ?? message ?? error
+    return (typeof said === "string" ? said : JSON.stringify(said ?? text)).slice(0, longestDetail)
+  } catch {
+    // A proxy in between has its own error format, which is shown unchanged.
+    return text.slice(0, longestDetail)
+  }
+}
+
+/** @returns  undefined for a 404 */
+export async function unlessMissing<T>(reply: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reply
+  } catch (error) {
+    if (error instanceof AgentRefused && error.status === 404) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,53 @@
+/** Brings the items of a store from one agent server to another. An item that is there already is never changed, unless that is asked for. */
+import { type AgentApi, unlessMissing } from "./agent-api.js"
+import { sameJson } from "./same-json.js"
+import type { Outcome } from "./threads.js"
+
+export interface StoreItem {
+  readonly namespace: readonly string[]
+  readonly key: string
+  readonly value: unknown
+}
+
+const pageSize = 100
+
+/** All items, namespace by namespace. */
+export async function* itemsOf(from: AgentApi): AsyncGenerator<StoreItem> {
+  for (let offset = 0; ; offset += pageSize) {
+    const { namespaces } = await from.send("POST", "/store/namespaces", { limit: pageSize, offset })
+    for (const namespace of namespaces) yield* itemsIn(from, namespace)
+    if (namespaces.length < pageSize) return
+  }
+}
+
+async function* itemsIn(from: AgentApi, namespace: readonly string[]): AsyncGenerator<StoreItem> {
+  for (let offset = 0; ; offset += pageSize) {
+    const { items } = await from.send("POST", "/store/items/search", {
+      namespace_prefix: namespace,
+      limit: pageSize,
+      offset,
+    })
+    // The search finds those of namespaces below this one too.
+    for (const item of items) if (item.namespace.length === namespace.length) yield item
+    if (items.length < pageSize) return
+  }
+}
+
+export const shownItem = ({ namespace, key }: StoreItem): string => `${namespace.join(".")} ${key}`
+
+/** @throws AgentRefused | AgentAway */
+export async function importItem(
+  { to, replaces }: { readonly to: AgentApi; readonly replaces: boolean },
+  { namespace, key, value }: StoreItem,
+): Promise<Outcome> {
+  const query = new URLSearchParams({ namespace: namespace.join("."), key })
+  const found = await unlessMissing(to.send("GET", `/store/items?${query}`))
+  if (found && sameJson(found.value, value)) return { kind: "there" }
+  if (found && !replaces)
+    return {
+      kind: "differs",
+      why: "it is there with another value: it is left as it is; --replace takes the old server's",
+    }
+  await to.send("PUT", "/store/items", { namespace, key, value })
+  return { kind: "imported", checkpoints: 0, notes: [] }
+}

@@ -1,0 +1,258 @@
+/** `superstep import` brings threads, store items and assistants from one agent server to another, in both languages. */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { text } from "node:stream/consumers"
+import { test } from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import type { Ended } from "superstep/testing/run-cli"
+import { runCli, startCli } from "superstep/testing/run-cli"
+import { type GraphServer, graphsConfig, startGraphServer } from "./testing/graph-server.js"
+import { graphLanguages } from "./testing/languages.js"
+
+type Json = Record<string, unknown>
+
+const cwd = temporaryFolder()
+const importTo = (to: GraphServer, from: GraphServer, ...more: string[]): Promise<Ended> =>
+  runCli(["import", to.url, "--from", from.url, ...more], { cwd })
+
+async function send(server: GraphServer, method: string, path: string, body?: unknown) {
+  const sent = typeof body === "string" ? body : JSON.stringify(body)
+  const headers = { "content-type": "application/json" }
+  const reply = await fetch(`${server.url}${path}`, { method, headers, ...(body !== undefined && { body: sent }) })
+  const text = await reply.text()
+  assert.ok(reply.ok, `${method} ${path}: ${reply.status} ${text}`)
+  return text === "" ? undefined : JSON.parse(text)
+}
+
+const run = async (server: GraphServer, threadId: string, assistant_id: string, more: Json) =>
+  send(server, "POST", `/threads/${threadId}/runs/wait`, { assistant_id, ...more })
+
+async function threadWith(server: GraphServer, assistantId: string, ...runs: Json[]): Promise<string> {
+  const { thread_id } = await send(server, "POST", "/threads", { metadata: { owner: assistantId, deep: { is: [1] } } })
+  for (const more of runs) await run(server, thread_id, assistantId, more)
+  return thread_id
+}
+
+const human = (content: string) => ({ input: { messages: [{ role: "user", content }] } })
+
+/** What a checkpoint means: whoever looks at the past, forks it or goes on sees the same. */
+async function historyOf(server: GraphServer, threadId: string) {
+  const states = (await send(server, "POST", `/threads/${threadId}/history`, { limit: 1000 })) as {
+    values: unknown
+    next: unknown
+    checkpoint: { checkpoint_id: string }
+  }[]
+  return states.map(({ values, next }) => ({ values, next }))
+}
+
+/** In front of a server: the first request waits until it is released. */
+async function waitingProxy({ url }: GraphServer) {
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let isAsked = false
+  const proxy = createServer(async (request, response) => {
+    isAsked = true
+    const body = await text(request)
+    await released
+    const headers = { "content-type": "application/json" }
+    const { method = "GET" } = request
+    const reply = await fetch(`${url}${request.url}`, { method, headers, ...(body !== "" && { body }) })
+    response.writeHead(reply.status, headers).end(await reply.text())
+  })
+  await once(proxy.listen(0, "127.0.0.1"), "listening")
+  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  return { url: address, isAsked: () => isAsked, release: () => release(), close: () => proxy.close() }
+}
+
+const openServers = async (env: Readonly<Record<string, string>>) =>
+  Promise.all([1, 2].map(() => startGraphServer(env, { hasUnitToken: false })))
+
+/** As a model answers: Python's LangChain would read the tokens of such a dict as something else. */
+const answer = {
+  type: "ai",
+  id: "answer-1",
+  content: [{ type: "text", text: "21 °C" }],
+  tool_calls: [{ name: "weather", args: { city: "Köln" }, id: "call-1", type: "tool_call" }],
+  invalid_tool_calls: [],
+  usage_metadata: { input_tokens: 5, output_tokens: 7, total_tokens: 12 },
+  response_metadata: { model_name: "fake" },
+  additional_kwargs: { reasoning: "looked it up" },
+}
+
+for (const { name, env, skip } of graphLanguages) {
+  test(`threads keep their ids, metadata, states and history, and go on (${name})`, { skip }, async (t) => {
+    const servers = await openServers(env)
+    const [old, now] = servers as [GraphServer, GraphServer]
+    t.after(() => Promise.all(servers.map((server) => server[Symbol.asyncDispose]())))
+    const chat = await threadWith(old, "chat", human("one"), human("two"))
+    const nested = await threadWith(old, "nested", human("one"))
+    const answered = await threadWith(
+      old,
+      "chain",
+      { input: {} },
+      { command: { resume: "A" } },
+      { command: { resume: "B" } },
+    )
+    const waiting = await threadWith(old, "chain", { input: {} }, { command: { resume: "A" } })
+    const both = await threadWith(old, "hitl2", { input: {} })
+    const broken = await threadWith(old, "error", { input: { x: 1 } })
+    const edited = await threadWith(old, "chat", human("one"))
+    await send(old, "POST", `/threads/${edited}/state`, { values: { messages: [answer] } })
+    const empty = (await send(old, "POST", "/threads", { metadata: { draft: true } })).thread_id
+
+    const { code, stdout, stderr } = await importTo(now, old)
+
+    assert.equal(code, 0, stdout + stderr)
+    assert.match(stdout, /^threads: 8 imported with \d+ checkpoints$/m)
+    for (const id of [chat, nested, answered, waiting, both, broken, edited, empty]) {
+      assert.deepEqual(await historyOf(now, id), await historyOf(old, id), id)
+      const [there, here] = [await send(old, "GET", `/threads/${id}`), await send(now, "GET", `/threads/${id}`)]
+      assert.deepEqual([here.metadata, here.values], [there.metadata, there.values])
+    }
+    const { messages } = (await historyOf(now, edited))[0]?.values as { messages: Json[] }
+    assert.deepEqual({ ...messages.at(-1), ...answer }, messages.at(-1))
+
+    for (const server of [old, now]) {
+      await run(server, waiting, "chain", { command: { resume: "B" } })
+      await run(server, both, "hitl2", { input: null })
+    }
+    assert.deepEqual((await historyOf(now, waiting))[0], (await historyOf(old, waiting))[0])
+    assert.deepEqual(await questionsOf(now, both), await questionsOf(old, both))
+  })
+}
+
+const questionsOf = async (server: GraphServer, threadId: string): Promise<unknown[]> =>
+  Object.values((await send(server, "GET", `/threads/${threadId}`)).interrupts as Record<string, { value: unknown }[]>)
+    .flat()
+    .map(({ value }) => value)
+
+test("an import is repeated, goes on after a kill, and changes nothing that lives here", async (t) => {
+  const servers = await openServers({ SUPERSTEP_CONFIG: graphsConfig })
+  const [old, now] = servers as [GraphServer, GraphServer]
+  t.after(() => Promise.all(servers.map((server) => server[Symbol.asyncDispose]())))
+  const drafts = Array.from({ length: 120 }, () => send(old, "POST", "/threads", { metadata: { graph_id: "chat" } }))
+  await Promise.all(drafts)
+  const chat = await threadWith(old, "chat", human("one"))
+  const partly = await threadWith(old, "hitl2", { input: {} })
+  const [{ id: question } = { id: "" }] = Object.values(
+    (await send(old, "GET", `/threads/${partly}`)).interrupts as Record<string, { id: string }[]>,
+  ).flat()
+  await run(old, partly, "hitl2", { command: { resume: { [question]: "A" } } })
+  const count = async (): Promise<number> => send(now, "POST", "/threads/count", {})
+
+  await t.test("after a kill, the same command brings the rest", async () => {
+    const killed = startCli(["import", now.url, "--from", old.url, "--concurrency", "1"], { cwd })
+    await until(async () => (await count()) > 10, { what: "some threads are here", timeoutMs: 60_000 })
+    killed.signal("SIGKILL")
+    await killed.ended
+    const before = await count()
+    assert.ok(before < 122, "the import was quicker than its kill")
+
+    const { code, stdout, stderr } = await importTo(now, old)
+
+    assert.equal(code, 1)
+    // What one of two parallel nodes wrote before the other one was asked is not in any checkpoint.
+    assert.match(stderr, new RegExp(`${partly}: a ran beside a node that waits, and runs again`))
+    assert.match(stdout, /^threads: \d+ imported .*, \d+ were here already, 1 here, but not as they are there$/m)
+    assert.equal(await count(), 122)
+  })
+
+  await t.test("Ctrl-C ends it in order", async () => {
+    const proxy = await waitingProxy(old)
+    const stopped = startCli(["import", now.url, "--from", proxy.url, "--only", "threads"], { cwd })
+    await until(proxy.isAsked, { what: "it reads", timeoutMs: 60_000 })
+    stopped.signal("SIGINT")
+    proxy.release()
+    const { code, stdout, stderr } = await stopped.ended
+    proxy.close()
+
+    assert.equal(code, 1)
+    assert.match(stdout, /^threads: 0 imported/)
+    assert.match(stderr, /the same command goes on where it was/)
+  })
+
+  await t.test("a thread that went on there is imported again on request, one that went on here is not", async () => {
+    await run(old, chat, "chat", human("two"))
+    const refused = await importTo(now, old, "--only", "threads")
+    const replaced = await importTo(now, old, "--only", "threads", "--replace")
+    assert.match(refused.stderr, new RegExp(`${chat}: it is there with another state: it is left as it is; --replace`))
+    assert.match(replaced.stdout, /^threads: 1 imported/m)
+    assert.deepEqual(await historyOf(now, chat), await historyOf(old, chat))
+
+    await run(now, chat, "chat", human("here"))
+    const state = await historyOf(now, chat)
+    const kept = await importTo(now, old, "--only", "threads", "--replace")
+
+    assert.match(kept.stderr, new RegExp(`${chat}: it is there with another state, and runs: it is left as it is`))
+    assert.deepEqual(await historyOf(now, chat), state)
+  })
+
+  await t.test("a long thread has its newest checkpoints, the oldest of them with what came before", async () => {
+    const long = await threadWith(old, "chat", ...Array.from({ length: 6 }, (_, n) => human(`turn ${n}`)))
+
+    const { stderr } = await importTo(now, old, "--only", "threads", "--checkpoints", "4")
+
+    const [whole, part] = [await historyOf(old, long), await historyOf(now, long)]
+    assert.match(stderr, new RegExp(`${long}: its history has the newest ${part.length} checkpoints`))
+    assert.ok(part.length >= 4 && part.length < whole.length)
+    assert.deepEqual(part, whole.slice(0, part.length))
+  })
+})
+
+test("store items, assistants with their versions, and exact numbers are brought", async (t) => {
+  const servers = await openServers({ SUPERSTEP_CONFIG: graphsConfig })
+  const [old, now] = servers as [GraphServer, GraphServer]
+  t.after(() => Promise.all(servers.map((server) => server[Symbol.asyncDispose]())))
+  const exact = '{"big":12345678901234567890,"float":1.0,"__proto__":{"x":1}}'
+  const item = (namespace: string[], key: string) =>
+    `{"namespace":${JSON.stringify(namespace)},"key":"${key}","value":${exact}}`
+  const places = [
+    [["users"], "top"],
+    [["users", "ada"], "deep"],
+    [["users", "ada", "notes"], "deeper"],
+  ] as const
+  for (const [namespace, key] of places) await send(old, "PUT", "/store/items", item([...namespace], key))
+  const assistant_id = randomUUID()
+  await send(old, "POST", "/assistants", { assistant_id, graph_id: "chat", name: "one", metadata: { team: "x" } })
+  await send(old, "PATCH", `/assistants/${assistant_id}`, { name: "two", context: { tone: "calm" } })
+  await send(old, "POST", `/assistants/${assistant_id}/latest`, { version: 1 })
+  const metadata = `{"metadata":{"graph_id":"chat","n":${exact}}}`
+  const { thread_id } = await send(old, "POST", "/threads", metadata)
+
+  const first = await importTo(now, old)
+  const again = await importTo(now, old, "--json")
+
+  assert.equal(first.code, 0, first.stderr)
+  assert.equal(
+    first.stdout,
+    "assistants: 1 imported\nthreads: 1 imported with 0 checkpoints\nstore items: 3 imported\n",
+  )
+  const { assistants, threads, store } = JSON.parse(again.stdout)
+  assert.deepEqual(
+    [assistants, threads, store].map(({ there, imported }) => [there, imported]),
+    [
+      [1, 0],
+      [1, 0],
+      [3, 0],
+    ],
+  )
+  const raw = async (server: GraphServer, path: string) => (await fetch(`${server.url}${path}`)).text()
+  for (const [namespace, key] of places) {
+    const path = `/store/items?namespace=${namespace.join(".")}&key=${key}`
+    assert.ok((await raw(now, path)).includes('"big":12345678901234567890'), "the number is exact")
+    assert.ok((await raw(now, path)).includes('"float":1.0'), "the float is one")
+  }
+  assert.ok((await raw(now, `/threads/${thread_id}`)).includes('"big":12345678901234567890'))
+  const versions = async (server: GraphServer) => {
+    const all: Json[] = await send(server, "POST", `/assistants/${assistant_id}/versions`, {})
+    return all.map(({ created_at: _, ...version }) => version)
+  }
+  assert.deepEqual(await versions(now), await versions(old))
+  assert.equal((await send(now, "GET", `/assistants/${assistant_id}`)).name, "one")
+})
