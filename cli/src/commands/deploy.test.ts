@@ -110,6 +110,19 @@ test("a folder is deployed: its address answers, its .env became secrets", async
   await ask(`/threads/${threadId}/runs/wait`, { assistant_id: "chat", input })
 })
 
+test("threads are imported to a deployment by its name; those that are there already stay", async () => {
+  const { api_key: key } = JSON.parse(readFileSync(join(place, ".superstep/credentials.json"), "utf8"))
+  const from = ["--from", await addressOfAgent()]
+
+  const imported = await runCli(["import", "my-agent", ...from], { cwd: place, env: { SUPERSTEP_FROM_API_KEY: key } })
+  const refused = await cli("import", "my-agent", ...from)
+
+  assert.equal(imported.stdout.split("\n")[1], "threads: 0 imported with 0 checkpoints, 1 were here already")
+  assert.equal(imported.code, 0, imported.stderr)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /\(401\)|\(403\)/)
+})
+
 test("deployments are listed, with their revisions, what these are for, and logs", async () => {
   const [deployment] = await json<Deployment[]>("list")
   const revisions = await json<Revision[]>("revisions", "my-agent")
