@@ -9,6 +9,8 @@ import { endTicks, keepAsking, keepTalking } from "../testing/live-traffic.js"
 import type { LocalPlatform } from "../testing/platform.js"
 import { createRepository } from "../testing/repository.js"
 
+type Fields = Readonly<Record<string, unknown>>
+
 const secret = { name: "MODEL_KEY", value: "sk-1" }
 
 /** A question, and an answer that shows the secret. */
@@ -57,8 +59,8 @@ export interface AgentInUse {
   readonly deployment: Deployment
   /** Gives the agent a new revision, and waits until it serves. */
   redeploy(): Promise<void>
-  /** What the agent has saved, as texts of its replies; each call must return the same. */
-  saved(): Promise<Readonly<Record<string, string>>>
+  /** Throws an AssertionError unless what the agent had saved at its start is the same: states and the store to the byte, threads and runs by field. */
+  assertSaved(): Promise<void>
   /** Resolves when so many more requests were answered. */
   untilAnswered(count: number): Promise<void>
   /** Answers the next of the open questions. @throws AssertionError  the thread goes on in another way, or without the secret */
@@ -99,11 +101,14 @@ export async function startAgentInUse(
     assert.equal(reply.status, 200, `${path}: ${await reply.clone().text()}`)
     return reply.text()
   }
-  const saved = async () => {
-    const paths = ["", "/state", "/history", "/runs"].map((part) => `/threads/${finished.thread_id}${part}`)
-    paths.push("/store/items?namespace=notes&key=numbers")
-    return Object.fromEntries(await Promise.all(paths.map(async (path) => [path, await text(path)] as const)))
+  const threadPath = `/threads/${finished.thread_id}`
+  const paths = [`${threadPath}/state`, `${threadPath}/history`, "/store/items?namespace=notes&key=numbers"]
+  const savedTexts = () => Promise.all(paths.map(text))
+  const savedFields = async (): Promise<Fields[]> => {
+    const texts = await Promise.all([threadPath, `${threadPath}/runs`].map(text))
+    return texts.flatMap((json): Fields[] => [JSON.parse(json)].flat())
   }
+  const [texts, fields] = [await savedTexts(), await savedFields()]
 
   return {
     deployment,
@@ -111,7 +116,13 @@ export async function startAgentInUse(
       const revisionId = await startRevision(platform, deployment.id)
       await untilDeployed(platform, deployment.id, revisionId)
     },
-    saved,
+    assertSaved: async () => {
+      assert.deepEqual(await savedTexts(), texts)
+      // A release may add fields.
+      const now = await savedFields()
+      const known = fields.map((one, n) => Object.fromEntries(Object.keys(one).map((name) => [name, now[n]?.[name]])))
+      assert.deepEqual(known, fields)
+    },
     untilAnswered: async (count) => {
       const seen = requests.answers.length
       await until(() => requests.answers.length > seen + count, { what: "requests go on", timeoutMs: 60_000 })
