@@ -35,13 +35,18 @@ async function sendOne(http: TestHttp, threadId: string) {
   return json as { type: string }
 }
 
-/** Holds the thread's lock while the command waits for it, and lets the answer of another client come and end meanwhile. */
-async function overtaken(db: Database, threadId: string, command: () => Promise<CommandReply>): Promise<CommandReply> {
+/** Holds the thread's lock while the command waits for it, and changes the thread: as the answer of another client does that comes and ends meanwhile. */
+async function overtaken(
+  db: Database,
+  threadId: string,
+  command: () => Promise<CommandReply>,
+  change = sql`status = 'idle', interrupts = '{}'`,
+): Promise<CommandReply> {
   const { reply } = await db.transaction(async (tx) => {
     await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
     const reply = command()
     await untilBlocked(db)
-    await tx.run(sql`update threads set status = 'idle', interrupts = '{}' where thread_id = ${threadId}`)
+    await tx.run(sql`update threads set ${change} where thread_id = ${threadId}`)
     return { reply }
   })
   return reply
@@ -71,6 +76,26 @@ test("an input that would answer a question is an input again when another clien
   const run = await executing(`${reply.result.run_id}`, http)
 
   assert.deepEqual([commandOf(run), run.order.input], [null, '{"x":1}'])
+})
+
+test("an input for a busy thread is the answer when its run asks between the check and the new run", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await interrupted(http)
+  const [asking] = await db.rows<{ interrupts: string }>(
+    sql`select interrupts from threads where thread_id = ${threadId}`,
+  )
+  await db.run(sql`update threads set status = 'busy', interrupts = '{}' where thread_id = ${threadId}`)
+
+  const reply = await overtaken(
+    db,
+    threadId,
+    () => sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: { x: 1 } }),
+    sql`status = 'interrupted', interrupts = ${asking?.interrupts ?? ""}`,
+  )
+  const run = await executing(`${reply.result.run_id}`, http)
+
+  assert.deepEqual(commandOf(run), { resume: { x: 1 } })
 })
 
 test("of two answers at once, the one that comes first to the thread counts, in both orders", async () => {

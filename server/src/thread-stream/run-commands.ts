@@ -1,10 +1,10 @@
 /** Commands that create runs. */
-import { Conflict } from "@superstep/toolkit/errors/errors"
+import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson } from "@superstep/toolkit/http/json"
 import type { Context } from "hono"
 import { callerOf } from "../http/caller-of.js"
 import { createOnce, type RunRoutes } from "../runs/creating-routes.js"
-import type { PathOf, RunRequest } from "../runs/preparation.js"
+import type { PathOf, Requirement, RunRequest } from "../runs/preparation.js"
 import { type NewRunBody, newRun } from "../runs/schema.js"
 import { getThread } from "../threads/operations.js"
 import type { ThreadRow } from "../threads/thread.js"
@@ -20,15 +20,16 @@ export interface CommandRequest {
   readonly bodyText: string
 }
 
-/** Another client has answered while this run was prepared. */
-class AnsweredMeanwhile extends Conflict {}
+/** While this run was prepared, another client has answered, or a run has asked. */
+class QuestionChanged extends Conflict {}
 
-// Each round means that another client answered a question of this thread at the same moment.
+// Each round means that a question of this thread was asked or answered at the same moment.
 const maxRounds = 10
 
 /**
  * Starts a run. If the thread is interrupted, the input is the answer (protocol-v2 §1.4). If the question is answered by another client
- * before the run exists, the input is looked at again: an answer to nothing would be dropped by LangGraph.
+ * before the run exists, the input is looked at again: an answer to nothing would be dropped by LangGraph. So is the input for a busy thread
+ * whose run has asked by then: as an input it would drop the question. A thread that is deleted meanwhile is created anew.
  * @throws  the errors of `createRun`
  */
 export async function startRun(runs: RunRoutes, request: CommandRequest): Promise<Executed> {
@@ -39,16 +40,21 @@ export async function startRun(runs: RunRoutes, request: CommandRequest): Promis
     if_not_exists: "create",
   } as const
   const isFork = hasCheckpoint(params.config)
-  for (let round = 1; ; round++) {
+  for (let round = 1, wasGone = false; ; round++) {
+    let requires: Requirement | undefined
+    const forThread = (thread: ThreadRow | undefined) => {
+      const answers = isAnswer(input, thread, isFork)
+      const mayAsk = thread?.status === "busy" && couldAnswer(input, isFork)
+      requires = answers ? stillAsks(thread) : mayAsk ? asksNothing : undefined
+      return { fields: inputOrCommand(input, answers), requires }
+    }
     try {
-      const forThread = (thread: ThreadRow | undefined) => {
-        const answers = isAnswer(input, thread, isFork)
-        const fields = inputOrCommand(input, answers)
-        return answers ? { fields, requires: stillAsks(thread) } : { fields }
-      }
       return await create(runs, request, body, { forThread, pathOf: startPathOf(input) })
     } catch (error) {
-      if (!(error instanceof AnsweredMeanwhile) || round === maxRounds) throw error
+      // A caller that may not see the thread gets the same error again.
+      const isGone: boolean = error instanceof NotFound && requires !== undefined && !wasGone
+      if (!(error instanceof QuestionChanged || isGone) || round === maxRounds) throw error
+      wasGone ||= isGone
     }
   }
 }
@@ -61,7 +67,11 @@ const startPathOf =
 
 const stillAsks = (before: ThreadRow | undefined) => (thread: ThreadRow) => {
   if (thread.status === "interrupted" && thread.interrupts === before?.interrupts) return
-  throw new AnsweredMeanwhile(changedOften, "thread_changed")
+  throw new QuestionChanged(changedOften, "thread_changed")
+}
+
+const asksNothing = (thread: ThreadRow) => {
+  if (openInterrupts(thread).length > 0) throw new QuestionChanged(changedOften, "thread_changed")
 }
 
 const changedOften = "the thread is being changed by many others: try again"
@@ -76,7 +86,10 @@ function inputOrCommand(input: unknown, isAnswer: boolean): Partial<NewRunBody> 
 }
 
 const isAnswer = (input: unknown, thread: ThreadRow | undefined, isFork: boolean): boolean =>
-  input !== undefined && input !== null && !isFork && !commandOf(input) && openInterrupts(thread).length > 0
+  couldAnswer(input, isFork) && openInterrupts(thread).length > 0
+
+const couldAnswer = (input: unknown, isFork: boolean): boolean =>
+  input !== undefined && input !== null && !isFork && !commandOf(input)
 
 /** LangGraph's `Command` as JSON: RemoteGraph sends it as the input. */
 function commandOf(input: unknown): object | undefined {
