@@ -21,8 +21,10 @@ export async function resultOfRun(
   const run = await findEndedRun(db, threadId, runId)
   if (!run) return failure("RunGone", `run ${runId} was rolled back`)
   if (run.error) return `{"__error__":${run.error}}`
-  // A run without a checkpoint of its own has not changed the thread's state.
-  if (run.checkpoint_id === null || run.is_newest) {
+  // A run that was stopped after its worker had died ended without its state: only its checkpoint has it.
+  const isShown = run.is_newest && run.cancel_reason === null
+  // A run without a checkpoint of its own has not changed the thread's state, or it was pruned.
+  if (run.checkpoint_id === null || isShown) {
     return resultText(run.values ?? undefined, run.interrupts, waitsForPerson(run, run.interrupts))
   }
   const place = { ...newestState, checkpointId: run.checkpoint_id }

@@ -143,6 +143,30 @@ test("a run's result is the state at its end, also when a later run has changed 
   )
 })
 
+test("the result of a run that was stopped while its worker died is the state that it saved", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  http.server.workers.answer = async () => ({
+    fields: {},
+    payload: [Buffer.from('{"values":{"from":"its checkpoint"},"tasks":[]}')],
+  })
+  await http.send("POST", `/threads/${threadId}/runs`, agent)
+  const run = await nextRun(http)
+  const { runId, claimId } = run.order
+  const checkpoint = { threadId, checkpointNs: "", checkpointId: "c0", parentCheckpointId: null, blobs: [] }
+  await putCheckpoint(db, { runId, claimId }, { ...checkpoint, checkpoint: "{}", metadata: "{}" })
+  await db.run(
+    sql`update runs set cancel_action = 'interrupt', cancel_reason = 'a client cancelled it' where run_id = ${runId}`,
+  )
+
+  run.die()
+  await until(async () => (await findRun(db, threadId, runId))?.status === "interrupted", { what: "its end" })
+  const result = await http.send("GET", `/threads/${threadId}/runs/${runId}/join`)
+
+  assert.deepEqual(result.json, { from: "its checkpoint" })
+})
+
 test("only waiting clients get the result, streaming clients do not", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
