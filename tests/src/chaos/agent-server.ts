@@ -25,6 +25,8 @@ export interface AgentServerOptions {
   readonly folder: string
   /** Where nodes tell that they execute. */
   readonly effectsFile: string
+  /** How far its workers' clock is ahead, for graphs that import `clock.mjs`. */
+  readonly clockAheadMs: number
   readonly env?: Readonly<Record<string, string>>
   /** The main file of its program in each of its lives, counted from 0; default this clone's. */
   readonly mainOf?: (life: number) => string
@@ -36,7 +38,8 @@ export class AgentServer {
   readonly url: string
   readonly #options: AgentServerOptions
   readonly #port: number
-  readonly #logFile: string
+  /** The log of all its lives. */
+  readonly logFile: string
   /** Where the log of the present life begins, in bytes. */
   #logBegin = 0
   #lives = 0
@@ -49,7 +52,7 @@ export class AgentServer {
     this.#options = options
     this.#port = port
     this.url = `http://127.0.0.1:${port}`
-    this.#logFile = join(options.folder, `${options.name}.log`)
+    this.logFile = join(options.folder, `${options.name}.log`)
     // A test process that ends early, by a failure or a signal, takes its servers along.
     process.once("exit", () => this.pid !== undefined && send(this.pid, "SIGKILL"))
   }
@@ -92,8 +95,8 @@ export class AgentServer {
   /** Starts it unless it runs; it may take some time until it answers. */
   start(): void {
     if (this.isRunning) return
-    const log = openSync(this.#logFile, "a")
-    this.#logBegin = statSync(this.#logFile).size
+    const log = openSync(this.logFile, "a")
+    this.#logBegin = statSync(this.logFile).size
     const program = this.#options.mainOf?.(this.#lives++) ?? main
     this.#child = spawn(process.execPath, ["--enable-source-maps", program], {
       env: this.#env(),
@@ -103,7 +106,8 @@ export class AgentServer {
   }
 
   #env(): Record<string, string> {
-    const { databaseUri, folder, effectsFile, env } = this.#options
+    const { databaseUri, folder, effectsFile, clockAheadMs, env } = this.#options
+    const forGraphs = { CHAOS_EFFECTS: effectsFile, CHAOS_CLOCK_AHEAD_MS: String(clockAheadMs) }
     return {
       PATH: process.env.PATH ?? "",
       TMPDIR: join(folder, "tmp"),
@@ -111,7 +115,7 @@ export class AgentServer {
       DATABASE_URI: databaseUri,
       SUPERSTEP_LISTEN: `127.0.0.1:${this.#port}`,
       SUPERSTEP_SERVER_ID: this.serverId,
-      SUPERSTEP_AGENT_ENV: JSON.stringify({ CHAOS_EFFECTS: effectsFile }),
+      SUPERSTEP_AGENT_ENV: JSON.stringify(forGraphs),
       LANGGRAPH_POSTGRES_POOL_MAX_SIZE: String(poolSize),
       ...env,
     }
@@ -160,7 +164,7 @@ export class AgentServer {
 
   /** The log of its present life. */
   log(): string {
-    return readFileSync(this.#logFile).subarray(this.#logBegin).toString("utf8")
+    return readFileSync(this.logFile).subarray(this.#logBegin).toString("utf8")
   }
 
   /** Whether its present life has logged this phrase. */

@@ -1,9 +1,13 @@
 /** Rounds of conversations and kills until enough has been killed; then nothing may be left that is not in order. */
-import { writeFileSync } from "node:fs"
+import { copyFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { until } from "@superstep/toolkit/testing/until"
-import { seededRandom } from "../testing/seeded-random.js"
+import { Recorder } from "../histories/call.js"
+import { type Judgement, judgeHistory } from "../histories/judge.js"
+import { ThreadWriters } from "../histories/writers.js"
+import { type Random, seededRandom } from "../testing/seeded-random.js"
 import { poolSize } from "./agent-server.js"
 import { ConversationClient } from "./client.js"
 import { factsOf, readEffects, type ThreadFacts, unfinished } from "./facts.js"
@@ -29,6 +33,13 @@ export interface CampaignOptions {
   readonly cutMs?: readonly number[]
   /** Which round is the first; a random one unless told. */
   readonly first?: number
+  /**
+   * In place of most conversations several clients write to each of some threads, and a judge of histories says whether any order explains
+   * what they saw (../histories). The clocks of the servers' workers differ.
+   */
+  readonly histories?: boolean | undefined
+  /** Where the calls of each round are written, and the servers' logs when a promise was broken; a folder of the campaign unless told. */
+  readonly historiesFolder?: string | undefined
   /** Settings of all servers, by variable. */
   readonly env?: Readonly<Record<string, string>>
   /** The main files of programs of which each server has the next one in each of its lives; default only this clone's. */
@@ -48,6 +59,8 @@ export interface CampaignReport {
   /** How many runs had this many attempts. */
   readonly attempts: ReadonlyMap<number, number>
   readonly broken: readonly Broken[]
+  /** What was judged by histories, in all. */
+  readonly judged: Omit<Judgement, "faults">
 }
 
 // A run is over within a few seconds of the last kill; only a lost one uses this up.
@@ -62,6 +75,8 @@ export async function campaign({
   cutMs = [5_000, 20_000, 60_000],
   rounds = 1,
   first: wanted,
+  histories = false,
+  historiesFolder,
   env,
   mains = [],
   onRound,
@@ -71,6 +86,7 @@ export async function campaign({
   await using installation = await startInstallation({
     servers,
     isCuttable: isDisturbed,
+    ...(histories && { clockAheadMs }),
     // Draining takes as long as a run at most: what is not over then goes back to the queue.
     env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "1", ...lease, ...(isDisturbed && { SUPERSTEP_WORKERS: "1" }), ...env },
     ...(mains.length > 0 && { mainOf: (server, life) => mains[(server + life) % mains.length] ?? "" }),
@@ -86,8 +102,19 @@ export async function campaign({
   const first = wanted ?? chance
   for (let number = first; number < first + rounds || sum(report.kills) < kills; number++) {
     const round = roundOf(number, schedule, { folder: installation.folder, disturbed })
-    const result = await hold(round, installation, random)
+    const recorder = new Recorder(join(historiesFolder ?? installation.folder, `seed-${seed}-round-${number}.jsonl`))
+    const result = histories
+      ? await hold(
+          withWriters(round),
+          installation,
+          random,
+          writersOf(round, schedule, { installation, random, recorder }),
+        )
+      : await hold(round, installation, random)
     report = added(report, result)
+    if (historiesFolder && result.broken.length > 0) {
+      for (const { name, logFile } of installation.servers) copyFileSync(logFile, join(historiesFolder, `${name}.log`))
+    }
     onRound?.(report)
   }
   return {
@@ -101,18 +128,53 @@ interface RoundResult {
   readonly clients: readonly ConversationClient[]
   readonly facts: readonly ThreadFacts[]
   readonly broken: readonly Broken[]
+  readonly judged?: Judgement
 }
 
-async function hold(
-  round: Round,
-  installation: Installation,
-  random: ReturnType<typeof seededRandom>,
-): Promise<RoundResult> {
+// More than a run of a thread takes, so that one that follows on another server begins within it.
+const clockAheadMs = 2_000
+const sharedThreads = 4
+
+/** The conversation at which strikes are aimed remains: the others would only take time from the writers. */
+const withWriters = (round: Round): Round => ({ ...round, conversations: round.conversations.slice(0, 1) })
+
+interface Writers {
+  /** Resolves when all clients have made their calls. */
+  write(): Promise<void>
+  /** Reads the threads, and judges all calls. @throws Error  a run is never over */
+  judge(): Promise<Judgement>
+}
+
+function writersOf(
+  { number }: Round,
+  schedule: Random,
+  { installation, random, recorder }: { installation: Installation; random: Random; recorder: Recorder },
+): Writers {
+  const url = () => {
+    const living = installation.servers.filter(({ isRunning, isPaused }) => isRunning && !isPaused)
+    return random.pick(living.length > 0 ? living : installation.servers).url
+  }
+  const threads = Array.from({ length: sharedThreads }, (_, index) => {
+    const shared = { name: `r${number}t${index}`, seed: schedule.between(0, 2 ** 31), writers: 3, calls: 12 }
+    return new ThreadWriters(shared, { recorder, db: installation.db, url })
+  })
+  const judge = async () => {
+    await Promise.all(threads.map((thread) => thread.readLast()))
+    return judgeHistory(recorder.calls)
+  }
+  return { write: async () => void (await Promise.all(threads.map((thread) => thread.write()))), judge }
+}
+
+async function hold(round: Round, installation: Installation, random: Random, writers?: Writers): Promise<RoundResult> {
   const clients = round.conversations.map((one) => new ConversationClient(one, installation.servers, random))
   const [first] = clients
   if (!first) throw new Error("a round has a main conversation")
   let begun: Promise<{ readonly ended: Promise<void> }[]> | undefined
+  let written: Promise<void> | undefined
   const begin = async () => {
+    // It is awaited at the end of the round.
+    written ??= writers?.write()
+    written?.catch(() => undefined)
     const all = clients.map((client) => client.begin())
     begun ??= Promise.all(all)
     // It is awaited at the end of the round.
@@ -141,10 +203,13 @@ async function hold(
     await ended.catch((error: unknown) => faults.push({ promise: "lost", detail: `${name}: its client: ${error}` }))
   }
   const facts = await untilOver(installation, clients)
+  await written
+  const judged = await writers?.judge()
+  for (const detail of judged?.faults ?? []) faults.push({ promise: "history", detail })
   const verdicts = await Promise.all(clients.map((client, index) => verdictOn(client, facts[index])))
   // What nodes told is read again and again: only of this round, else a long campaign would spend its time on it.
   writeFileSync(installation.effectsFile, "")
-  return { kills, clients, facts, broken: [...faults, ...verdicts.flat()] }
+  return { kills, clients, facts, broken: [...faults, ...verdicts.flat()], ...(judged && { judged }) }
 }
 
 async function verdictOn(client: ConversationClient, facts: ThreadFacts | undefined): Promise<Broken[]> {
@@ -216,9 +281,10 @@ const emptyReport = (seed: number): CampaignReport => ({
   connections: 0,
   attempts: new Map(),
   broken: [],
+  judged: { threads: 0, calls: 0, unknown: 0, undecided: [] },
 })
 
-function added(report: CampaignReport, { kills, clients, facts, broken }: RoundResult): CampaignReport {
+function added(report: CampaignReport, { kills, clients, facts, broken, judged }: RoundResult): CampaignReport {
   const runs = facts.flatMap((fact) => fact.runs)
   const attempts = new Map(report.attempts)
   for (const { attempt } of runs) attempts.set(attempt, (attempts.get(attempt) ?? 0) + 1)
@@ -233,5 +299,11 @@ function added(report: CampaignReport, { kills, clients, facts, broken }: RoundR
     connections: report.connections + connections,
     attempts,
     broken: [...report.broken, ...broken],
+    judged: {
+      threads: report.judged.threads + (judged?.threads ?? 0),
+      calls: report.judged.calls + (judged?.calls ?? 0),
+      unknown: report.judged.unknown + (judged?.unknown ?? 0),
+      undecided: [...report.judged.undecided, ...(judged?.undecided ?? [])],
+    },
   }
 }

@@ -46,6 +46,8 @@ export interface PostgresInstance {
 export interface InstallationOptions {
   readonly servers?: number
   readonly isCuttable?: boolean
+  /** How far the clock of the first server's workers is ahead of the others'. */
+  readonly clockAheadMs?: number
   /** Settings of all servers, by variable. */
   readonly env?: Readonly<Record<string, string>>
   /** The main file of a server's program; servers, and the lives of each, are counted from 0. Default this clone's. */
@@ -57,6 +59,7 @@ export interface InstallationOptions {
 export async function startInstallation({
   servers: count = 2,
   isCuttable = false,
+  clockAheadMs = 0,
   env,
   mainOf,
   prepare,
@@ -71,7 +74,12 @@ export async function startInstallation({
   const options = { databaseUri: network?.uri ?? databaseUri, folder, effectsFile, ...(env && { env }) }
   const names = Array.from({ length: count }, (_, n) => `server-${n + 1}`)
   const createServer = (name: string, server: number) =>
-    AgentServer.create({ ...options, name, ...(mainOf && { mainOf: (life: number) => mainOf(server, life) }) })
+    AgentServer.create({
+      ...options,
+      name,
+      clockAheadMs: server === 0 ? clockAheadMs : 0,
+      ...(mainOf && { mainOf: (life: number) => mainOf(server, life) }),
+    })
   const servers = await Promise.all(names.map(createServer))
 
   const kill = async () => {

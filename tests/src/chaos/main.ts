@@ -1,5 +1,9 @@
 /** `npm run chaos`: kills until enough has been killed, tells each round, and ends with a table. */
-import { resolve } from "node:path"
+import { mkdtempSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { readHistory } from "../histories/call.js"
+import { judgeHistory } from "../histories/judge.js"
 import { serverOf, thisRelease } from "../testing/last-release.js"
 import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
@@ -11,7 +15,10 @@ async function main(): Promise<void> {
   if (!options) return console.log(usage)
   const language = chaosLanguages.find(({ name }) => name === options.language)
   if (language?.skip) throw new Error(language.skip)
+  if (options.judged !== undefined) return judge(options.judged)
   console.log(`seed ${options.seed}`)
+  const historiesFolder = options.histories ? mkdtempSync(join(tmpdir(), "superstep-histories-")) : undefined
+  if (historiesFolder) console.log(`calls are written to ${historiesFolder}`)
   let told = 0
   const onRound = (report: Parameters<typeof renderReport>[0]) => {
     console.log(`${totalKills(report)} kills, ${report.runs} runs, ${report.broken.length} promises broken`)
@@ -19,9 +26,19 @@ async function main(): Promise<void> {
     told = report.broken.length
   }
   const mains = options.mixed === undefined ? [] : [{ folder: resolve(options.mixed) }, thisRelease].map(serverOf)
-  const report = await campaign({ ...options, mains, ...(language && { env: language.env }), onRound })
+  const env = language && { env: language.env }
+  const report = await campaign({ ...options, ...env, mains, historiesFolder, onRound })
   console.log(`\n${renderReport(report)}`)
   if (report.broken.length > 0) process.exitCode = 1
+}
+
+function judge(file: string): void {
+  const { faults, undecided, threads, calls, unknown } = judgeHistory(readHistory(file))
+  console.log(
+    `${threads} threads, ${calls} calls, ${unknown} with an unknown outcome, ${undecided.length} threads undecided`,
+  )
+  for (const fault of faults) console.log(`\n${fault}`)
+  if (faults.length > 0) process.exitCode = 1
 }
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))

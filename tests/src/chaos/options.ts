@@ -10,6 +10,9 @@ export interface ChaosOptions {
   readonly language: LanguageName
   /** The folder of another release. */
   readonly mixed: string | undefined
+  readonly histories: boolean
+  /** A recorded history to judge, in place of a campaign. */
+  readonly judged: string | undefined
 }
 
 export const usage = `npm run chaos [-- options]
@@ -19,17 +22,22 @@ export const usage = `npm run chaos [-- options]
               cut off from Postgres for up to a minute; their clients join and cancel too
   --mixed FOLDER  half of the servers start as the program of another release (.ci/release prints the folder of the last one), and each
               server changes the release with each of its starts
+  --histories several clients write to each thread, with calls of every kind, while servers' clocks differ by two seconds; a judge says whether
+              any order of the calls explains what they saw. The calls of each round are kept in a folder, which is printed
+  --judge F   judge the calls in the file F of such a folder again
   --python    with graphs in Python, by the interpreter that SUPERSTEP_TEST_PYTHON names`
 
 /** @returns undefined when help was asked for @throws TypeError  naming what cannot be read */
 export function parseOptions(argv: readonly string[]): ChaosOptions | undefined {
-  const [number, flag] = [{ type: "string" }, { type: "boolean" }] as const
+  const [text, flag] = [{ type: "string" }, { type: "boolean" }] as const
   const options = {
-    kills: number,
-    seed: number,
-    servers: number,
+    kills: text,
+    seed: text,
+    servers: text,
+    mixed: text,
+    histories: flag,
+    judge: text,
     python: flag,
-    mixed: { type: "string" },
     help: flag,
   } as const
   const { values } = parseArgs({ args: [...argv], options })
@@ -38,6 +46,8 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     kills: wholeNumber("kills", values.kills, 1000),
     seed: wholeNumber("seed", values.seed, randomInt(2 ** 31)),
     servers: wholeNumber("servers", values.servers, 2),
+    histories: values.histories ?? false,
+    judged: values.judge,
     language: values.python ? "Python" : "JavaScript",
     mixed: values.mixed,
   }

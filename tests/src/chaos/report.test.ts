@@ -11,6 +11,7 @@ test("the table has kills by target, and beside them strikes and how many hit th
     connections: 5,
     attempts: new Map([[1, 6]]),
     broken: [],
+    judged: { threads: 0, calls: 0, unknown: 0, undecided: [] },
   }
 
   const table = renderReport({

@@ -10,6 +10,7 @@ const promises: readonly [Promised, string][] = [
   ["state", "wrong states"],
   ["attempt", "wrong attempts"],
   ["left", "left behind"],
+  ["history", "histories that no order explains"],
 ]
 
 export const totalKills = ({ kills }: Pick<CampaignReport, "kills">): number =>
@@ -41,6 +42,7 @@ export function renderReport(report: CampaignReport): string {
     ["seed", String(report.seed)],
     ["conversations, runs", `${report.conversations}, ${report.runs}`],
     ["streams, connections", `${report.streams}, ${report.connections}`],
+    ...judgedBy(report),
     ["runs by attempts", attempts.map(([attempt, runs]) => `${attempt}: ${runs}`).join(", ")],
     ...promises.map(([promise, words]) => [
       words,
@@ -50,6 +52,12 @@ export function renderReport(report: CampaignReport): string {
   const broken = report.broken.map(({ promise, detail }) => `${promise}: ${detail}`)
   const kills = table([header, ...rows, ["all", ...all, String(totalKills(report)), ...strikesOf(report.kills)]])
   return [kills, table(facts), ...broken].join("\n\n")
+}
+
+function judgedBy({ judged }: CampaignReport): [string, string][] {
+  if (judged.threads === 0) return []
+  const counts = `${judged.threads}, ${judged.calls}, ${judged.unknown}, ${judged.undecided.length}`
+  return [["histories: threads, calls, unknown, undecided", counts]]
 }
 
 const isAt = (point: string, target: string) => (kill: CampaignReport["kills"][number]) =>

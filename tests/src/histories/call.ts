@@ -1,0 +1,97 @@
+/** What a history consists of: calls of clients on threads, with their times and outcomes. One line of JSON each. */
+import { appendFileSync, readFileSync } from "node:fs"
+
+/** What a run with an input executes: `in`, then so many super-steps, each of which appends one entry; then it may ask. */
+export interface Task {
+  readonly name: string
+  readonly steps: number
+  readonly asks: boolean
+}
+
+export type Strategy = "reject" | "enqueue" | "interrupt" | "rollback"
+
+/** Runs are named by their clients, since an id is known only once the server has replied. */
+export type Operation =
+  | {
+      readonly op: "create"
+      readonly run: string
+      readonly task: Task
+      readonly strategy: Strategy
+      readonly makesThread?: boolean
+    }
+  /** A run with `command.resume`, whatever the thread's state. */
+  | { readonly op: "resume"; readonly run: string; readonly strategy: Strategy }
+  /** `run.start` of the newer protocol: it answers an open question, and creates a missing thread. */
+  | { readonly op: "start"; readonly run: string; readonly task: Task; readonly strategy: Strategy }
+  /** `input.respond` of the newer protocol, to the question that a task asked. */
+  | { readonly op: "respond"; readonly run: string; readonly about: string }
+  | { readonly op: "cancel"; readonly run: string; readonly action: "interrupt" | "rollback" }
+  | { readonly op: "update"; readonly entry: string }
+  | { readonly op: "delete" | "prune" }
+  /** A read of the whole state; `copy` reads the copy that it made. */
+  | { readonly op: "state" | "copy" | "status" }
+  /** A run's status; its result, as `join` and `wait` return it; and whether it is over, as the end of a stream says. */
+  | { readonly op: "run" | "result" | "over"; readonly run: string }
+
+/** `log`: the ids that nodes and updates have appended; `question`: the task whose question is open. */
+export interface Value {
+  readonly log?: readonly string[]
+  readonly question?: string | null
+  readonly status?: string
+  readonly isInputSaved?: boolean | null
+}
+
+export type Outcome =
+  | { readonly is: "ok"; readonly value?: Value }
+  | { readonly is: "refused"; readonly status: number }
+  /** The reply was lost: it happened, will happen later, or never. */
+  | { readonly is: "unknown" }
+
+export interface Call {
+  readonly thread: string
+  readonly client: string
+  readonly what: Operation
+  /** Milliseconds of one monotonic clock. */
+  readonly calledAt: number
+  /** Infinite when the outcome is unknown. */
+  readonly returnedAt: number
+  readonly outcome: Outcome
+}
+
+/** Collects calls, and appends each to a file as soon as its outcome is known, so that a history survives its process. */
+export class Recorder {
+  readonly calls: Call[] = []
+  readonly #file: string
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  add(call: Call): void {
+    this.calls.push(call)
+    appendFileSync(this.#file, `${printCall(call)}\n`)
+  }
+}
+
+/** JSON has no infinity: an unknown return is left out. */
+const printCall = ({ returnedAt, ...call }: Call): string =>
+  JSON.stringify(Number.isFinite(returnedAt) ? { ...call, returnedAt } : call)
+
+export function readHistory(file: string): Call[] {
+  const lines = readFileSync(file, "utf8").split("\n")
+  return lines
+    .filter((line) => line !== "")
+    .map((line) => {
+      const call = JSON.parse(line) as Omit<Call, "returnedAt"> & { readonly returnedAt?: number }
+      return { ...call, returnedAt: call.returnedAt ?? Number.POSITIVE_INFINITY }
+    })
+}
+
+/** An entry without its attempt: which attempt appended it is nobody's choice. */
+export const entryOf = (id: string): string => id.replace(/#\d+$/, "")
+
+/** Whether a call can take back what runs have written. */
+export const undoes = ({ what }: Call): boolean =>
+  what.op === "delete" ||
+  (what.op === "cancel" && what.action === "rollback") ||
+  ("strategy" in what && what.strategy === "rollback")
