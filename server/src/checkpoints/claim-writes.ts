@@ -19,7 +19,7 @@ import { ClaimLost, type Fence } from "../workers/fence.js"
 import { AttemptWrites, type Committer, type QueuedWrite } from "./attempt-writes.js"
 import { type ClaimOutcome, writeClaims } from "./queries.js"
 
-// Two: one batch fills while the other commits. More batches would only be smaller (docs/performance.md).
+// Two: one batch fills while the other commits. More batches would only be smaller (bench/measurements.md).
 const maxBatches = 2
 // A larger batch would delay the writes of the next one.
 const maxBytes = 8 * 1024 * 1024

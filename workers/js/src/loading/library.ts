@@ -44,7 +44,7 @@ export async function findLibrary(file: string, graph?: object): Promise<Library
 /**
  * Imports the library that the file will see, before tsx registers its hooks. LangGraph and its dependencies are 400 modules
  * that need no compiling, and with hooks each costs a message to the hooks' thread: with this a graph loads in half the time,
- * and the process uses a quarter less memory (docs/performance.md).
+ * and the process uses a quarter less memory (bench/measurements.md).
  *
  * Failures are ignored here: they are reported when the import of a graph fails.
  * @param file  URL of a file that need not exist

@@ -1,7 +1,7 @@
 /**
  * Values exactly as LangGraph's serialiser writes them, for the usual kinds: plain JSON and LangChain's messages. The serialiser
  * itself walks each value twice, calls a function for each field, and calls the costly `toJSON` of each message: this takes
- * three times as long for a list of messages (docs/performance.md).
+ * three times as long for a list of messages (bench/measurements.md).
  */
 import { givenFields, isMessage, type Message } from "./message-fields.js"
 

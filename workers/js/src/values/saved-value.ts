@@ -1,6 +1,6 @@
 /**
  * Reads the JSON that LangGraph's serialiser wrote. The serialiser itself makes a promise for each field of a value, and
- * serialises and parses each message once more: this takes ten times as long for a list of messages (docs/performance.md).
+ * serialises and parses each message once more: this takes ten times as long for a list of messages (bench/measurements.md).
  * Here plain JSON is only parsed, and messages are made by their classes; the serialiser reads any other value.
  */
 import type { Serde } from "../loading/langgraph.js"

@@ -41,7 +41,7 @@ const maxLevels = 64
 /**
  * JSON text; undefined for values that JSON leaves out. Nearly all values that a graph streams are plain, and `JSON.stringify`
  * is three times as fast without a replacer function. Messages are converted here, since it would first call their costly
- * `toJSON`. With this a worker streams 1.25 times as many tokens (docs/performance.md).
+ * `toJSON`. With this a worker streams 1.25 times as many tokens (bench/measurements.md).
  */
 function textOf(value: unknown, level: number): string | undefined {
   if (isPlain(value, level)) return JSON.stringify(value)
