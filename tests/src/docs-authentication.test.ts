@@ -25,7 +25,10 @@ test("with the rules of docs/authentication.md each user sees what they created"
   writeFileSync(join(folder, "users.ts"), users)
   const config = { graphs: { agent: "./src/agent.ts:graph" }, auth: { path: "./auth.ts:auth" } }
   writeFileSync(join(folder, "langgraph.json"), JSON.stringify(config))
-  await using server = await startGraphServer({ SUPERSTEP_CONFIG: join(folder, "langgraph.json") })
+  await using server = await startGraphServer({
+    SUPERSTEP_CONFIG: join(folder, "langgraph.json"),
+    SUPERSTEP_UNIT_TOKEN: "",
+  })
   const clientOf = (name: string) =>
     new Client({ apiUrl: server.url, apiKey: null, defaultHeaders: { authorization: name } })
   const [ada, bob] = [clientOf("ada"), clientOf("bob")]
