@@ -191,7 +191,7 @@ export const settings = {
   diskPerWorkspaceMb: {
     env: "SUPERSTEP_WORKSPACE_DISK_MB",
     describe:
-      "Most disk that artefacts, caches and uploaded archives of a workspace may use together, in megabytes, unless the operator sets another quota; a build that would exceed it fails.",
+      "Most disk that artifacts, caches and uploaded archives of a workspace may use together, in megabytes, unless the operator sets another quota; a build that would exceed it fails.",
     schema: count.default(102_400),
   },
   hostNamesPerWorkspace: {
@@ -223,7 +223,7 @@ export const settings = {
   },
   keepArtifacts: {
     env: "SUPERSTEP_KEEP_ARTIFACTS",
-    describe: "How many deployed revisions of a deployment keep their artefact and their secrets.",
+    describe: "How many deployed revisions of a deployment keep their artifact and their secrets.",
     schema: count.default(5),
   },
   keepEventsDays: {

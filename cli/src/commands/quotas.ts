@@ -44,7 +44,7 @@ export const setQuotas: CliCommand<QuotaOptions> = {
     new Option("--memory-mb <n>", `most memory of these units in megabytes, ${none}`),
     new Option("--cpu <n>", `most processors of these units, ${none}`),
     new Option("--builds <n>", `most revisions that are fetched or built at once, ${none}`),
-    new Option("--disk-mb <n>", `most disk of artefacts, caches and uploads in megabytes, ${none}`),
+    new Option("--disk-mb <n>", `most disk of artifacts, caches and uploads in megabytes, ${none}`),
     new Option("--host-names <n>", `most host names of all its deployments, ${none}`),
     ...connectionOptions(),
   ],

@@ -18,7 +18,7 @@ export const quotaFields = {
     .nullish()
     .openapi({ description: "most revisions that are fetched or built at once; more wait" }),
   disk_mb: whole.openapi({
-    description: "most disk that artefacts, caches and uploaded archives of its deployments may use, in megabytes",
+    description: "most disk that artifacts, caches and uploaded archives of its deployments may use, in megabytes",
   }),
   host_names: whole.openapi({ description: "most host names of all its deployments" }),
 }
