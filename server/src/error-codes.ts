@@ -44,7 +44,7 @@ export const serverCodes = {
     http: [409],
     what: "The project names this graph, and it did not load.",
     cause: "Its module throws while it loads; `detail` has the message.",
-    next: "Correct the code and deploy again; `superstep check` loads all graphs in the same way.",
+    next: "Correct the code and deploy again; `superstep dev` loads it in the same way, and `superstep check` loads all graphs in JavaScript.",
   },
   no_graph: {
     http: [400],
@@ -135,7 +135,7 @@ export const serverCodes = {
     http: [],
     what: "The server and a worker disagree about the protocol between them.",
     cause: "They are of different releases.",
-    next: "Build the deployment again (`superstep redeploy <name>`).",
+    next: "Deploy again, so that the server and its workers are of one release.",
   },
 } as const satisfies Readonly<Record<string, ErrorEntry>>
 

@@ -118,7 +118,8 @@ const reference = `${[
   "`detail` is for people and changes between releases; `code` is for programs and does not. `request_id` finds the request in the log of the server. " +
     "A revision has `error_code`, `error_doc_url` and `status_message`. A code without an HTTP status is stored, logged or printed; if a request " +
     "meets it nevertheless, its status is 500.",
-  "This page is printed from the `error-codes.ts` of each folder: `UPDATE_DOCS=1 npm test -- errors-reference` updates it. ",
+  "This page is printed from the `error-codes.ts` of each folder: `UPDATE_DOCS=1 npm test -- errors-reference` updates it. " +
+    "By symptom instead of by code: [troubleshooting](troubleshooting.md).",
   ...sections.map(({ title, words, entries }) =>
     [`## ${title}`, words, ...inOrder(entries).map(entryText)].join("\n\n"),
   ),

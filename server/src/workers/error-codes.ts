@@ -32,7 +32,7 @@ export const runErrors = {
     http: [],
     what: "The graph of the run does not load.",
     cause: "Its module throws while it loads, often since a variable or a package is missing.",
-    next: "Correct the code and deploy again; `superstep check` loads all graphs in the same way.",
+    next: "Correct the code and deploy again; `superstep dev` loads it in the same way, and `superstep check` loads all graphs in JavaScript.",
   },
   GraphNotFound: {
     http: [],
