@@ -11,22 +11,15 @@ import { promisify } from "node:util"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { copyForPacking } from "./testing/copy-for-packing.js"
+import { packedCommand } from "./testing/copy-for-packing.js"
 import { printedCurl } from "./testing/printed-curl.js"
 import { startProgram } from "./testing/run-cli.js"
 
 const run = promisify(execFile)
 
-async function pack(): Promise<string> {
-  const copy = copyForPacking()
-  await run("npm", ["pack", "--silent"], { cwd: join(copy, "cli") })
-  const tarball = readdirSync(join(copy, "cli")).find((name) => name.endsWith(".tgz"))
-  return join(copy, "cli", tarball ?? "missing.tgz")
-}
-
 test("the packed package works in a foreign folder that has another zod", async (t) => {
   const cwd = temporaryFolder()
-  const tarball = await pack()
+  const tarball = await packedCommand()
   mkdirSync(join(cwd, "app"))
   writeFileSync(join(cwd, "app/package.json"), JSON.stringify({ private: true, dependencies: { zod: "3.25.76" } }))
   const app = { cwd: join(cwd, "app"), env: foreignEnvironment() }

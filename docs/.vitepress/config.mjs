@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitepress"
+import { recipeFiles } from "./recipe-files.mjs"
 import { repositoryPaths } from "./repository-paths.mjs"
 import { decisionsGroup, groupsOfPages } from "./sidebar.mjs"
 
@@ -63,6 +64,7 @@ export default defineConfig({
         md.renderer.rules[kind] = (...token) => render(...token).replaceAll("{{", "&#123;&#123;")
       }
       md.use(repositoryPaths)
+      md.use(recipeFiles)
     },
   },
   // A reader follows few of a page's links.

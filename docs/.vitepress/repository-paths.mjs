@@ -1,4 +1,7 @@
-/** The repository has no published address: a link from docs/ to a file outside of it is shown as that file's path. */
+/**
+ * The repository has no published address: a link from docs/ to a file that is no page of the site is shown as that file's path. The site has pages
+ * and pictures.
+ */
 import { posix } from "node:path"
 
 export function repositoryPaths(md) {
@@ -12,7 +15,7 @@ export function repositoryPaths(md) {
 function withPaths(tokens, folder, Token) {
   const result = []
   for (let at = 0; at < tokens.length; at += 1) {
-    const path = pathOutside(tokens[at], folder)
+    const path = pathOfFile(tokens[at], folder)
     if (path === undefined) {
       result.push(tokens[at])
       continue
@@ -27,12 +30,12 @@ function withPaths(tokens, folder, Token) {
   return result
 }
 
-function pathOutside(token, folder) {
+function pathOfFile(token, folder) {
   if (token.type !== "link_open") return undefined
   const [target] = token.attrGet("href").split("#")
   if (target === "" || /^([a-z]+:|\/)/.test(target)) return undefined
   const path = posix.join(folder, target)
-  return path.startsWith("docs/") ? undefined : path
+  return /^docs\/.*\.(md|png|svg)$/.test(path) ? undefined : path
 }
 
 function code(Token, path) {
