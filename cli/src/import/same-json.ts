@@ -1,22 +1,32 @@
 /** Whether two JSON values say the same. Pure. */
-import { toJsonText } from "@superstep/toolkit/http/json"
+import { isExactNumber } from "@superstep/toolkit/http/exact-number"
+
+type Json = Readonly<Record<string, unknown>>
 
 /**
  * The order of keys does not matter. In a message, a field that says nothing may be missing: which of them are printed differs between
  * releases of LangChain.
  */
-export const sameJson = (one: unknown, other: unknown): boolean => textOf(one) === textOf(other)
+export function sameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (isExactNumber(one)) return isExactNumber(other) && one.text === other.text
+  if (Array.isArray(one))
+    return Array.isArray(other) && one.length === other.length && one.every((item, n) => sameJson(item, other[n]))
+  if (!isObject(one) || !isObject(other)) return false
+  const keys = keysOf(one)
+  return (
+    keys.length === keysOf(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && sameJson(one[key], other[key]))
+  )
+}
 
-const textOf = (value: unknown): string => toJsonText(ordered(value))
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !isExactNumber(value)
 
-function ordered(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ordered)
-  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
-  const isMessage = "content" in value && "type" in value
-  const entries = Object.entries(value).map(([key, each]) => [key, ordered(each)] as const)
-  const said = isMessage ? entries.filter(([, each]) => !saysNothing(each)) : entries
-  // A list of pairs in an object of ours: a key may be `__proto__`, and a list is no object.
-  return { pairs: said.sort(([a], [b]) => (a < b ? -1 : 1)) }
+function keysOf(object: Json): string[] {
+  const isMessage = "content" in object && "type" in object
+  const keys = Object.keys(object)
+  return isMessage ? keys.filter((key) => !saysNothing(object[key])) : keys
 }
 
 const saysNothing = (value: unknown): boolean =>

@@ -104,13 +104,15 @@ interface History {
   readonly others: number
 }
 
-const pageSize = 10
-// That many bytes of states are in memory for each thread that is being imported. What came before is in the oldest checkpoint.
-const mostBytes = 16 * 1024 * 1024
+const mostOfPage = 20
+const bytesOfPage = 8 * 1024 * 1024
+// The states' sizes together: that much is written in one transaction. What came before is in the oldest checkpoint.
+const mostBytes = 32 * 1024 * 1024
 
 /** Follows the newest checkpoint to its ancestors: other branches of a thread that was forked are left out. */
 async function readHistory({ from, mostCheckpoints }: ThreadImport, path: string, head: State): Promise<History> {
   const chain: State[] = []
+  const pageSize = Math.max(1, Math.min(mostOfPage, Math.floor(bytesOfPage / sizeOf(head))))
   let wanted = head.id
   let [others, bytes] = [0, 0]
   for (let last: string | undefined; ; ) {
@@ -125,12 +127,25 @@ async function readHistory({ from, mostCheckpoints }: ThreadImport, path: string
       const isFull = chain.length >= mostCheckpoints || bytes > mostBytes
       // An input cannot be the first: it says nothing of what came before it.
       if (isFull && chain.at(-1)?.source !== "input") return { chain, before: state, others }
-      chain.push(state)
-      bytes += toJsonText(state.values).length
+      bytes += sizeOf(state)
+      chain.push(sharingItems(state, chain.at(-1) ?? head))
       wanted = state.parentId
     }
     if (page.length < pageSize) return { chain: chain.length === 0 ? [head] : chain, before: undefined, others }
   }
+}
+
+const sizeOf = ({ values }: State): number => toJsonText(values).length
+
+/** A state keeps what the one after it has as well: a conversation of many turns is in memory once, not once for each turn. */
+function sharingItems(state: State, later: State): State {
+  const shared = Object.entries(state.values).map(([channel, value]) => {
+    const other = later.values[channel]
+    if (sameJson(value, other)) return [channel, other] as const
+    if (!Array.isArray(value) || !Array.isArray(other)) return [channel, value] as const
+    return [channel, value.map((item, n) => (sameJson(item, other[n]) ? other[n] : item))] as const
+  })
+  return { ...state, values: Object.fromEntries(shared) }
 }
 
 interface Wanted {
