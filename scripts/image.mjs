@@ -2,18 +2,18 @@
  * `npm run image`: makes the container image of a release, without a container engine.
  *   npm run image -- --push images.example.com/superstep:VERSION
  *   npm run image -- --layout folder                              an OCI layout, for other tools
+ *   npm run image -- --archive file.tar                           the same in one file, which `docker load` reads
  *   npm run image -- --push … --base images.example.com/node:22-bookworm
  * It packs the release, installs that with npm as a user would, and appends two layers to the base image: the packages that are not
  * bundled, and ours. Passwords of registries are those of `docker login` (`$DOCKER_CONFIG/config.json`).
  */
-import { execFile } from "node:child_process"
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { homedir, tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { parseArgs, promisify } from "node:util"
+import { pipeline } from "node:stream/promises"
+import { parseArgs } from "node:util"
+import { installRelease } from "./install-release.mjs"
 import { explain, root, SetupFailed, setUp } from "./setup.mjs"
-
-const run = promisify(execFile)
 
 // The control plane clones repositories and builds projects, so its image needs git, a compiler and Python beside Node.
 const defaultBase = `node:${process.versions.node.split(".")[0]}-bookworm`
@@ -21,18 +21,34 @@ const defaultBase = `node:${process.versions.node.split(".")[0]}-bookworm`
 export function readOptions(argv) {
   const { values } = parseArgs({
     args: argv,
-    options: { push: { type: "string" }, layout: { type: "string" }, base: { type: "string", default: defaultBase } },
+    options: {
+      push: { type: "string" },
+      layout: { type: "string" },
+      archive: { type: "string" },
+      base: { type: "string", default: defaultBase },
+    },
   })
-  if ((values.push === undefined) === (values.layout === undefined))
-    throw new SetupFailed("give either --push registry/repository:tag or --layout folder")
+  if ([values.push, values.layout, values.archive].filter((value) => value !== undefined).length !== 1)
+    throw new SetupFailed("give one of --push registry/repository:tag, --layout folder and --archive file")
   return values
 }
 
-async function makeImage({ push, layout: layoutFolder, base: baseName }) {
+/**
+ * @param installed  what scripts/install-release.mjs has installed before
+ * @returns          the digests of the image and of its base
+ */
+export async function makeImage({
+  push,
+  layout: layoutFolder,
+  archive,
+  base: baseName = defaultBase,
+  installed: given,
+}) {
   // npm installs programs for this system, and the image is one of Linux.
   if (process.platform !== "linux") throw new SetupFailed("make the image on Linux, on the processor that it is for")
   await setUp()
   const images = "../control/dist/machines/images"
+  const { imageArchive } = await import(`${images}/archive.js`)
   const { layoutIn } = await import(`${images}/layout.js`)
   const { platformImage } = await import(`${images}/platform-image.js`)
   const { parseReference } = await import(`${images}/registry/reference.js`)
@@ -44,15 +60,18 @@ async function makeImage({ push, layout: layoutFolder, base: baseName }) {
     const baseRegistry = await registryOf(base)
     const found = await findImage(baseRegistry, base)
     const { version } = JSON.parse(readFileSync(join(root, "cli/package.json"), "utf8"))
-    const installed = await install(folder)
+    const installed = given ?? join(folder, "installed")
+    if (given === undefined) await installRelease(installed)
     const layout = layoutIn(layoutFolder === undefined ? join(folder, "layout") : resolve(layoutFolder))
     const image = await platformImage({ base: found.base, installed, version, layout })
     const ofBase = new Map(found.base.layers.map(({ blob }) => [blob.digest, blob]))
     const readBase = (digest, from) => readBlob(baseRegistry, base.repository, digest, from)
     if (push === undefined) {
       for (const blob of ofBase.values()) await layout.addBlob(readBase(blob.digest, 0), blob)
-      await layout.name(image, `superstep:${version}`)
-      return image.manifestDescriptor.digest
+      const reference = `superstep:${version}`
+      if (archive === undefined) await layout.name(image, reference)
+      else await pipeline(imageArchive({ image, layout, reference }), createWriteStream(resolve(archive)))
+      return { digest: image.manifestDescriptor.digest, base: found.digest }
     }
     const target = parseReference(push)
     const { digest } = await pushImage({
@@ -63,31 +82,10 @@ async function makeImage({ push, layout: layoutFolder, base: baseName }) {
       read: (digest, from) => (ofBase.has(digest) ? readBase(digest, from) : layout.read(digest, from)),
       mountFrom: base.host === target.host ? base.repository : undefined,
     })
-    return digest
+    return { digest, base: found.digest }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-/** Installs the release as a user would. @returns the folder */
-async function install(folder) {
-  await run("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: join(root, "cli") })
-  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz"))
-  const installed = join(folder, "installed")
-  writeFileSync(join(folder, "package.json"), "{}")
-  await run("npm", [
-    "install",
-    "--prefix",
-    installed,
-    "--no-audit",
-    "--no-fund",
-    "--loglevel=error",
-    join(folder, tarball),
-  ])
-  // Their content depends on where the release was packed.
-  for (const file of ["package.json", "package-lock.json", "node_modules/.package-lock.json"])
-    rmSync(join(installed, file), { force: true })
-  return installed
 }
 
 async function registryOf(reference) {
@@ -99,7 +97,7 @@ async function registryOf(reference) {
 }
 
 if (process.argv[1]?.endsWith("image.mjs")) {
-  const make = async () => console.log(await makeImage(readOptions(process.argv.slice(2))))
+  const make = async () => console.log((await makeImage(readOptions(process.argv.slice(2)))).digest)
   await make().catch(async (error) => {
     // Not before: a fresh clone is built by `make`.
     if (error instanceof SetupFailed) return explain(error)

@@ -6,7 +6,17 @@
  * npm runs it before packing (`prepack`) and, with `--clean`, after it (`postpack`).
  * With `--create` it prepares cli/create/lib, for the package of `npm create`: one program and the templates.
  */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { filesOfSite } from "./console.mjs"
 import { buildDocs, filesOfDocs } from "./docs.mjs"
@@ -40,8 +50,13 @@ async function stage() {
   for (const name of ["chat", "python-chat"]) stageTemplate(name)
   cpSync(join(root, "LICENSE"), join(packageRoot, "LICENSE"))
   writeFileSync(join(lib, "THIRD-PARTY-LICENSES"), licencesOf(modules))
-  writeFileSync(join(lib, "bundled-packages.json"), JSON.stringify(packageFolders(modules), null, 2))
+  writeFileSync(join(lib, "bundled-packages.json"), JSON.stringify(packageFolders(modules).map(lockedPath), null, 2))
+  for (const name of ["package.json", "README.md", "LICENSE"]) chmodSync(join(packageRoot, name), 0o644)
+  for (const file of ["bin", "lib"].flatMap((name) => filesBelow(join(packageRoot, name)))) evenMode(file)
 }
+
+/** The rights on files depend on the umask of the machine, and npm packs them. */
+const evenMode = (file) => chmodSync(file, statSync(file).mode & 0o100 ? 0o755 : 0o644)
 
 /** @returns  the paths of all modules in it */
 async function stagePlatform() {
@@ -163,6 +178,9 @@ function dependenciesOf(folder) {
   const { dependencies = {}, optionalDependencies = {} } = manifestOf(folder)
   return Object.entries({ ...dependencies, ...optionalDependencies }).filter(([it]) => !it.startsWith("@superstep/"))
 }
+
+/** As package-lock.json names it: in a copy of the repository `node_modules` may be a link. */
+const lockedPath = (folder) => folder.replace(/^\.\.\/.*?(?=node_modules\/)/, "")
 
 /** npm excludes .gitignore and .npmrc from packages, so dotfiles are stored as `dot-…` (cli/src/project/template.ts). */
 function stageTemplate(name) {

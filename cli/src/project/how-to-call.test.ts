@@ -23,7 +23,7 @@ test("a program that npx runs from a tarball is called by the tarball again", ()
   const created = howToCall(folder, script("create-superstep"))
 
   // That of `create-superstep` lies beside the other.
-  for (const call of [called, created]) assert.equal(call, `npx --yes ${join(folder, "superstep-1.2.3.tgz")}`)
+  for (const call of [called, created]) assert.equal(call, `npx --yes file:${join(folder, "superstep-1.2.3.tgz")}`)
 })
 
 test("a program that uvx runs from a wheel is called by the wheel again, and an installed wheel by its command", () => {

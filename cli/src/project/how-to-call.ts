@@ -29,7 +29,7 @@ function isInstalledAbove(folder: string): boolean {
 }
 
 /**
- * npx installs into a folder of its cache, whose package.json names what it was given. The tarball of `create-superstep` lies beside ours, as
+ * npx installs into a folder of its cache, whose package.json names what it was given. Without `file:`, npx would execute the tarball. That of `create-superstep` lies beside ours, as
  * scripts/packages.mjs puts them.
  */
 function calledByNpx(script: string): string | undefined {
@@ -40,7 +40,7 @@ function calledByNpx(script: string): string | undefined {
     dependencies?: Record<string, string>
   }
   const tarballs = Object.values(dependencies).flatMap((from) => /^file:(.*\.tgz)$/.exec(from)?.slice(1) ?? [])
-  return tarballs[0] && `npx --yes ${resolve(cache, tarballs[0]).replace(/create-(superstep-[^/]+)$/, "$1")}`
+  return tarballs[0] && `npx --yes file:${resolve(cache, tarballs[0]).replace(/create-(superstep-[^/]+)$/, "$1")}`
 }
 
 const inWheel = "/superstep/package/node_modules/superstep/"

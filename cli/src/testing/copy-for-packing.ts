@@ -17,6 +17,7 @@ const files = [
   "tsconfig.json",
   "tsconfig.base.json",
   ".npmrc",
+  ".gitignore",
   "LICENSE",
   "scripts",
 ]
@@ -29,6 +30,7 @@ const folders = [
   "workers/python",
   "cli",
   "console",
+  "deploy",
   "docs",
   "examples",
 ]
