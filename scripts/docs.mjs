@@ -7,7 +7,7 @@ import { createHash } from "node:crypto"
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
-import { licencesOf } from "./licences.mjs"
+import { licencesOf, packageFolders } from "./licences.mjs"
 import { explain, filesBelow, root, SetupFailed, step } from "./setup.mjs"
 
 const docs = join(root, "docs")
@@ -31,10 +31,13 @@ export async function buildDocs() {
   const { modules } = readJson(join(next, "modules.json"))
   rmSync(join(next, "modules.json"))
   writeFileSync(join(next, "THIRD-PARTY-LICENSES"), licencesOf(modules))
-  writeFileSync(join(next, "digest.json"), JSON.stringify({ digest }))
+  writeFileSync(join(next, "digest.json"), JSON.stringify({ digest, packages: packageFolders(modules) }))
   rmSync(site, { recursive: true, force: true })
   renameSync(next, site)
 }
+
+/** @returns  the folders of the packages that the built site contains parts of */
+export const packagesOfDocs = () => readJson(join(site, "digest.json")).packages
 
 /** @returns  the paths below docs/site of the built site */
 export const filesOfDocs = () => filesBelow(site).map((file) => relative(site, file))

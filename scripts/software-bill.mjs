@@ -1,4 +1,4 @@
-/** The software bill of a release: a CycloneDX document of all packages in its files, which npm makes from our lock file. */
+/** The software bill of a release: a CycloneDX document of all packages in its files, which npm makes from our lock files. */
 import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -15,10 +15,22 @@ const run = promisify(execFile)
  * @param base      the digest of the image's base, if there is an image; its packages are not listed
  */
 export async function softwareBill({ version, time, contents, base }) {
+  const [own, docs] = await Promise.all([documentOf(root), documentOf(join(root, "docs"))])
+  const all = {
+    ...own.all,
+    components: [...own.all.components, ...docs.all.components],
+    dependencies: [...own.all.dependencies, ...docs.all.dependencies],
+  }
+  const ofDocs = Object.entries(docs.lock.packages).map(([path, entry]) => [`docs/${path}`, entry])
+  const lock = { packages: { ...own.lock.packages, ...Object.fromEntries(ofDocs) } }
+  return billOf({ all, lock, version, time, contents, base })
+}
+
+/** What npm says about a folder with a lock file. */
+async function documentOf(folder) {
   const args = ["sbom", "--package-lock-only", "--sbom-format", "cyclonedx"]
-  const { stdout } = await run("npm", args, { cwd: root, maxBuffer: 64 * 1024 * 1024 })
-  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"))
-  return billOf({ all: JSON.parse(stdout), lock, version, time, contents, base })
+  const { stdout } = await run("npm", args, { cwd: folder, maxBuffer: 64 * 1024 * 1024 })
+  return { all: JSON.parse(stdout), lock: JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) }
 }
 
 /** The part of npm's document that is about the release. Pure. */
@@ -57,7 +69,8 @@ export function billOf({ all, lock, version, time, contents, base }) {
     components,
     dependencies: [
       { ref: own, dependsOn: components.map((component) => component["bom-ref"]) },
-      ...all.dependencies
+      // Both lock files may name the same package.
+      ...[...new Map(all.dependencies.map((each) => [each.ref, each])).values()]
         .filter(({ ref }) => places.has(ref))
         .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((other) => places.has(other)) })),
     ],

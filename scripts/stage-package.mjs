@@ -19,7 +19,7 @@ import {
 } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { filesOfSite } from "./console.mjs"
-import { buildDocs, filesOfDocs } from "./docs.mjs"
+import { buildDocs, filesOfDocs, packagesOfDocs } from "./docs.mjs"
 import { licencesOf, packageFolders } from "./licences.mjs"
 import { bundle, outside, packagesWithPrograms, workspaces } from "./programs.mjs"
 import { explain, filesBelow, root, SetupFailed, setUp } from "./setup.mjs"
@@ -50,7 +50,7 @@ async function stage() {
   for (const name of ["chat", "python-chat"]) stageTemplate(name)
   cpSync(join(root, "LICENSE"), join(packageRoot, "LICENSE"))
   writeFileSync(join(lib, "THIRD-PARTY-LICENSES"), licencesOf(modules))
-  writeFileSync(join(lib, "bundled-packages.json"), JSON.stringify(packageFolders(modules).map(lockedPath), null, 2))
+  writeFileSync(join(lib, "bundled-packages.json"), JSON.stringify(bundledPackages(modules), null, 2))
   for (const name of ["package.json", "README.md", "LICENSE"]) chmodSync(join(packageRoot, name), 0o644)
   for (const file of ["bin", "lib"].flatMap((name) => filesBelow(join(packageRoot, name)))) evenMode(file)
 }
@@ -179,8 +179,11 @@ function dependenciesOf(folder) {
   return Object.entries({ ...dependencies, ...optionalDependencies }).filter(([it]) => !it.startsWith("@superstep/"))
 }
 
-/** As package-lock.json names it: in a copy of the repository `node_modules` may be a link. */
-const lockedPath = (folder) => folder.replace(/^\.\.\/.*?(?=node_modules\/)/, "")
+/** As the lock files name them, from the root: in a copy of the repository `node_modules` may be a link. */
+const bundledPackages = (modules) =>
+  [...packageFolders(modules), ...(isCreate ? [] : packagesOfDocs())].map((folder) =>
+    folder.replace(/^\.\.\/.*?(?=node_modules\/)/, ""),
+  )
 
 /** npm excludes .gitignore and .npmrc from packages, so dotfiles are stored as `dot-…` (cli/src/project/template.ts). */
 function stageTemplate(name) {
