@@ -6,11 +6,12 @@ import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { root } from "./setup.mjs"
+import { explain, root, SetupFailed } from "./setup.mjs"
 import { withVersion } from "./versions.mjs"
 
 /** What the release is, what it means for who upgrades, and what is next. */
 const essay = "changes/essay.md"
+const upgrading = "docs/upgrading.md"
 const sections = { safety: "Safety", new: "What you can do now", repair: "Repairs" }
 
 /** @returns  `{ kind, text }`, or `{ problem }` for a note in another form */
@@ -52,19 +53,32 @@ export function withRelease(changelog, { notes, text, release }) {
   )
 }
 
-/** Writes everything that the commit of a release contains; docs/upgrading.md is the author's. */
+/**
+ * @param text  of docs/upgrading.md, with the heading `### 0.2.0 to the next release`
+ * @returns     the same with the release's number in that heading, and an empty section for the one after it above
+ */
+export const withNextUpgrade = (text, version) =>
+  text.replace(
+    /^### (\S+) to the next release$/m,
+    (_, former) => `### ${version} to the next release\n\nNothing so far.\n\n### ${former} to ${version}`,
+  )
+
+/** Writes everything that the commit of a release contains. */
 function makeRelease(version) {
-  if (!/^\d+\.\d+\.\d+$/.test(version ?? "")) throw new Error("usage: node scripts/changes.mjs VERSION, such as 0.3.0")
-  if (!existsSync(join(root, essay))) throw new Error(`write ${essay} first: changes/README.md says what it contains`)
+  if (!/^\d+\.\d+\.\d+$/.test(version ?? ""))
+    throw new SetupFailed("usage: node scripts/changes.mjs VERSION, such as 0.3.0")
+  if (!existsSync(join(root, essay)))
+    throw new SetupFailed(`write ${essay} first: changes/README.md says what it contains`)
   const read = (path) => readFileSync(join(root, path), "utf8")
   const files = readdirSync(join(root, "changes")).filter((name) => name !== "README.md")
   const notes = files
     .sort()
     .filter((name) => `changes/${name}` !== essay)
     .map((name) => parseNote(read(`changes/${name}`)))
-  if (notes.some(({ problem }) => problem)) throw new Error("a note has another form: npm run check names it")
+  if (notes.some(({ problem }) => problem)) throw new SetupFailed("a note has another form: npm run check names it")
   const release = `${version} (${new Date().toISOString().slice(0, 10)})`
   writeFileSync(join(root, "CHANGELOG.md"), withRelease(read("CHANGELOG.md"), { notes, text: read(essay), release }))
+  writeFileSync(join(root, upgrading), withNextUpgrade(read(upgrading), version))
   for (const name of files) rmSync(join(root, "changes", name))
   const tracked = execFileSync("git", ["ls-files", "*package.json", "package-lock.json", "*Chart.yaml", "docs/*.md"], {
     cwd: root,
@@ -77,4 +91,10 @@ function makeRelease(version) {
     writeFileSync(join(root, path), text)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) makeRelease(process.argv[2])
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    makeRelease(process.argv[2])
+  } catch (error) {
+    explain(error)
+  }
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { checkNotes, parseNote, withRelease } from "./changes.mjs"
+import { checkNotes, parseNote, withNextUpgrade, withRelease } from "./changes.mjs"
 
 test("a note has a kind, and one paragraph for the user", () => {
   assert.deepEqual(parseNote("kind: repair\n\nRuns start\nagain.\n"), { kind: "repair", text: "Runs start again." })
@@ -37,5 +37,12 @@ test("a release has its essay and its notes by kind, above the releases before",
       release: "0.2.0 (2026-12-01)",
     }),
     "# Changelog\n\n## 0.2.0 (2026-12-01)\n\nWhat it is.\n\nWhat is next.\n\n### Safety\n\n- B, for $& of you.\n\n### Repairs\n\n- A.\n- C.\n\n## 0.1.0\n",
+  )
+})
+
+test("the upgrade notes of a release get its number, and the next one has a place for its own", () => {
+  assert.equal(
+    withNextUpgrade("## Notes\n\n### 0.2.0 to the next release\n\n- A.\n\n### 0.1.0 to 0.2.0\n", "0.3.0"),
+    "## Notes\n\n### 0.3.0 to the next release\n\nNothing so far.\n\n### 0.2.0 to 0.3.0\n\n- A.\n\n### 0.1.0 to 0.2.0\n",
   )
 })
