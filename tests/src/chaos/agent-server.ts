@@ -43,6 +43,7 @@ export class AgentServer {
   /** Where the log of the present life begins, in bytes. */
   #logBegin = 0
   #lives = 0
+  #program = main
   #child: ChildProcess | undefined
   /** Those of it that were stopped by `pause`. */
   #paused: readonly number[] = []
@@ -95,10 +96,14 @@ export class AgentServer {
   /** Starts it unless it runs; it may take some time until it answers. */
   start(): void {
     if (this.isRunning) return
+    this.#program = this.#options.mainOf?.(this.#lives++) ?? main
+    this.#launch()
+  }
+
+  #launch(): void {
     const log = openSync(this.logFile, "a")
     this.#logBegin = statSync(this.logFile).size
-    const program = this.#options.mainOf?.(this.#lives++) ?? main
-    this.#child = spawn(process.execPath, ["--enable-source-maps", program], {
+    this.#child = spawn(process.execPath, ["--enable-source-maps", this.#program], {
       env: this.#env(),
       stdio: ["ignore", log, log],
     })
@@ -130,7 +135,8 @@ export class AgentServer {
     const isReady = async () => {
       if (!this.isRunning) {
         if (restarts++ === maxRestarts) throw new Error(`${this.name} ended: ${this.log().slice(-3000)}`)
-        this.start()
+        // In the same program: one that cannot start is a finding.
+        this.#launch()
       }
       return this.said("server ready")
     }
