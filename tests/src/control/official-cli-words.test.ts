@@ -90,7 +90,10 @@ for (const [language, cli, skip] of [
     const json = await tryCli(cli, project, ["--name", name("broken"), "--remote", "--no-input", "--json"])
 
     assert.equal(code, 1, printed)
-    assert.match(printed, /Last build log lines[\s\S]*does not load: [\s\S]*ERROR: Unexpected "="[\s\S]*Deployment failed/)
+    assert.match(
+      printed,
+      /Last build log lines[\s\S]*does not load: [\s\S]*ERROR: Unexpected "="[\s\S]*Deployment failed/,
+    )
     assert.match(printed, /View status: http\S+\/host\/deployments\//)
     assert.ok(!printed.includes(platform.home), printed)
     assert.equal(json.code, 1)
