@@ -15,6 +15,8 @@ const site = join(docs, "site")
 // VitePress empties its folder first, and a control plane may be serving the former site.
 const next = join(docs, "site.new")
 const base = "/docs/"
+// Only to resolve links: no request is made.
+const siteOrigin = "http://site.invalid"
 
 /**
  * Builds the site if a page, a picture or the generator has changed.
@@ -52,12 +54,14 @@ export function deadLinks(pages) {
   )
   return [...pages].flatMap(([path, html]) => {
     if (path !== "404.html" && !/<h1[ >]/.test(html)) return [`docs/${path}: the page is empty: it has no title`]
-    return [...html.matchAll(/<a [^>]*href="\/docs\/([^"#]*)(?:#([^"]*))?"/g)].flatMap(([, target, anchor]) => {
-      const file = fileOf(target)
+    return [...html.matchAll(/<a [^>]*href="([^"]*)"/g)].flatMap(([, href]) => {
+      const { origin, pathname, hash } = new URL(href.replaceAll("&amp;", "&"), `${siteOrigin}${base}${path}`)
+      if (origin !== siteOrigin || !pathname.startsWith(base)) return []
+      const file = fileOf(pathname.slice(base.length))
       if (file === undefined) return []
-      if (!anchors.has(file)) return [`docs/${path}: links to /docs/${target}, which does not exist`]
-      const isThere = anchor === undefined || anchors.get(file).has(decodeURIComponent(anchor))
-      return isThere ? [] : [`docs/${path}: links to /docs/${target}#${anchor}, a heading that does not exist`]
+      if (!anchors.has(file)) return [`docs/${path}: links to ${pathname}, which does not exist`]
+      const isThere = hash === "" || anchors.get(file).has(decodeURIComponent(hash.slice(1)))
+      return isThere ? [] : [`docs/${path}: links to ${pathname}${hash}, a heading that does not exist`]
     })
   })
 }
@@ -65,7 +69,8 @@ export function deadLinks(pages) {
 /** The control plane itself serves /docs/api. */
 function fileOf(target) {
   if (target === "api") return undefined
-  return target === "" ? "index.html" : `${target}.html`
+  if (target === "") return "index.html"
+  return target.endsWith(".html") ? target : `${target}.html`
 }
 
 function readPages(folder) {

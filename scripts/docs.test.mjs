@@ -11,6 +11,7 @@ const page = (...links) => `<h1 id="page">Page</h1>${links.map((link) => `<a cla
 test("links to pages, headings, the API's reference and other sites are right", () => {
   const pages = new Map([
     ["index.html", page("/docs/streaming", "/docs/streaming#a%C3%A4", "/docs/api", "https://example.com", "#page")],
+    ["a/deep.html", page("./../streaming#a%C3%A4", "../", "/")],
     ["streaming.html", `${page("/docs/")}<h2 id="aä">Heading</h2>`],
     ["404.html", ""],
   ])
@@ -22,12 +23,15 @@ test("a missing page, a missing heading and a page without content are problems"
   const pages = new Map([
     ["index.html", page("/docs/nothing", "/docs/streaming#gone")],
     ["streaming.html", "<main></main>"],
+    ["other.html", page("./streaming#gone", "#gone")],
   ])
 
   assert.deepEqual(deadLinks(pages), [
     "docs/index.html: links to /docs/nothing, which does not exist",
     "docs/index.html: links to /docs/streaming#gone, a heading that does not exist",
     "docs/streaming.html: the page is empty: it has no title",
+    "docs/other.html: links to /docs/streaming#gone, a heading that does not exist",
+    "docs/other.html: links to /docs/other.html#gone, a heading that does not exist",
   ])
 })
 
