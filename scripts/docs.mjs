@@ -8,7 +8,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "nod
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { licencesOf, packageFolders } from "./licences.mjs"
-import { explain, filesBelow, root, SetupFailed, step } from "./setup.mjs"
+import { commandStep, explain, filesBelow, root, SetupFailed } from "./setup.mjs"
 
 const docs = join(root, "docs")
 const site = join(docs, "site")
@@ -25,8 +25,8 @@ const siteOrigin = "http://site.invalid"
 export async function buildDocs() {
   const digest = digestOfSources()
   if (readJson(join(site, "digest.json"))?.digest === digest) return
-  if (!isInstalled()) await step("installing VitePress", "npm", ["ci", "--ignore-scripts", "--loglevel=error"], docs)
-  await step("building the documentation", process.execPath, ["node_modules/vitepress/bin/vitepress.js", "build"], docs)
+  if (!isInstalled()) await commandStep("installing VitePress", "npm", ["ci", "--ignore-scripts", "--loglevel=error"], docs)
+  await commandStep("building the documentation", process.execPath, ["node_modules/vitepress/bin/vitepress.js", "build"], docs)
   const problems = deadLinks(readPages(next))
   if (problems.length > 0) throw new SetupFailed(problems.join("\n"))
   // The generator writes which modules of others the site contains.

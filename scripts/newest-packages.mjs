@@ -5,7 +5,7 @@
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
-import { missingPackages, root, step } from "./setup.mjs"
+import { commandStep, missingPackages, root } from "./setup.mjs"
 
 const pins = join(root, "tests/newest")
 
@@ -34,7 +34,7 @@ async function installPins() {
   const installed = join(pins, "node_modules/.package-lock.json")
   if (missingPackages(lock, existsSync(installed) ? readJson(installed) : undefined).length === 0) return
   const args = ["ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"]
-  await step("installing the newest LangGraph", "npm", args, pins)
+  await commandStep("installing the newest LangGraph", "npm", args, pins)
 }
 
 /** Links each package of this checkout, or the newest version where there is one. */

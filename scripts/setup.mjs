@@ -1,19 +1,18 @@
 /**
  * Prepares a clone: checks the version of Node, installs the packages of the lock file, compiles the sources and bundles the
- * programs. It uses only Node's own modules, since it runs before anything is installed. It skips steps that are up to date.
- * `npm start` needs less than the other commands: no packages that only tests, benches or checks use, no tests, and no check of types.
+ * programs and the console. It uses only Node's own modules, since it runs before anything is installed. It skips steps that are up to date.
+ * `npm start` needs less than the other commands: the compiler's output is for tests, and packages that only tests, benches or checks use
+ * are not installed.
  */
 import { spawn } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
-import { consoleIsStale } from "./console.mjs"
-import { programsAreStale } from "./programs.mjs"
+import { buildConsole, consoleIsStale } from "./console.mjs"
+import { buildPrograms, programsAreStale } from "./programs.mjs"
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 
-// The `superstep` command and the worker that agent servers start: with the packages that they refer to, all that `npm start` compiles.
-const startedPackages = ["cli", "workers/js"]
 // Shorter steps are not shown.
 const quietMs = 1000
 // How often a terminal, and a log, show that a step goes on.
@@ -31,10 +30,12 @@ export async function setUp({ toStart = false } = {}) {
   if (missingPackages(readJson("package-lock.json"), installed, { toStart }).length > 0) {
     await install({ toStart: toStart && !hasDevelopmentPackages(installed) })
   }
-  removeStaleOutput()
-  if (sourcesAreNewer(toStart ? packagesToStart() : packages())) await build({ toStart })
-  if (programsAreStale()) await bundlePrograms()
-  if (consoleIsStale()) await bundleConsole()
+  if (!toStart) {
+    removeStaleOutput()
+    if (sourcesAreNewer()) await compile()
+  }
+  if (programsAreStale() || consoleIsStale())
+    await step("bundling", () => Promise.all([buildPrograms(), buildConsole()]))
 }
 
 /** A step of the setup failed; the message includes its output. */
@@ -68,40 +69,40 @@ async function install({ toStart }) {
   // `npm ci` deletes an existing folder; `npm install` only updates it, since running processes may use its files.
   const fresh = !existsSync(join(root, "node_modules"))
   const args = [fresh ? "ci" : "install", ...(toStart ? ["--omit=dev"] : [])]
-  await step("installing packages", "npm", [...args, "--no-fund", "--no-audit", "--loglevel=error"])
+  await commandStep("installing packages", "npm", [...args, "--no-fund", "--no-audit", "--loglevel=error"])
 }
 
-async function build({ toStart }) {
+async function compile() {
   const tsc = join(root, "node_modules/typescript/bin/tsc")
-  // The compiler remembers which files it has not checked: its next build without the option does that.
-  const args = toStart ? ["--noCheck", ...startedPackages] : []
-  await step("compiling", process.execPath, [tsc, "--build", "--pretty", "false", ...args])
+  await commandStep("compiling", process.execPath, [tsc, "--build", "--pretty", "false"])
 }
-
-/** In a process of its own, since esbuild is available only after the install. */
-const bundlePrograms = () => step("bundling the programs", process.execPath, [join(root, "scripts/programs.mjs")])
-const bundleConsole = () => step("bundling the console", process.execPath, [join(root, "scripts/console.mjs")])
 
 /**
- * Runs a program, and prints its output only if it fails. For a step that takes longer than a second it prints what is being done and for how
- * long: on one line of a terminal, and every 10 s on a line of its own elsewhere.
+ * For a step that takes longer than a second it prints what is being done and for how long: on one line of a terminal, and every 10 s on a
+ * line of its own elsewhere.
  */
-export async function step(name, program, args, cwd = root) {
+async function step(name, work) {
   const progress = showProgress(name)
-  const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] })
-  const output = []
-  child.stdout.on("data", (chunk) => output.push(chunk))
-  child.stderr.on("data", (chunk) => output.push(chunk))
   try {
+    await work()
+  } finally {
+    progress.end()
+  }
+}
+
+/** A step that is a program; its output is printed only if it fails. */
+export const commandStep = (name, program, args, cwd = root) =>
+  step(name, async () => {
+    const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] })
+    const output = []
+    child.stdout.on("data", (chunk) => output.push(chunk))
+    child.stderr.on("data", (chunk) => output.push(chunk))
     const code = await new Promise((done, failed) => {
       child.once("error", (error) => failed(new SetupFailed(`${name}: cannot run ${program}: ${error.message}`)))
       child.once("close", done)
     })
     if (code !== 0) throw new SetupFailed(`${Buffer.concat(output)}\n${name} failed (${[program, ...args].join(" ")})`)
-  } finally {
-    progress.end()
-  }
-}
+  })
 
 /** @param out  a stream that may be a terminal: other streams get no line twice */
 export function showProgress(name, out = process.stderr, started = Date.now()) {
@@ -129,19 +130,10 @@ export function packages() {
   return readJson("tsconfig.json").references.map(({ path }) => path)
 }
 
-/** The folders of the packages that `npm start` compiles. */
-function packagesToStart(folders = startedPackages) {
-  const referred = folders.flatMap((folder) =>
-    (readJson(join(folder, "tsconfig.json")).references ?? []).map(({ path }) => join(folder, path)),
-  )
-  const all = [...new Set([...folders, ...referred])]
-  return all.length === folders.length ? all : packagesToStart(all)
-}
-
 const newest = (files) => Math.max(0, ...files.map((file) => statSync(file).mtimeMs))
 
-function sourcesAreNewer(folders) {
-  return folders.some((folder) => {
+function sourcesAreNewer() {
+  return packages().some((folder) => {
     const sources = filesBelow(join(root, folder, "src")).filter((file) => /\.tsx?$/.test(file))
     const stamp = join(root, folder, "dist/.tsbuildinfo")
     if (sources.length === 0) return false

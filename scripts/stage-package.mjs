@@ -10,7 +10,6 @@ import {
   chmodSync,
   cpSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -32,14 +31,9 @@ const lib = join(packageRoot, "lib")
 /** The program of cli/create: it is not in the other package. */
 const createProgram = "create-main"
 
-/** Shipped as separate modules: a worker uses the project's own packages, so bundling would save little. */
-const unbundled = ["protocol", "workers/js"]
-
-const places = ["dist", "src/migrations", "worker"]
-
-/** Files that are needed at run time. Source maps would refer to missing sources, and tests need files that are not shipped. */
-const isShipped = (path) =>
-  /\.(js|json|sql|css|html|svg)$/.test(path) && !/\.test\.js$|\/testing\/|\/fixtures\//.test(path)
+/** What programs read beside their bundles. */
+const readFiles = ["protocol/worker/frames.schema.json", "server/src/migrations", "control/src/migrations"]
+const isShipped = (path) => !path.endsWith(".md")
 
 async function stage() {
   await setUp()
@@ -68,7 +62,7 @@ async function stagePlatform() {
         programs.filter(({ name }) => !name.endsWith(createProgram)),
       )),
     )
-  for (const path of unbundled) stageFiles(path, places)
+  for (const path of readFiles) cpSync(join(root, path), join(lib, path), { recursive: true, filter: isShipped })
   stagePython()
   await stageDocs()
   return [...modules, ...stageConsole()]
@@ -86,17 +80,11 @@ async function stagePrograms(path, programs) {
   const target = join(lib, path, "programs")
   const shipped = programs.filter(({ name }) => !name.includes("/testing/"))
   const { files, modules } = await bundle({ folder: root, path, programs: shipped, target, isPublished: true })
-  for (const file of files) stageFile(join(target, file), join(target, file))
-  stageFiles(path, ["src/migrations"])
-  return modules
-}
-
-function stageFiles(path, kept) {
-  const from = join(root, path)
-  const files = kept.flatMap((place) => filesBelow(join(from, place))).filter(isShipped)
-  for (const file of files) stageFile(file, join(lib, path, relative(from, file)))
+  for (const file of files.map((name) => join(target, name)))
+    writeFileSync(file, withRelativeNames(readFileSync(file, "utf8"), relative(lib, file)))
   const { name, version, type } = manifestOf(path)
   writeFileSync(join(lib, path, "package.json"), JSON.stringify({ name, version, type, private: true }))
+  return modules
 }
 
 /** The server finds it by its place relative to the JavaScript worker, as in this repository. */
@@ -105,7 +93,7 @@ function stagePython() {
   const programs = ["main.py", "verify.py"].map((name) => join(from, name))
   const modules = filesBelow(join(from, "superstep_worker")).filter((path) => path.endsWith(".py"))
   for (const file of [...programs, ...modules]) {
-    stageFile(file, join(lib, "workers/python", relative(from, file)))
+    cpSync(file, join(lib, "workers/python", relative(from, file)))
   }
 }
 
@@ -122,16 +110,9 @@ async function stageDocs() {
   for (const file of filesOfDocs()) cpSync(join(root, "docs/site", file), join(lib, "docs/site", file))
 }
 
-function stageFile(from, to) {
-  mkdirSync(dirname(to), { recursive: true })
-  if (!to.endsWith(".js")) return cpSync(from, to)
-  const text = withRelativeNames(readFileSync(from, "utf8"), relative(lib, to))
-  return writeFileSync(to, text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"))
-}
-
 /**
  * Replaces names of our packages by relative paths, since they do not exist as packages in the published one:
- * `"@superstep/worker-js/main"` in `server/programs/main.js` becomes `"../../workers/js/dist/main.js"`.
+ * `"@superstep/worker-js/main"` in `server/programs/main.js` becomes `"../../workers/js/programs/main.js"`.
  */
 export function withRelativeNames(text, path) {
   const named = /(\bfrom |\bimport\(|\bimport\.meta\.resolve\()"(@superstep\/[\w-]+|superstep)\/([\w./-]+)"/g
@@ -146,8 +127,12 @@ export function withRelativeNames(text, path) {
   return changed
 }
 
-/** A program has its own entry in `exports`; everything else is a compiled module. */
-const fileOf = (exports, name) => exports[`./${name}`] ?? `dist/${name}.js`
+function fileOf(exports, name) {
+  const file = exports[`./${name}`]
+  if (file === undefined)
+    throw new SetupFailed(`${name} is not in \`exports\` by its name: the published package has only these files`)
+  return file
+}
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
 
@@ -170,8 +155,8 @@ export function wrongDependencies() {
 
 function neededPackages() {
   const isOutside = ([guest]) => outside.some((it) => guest === it || guest.startsWith(it.replace("*", "")))
-  const bundled = ["server", "control", "cli", "toolkit"].flatMap((it) => dependenciesOf(it).filter(isOutside))
-  return Object.fromEntries([...bundled, ...unbundled.flatMap(dependenciesOf)])
+  const packages = ["server", "control", "cli", "toolkit", "protocol", "workers/js"]
+  return Object.fromEntries(packages.flatMap(dependenciesOf).filter(isOutside))
 }
 
 function dependenciesOf(folder) {

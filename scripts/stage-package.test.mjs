@@ -3,23 +3,23 @@ import test from "node:test"
 import { licencesOf } from "./licences.mjs"
 import { withRelativeNames, wrongDependencies } from "./stage-package.mjs"
 
-test("an import of another package of ours becomes a path inside the tarball", () => {
-  const text = 'import { problems } from "@superstep/protocol/worker/schema";\nimport pg from "pg";\n'
+test("the name of a file of another package of ours becomes a path inside the tarball", () => {
+  const text = 'import.meta.resolve("@superstep/protocol/frames.schema.json");\nimport pg from "pg";\n'
 
   assert.equal(
-    withRelativeNames(text, "workers/js/dist/frames.js"),
-    'import { problems } from "../../../protocol/dist/worker/schema.js";\nimport pg from "pg";\n',
+    withRelativeNames(text, "workers/js/programs/main.js"),
+    'import.meta.resolve("../../../protocol/worker/frames.schema.json");\nimport pg from "pg";\n',
   )
 })
 
-test("so does the address of a program that is started, bundled or not", () => {
+test("so does the address of a program that is started", () => {
   const names = ["@superstep/worker-js/main", "@superstep/control/edge/main", "superstep/main"]
   const text = names.map((name) => `import.meta.resolve("${name}")`).join(" ")
 
   assert.equal(
     withRelativeNames(text, "server/programs/main.js"),
     [
-      'import.meta.resolve("../../workers/js/dist/main.js")',
+      'import.meta.resolve("../../workers/js/programs/main.js")',
       'import.meta.resolve("../../control/programs/edge.js")',
       'import.meta.resolve("../../cli/programs/main.js")',
     ].join(" "),

@@ -18,10 +18,7 @@ export interface Schema {
 
 /** The named parts of `protocol/worker/frames.schema.json`, such as `RunFrame`. */
 export const definitions: Readonly<Record<string, Schema>> = JSON.parse(
-  readFileSync(
-    new URL("../../worker/frames.schema.json", import.meta.resolve("@superstep/protocol/worker/schema")),
-    "utf8",
-  ),
+  readFileSync(new URL(import.meta.resolve("@superstep/protocol/frames.schema.json")), "utf8"),
 ).$defs
 
 /** The part that a `$ref` names. */

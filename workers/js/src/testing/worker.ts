@@ -1,6 +1,7 @@
 /** The real worker with the test graphs loaded, for tests. */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
+import { fileURLToPath } from "node:url"
 import { readGraphs } from "../loading/langgraph-json.js"
 import { isSince as isVersionSince } from "../loading/library.js"
 import { FakeServer } from "./fake-server.js"
@@ -19,7 +20,7 @@ function versionOf(name: string): string {
   return JSON.parse(readFileSync(file, "utf8")).version
 }
 
-export const workerMain = new URL("../main.js", import.meta.url).pathname
+export const workerMain = fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
 
 /** Starts a worker that has loaded these graphs of `tests/graphs`, or of another folder. */
 export async function startWorker(...graphIds: string[]): Promise<FakeServer> {

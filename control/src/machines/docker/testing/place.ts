@@ -26,12 +26,7 @@ export const testEngine = () => engineAt(socketPath ?? "")
 const control = fileURLToPath(new URL("..", import.meta.resolve("@superstep/control/main")))
 
 /** The program of fake units with what it needs, at the same places relative to each other. */
-const fakeRuntime = [
-  "control/programs",
-  "server/programs",
-  ...["control", "toolkit", "protocol", "server", "workers/js"].map((it) => `${it}/dist/.tsbuildinfo`),
-  "node_modules/.package-lock.json",
-]
+const fakeRuntime = ["control/programs", "server/programs"]
 
 const runtime = {
   parts: async () => fakeRuntime.map((path) => ({ from: join(control, "..", path), to: `superstep/runtime/${path}` })),

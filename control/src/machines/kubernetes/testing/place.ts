@@ -36,11 +36,7 @@ export const noCluster: string | false = why()
 const control = fileURLToPath(new URL("..", import.meta.resolve("@superstep/control/main")))
 
 /** The program of fake units with what it needs, at the same places relative to each other. */
-const fakeRuntime = [
-  "control/programs",
-  ...["control", "toolkit", "protocol", "server", "workers/js"].map((it) => `${it}/dist/.tsbuildinfo`),
-  "node_modules/.package-lock.json",
-]
+const fakeRuntime = ["control/programs"]
 
 const runtime = {
   parts: fakeRuntime.map((path) => ({ from: join(control, "..", path), to: `superstep/runtime/${path}` })),
