@@ -25,8 +25,14 @@ const siteOrigin = "http://site.invalid"
 export async function buildDocs() {
   const digest = digestOfSources()
   if (readJson(join(site, "digest.json"))?.digest === digest) return
-  if (!isInstalled()) await commandStep("installing VitePress", "npm", ["ci", "--ignore-scripts", "--loglevel=error"], docs)
-  await commandStep("building the documentation", process.execPath, ["node_modules/vitepress/bin/vitepress.js", "build"], docs)
+  if (!isInstalled())
+    await commandStep("installing VitePress", "npm", ["ci", "--ignore-scripts", "--loglevel=error"], docs)
+  await commandStep(
+    "building the documentation",
+    process.execPath,
+    ["node_modules/vitepress/bin/vitepress.js", "build"],
+    docs,
+  )
   const problems = deadLinks(readPages(next))
   if (problems.length > 0) throw new SetupFailed(problems.join("\n"))
   // The generator writes which modules of others the site contains.

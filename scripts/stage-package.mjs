@@ -6,16 +6,7 @@
  * npm runs it before packing (`prepack`) and, with `--clean`, after it (`postpack`).
  * With `--create` it prepares cli/create/lib, for the package of `npm create`: one program and the templates.
  */
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs"
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { filesOfSite } from "./console.mjs"
 import { buildDocs, filesOfDocs, packagesOfDocs } from "./docs.mjs"
