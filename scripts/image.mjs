@@ -3,7 +3,7 @@
  *   npm run image -- --push images.example.com/superstep:VERSION
  *   npm run image -- --layout folder                              an OCI layout, for other tools
  *   npm run image -- --archive file.tar                           the same in one file, which `docker load` reads
- *   npm run image -- --push … --base images.example.com/node:22-bookworm
+ *   npm run image -- --push … --base images.example.com/node:24-bookworm
  * It packs the release, installs that with npm as a user would, and appends two layers to the base image: the packages that are not
  * bundled, and ours. Passwords of registries are those of `docker login` (`$DOCKER_CONFIG/config.json`).
  */
@@ -16,7 +16,7 @@ import { installRelease } from "./install-release.mjs"
 import { explain, root, SetupFailed, setUp } from "./setup.mjs"
 
 // The control plane clones repositories and builds projects, so its image needs git, a compiler and Python beside Node.
-const defaultBase = `node:${process.versions.node.split(".")[0]}-bookworm`
+const defaultBase = "node:24-bookworm"
 
 export function readOptions(argv) {
   const { values } = parseArgs({

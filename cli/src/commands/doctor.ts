@@ -20,6 +20,7 @@ import { type Home, openHome } from "../home/home.js"
 import { isOwned, takeOwnership } from "../home/owner.js"
 import { readEntry } from "../home/owner-file.js"
 import { deploymentsOnReplacedPrograms } from "../home/replaced-programs.js"
+import { olderNode } from "../older-node.js"
 import { homeOption } from "../options.js"
 import { defaultPlace } from "../processes/default-place.js"
 import { assertPortFree } from "../processes/ports.js"
@@ -55,7 +56,10 @@ export const doctor: CliCommand<{ readonly home?: string }> = {
   },
 }
 
-const nodeFinding = (): Finding => ({ level: "good", words: `Node ${process.versions.node}` })
+function nodeFinding(): Finding {
+  const words = olderNode(process.versions.node)
+  return words === undefined ? { level: "good", words: `Node ${process.versions.node}` } : { level: "warning", words }
+}
 
 async function gitFinding(): Promise<Finding> {
   try {

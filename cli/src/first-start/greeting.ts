@@ -2,6 +2,7 @@
 import type { Context } from "../command.js"
 import type { Credentials } from "../home/credentials.js"
 import type { Home } from "../home/home.js"
+import { olderNode } from "../older-node.js"
 import { nearPath } from "../output/near-path.js"
 import type { Output } from "../output/output.js"
 import { seconds } from "../output/progress.js"
@@ -34,6 +35,8 @@ export function showInstallation(err: Output, { credentials, home, consoleUrl, a
   row("Workspace", credentials.tenant_id)
   row("Commands", `${howToCall(process.cwd(), process.argv[1] ?? "")} --help`)
   row("Data", `${nearPath(home.folder)} (credentials.json, logs, Postgres)`)
+  const node = olderNode(process.versions.node)
+  if (node !== undefined) row("Node", err.style("dim", node))
   err.line()
 }
 
