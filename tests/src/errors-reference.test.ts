@@ -97,14 +97,9 @@ const sections: readonly Section[] = [
   { title: "Exit codes", words: "Of all programs.", entries: exits },
 ]
 
-// As GitHub and the site make anchors of headings.
-const slug = (title: string): string => title.toLowerCase().replaceAll(" ", "-")
-
 function entryText([code, { http, what, cause, next }]: [string, ErrorEntry]): string {
-  const anchor = slug(code) === code || code.includes(" ") ? [] : [`<a id="${code}"></a>`]
   const status = http.length === 0 ? "" : `**HTTP ${http.join(", ")}.** `
-  const lines = [`### ${code}`, `${status}${what}`, `- Usual cause: ${cause}\n- Next step: ${next}`]
-  return [...anchor, ...lines].join("\n\n")
+  return [`### ${code}`, `${status}${what}`, `- Usual cause: ${cause}\n- Next step: ${next}`].join("\n\n")
 }
 
 const inOrder = (entries: Entries) =>
@@ -117,7 +112,7 @@ const reference = `${[
     '  "request_id": "01a1f938-…"\n}\n```',
   "`detail` is for people and changes between releases; `code` is for programs and does not. `request_id` finds the request in the log of the server. " +
     "A revision has `error_code`, `error_doc_url` and `status_message`. A code without an HTTP status is stored, logged or printed; if a request " +
-    "meets it nevertheless, its status is 500.",
+    "meets it nevertheless, its status is 500. The anchor of an entry is its code, in lower case.",
   "This page is printed from the `error-codes.ts` of each folder: `UPDATE_DOCS=1 npm test -- errors-reference` updates it. " +
     "By symptom instead of by code: [troubleshooting](troubleshooting.md).",
   ...sections.map(({ title, words, entries }) =>

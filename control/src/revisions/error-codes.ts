@@ -34,7 +34,7 @@ export const revisionCodes = {
     http: [],
     what: "The repository has no such branch, tag or commit.",
     cause: "A typing error, or a branch that was deleted after its pull request.",
-    next: "Check repo_ref: a branch, refs/tags/<tag> or a full commit id.",
+    next: "Check repo_ref: a branch, a full commit id, or refs/tags/ and the name of a tag.",
   },
   archive_invalid: {
     http: [],
