@@ -1,6 +1,7 @@
 /** Interrupts and their answers, repeated attempts, and the server's calls about a thread. */
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
+import { isDeepStrictEqual } from "node:util"
 import type { FakeServer, RunRecord } from "../testing/fake-server.js"
 import { languages } from "../testing/languages.js"
 
@@ -146,7 +147,12 @@ for (const { name, skip, start } of languages) {
 
       const second = await server.run("slow", { ...order, attempt: 2, config: { configurable: { tick_ms: 0 } } })
 
-      assert.deepEqual(second.events[0]?.data, reached)
+      // What a task has written is part of the state that was reached, also when the checkpoint of its step was not saved yet.
+      const begun = second.events.slice(0, 2).map(({ data }) => data)
+      assert.ok(
+        begun.some((data) => isDeepStrictEqual(data, reached)),
+        JSON.stringify({ begun, reached }),
+      )
       assert.deepEqual(second.values, { n: 5 })
     })
 
