@@ -43,7 +43,8 @@ export interface Value {
 
 export type Outcome =
   | { readonly is: "ok"; readonly value?: Value }
-  | { readonly is: "refused"; readonly status: number }
+  /** `why`: the words of a refusal of 500 and above. */
+  | { readonly is: "refused"; readonly status: number; readonly why?: string }
   /** The reply was lost: it happened, will happen later, or never. */
   | { readonly is: "unknown" }
 

@@ -93,7 +93,7 @@ function describe(what: Operation): string {
 }
 
 function describeOutcome({ outcome }: Call): string {
-  if (outcome.is === "refused") return `refused ${outcome.status}`
+  if (outcome.is === "refused") return ["refused", outcome.status, outcome.why].filter(Boolean).join(" ")
   if (outcome.is === "unknown") return "unknown"
   const { log, status, question, isInputSaved } = outcome.value ?? {}
   const parts = [

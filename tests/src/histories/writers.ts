@@ -323,16 +323,21 @@ export class ThreadWriters {
 
 function outcomeOf(reply: Reply): Outcome {
   if (isLost(reply)) return { is: "unknown" }
-  return reply.status < 300 ? { is: "ok" } : { is: "refused", status: reply.status }
+  return reply.status < 300 ? { is: "ok" } : refusal(reply)
+}
+
+function refusal({ status, body }: Answer): Outcome {
+  return { is: "refused", status, ...(status >= 500 && { why: String(body.detail) }) }
 }
 
 const withValue = (reply: Answer, value: (Outcome & { readonly is: "ok" })["value"]): Outcome =>
-  reply.status === 200 ? { is: "ok", ...(value && { value }) } : { is: "refused", status: reply.status }
+  reply.status === 200 ? { is: "ok", ...(value && { value }) } : refusal(reply)
 
 /** A result that is an error is a refusal: of a run that is gone, or of one that has failed. */
 function resultOf(reply: Answer): Outcome {
   const error = reply.body.__error__
-  if (reply.status !== 200) return { is: "refused", status: reply.status }
-  if (error) return { is: "refused", status: error.error === "RunGone" ? 404 : 500 }
+  if (reply.status !== 200) return refusal(reply)
+  if (error?.error === "RunGone") return { is: "refused", status: 404 }
+  if (error) return { is: "refused", status: 500, why: `${error.error}: ${error.message}` }
   return { is: "ok", value: { log: reply.body.log ?? [] } }
 }
