@@ -57,6 +57,7 @@ test("a revision is the complete specification: the previous one as requested, p
     image_uri: null,
     source_tarball_path: null,
     repo_commit_sha: null,
+    commit: null,
   })
   assert.deepEqual(row?.source_config, {
     integration_id: null,
