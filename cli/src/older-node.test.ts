@@ -7,7 +7,7 @@ test("an older Node works, and Node 24 is recommended", () => {
     olderNode("20.20.2") ?? "",
     /^Node 20\.20\.2 works; Node 24 is recommended: Node 20 gets no more security fixes/,
   )
-  assert.match(olderNode("22.23.3") ?? "", /: Node 22 streams fewer tokens a second$/)
+  assert.equal(olderNode("22.23.3"), "Node 22.23.3 works; Node 24 is recommended")
   assert.equal(olderNode("24.9.0"), undefined)
   assert.equal(olderNode("25.0.0"), undefined)
 })
