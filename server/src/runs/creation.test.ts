@@ -9,6 +9,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { type AccessEvent, anyone, type Caller } from "../auth/caller.js"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { untilBlocked } from "../testing/until-blocked.js"
 import { createThread } from "../threads/operations.js"
 import { cancelRun, createRun, getRun, joinRun, requireMayStop } from "./operations.js"
 import { newRun } from "./schema.js"
@@ -308,6 +309,35 @@ test("a batch is created completely and in order, or not at all", async () => {
   assert.deepEqual([refused.status, invalid.status, empty.status, twice.status], [404, 422, 422, 409])
   assert.equal(count, 3)
   assert.equal(await countOf(db), 3)
+})
+
+test("two runs that create one thread at the same moment meet as on a thread that exists", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const statuses = async (strategy: string) => {
+    const threadId = randomUUID()
+    const send = () =>
+      http.send("POST", `/threads/${threadId}/runs`, {
+        ...{ assistant_id: "agent", input: {}, if_not_exists: "create", multitask_strategy: strategy },
+      })
+    // A run that another server has inserted and not committed yet.
+    const { reply } = await db.transaction(async (tx) => {
+      await tx.run(sql`insert into threads (thread_id, status, graph_id) values (${threadId}, 'busy', 'agent')`)
+      await tx.run(sql`
+        insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, attempt, claim_id,
+          claimed_by, lease_until, claimed_at)
+        values (${randomUUID()}, ${threadId}, ${randomUUID()}, 'agent', 'running', '{}', '{}', 'enqueue', 1, ${randomUUID()},
+          ${randomUUID()}, now() + interval '1 minute', now())`)
+      const reply = send()
+      await untilBlocked(db)
+      return { reply }
+    })
+    const { status, json } = await reply
+    return [status, (json as { status?: string }).status]
+  }
+
+  assert.deepEqual(await statuses("enqueue"), [200, "pending"])
+  assert.deepEqual(await statuses("reject"), [409, undefined])
 })
 
 test("the id of a run whose events still exist cannot be used for another run", async () => {

@@ -115,10 +115,12 @@ declare
   _has_checkpoint boolean := false;
   _pinned_to text;
   _executor text;
+  _is_known boolean := true;
 begin
   if _thread_rule <> 'ephemeral' then
     select t.revision_id into _pinned_to from threads t where t.thread_id = _thread_id for update;
-    if not found and _thread_rule = 'must_exist' then
+    _is_known := found;
+    if not _is_known and _thread_rule = 'must_exist' then
       return query select 'no_thread', null::uuid, false, '{}'::uuid[], null::timestamptz, null::jsonb, null::jsonb;
       return;
     end if;
@@ -138,7 +140,14 @@ begin
     values (_thread_id, 'busy', _graph_id, _assistant_id, _thread_metadata, _thread_rule = 'ephemeral' and _delete_thread, _pinned_to)
     on conflict (thread_id) do update
       set status = 'busy', graph_id = excluded.graph_id, assistant_id = excluded.assistant_id, updated_at = now(),
-        revision_id = coalesce(threads.revision_id, excluded.revision_id);
+        revision_id = coalesce(threads.revision_id, excluded.revision_id)
+      where _is_known;
+  if not found then
+    -- Another request has created the thread meanwhile, with a run of its own: this one must see it. The thread is locked now.
+    return query select * from create_run(_run_id, _thread_id, _thread_rule, _thread_metadata, _assistant_id, _graph_id, _metadata, _kwargs,
+      _multitask_strategy, _is_resumable, _delete_thread, _after_seconds, _is_streamed, _caller, _webhook, _claimer);
+    return;
+  end if;
   if _multitask_strategy in ('interrupt', 'rollback') and cardinality(_in_flight) > 0 then
     _stopped := stop_runs(_thread_id, _in_flight, _multitask_strategy, 'run ' || _run_id || ' took its place');
     _stopping := running_run(_thread_id);
