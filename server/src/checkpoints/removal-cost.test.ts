@@ -5,7 +5,7 @@ import { test } from "node:test"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { deleteRun, hasSavedInput } from "../runs/queries.js"
+import { deleteRun, hasAppliedInput } from "../runs/queries.js"
 import { rowsRead } from "../testing/rows-read.js"
 import { migrations } from "../testing/test-server.js"
 import { keepLatestCheckpoints } from "../threads/queries.js"
@@ -82,7 +82,7 @@ test("whether a run has saved its input is known without reading the thread, wit
   await using db = await freshDatabase({ migrations })
   const analyze = () => db.run(sql`analyze checkpoints, checkpoint_blobs, checkpoint_writes`)
   const read = (threadId: string) =>
-    readOf(db, async (tx) => assert.equal(await hasSavedInput(tx, threadId, randomUUID()), false))
+    readOf(db, async (tx) => assert.equal(await hasAppliedInput(tx, threadId, randomUUID()), false))
 
   const unknown = await longThread(db)
   await addOthers(db, unknown.threadId)

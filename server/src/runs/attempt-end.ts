@@ -8,7 +8,7 @@ import type { Streams } from "../events/streams.js"
 import type { WaitingRun } from "../servers/server.js"
 import { runFailure } from "../workers/error-codes.js"
 import type { Attempt } from "./attempt.js"
-import { findRun, hasSavedInput } from "./queries.js"
+import { findRun, hasAppliedInput } from "./queries.js"
 import { refusalOf } from "./resume.js"
 import { type Claim, isFinal, outcomeOf, type RunEnd, resultText, stateText } from "./run.js"
 
@@ -38,7 +38,7 @@ export async function writeEnd(
   let words: LastWords = { status: "" }
   let logged: readonly NewEvent[] = []
   // Nobody else writes for this run while the claim holds.
-  const hasSaved = attempt > 1 && !writes.hasSaved && (await hasSavedInput(db, threadId, runId))
+  const hasSaved = attempt > 1 && !writes.hasSaved && (await hasAppliedInput(db, threadId, runId))
   const rollback: LastWords = { status: "rollback" }
   let loggedRollback: readonly NewEvent[] = []
   const ending = (failure: Error | undefined): Ending => {

@@ -121,9 +121,9 @@ export const findRunsToStop = (
     }${ofThreadThat(filter)}
     order by seq`)
 
-/** Whether anything of a run was saved in its thread. */
-export const hasSavedInput = async (db: Db, threadId: string, runId: string): Promise<boolean> => {
-  const row = await db.row<{ saved: boolean }>(sql`select has_saved_input(${threadId}, ${runId}) as saved`)
+/** Whether anything that a run has saved is still there after the next input. */
+export const hasAppliedInput = async (db: Db, threadId: string, runId: string): Promise<boolean> => {
+  const row = await db.row<{ saved: boolean }>(sql`select has_applied_input(${threadId}, ${runId}) as saved`)
   return row?.saved === true
 }
 

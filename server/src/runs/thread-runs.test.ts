@@ -272,14 +272,14 @@ test("a run that ends before its input is saved says so, at its end and afterwar
 test("the end of a later attempt says whether any attempt has saved the input", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
-  const endOf = async (hasSaved: boolean) => {
+  const endOf = async (saved?: "input" | "loop") => {
     const threadId = await newThread(http)
     const run = await addRun(http, threadId)
     const first = await executing(http, run)
     const stream = await http.stream("GET", `/threads/${threadId}/runs/${run.run_id}/stream`)
-    if (hasSaved)
+    if (saved)
       await db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
-        values (${threadId}, '', 'a', '{}', ${JSON.stringify({ run_id: run.run_id })})`)
+        values (${threadId}, '', 'a', '{}', ${JSON.stringify({ run_id: run.run_id, source: saved })})`)
     first.die(false)
     const isSecond = ({ order }: ScriptedRun) => order.runId === run.run_id && order.attempt === 2
     const second = await until(() => http.server.workers.started.find(isSecond), { what: "the second attempt" })
@@ -289,8 +289,26 @@ test("the end of a later attempt says whether any attempt has saved the input", 
     return end
   }
 
-  assert.deepEqual(await endOf(false), { status: "error", input_saved: false })
-  assert.deepEqual(await endOf(true), { status: "error" })
+  assert.deepEqual(await endOf(), { status: "error", input_saved: false })
+  // The next input replaces what is only in the checkpoint of an input.
+  assert.deepEqual(await endOf("input"), { status: "error", input_saved: false })
+  assert.deepEqual(await endOf("loop"), { status: "error" })
+})
+
+test("a run that is stopped while it waits for its next attempt has saved its input if a step has moved it into the state", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { slots: 0 })
+  const savedWith = async (source: "input" | "loop") => {
+    const threadId = await newThread(http)
+    const { run_id: runId } = await addRun(http, threadId)
+    await db.run(sql`update runs set attempt = 1 where run_id = ${runId}`)
+    await db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+      values (${threadId}, '', 'a', '{}', ${JSON.stringify({ run_id: runId, source })})`)
+    await http.send("POST", `/threads/${threadId}/runs/${runId}/cancel`)
+    return ((await http.send("GET", `/threads/${threadId}/runs/${runId}`)).json as Run).input_saved
+  }
+
+  assert.deepEqual([await savedWith("input"), await savedWith("loop")], [false, true])
 })
 
 test("an answer that its node has not received is not saved with its run", async () => {

@@ -138,8 +138,8 @@ function endings(tasks: Tasks, state: Thread): Thread[] {
   }
   if (state.done > 0) return [whole, ...stopped]
   if (first.kind === "answer") return [whole, ...refused, ...stopped, end(0, "interrupted", state.position)]
-  // Its input may be saved and not applied yet: an answer goes on with it, another input replaces it.
-  return [whole, ...stopped, end(0, "interrupted", state.position, false), end(0, "interrupted", at(0, false), true)]
+  // Its input may be saved and not applied yet, which is not kept: an answer goes on with it, another input replaces it.
+  return [whole, ...stopped, end(0, "interrupted", state.position, false), end(0, "interrupted", at(0, false), false)]
 }
 
 function step(tasks: Tasks, state: Thread, what: Operation, outcome: Outcome): readonly Thread[] {

@@ -63,6 +63,14 @@ create or replace function has_saved_input(_thread_id uuid, _run_id uuid) return
       where w.thread_id = _thread_id::text and w.run_id = _run_id and w.channel <> '__resume__')
 $$;
 
+-- Whether what an earlier attempt of a run saved is still there after the next input: that replaces what is only in the checkpoint of the
+-- run's input, with its writes. An attempt that stops by itself moves its input into the state first (W11); one that died may not have.
+create or replace function has_applied_input(_thread_id uuid, _run_id uuid) returns boolean language sql stable as $$
+  select has_saved_input(_thread_id, _run_id) and coalesce((
+    select bool_or(c.metadata ->> 'source' is distinct from 'input') from checkpoints c
+    where c.thread_id = _thread_id::text and c.checkpoint_ns = '' and c.metadata ->> 'run_id' = _run_id::text), true)
+$$;
+
 -- Stops runs of a thread that the caller has locked: a running run is marked to be stopped, a pending one ends at once.
 -- Returns the runs that ended, whose streams must be ended.
 create or replace function stop_runs(_thread_id uuid, _run_ids uuid[], _action text, _reason text) returns uuid[] language plpgsql as $$
@@ -84,7 +92,7 @@ begin
   else
     update runs set status = 'interrupted', cancel_reason = _reason, updated_at = now(),
       -- Only an earlier attempt can have saved it.
-      input_saved = attempt > 0 and has_saved_input(_thread_id, run_id)
+      input_saved = attempt > 0 and has_applied_input(_thread_id, run_id)
       where run_id = any (_over);
   end if;
   return _over;
@@ -287,7 +295,9 @@ begin
       is_pinned_until_rest = t.is_pinned_until_rest and not _is_at_rest
       where t.thread_id = _run.thread_id;
     update runs r set status = _status, error = _error, claim_id = null, claimed_by = null, lease_until = null, updated_at = now(),
-      input_saved = case when _status <> 'success' then has_saved_input(_run.thread_id, _run_id) end
+      input_saved = case when _status = 'success' then null
+        -- Without values nothing is known of this attempt, or it saved nothing.
+        when _values is null then has_applied_input(_run.thread_id, _run_id) else has_saved_input(_run.thread_id, _run_id) end
       where r.run_id = _run_id;
   end if;
   if _run.delete_thread_on_completion then
