@@ -162,7 +162,9 @@ test("one database's role need not be able to create databases", async () => {
 test("the pages for operators name the oldest version of Postgres that is accepted", () => {
   for (const name of ["operations", "kubernetes"]) {
     const page = readFileSync(new URL(`../../../docs/${name}.md`, import.meta.url), "utf8")
-    const versions = [...page.matchAll(/(?:Postgres|version)\s+(\d+)\s+or\s+newer/g)].map(([, version]) => Number(version))
+    const versions = [...page.matchAll(/(?:Postgres|version)\s+(\d+)\s+or\s+newer/g)].map(([, version]) =>
+      Number(version),
+    )
 
     assert.ok(versions.includes(oldestMajor), name)
     assert.deepEqual(new Set(versions), new Set([oldestMajor]), name)
