@@ -38,7 +38,7 @@ test("secrets are in no argument, build environment, log, row or file", { skip }
     "show.mjs": "console.log('built with', JSON.stringify(process.env))\n",
     "chat.mjs": `console.log("loaded with", process.env.MODEL_KEY)\n${smallProject["chat.mjs"]}`,
   })
-  const seen = new Map<string, string>()
+  const seen = new Set<string>()
   const watch = setInterval(() => lookAtArguments(seen), 20)
   const ids = await platform.deploy(deploymentOf(repository.url, { secrets: { MODEL_KEY: value } }))
   const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId)
@@ -51,8 +51,8 @@ test("secrets are in no argument, build environment, log, row or file", { skip }
   )
   const files = filesBelow(platform.home)
 
-  assert.ok([...seen.values()].some((command) => command.includes("programs/build.js")))
-  assert.deepEqual([...seen.values()].filter(isIn), [])
+  assert.ok([...seen].some((command) => command.includes("programs/build.js")))
+  assert.deepEqual([...seen].filter(isIn), [])
   assert.ok(lines.some((line) => line.includes("built with")))
   assert.ok(lines.some((line) => line.includes("loaded with") && !line.includes("undefined")))
   assert.deepEqual(
@@ -65,10 +65,13 @@ test("secrets are in no argument, build environment, log, row or file", { skip }
   assert.ok(!isIn(JSON.stringify(reply)))
 })
 
-/** Reads the arguments of every process of this machine, once each: the platform's are among them. */
-function lookAtArguments(seen: Map<string, string>): void {
+/**
+ * Adds the arguments of every process of this machine: the platform's are among them. A process is read at each look, since
+ * it has its parent's arguments until it executes its own program.
+ */
+function lookAtArguments(seen: Set<string>): void {
   for (const pid of readdirSync("/proc")) {
-    if (/^\d+$/.test(pid) && !seen.get(pid)) seen.set(pid, readIfThere(`/proc/${pid}/cmdline`))
+    if (/^\d+$/.test(pid)) seen.add(readIfThere(`/proc/${pid}/cmdline`))
   }
 }
 
