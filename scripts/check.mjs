@@ -9,6 +9,7 @@ import { checkNotes } from "./changes.mjs"
 import { checkFiles } from "./check-files.mjs"
 import { checkImports } from "./check-imports.mjs"
 import { checkPublished } from "./check-published.mjs"
+import { checkTime } from "./check-time.mjs"
 import { budgetBytes, loadedFirst } from "./console.mjs"
 import { explain, root, setUp } from "./setup.mjs"
 import { checkVersions } from "./versions.mjs"
@@ -30,7 +31,8 @@ const parts = {
     return code !== 0 && problems.length === 0 ? [output.trim()] : problems
   },
   imports: async () => lines(checkImports(sources().filter(({ path }) => /\/src\/.*\.tsx?$/.test(path)))),
-  files: async () => lines([...checkFiles(sources()), ...checkNotes(sources()), ...checkVersions(sources())]),
+  files: async () =>
+    lines([...checkFiles(sources()), ...checkTime(sources()), ...checkNotes(sources()), ...checkVersions(sources())]),
   "what is published": async () => {
     const { published } = await import("../toolkit/dist/published.js")
     return lines(checkPublished(sources(), published))

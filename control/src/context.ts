@@ -1,10 +1,12 @@
 /** What the pipeline, the planner and the loops in the background share. What outlives a process is in `db`, or belongs to the machine. */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { Clock } from "@superstep/toolkit/time/clock"
 import type { CrashPoint } from "./crash-points.js"
 import type { Table } from "./edge/table.js"
 import type { Tally } from "./edge/tallies.js"
 import type { Machine } from "./machines/port.js"
+import type { SendToUnit } from "./machines/unit-request.js"
 import type { MemberFailures } from "./member-failures.js"
 import type { Amounts } from "./quotas/quota.js"
 import type { MasterKey } from "./secrets/seal.js"
@@ -20,6 +22,10 @@ export interface Edge {
    */
   push(table: Table, pemOf?: (certificateSha256: string) => Promise<string>): Promise<{ readonly generation: number }>
   status(): Promise<EdgeState>
+  /**
+   * The revision that its address for a deployment answers with; undefined while there is no good answer. Default: it is asked at `url`.
+   */
+  revisionBehind?(routeName: string): Promise<string | undefined>
   /** Its address on this machine, such as `http://127.0.0.1:8901`. */
   readonly url: string
   /** Why it cannot show certificates of host names; undefined when it can. */
@@ -84,10 +90,13 @@ export interface PipelineLimits {
 export interface PipelineContext {
   readonly db: Database
   readonly log: Log
+  readonly clock: Clock
   readonly failures: MemberFailures
   readonly key: MasterKey
   readonly sources: { readonly git: Source<GitLocation>; readonly archive: Source<ArchiveLocation> }
   readonly machine: Machine
+  /** How requests reach units; default: over the network. */
+  readonly sendToUnit?: SendToUnit
   readonly edge: Edge
   readonly limits: PipelineLimits
   /** Where the console is served, as browsers name it. */

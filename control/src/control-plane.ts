@@ -12,6 +12,7 @@ import { type ListenAddress, type Listening, listen } from "@superstep/toolkit/h
 import { tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { networks } from "@superstep/toolkit/http/trusted-proxies"
 import type { Log } from "@superstep/toolkit/log/log"
+import { realClock } from "@superstep/toolkit/time/clock"
 import { createApp } from "./app.js"
 import { startBackground } from "./background.js"
 import {
@@ -335,6 +336,7 @@ async function createContext({
   return {
     db,
     log,
+    clock: realClock,
     failures: new MemberFailures(log),
     key: await loadMasterKey({ config, folders, log, keyFiles: host.keyFiles }, db),
     sources: {

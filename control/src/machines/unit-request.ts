@@ -1,13 +1,33 @@
 /** Requests to a unit: each on a connection of its own, within a time limit, with a reply of limited size. */
 import { request as httpRequest, type IncomingMessage } from "node:http"
-import { setTimeout as sleep } from "node:timers/promises"
+import type { Readable } from "node:stream"
 import { type Address, connectOptions } from "@superstep/protocol/http/address"
 import type { Secret } from "@superstep/toolkit/config/settings"
+import { type Clock, realClock, sleepFor, timeLimit } from "@superstep/toolkit/time/clock"
 
 export interface UnitAddress {
   readonly address: Address
   readonly token: Secret
+  /** Default: the time of this computer. */
+  readonly clock?: Clock
+  /** Default: over the network. */
+  readonly send?: SendToUnit | undefined
 }
+
+/**
+ * Sends one request to a unit.
+ * @throws  the reason of the signal, when it ends the request
+ */
+export type SendToUnit = (to: UnitAddress, asked: UnitRequest, signal: AbortSignal) => Promise<UnitReply>
+
+export interface UnitRequest {
+  readonly method: string
+  readonly path: string
+  readonly body: string
+}
+
+/** A reply whose body is still to be read. */
+export type UnitReply = Readable & Pick<IncomingMessage, "statusCode">
 
 // Longer than the busiest moment of a unit; one that is silent for this long is stuck.
 export const timeoutMs = 10_000
@@ -25,35 +45,29 @@ export async function ask(
   limitMs = timeoutMs,
   body = "",
 ): Promise<{ status: number; body: string }> {
-  const limit = AbortSignal.timeout(limitMs)
-  const either = signal ? AbortSignal.any([signal, limit]) : limit
+  using limit = timeLimit(address.clock ?? realClock, limitMs)
+  const either = signal ? AbortSignal.any([signal, limit.signal]) : limit.signal
   const response = await openReply(address, { method, path, body }, either)
   return { status: response.statusCode ?? 0, body: await textOf(response).catch(asReasonOf(either)) }
 }
 
-interface Asked {
-  readonly method: string
-  readonly path: string
-  readonly body: string
-}
-
 /**
- * Sends a request on a connection of its own.
- * @returns  the reply, whose body is still to be read
+ * Sends a request on a connection of its own, again while the unit's queue of connections is full.
  * @throws   the reason of the signal, when it ends the request
  */
-export async function openReply(address: UnitAddress, asked: Asked, signal: AbortSignal): Promise<IncomingMessage> {
+export async function openReply(address: UnitAddress, asked: UnitRequest, signal: AbortSignal): Promise<UnitReply> {
+  const { clock = realClock, send = sendOnce } = address
   for (;;) {
     try {
-      return await sendOnce(address, asked, signal)
+      return await send(address, asked, signal)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== fullQueue) throw error
     }
-    await sleep(fullQueuePauseMs, undefined, { signal }).catch(asReasonOf(signal))
+    await sleepFor(clock, fullQueuePauseMs, signal)
   }
 }
 
-function sendOnce({ address, token }: UnitAddress, asked: Asked, signal: AbortSignal): Promise<IncomingMessage> {
+function sendOnce({ address, token }: UnitAddress, asked: UnitRequest, signal: AbortSignal): Promise<UnitReply> {
   const { method, path, body } = asked
   const headers = { "x-superstep-unit": token.reveal(), "content-length": Buffer.byteLength(body) }
   const options = { ...connectOptions(address), method, path, headers, agent: false, signal }
@@ -77,7 +91,7 @@ export class ReplyTooLarge extends Error {
 }
 
 /** @throws ReplyTooLarge  code of a deployment may answer, and never end its reply */
-async function textOf(response: IncomingMessage): Promise<string> {
+async function textOf(response: UnitReply): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {

@@ -5,7 +5,7 @@
  * UW1 A unit that sends nothing for `silentMs` is asked whether it is alive: it is silent, or it hangs.
  * UW2 A unit costs at most one parsed status every `restMs`, whatever it sends, and fewer of large ones.
  */
-import { setTimeout as sleep } from "node:timers/promises"
+import { type Clock, pauseFor, realClock } from "@superstep/toolkit/time/clock"
 import { hangs } from "./unit-client.js"
 import { InvalidReply, parseReply, statusSchema, type UnitReport } from "./unit-replies.js"
 import {
@@ -47,7 +47,13 @@ class Silence extends Error {}
 export async function watchUnit(address: UnitAddress, { hangMs, signal, onState }: UnitWatch): Promise<void> {
   const silentMs = Math.min(timeoutMs, hangMs / 2)
   const silence = new AbortController()
-  const timer = setTimeout(() => silence.abort(new Silence()), silentMs)
+  const { clock = realClock } = address
+  const beSilent = () => silence.abort(new Silence())
+  let cancelTimer = clock.after(silentMs, beSilent)
+  const hear = () => {
+    cancelTimer()
+    cancelTimer = clock.after(silentMs, beSilent)
+  }
   const either = AbortSignal.any([signal, silence.signal])
   let hasAnswered = false
   try {
@@ -57,7 +63,7 @@ export async function watchUnit(address: UnitAddress, { hangMs, signal, onState 
       response.destroy()
       return onState(notReady)
     }
-    for await (const text of lastLines(response.setEncoding("utf8"), () => timer.refresh())) {
+    for await (const text of lastLines(response.setEncoding("utf8"), clock, hear)) {
       hasAnswered = true
       const report = parseReply(statusSchema, text)
       onState({ answer: report.ready ? "ready" : "not ready", report })
@@ -74,14 +80,14 @@ export async function watchUnit(address: UnitAddress, { hangMs, signal, onState 
     // One that has answered has just exited, or is asked again at once.
     if (!hasAnswered) onState(notReady)
   } finally {
-    clearTimeout(timer)
+    cancelTimer()
   }
 }
 
 const notReady: UnitState = { answer: "not ready", report: undefined }
 
 /** The last complete line of each piece that has one which is not empty, and what comes without a line end at the end. */
-async function* lastLines(pieces: AsyncIterable<string>, onPiece: () => void): AsyncGenerator<string> {
+async function* lastLines(pieces: AsyncIterable<string>, clock: Clock, onPiece: () => void): AsyncGenerator<string> {
   // Pieces of a line that has no end yet.
   let begun: string[] = []
   let length = 0
@@ -98,7 +104,7 @@ async function* lastLines(pieces: AsyncIterable<string>, onPiece: () => void): A
     const last = lines.findLast((line) => line !== "")
     if (last === undefined) continue
     yield last
-    await sleep(Math.max(restMs, last.length / bytesPerMs))
+    await pauseFor(clock, Math.max(restMs, last.length / bytesPerMs))
   }
   const rest = begun.join("")
   if (rest !== "") yield rest

@@ -1,7 +1,7 @@
 /** deploy: starts the revision's units and waits until all could serve. They claim no run and get no request yet. */
 
-import { setTimeout as sleep } from "node:timers/promises"
 import { loadProblems, loadSentence } from "@superstep/protocol/unit/load-failures"
+import { sleepFor } from "@superstep/toolkit/time/clock"
 import { lastLogLines } from "../logs/operations.js"
 import { loadFailure } from "../machines/load-failure.js"
 import { askStatus } from "../machines/unit-client.js"
@@ -43,7 +43,7 @@ async function startFirst({ context, revision, deployment }: StageInput, unit: U
  * @throws DeployFailed  a unit exits repeatedly, takes too long, or a graph does not load
  */
 export async function untilAllReady(input: StageInput, units: readonly UnitRow[]): Promise<void> {
-  const deadline = performance.now() + input.context.limits.healthMs
+  const deadline = input.context.clock.now() + input.context.limits.healthMs
   // They start at the same time, so the order of waiting does not matter.
   for (const unit of units) await untilReady(input, unit, deadline)
 }
@@ -65,8 +65,8 @@ async function untilReady(input: StageInput, unit: UnitRow, deadline: number): P
     }
     await failIfItEndsAgainAndAgain(input, current)
     await shipUnitLog(context, current)
-    if (performance.now() > deadline) throw new DeployFailed("health_timeout", timeoutWords(report, input))
-    await sleep(pollMs, undefined, { signal })
+    if (context.clock.now() > deadline) throw new DeployFailed("health_timeout", timeoutWords(report, input))
+    await sleepFor(context.clock, pollMs, signal)
     current = (await unitById(context.db, unit.unit_id)) ?? current
   }
 }

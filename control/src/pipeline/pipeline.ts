@@ -56,7 +56,7 @@ interface Work {
 
 /** @param owner  names this process in claims: `<home id>/<anything>` */
 export function startPipeline(context: PipelineContext, owner: string): Pipeline {
-  const { db, log } = context
+  const { db, log, clock } = context
   const works = new Map<string, Work>()
   let isStopping = false
 
@@ -72,7 +72,7 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
       log.error({ err }, "the pipeline could not look for work")
     }
   }
-  const passes: Repeated = repeated(look, safetyMs)
+  const passes: Repeated = repeated(look, safetyMs, { clock })
 
   const takeWork = async () => {
     await freeExpiredClaims(db)
@@ -116,14 +116,13 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
     }
   }
 
-  const heartbeat = setInterval(() => {
-    renew().catch((err: unknown) => log.error({ err }, "claims could not be renewed"))
-  }, renewMs)
+  const beat = () => renew().catch((err: unknown) => log.error({ err }, "claims could not be renewed"))
+  const heartbeat = repeated(beat, renewMs, { clock })
+  heartbeat.wake()
 
   const stop = async () => {
     isStopping = true
-    clearInterval(heartbeat)
-    await passes.stop()
+    await Promise.all([heartbeat.stop(), passes.stop()])
     for (const { aborter } of works.values()) aborter.abort(new PipelineStopped())
     await Promise.all([...works.values()].map(({ done }) => done))
   }

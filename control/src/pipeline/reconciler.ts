@@ -31,7 +31,7 @@ export interface Reconciler {
 }
 
 export function startReconciler(context: PipelineContext): Reconciler {
-  const { failures } = context
+  const { failures, clock } = context
   const attempt = <T>(what: string, work: () => Promise<T>) => failures.attempt(what, {}, work)
   let isChanged = false
   const pass = async () => {
@@ -40,21 +40,26 @@ export function startReconciler(context: PipelineContext): Reconciler {
     const { isInLine, dueMs } = await reconcile(context)
     passes.wakeWithin(hasChanged || !isInLine ? passMs : dueMs)
   }
-  const passes: Repeated = repeated(pass, quietMs)
+  const passes: Repeated = repeated(pass, quietMs, { clock })
   const wakePasses = () => {
     isChanged = true
     passes.wake()
   }
   const checkEdge = edgeCheck(context, wakePasses)
-  const edge = repeated(() => attempt("the check of the edge", checkEdge), edgeMs)
-  const retention = repeated(async () => {
-    for (const [name, step] of Object.entries(retentionSteps))
-      await attempt(`the deletion of ${name}`, () => step(context))
-  }, retentionMs)
+  const edge = repeated(() => attempt("the check of the edge", checkEdge), edgeMs, { clock })
+  const retention = repeated(
+    async () => {
+      for (const [name, step] of Object.entries(retentionSteps))
+        await attempt(`the deletion of ${name}`, () => step(context))
+    },
+    retentionMs,
+    { clock },
+  )
   const stopping = new AbortController()
   const schemas = repeated(
     () => attempt("the reading of schemas", () => readDueSchemas(context, stopping.signal)),
     schemasMs,
+    { clock },
   )
   schemas.wake()
   retention.wake()
@@ -74,15 +79,15 @@ export function startReconciler(context: PipelineContext): Reconciler {
  * Its process is looked at each time; its settings, its certificate, those that it has replaced and whether it answers every `passMs`.
  * @param onStart  called when another edge may have been started, which has an old table
  */
-function edgeCheck({ edge }: PipelineContext, onStart: () => void): () => Promise<void> {
+function edgeCheck({ edge, clock }: PipelineContext, onStart: () => void): () => Promise<void> {
   let ensuredAt = Number.NEGATIVE_INFINITY
   return async () => {
     const isAlive = await edge.isAlive()
-    if (isAlive && performance.now() - ensuredAt < passMs) return
+    if (isAlive && clock.now() - ensuredAt < passMs) return
     // It remembers since when it got no answer, and `ensure` ends an edge that hangs.
     const answers = isAlive && (await edge.status().then(always(true), always(false)))
     await edge.ensure()
-    ensuredAt = performance.now()
+    ensuredAt = clock.now()
     if (!answers) onStart()
   }
 }

@@ -1,7 +1,7 @@
 /** verify: the public address answers with this revision. DEPLOYED means that, and not only that a process runs. */
 import { request as plainRequest } from "node:http"
 import { request as secureRequest } from "node:https"
-import { setTimeout as sleep } from "node:timers/promises"
+import { sleepFor } from "@superstep/toolkit/time/clock"
 import { DeployFailed } from "./failures.js"
 import type { RunStage, StageInput } from "./stage.js"
 
@@ -24,14 +24,15 @@ export const runVerify: RunStage = async (input) => {
 }
 
 async function answersWithRevision({ context, revision, deployment, signal }: StageInput): Promise<boolean> {
-  const address = `${context.edge.url}/d/${deployment.route_name}/ok`
-  const deadline = performance.now() + context.limits.verifyRouteMs
+  const { edge } = context
+  const ask = edge.revisionBehind ?? ((routeName) => revisionBehind(`${edge.url}/d/${routeName}/ok`))
+  const deadline = context.clock.now() + context.limits.verifyRouteMs
   let answers = 0
   while (answers < answersThatConvince) {
     signal.throwIfAborted()
-    answers = (await revisionBehind(address)) === revision.revision_id ? answers + 1 : 0
-    if (performance.now() > deadline) return false
-    if (answers === 0) await sleep(pollMs, undefined, { signal })
+    answers = (await ask(deployment.route_name)) === revision.revision_id ? answers + 1 : 0
+    if (context.clock.now() > deadline) return false
+    if (answers === 0) await sleepFor(context.clock, pollMs, signal)
   }
   return true
 }

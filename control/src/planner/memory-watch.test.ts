@@ -4,6 +4,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { realClock } from "@superstep/toolkit/time/clock"
 import { v7 as newId } from "uuid"
 import type { PipelineContext } from "../context.js"
 import { MemberFailures } from "../member-failures.js"
@@ -35,6 +36,7 @@ test("a unit without resource_spec that takes the machine's memory is ended, and
   const look = memoryWatch({
     db,
     log: silent,
+    clock: realClock,
     failures: new MemberFailures(silent),
     machine: { units },
   } as unknown as PipelineContext)

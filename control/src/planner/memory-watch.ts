@@ -19,13 +19,13 @@ export type SizedUnit = Pick<PlannedRow, "unit_id" | "revision_id" | "resource_s
 
 /** @returns the look at units that run, to be taken every `memoryLookMs`; never throws */
 export function memoryWatch(context: PipelineContext): (units: readonly SizedUnit[]) => Promise<void> {
-  const { machine, failures } = context
+  const { machine, failures, clock } = context
   let above = new Map<string, number>()
   /** When those that need no look for a while are measured again. */
   const resting = new Map<string, number>()
 
   const look = async (running: readonly SizedUnit[]) => {
-    const now = performance.now()
+    const now = clock.now()
     for (const [unitId, until] of resting) if (until <= now) resting.delete(unitId)
     const units = running.filter(({ unit_id }) => !resting.has(unit_id))
     if (units.length === 0) return

@@ -9,6 +9,7 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
+import { realClock } from "@superstep/toolkit/time/clock"
 import type { UnitStatus } from "../machines/port.js"
 import { type ObservedUnit, type Observer, startObserver } from "./observer.js"
 import { reportOf } from "./testing/facts.js"
@@ -46,6 +47,7 @@ async function watchedUnit(t: TestContext) {
   const observer: Observer = startObserver({
     units: { status },
     hangMs: 60_000,
+    clock: realClock,
     log: silent,
     onChange: (_, { isUrgent }) => void seen.changes.push(isUrgent),
   })

@@ -9,6 +9,7 @@
  */
 import { isDeepStrictEqual } from "node:util"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { Clock } from "@superstep/toolkit/time/clock"
 import type { UnitStatus, Units } from "../machines/port.js"
 import type { UnitAddress } from "../machines/unit-request.js"
 import { type UnitState, watchUnit } from "../machines/unit-watch.js"
@@ -43,19 +44,22 @@ interface Watch {
   /** Ends the look under way: it shows nothing any more. */
   aborter: AbortController
   isLooking: boolean
-  timer: NodeJS.Timeout | undefined
+  /** Of the next look. */
+  cancelTimer: () => void
 }
 
 /** @param onChange  called when a unit is not what it was before; `isUrgent`: not only its counts have changed */
 export function startObserver({
   units,
   hangMs,
+  clock,
   log,
   onChange,
 }: {
   readonly units: Pick<Units, "status">
   /** How long a unit that runs may answer nothing, in milliseconds. */
   readonly hangMs: number
+  readonly clock: Clock
   readonly log: Log
   readonly onChange: (deploymentId: string, change: { readonly isUrgent: boolean }) => void
 }): Observer {
@@ -98,25 +102,25 @@ export function startObserver({
   }
 
   const begin = (watch: Watch): void => {
-    clearTimeout(watch.timer)
+    watch.cancelTimer()
     watch.aborter.abort()
     const aborter = new AbortController()
     watch.aborter = aborter
     watch.isLooking = true
-    const startedAt = performance.now()
+    const startedAt = clock.now()
     const looking = look(watch, aborter.signal).finally(() => {
       looks.delete(looking)
       if (aborter.signal.aborted) return
       watch.isLooking = false
-      const pauseMs = pauseOf(watch, performance.now() - startedAt)
-      if (pauseMs !== undefined) watch.timer = setTimeout(begin, pauseMs, watch)
+      const pauseMs = pauseOf(watch, clock.now() - startedAt)
+      if (pauseMs !== undefined) watch.cancelTimer = clock.after(pauseMs, () => begin(watch))
     })
     looks.add(looking)
   }
 
   const end = (unitId: string, watch: Watch) => {
     watches.delete(unitId)
-    clearTimeout(watch.timer)
+    watch.cancelTimer()
     watch.aborter.abort()
   }
 
@@ -128,7 +132,7 @@ export function startObserver({
         const watch = watches.get(unit.unitId)
         if (!watch) {
           const aborter = new AbortController()
-          const added: Watch = { unit, seen: undefined, aborter, isLooking: false, timer: undefined }
+          const added: Watch = { unit, seen: undefined, aborter, isLooking: false, cancelTimer: () => {} }
           watches.set(unit.unitId, added)
           begin(added)
           continue

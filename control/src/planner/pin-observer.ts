@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util"
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { Clock } from "@superstep/toolkit/time/clock"
 import { askPins } from "../machines/unit-client.js"
 import type { Pins } from "../machines/unit-replies.js"
 import type { UnitAddress } from "../machines/unit-request.js"
@@ -35,16 +36,19 @@ interface Watch {
   /** When a run was seen last, or the first look was taken. */
   busyAt: number
   asking: Promise<void> | undefined
-  timer: NodeJS.Timeout | undefined
+  /** Of the next look. */
+  cancelTimer: () => void
 }
 
 /** @param onChange  called when an answer is another one than before */
 export function startPinObserver({
   db,
+  clock,
   log,
   onChange,
 }: {
   readonly db: Db
+  readonly clock: Clock
   readonly log: Log
   readonly onChange: (deploymentId: string) => void
 }): PinObserver {
@@ -55,7 +59,7 @@ export function startPinObserver({
     try {
       const seen = await askPins(watch.address(), revisionId)
       if (!seen || watches.get(revisionId) !== watch) return
-      if (seen.has_runs || watch.seen === undefined) watch.busyAt = performance.now()
+      if (seen.has_runs || watch.seen === undefined) watch.busyAt = clock.now()
       if (isDeepStrictEqual(seen, watch.seen)) return
       await recordPinnedThreads(db, revisionId, seen.threads)
       watch.seen = seen
@@ -67,12 +71,12 @@ export function startPinObserver({
   const begin = (revisionId: string, watch: Watch): void => {
     watch.asking = ask(revisionId, watch).finally(() => {
       watch.asking = undefined
-      if (watches.get(revisionId) === watch) watch.timer = setTimeout(begin, everyMs, revisionId, watch)
+      if (watches.get(revisionId) === watch) watch.cancelTimer = clock.after(everyMs, () => begin(revisionId, watch))
     })
   }
   const end = (revisionId: string, watch: Watch): void => {
     watches.delete(revisionId)
-    clearTimeout(watch.timer)
+    watch.cancelTimer()
   }
 
   return {
@@ -90,9 +94,9 @@ export function startPinObserver({
           deploymentId,
           address,
           seen: undefined,
-          busyAt: performance.now(),
+          busyAt: clock.now(),
           asking: undefined,
-          timer: undefined,
+          cancelTimer: () => {},
         }
         watches.set(revisionId, added)
         begin(revisionId, added)
@@ -100,7 +104,7 @@ export function startPinObserver({
     },
     seen: (revisionId) => {
       const { seen, busyAt } = watches.get(revisionId) ?? {}
-      return seen && { ...seen, quiet_ms: performance.now() - (busyAt ?? 0) }
+      return seen && { ...seen, quiet_ms: clock.now() - (busyAt ?? 0) }
     },
     stop: async () => {
       const open = [...watches.values()].map(({ asking }) => asking)

@@ -11,6 +11,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
+import { realClock } from "@superstep/toolkit/time/clock"
 import type { PipelineContext } from "../context.js"
 import { MemberFailures } from "../member-failures.js"
 import { masterKey } from "../secrets/seal.js"
@@ -52,7 +53,7 @@ test("a deployment whose unit's report the database refuses does not stop the pl
     },
   }
   const limits = { hangMs: 60_000, watchMs: 60_000, drainMs: 60_000, idleMs: 60_000, scaleDownMs: 60_000 }
-  const context = { db, key, log: silent, failures, machine, limits, crashPoint: () => undefined }
+  const context = { db, key, log: silent, clock: realClock, failures, machine, limits, crashPoint: () => undefined }
   const planner = startPlanner(context as unknown as PipelineContext)
   t.after(() => planner.stop())
   const isAnswering = async (id = "") => (await unitById(db, id))?.is_answering

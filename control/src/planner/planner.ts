@@ -33,7 +33,7 @@ interface Ended {
   readonly name: string
   /** The pass in which it ended. */
   readonly pass: number
-  /** By `performance.now()`. */
+  /** By the clock. */
   readonly at: number
 }
 
@@ -46,7 +46,7 @@ export interface Planner {
 }
 
 export function startPlanner(context: PipelineContext): Planner {
-  const { failures } = context
+  const { failures, clock } = context
   const logs = followUnitLogs(context)
   const inProgress = new Map<string, Promise<void>>()
   const ended = new Map<string, Ended>()
@@ -71,7 +71,7 @@ export function startPlanner(context: PipelineContext): Planner {
         context.log.warn({ err, action: name, ...facts }, "an action of the planner failed; it is tried again")
       } finally {
         inProgress.delete(key)
-        ended.set(key, { name, pass: passes, at: performance.now() })
+        ended.set(key, { name, pass: passes, at: clock.now() })
         changed(deploymentId)
       }
     })()
@@ -92,12 +92,12 @@ export function startPlanner(context: PipelineContext): Planner {
   const isFree = (key: string, name: string, thisPass: number): boolean => {
     const last = ended.get(key)
     if (inProgress.has(key) || last?.pass === thisPass) return false
-    return last?.name !== name || performance.now() - last.at >= passMs
+    return last?.name !== name || clock.now() - last.at >= passMs
   }
 
   /** @returns  what was read, by deployment */
   const read = async (): Promise<ReadonlyMap<string, readonly PlannedRow[]>> => {
-    const ids = schedule.take(performance.now())
+    const ids = schedule.take(clock.now())
     if (ids?.length === 0) return new Map()
     const deployments = await plannedDeployments(context.db, ids)
     if (!ids) known = new Map(deployments)
@@ -120,7 +120,7 @@ export function startPlanner(context: PipelineContext): Planner {
     const thisPass = ++passes
     const deployments = await read()
     follow()
-    for (const [key, { at }] of ended) if (performance.now() - at > 2 * passMs) ended.delete(key)
+    for (const [key, { at }] of ended) if (clock.now() - at > 2 * passMs) ended.delete(key)
     const edge = await trafficOf(context, [...deployments.values()])
     for (const [deploymentId, rows] of deployments) {
       const isPlanned = await failures.attempt("planning", { deployment_id: deploymentId }, async () => {
@@ -161,17 +161,18 @@ export function startPlanner(context: PipelineContext): Planner {
     }
     if (schedule.isSoon) passer.wakeWithin(passMs)
   }
-  const passer: Repeated = repeated(attempt, safetyMs)
+  const passer: Repeated = repeated(attempt, safetyMs, { clock })
   const observer: Observer = startObserver({
     units: context.machine.units,
     hangMs: context.limits.hangMs,
+    clock,
     log: context.log,
     onChange: changed,
   })
-  const pins: PinObserver = startPinObserver({ db: context.db, log: context.log, onChange: changed })
+  const pins: PinObserver = startPinObserver({ db: context.db, clock, log: context.log, onChange: changed })
   const isRunning = ({ unit_id }: PlannedRow) => observer.seen(unit_id)?.process === "running"
   const lookAtMemory = memoryWatch(context)
-  const memory = repeated(() => lookAtMemory([...known.values()].flat().filter(isRunning)), memoryLookMs)
+  const memory = repeated(() => lookAtMemory([...known.values()].flat().filter(isRunning)), memoryLookMs, { clock })
   memory.wake()
   return {
     wake: (deploymentId) => {

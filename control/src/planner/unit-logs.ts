@@ -48,7 +48,10 @@ export function followUnitLogs(
         context.log.warn({ err, unit_id: unit.unit_id }, "a unit's output could not be stored; it is tried again")
       }
     }
-    const followed: Followed = { shipping: repeated(ship, lookMs, { restMs }), unwatch: undefined }
+    const followed: Followed = {
+      shipping: repeated(ship, lookMs, { restMs, clock: context.clock }),
+      unwatch: undefined,
+    }
     all.set(unit.unit_id, followed)
     followed.shipping.wake()
   }

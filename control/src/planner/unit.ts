@@ -86,6 +86,8 @@ export const unitAddress = (
 ): UnitAddress => ({
   address: context.machine.units.address(unit.unit_id),
   token: unitToken(context, unit),
+  clock: context.clock,
+  send: context.sendToUnit,
 })
 
 /**

@@ -1,5 +1,5 @@
 /** Work that is repeated. */
-import { pause } from "./pause.js"
+import { type Clock, pauseFor, realClock } from "../time/clock.js"
 
 export interface Repeated {
   /** Runs the work now, or once more after the run under way. */
@@ -10,19 +10,28 @@ export interface Repeated {
   stop(): Promise<void>
 }
 
+interface Options {
+  /** The part of the interval that no wake-up shortens, in milliseconds. */
+  readonly restMs?: number
+  readonly clock?: Clock
+}
+
 /**
  * Runs `work` when woken and at intervals, never twice at once.
  * @param work     never throws
  * @param everyMs  from the end of one run to the start of the next, in milliseconds
- * @param restMs   the part of it that no wake-up shortens
  */
-export function repeated(work: () => Promise<void>, everyMs: number, { restMs = 0 } = {}): Repeated {
+export function repeated(
+  work: () => Promise<void>,
+  everyMs: number,
+  { restMs = 0, clock = realClock }: Options = {},
+): Repeated {
   let running: Promise<void> | undefined
   let isRunning = false
   let isWoken = false
   let isStopping = false
-  let timer: NodeJS.Timeout | undefined
-  /** When the timer fires, by `performance.now()`. */
+  let cancelTimer = () => {}
+  /** When the timer fires, by the clock. */
   let dueAt = 0
   /** How soon the run under way is to be repeated. */
   let nextMs = everyMs
@@ -35,32 +44,32 @@ export function repeated(work: () => Promise<void>, everyMs: number, { restMs = 
       isWoken = false
       nextMs = everyMs
       await work()
-      if (restMs > 0) await pause(restMs, stopping.signal)
+      if (restMs > 0) await pauseFor(clock, restMs, stopping.signal)
     } while (isWoken && !isStopping)
     isRunning = false
     running = undefined
     wakeAfter(nextMs)
   }
   const wakeAfter = (ms: number) => {
-    clearTimeout(timer)
+    cancelTimer()
     if (isStopping) return
-    dueAt = performance.now() + ms
-    timer = setTimeout(wake, ms)
+    dueAt = clock.now() + ms
+    cancelTimer = clock.after(ms, wake)
   }
   const wake = () => {
     isWoken = true
     if (isStopping) return
-    clearTimeout(timer)
+    cancelTimer()
     running ??= run()
   }
   const wakeWithin = (ms: number) => {
     if (isRunning) nextMs = Math.min(nextMs, ms)
-    else if (performance.now() + ms < dueAt) wakeAfter(ms)
+    else if (clock.now() + ms < dueAt) wakeAfter(ms)
   }
   const stop = async () => {
     isStopping = true
     stopping.abort()
-    clearTimeout(timer)
+    cancelTimer()
     await running
   }
   return { wake, wakeWithin, stop }

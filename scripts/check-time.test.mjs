@@ -1,0 +1,19 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { checkTime } from "./check-time.mjs"
+
+test("code that runs in simulations asks its clock alone, and its tests and other code may ask the computer", () => {
+  const text = "const at = clock.now()\nsetTimeout(work, 5)\nconst then = performance.now()\n"
+
+  const problems = ["planner/plan.ts", "planner/plan.test.ts", "planner/testing/x.ts", "http/app.ts"].flatMap((path) =>
+    checkTime([{ path: `control/src/${path}`, text }]),
+  )
+
+  assert.deepEqual(
+    problems.map(({ path, line, message }) => [path, line, message.split(" ")[0]]),
+    [
+      ["control/src/planner/plan.ts", 2, "setTimeout"],
+      ["control/src/planner/plan.ts", 3, "performance.now"],
+    ],
+  )
+})
