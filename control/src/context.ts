@@ -1,5 +1,6 @@
 /** What the pipeline, the planner and the loops in the background share. What outlives a process is in `db`, or belongs to the machine. */
 import type { Database } from "@superstep/toolkit/db/database"
+import type { limitConnections } from "@superstep/toolkit/db/provision"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Clock } from "@superstep/toolkit/time/clock"
 import type { CrashPoint } from "./crash-points.js"
@@ -22,10 +23,6 @@ export interface Edge {
    */
   push(table: Table, pemOf?: (certificateSha256: string) => Promise<string>): Promise<{ readonly generation: number }>
   status(): Promise<EdgeState>
-  /**
-   * The revision that its address for a deployment answers with; undefined while there is no good answer. Default: it is asked at `url`.
-   */
-  revisionBehind?(routeName: string): Promise<string | undefined>
   /** Its address on this machine, such as `http://127.0.0.1:8901`. */
   readonly url: string
   /** Why it cannot show certificates of host names; undefined when it can. */
@@ -87,6 +84,14 @@ export interface PipelineLimits {
   readonly keptLogDays: { readonly build: number; readonly deploy: number }
 }
 
+/** What the planner and the stages ask for that is neither a statement nor the machine: a simulation answers it. */
+export interface Network {
+  readonly sendToUnit: SendToUnit
+  readonly limitConnections: typeof limitConnections
+  /** @returns  the revision that answers at a public address; undefined while there is no good answer */
+  readonly revisionBehind: (address: string) => Promise<string | undefined>
+}
+
 export interface PipelineContext {
   readonly db: Database
   readonly log: Log
@@ -95,8 +100,8 @@ export interface PipelineContext {
   readonly key: MasterKey
   readonly sources: { readonly git: Source<GitLocation>; readonly archive: Source<ArchiveLocation> }
   readonly machine: Machine
-  /** How requests reach units; default: over the network. */
-  readonly sendToUnit?: SendToUnit
+  /** Default: the network of this computer. */
+  readonly network?: Network
   readonly edge: Edge
   readonly limits: PipelineLimits
   /** Where the console is served, as browsers name it. */

@@ -16,7 +16,7 @@ export const recordOrphans = (db: Db, revisionId: string, orphaned: number): Pro
 /** @returns  0 when the deployment is to be deleted */
 export const markReady = (db: Db, deploymentId: string): Promise<number> =>
   db.run(sql`
-    update deployments set updated_at = now(),
+    update deployments set updated_at = superstep_now(),
       status = case status when 'AWAITING_DATABASE' then 'READY' else status end
     where deployment_id = ${deploymentId} and delete_requested_at is null`)
 
@@ -26,15 +26,17 @@ export const allDeploymentIds = async (db: Db): Promise<ReadonlySet<string>> => 
 }
 
 export const setDeploymentStatus = (db: Db, deploymentId: string, status: DeploymentStatus): Promise<number> =>
-  db.run(sql`update deployments set status = ${status}, updated_at = now() where deployment_id = ${deploymentId}`)
+  db.run(
+    sql`update deployments set status = ${status}, updated_at = superstep_now() where deployment_id = ${deploymentId}`,
+  )
 
 /** Takes every unfinished revision from its process, which notices at its next renewal. */
 export const endPipelineOf = (db: Db, deploymentId: string): Promise<number> =>
   db.run(sql`
-    update revisions set stage = null, lease_owner = null, lease_until = null, fence = fence + 1, updated_at = now(),
+    update revisions set stage = null, lease_owner = null, lease_until = null, fence = fence + 1, updated_at = superstep_now(),
       status = case status when 'DEPLOYED' then status else 'INTERRUPTED' end,
       error_code = case status when 'DEPLOYED' then error_code else 'interrupted' end,
-      finished_at = coalesce(finished_at, now())
+      finished_at = coalesce(finished_at, superstep_now())
     where deployment_id = ${deploymentId} and stage is not null`)
 
 export const revisionIdsOf = async (db: Db, deploymentId: string): Promise<ReadonlySet<string>> => {

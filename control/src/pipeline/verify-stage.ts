@@ -24,13 +24,13 @@ export const runVerify: RunStage = async (input) => {
 }
 
 async function answersWithRevision({ context, revision, deployment, signal }: StageInput): Promise<boolean> {
-  const { edge } = context
-  const ask = edge.revisionBehind ?? ((routeName) => revisionBehind(`${edge.url}/d/${routeName}/ok`))
+  const address = `${context.edge.url}/d/${deployment.route_name}/ok`
+  const ask = context.network?.revisionBehind ?? revisionBehind
   const deadline = context.clock.now() + context.limits.verifyRouteMs
   let answers = 0
   while (answers < answersThatConvince) {
     signal.throwIfAborted()
-    answers = (await ask(deployment.route_name)) === revision.revision_id ? answers + 1 : 0
+    answers = (await ask(address)) === revision.revision_id ? answers + 1 : 0
     if (context.clock.now() > deadline) return false
     if (answers === 0) await sleepFor(context.clock, pollMs, signal)
   }

@@ -42,7 +42,7 @@ const spare = 4
  * @throws NoConnections
  */
 export async function takeConnections(
-  { db, limits }: Pick<PipelineContext, "db" | "limits">,
+  { db, limits, network }: Pick<PipelineContext, "db" | "limits" | "network">,
   unit: Pick<UnitRow, "unit_id" | "deployment_id">,
 ): Promise<number> {
   const { connections, use } = await db.transaction(async (tx) => {
@@ -55,7 +55,10 @@ export async function takeConnections(
     return { connections: share, use: { ...before, of_deployment: before.of_deployment + share } }
   })
   const { database_name: name } = use
-  if (name !== null) await limitConnections({ adminUri: db.uri, name, limit: use.of_deployment + spare })
+  if (name !== null) {
+    const limit = network?.limitConnections ?? limitConnections
+    await limit({ adminUri: db.uri, name, limit: use.of_deployment + spare })
+  }
   return connections
 }
 

@@ -30,17 +30,17 @@ export const recordOutcomes = (
 /** It has ended, and may be started again after a pause. @param crashes  how often it has crashed in a row */
 export const recordEnd = (db: Db, unitId: string, crashes: number, backOffMs: number): Promise<number> =>
   db.run(sql`
-    update units set crashes = ${crashes}, is_down = true, is_answering = false, start_after = now() + ${backOffMs} * interval '1 millisecond'
+    update units set crashes = ${crashes}, is_down = true, is_answering = false, start_after = superstep_now() + ${backOffMs} * interval '1 millisecond'
     where unit_id = ${unitId}`)
 
 /** Its new process has no crash yet; a restart that somebody asked for also begins a new count of the unit's own. */
 export const recordStart = (db: Db, unitId: string): Promise<number> =>
   db.run(sql`
-    update units set start_after = now(), is_down = false, is_answering = false, worker_crashes = 0, last_worker_crash = null,
+    update units set start_after = superstep_now(), is_down = false, is_answering = false, worker_crashes = 0, last_worker_crash = null,
       reported_ended = 0, reported_failed = 0, restart_generation = d.restart_generation,
       crashes = case when units.restart_generation < d.restart_generation then 0 else units.crashes end
     from deployments d where d.deployment_id = units.deployment_id and unit_id = ${unitId}`)
 
 /** Every unit may be started from now on. Crashes stay counted: the next one is the next in the same row. */
 export const clearBackOff = (db: Db): Promise<number> =>
-  db.run(sql`update units set start_after = now() where start_after > now()`)
+  db.run(sql`update units set start_after = superstep_now() where start_after > superstep_now()`)

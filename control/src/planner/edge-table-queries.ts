@@ -29,7 +29,7 @@ export interface RouteRow {
 export const servingRoutes = (db: Db): Promise<RouteRow[]> =>
   db.rows(sql`
     select d.route_name as name, d.deployment_id, u.revision_id, d.workspace_id, u.unit_id, r.role, u.token_sealed,
-      u.is_ready, d.desired_run_state = 'paused' as is_paused, coalesce(s.refused_until > now(), false) as is_refused,
+      u.is_ready, d.desired_run_state = 'paused' as is_paused, coalesce(s.refused_until > superstep_now(), false) as is_refused,
       d.source_config ->> 'deployment_type' as deployment_type, u.cross_origin
     from units u join revisions r using (revision_id) join deployments d on d.deployment_id = u.deployment_id
       left join sleeps s on s.deployment_id = u.deployment_id
@@ -46,9 +46,9 @@ export const saveEdgeTable = (tx: Db, generation: number, contentSha256: string)
 /** Milliseconds until the table changes by the passing of time alone: a key expires, or a deployment may be woken again. */
 export async function nextTableChangeMs(db: Db): Promise<number | undefined> {
   const row = await db.row<{ due_ms: number | null }>(sql`
-    select ceil(extract(epoch from min(at) - now()) * 1000)::float8 as due_ms from (
-      select min(expires_at) as at from api_keys where expires_at > now() and revoked_at is null
-      union all select min(refused_until) from sleeps where refused_until > now()
+    select ceil(extract(epoch from min(at) - superstep_now()) * 1000)::float8 as due_ms from (
+      select min(expires_at) as at from api_keys where expires_at > superstep_now() and revoked_at is null
+      union all select min(refused_until) from sleeps where refused_until > superstep_now()
     ) changes`)
   return row?.due_ms ?? undefined
 }

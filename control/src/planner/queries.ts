@@ -7,9 +7,9 @@ import type { DeploymentFacts, RevisionFacts, UnitFacts, UnitRow } from "./facts
 
 const unitColumns = sql`u.unit_id, u.deployment_id, u.revision_id, u.ordinal, coalesce(r.role, 'retiring') as role, u.token_sealed, u.is_ready, u.last_end, u.crashes,
   u.is_down, u.connections, u.log_place, u.worker_crashes, u.last_worker_crash, u.is_answering, u.cross_origin,
-  u.runs_ended, u.runs_failed, (extract(epoch from now() - u.leaving_since) * 1000)::bigint as leaving_ms,
-  (extract(epoch from now() - u.start_after) * 1000)::bigint as up_ms,
-  (extract(epoch from now() - u.active_at) * 1000)::bigint as idle_ms`
+  u.runs_ended, u.runs_failed, (extract(epoch from superstep_now() - u.leaving_since) * 1000)::bigint as leaving_ms,
+  (extract(epoch from superstep_now() - u.start_after) * 1000)::bigint as up_ms,
+  (extract(epoch from superstep_now() - u.active_at) * 1000)::bigint as idle_ms`
 
 const units = sql`units u join revisions r using (revision_id)`
 
@@ -60,21 +60,21 @@ export async function plannedDeployments(db: Db, ids?: readonly string[]): Promi
   const among = ids ? sql`where u.deployment_id = any(${ids}::uuid[])` : sql``
   const rows = await db.rows<PlannedRow>(sql`
     select ${unitColumns}, u.restart_generation < d.restart_generation as is_outdated,
-      u.start_after <= now() or u.restart_generation < d.restart_generation as may_start,
-      (extract(epoch from u.start_after - now()) * 1000)::bigint as start_in_ms,
+      u.start_after <= superstep_now() or u.restart_generation < d.restart_generation as may_start,
+      (extract(epoch from u.start_after - superstep_now()) * 1000)::bigint as start_in_ms,
       r.source_config -> 'resource_spec' as resource_spec,
       r.stage is null as is_settled, coalesce(r.stage = 'deploy', false) as is_deploying, r.weight,
-      (extract(epoch from now() - greatest(r.finished_at, r.serves_since)) * 1000)::bigint as settled_ms,
-      (extract(epoch from now() - r.scaled_at) * 1000)::bigint as scaled_ms,
-      (extract(epoch from now() - r.loaded_at) * 1000)::bigint as loaded_ms,
+      (extract(epoch from superstep_now() - greatest(r.finished_at, r.serves_since)) * 1000)::bigint as settled_ms,
+      (extract(epoch from superstep_now() - r.scaled_at) * 1000)::bigint as scaled_ms,
+      (extract(epoch from superstep_now() - r.loaded_at) * 1000)::bigint as loaded_ms,
       ${minUnits} as min_units, greatest(${minUnits}, coalesce((r.source_config -> 'resource_spec' ->> 'max_scale')::integer, 0)) as max_units,
-      (extract(epoch from r.retire_by - now()) * 1000)::bigint as retire_in_ms,
-      (extract(epoch from now() - r.pinned_since) * 1000)::bigint as pinned_ms,
+      (extract(epoch from r.retire_by - superstep_now()) * 1000)::bigint as retire_in_ms,
+      (extract(epoch from superstep_now() - r.pinned_since) * 1000)::bigint as pinned_ms,
       coalesce((d.source_config ->> 'max_pin_age_days')::float8, ${usualPinDays}) * 86400000 as max_pin_ms,
       (d.source_config -> 'rollback_on' ->> 'min_runs')::integer as rollback_min_runs,
       d.delete_requested_at is not null as is_deleted, d.desired_run_state = 'paused' as is_paused,
       s.deployment_id is not null as has_sleep, s.deployment_id is not null and not s.is_waking as is_asleep,
-      (extract(epoch from s.wake_at - now()) * 1000)::bigint as wake_in_ms,
+      (extract(epoch from s.wake_at - superstep_now()) * 1000)::bigint as wake_in_ms,
       ${maySleep} as may_sleep, w.is_worked_on, w.is_switching
     from ${units} join deployments d on d.deployment_id = u.deployment_id
     left join sleeps s on s.deployment_id = u.deployment_id
@@ -123,7 +123,9 @@ export const holdUnit = (db: Db, unitId: string): Promise<number> =>
 
 /** It gets requests from now on. */
 export const admitUnit = (db: Db, unitId: string): Promise<number> =>
-  db.run(sql`update units set is_ready = true, is_answering = true, active_at = now() where unit_id = ${unitId}`)
+  db.run(
+    sql`update units set is_ready = true, is_answering = true, active_at = superstep_now() where unit_id = ${unitId}`,
+  )
 
 /**
  * Starts the unit later, for lack of room. Callers that wait for its deployment get 503, unless another replica has connections: then they
@@ -135,12 +137,12 @@ export async function deferStart(
   againMs: number,
 ): Promise<void> {
   await tx.run(sql`
-    update units set start_after = now() + ${againMs} * interval '1 millisecond',
+    update units set start_after = superstep_now() + ${againMs} * interval '1 millisecond',
       -- A restart that was asked for before does not come any sooner.
       restart_generation = d.restart_generation
     from deployments d where d.deployment_id = units.deployment_id and unit_id = ${unit.unit_id}`)
   await tx.run(sql`
-    update sleeps set is_waking = false, refused_until = now() + ${againMs} * interval '1 millisecond'
+    update sleeps set is_waking = false, refused_until = superstep_now() + ${againMs} * interval '1 millisecond'
     where deployment_id = ${unit.deployment_id} and not exists (
       select from units o where o.deployment_id = sleeps.deployment_id and o.unit_id <> ${unit.unit_id}
         and o.connections > 0)`)

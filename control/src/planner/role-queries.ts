@@ -24,7 +24,7 @@ export async function serveWith(
   if (now?.role !== "starting" && now?.role !== "canary")
     throw new Error(`revision ${revisionId} cannot serve: its units have ended, or are about to`)
   await tx.run(sql`
-    update revisions set role = 'pinned', pinned_since = now()
+    update revisions set role = 'pinned', pinned_since = superstep_now()
     where deployment_id = ${deploymentId} and role = 'standby' and revision_id <> ${revisionId}`)
   await replaceCanary(tx, deploymentId, revisionId)
   await tx.run(sql`
@@ -62,7 +62,7 @@ export async function startCanary(
 /** Another revision comes after it: the canary keeps the threads that are pinned to it, and a reason why it never took over. */
 const replaceCanary = (tx: Db, deploymentId: string, by: string): Promise<number> =>
   tx.run(sql`
-    update revisions set role = 'pinned', pinned_since = now(), weight = null, error_code = 'canary_replaced', updated_at = now(),
+    update revisions set role = 'pinned', pinned_since = superstep_now(), weight = null, error_code = 'canary_replaced', updated_at = superstep_now(),
       status_message = 'revision ' || ${by}::text || ' came before it was promoted'
     where deployment_id = ${deploymentId} and role = 'canary' and revision_id <> ${by}::uuid`)
 
@@ -87,8 +87,8 @@ export async function retireCanary(
 ): Promise<boolean> {
   await lockRoles(tx, revision.deploymentId)
   const retired = await tx.run(sql`
-    update revisions set role = 'retiring', retire_by = now() + ${revision.drainMs} * interval '1 millisecond', weight = null,
-      error_code = ${code}, status_message = ${message}, updated_at = now()
+    update revisions set role = 'retiring', retire_by = superstep_now() + ${revision.drainMs} * interval '1 millisecond', weight = null,
+      error_code = ${code}, status_message = ${message}, updated_at = superstep_now()
     where revision_id = ${revision.revisionId} and role = 'canary' and weight is not distinct from ${revision.weight}::integer`)
   return retired > 0
 }
@@ -102,7 +102,7 @@ export async function promotedCanary(db: Db, deploymentId: string): Promise<stri
 
 /** Sets the percentage of a canary, or of a revision that is still to become one; null: it takes over at its switch. */
 export const setWeight = (tx: Db, revisionId: string, weight: number | null): Promise<number> =>
-  tx.run(sql`update revisions set weight = ${weight}, updated_at = now() where revision_id = ${revisionId}`)
+  tx.run(sql`update revisions set weight = ${weight}, updated_at = superstep_now() where revision_id = ${revisionId}`)
 
 /**
  * Takes a switch back: the failed revision retires, and the one that stands by serves again. The planner activates its units and brings
@@ -116,7 +116,7 @@ export async function switchBack(
 ): Promise<string | null | undefined> {
   await lockRoles(tx, deploymentId)
   const retired = await tx.run(sql`
-    update revisions set role = 'retiring', retire_by = now() + ${drainMs} * interval '1 millisecond'
+    update revisions set role = 'retiring', retire_by = superstep_now() + ${drainMs} * interval '1 millisecond'
     where revision_id = ${failed} and role = 'serving'`)
   if (retired === 0) return undefined
   const previous = await tx.row<{ revision_id: string }>(sql`
@@ -156,9 +156,9 @@ export async function executingRevisions(db: Db, deploymentId: string): Promise<
 
 async function takeOver(tx: Db, deploymentId: string, revisionId: string): Promise<void> {
   await tx.run(sql`
-    update revisions set role = 'serving', weight = null, serves_since = now() where revision_id = ${revisionId}`)
+    update revisions set role = 'serving', weight = null, serves_since = superstep_now() where revision_id = ${revisionId}`)
   await tx.run(sql`
-    update units set active_at = now(), crashes = 0, is_down = false where revision_id = ${revisionId}`)
+    update units set active_at = superstep_now(), crashes = 0, is_down = false where revision_id = ${revisionId}`)
   // Its units run; or they did before it slept, and are started again.
   await tx.run(sql`delete from sleeps where deployment_id = ${deploymentId}`)
 }
@@ -169,7 +169,7 @@ async function takeOver(tx: Db, deploymentId: string, revisionId: string): Promi
  */
 export const retire = (tx: Db, revisionId: string, drainMs: number): Promise<number> =>
   tx.run(sql`
-    update revisions set role = 'retiring', retire_by = now() + ${drainMs} * interval '1 millisecond', pinned_since = null, weight = null
+    update revisions set role = 'retiring', retire_by = superstep_now() + ${drainMs} * interval '1 millisecond', pinned_since = null, weight = null
     where revision_id = ${revisionId} and role is distinct from 'retiring' and role is not null`)
 
 /**
@@ -178,7 +178,7 @@ export const retire = (tx: Db, revisionId: string, drainMs: number): Promise<num
  */
 export const endStandby = (tx: Db, revisionId: string): Promise<number> =>
   tx.run(sql`
-    update revisions set role = 'pinned', pinned_since = now() where revision_id = ${revisionId} and role = 'standby'`)
+    update revisions set role = 'pinned', pinned_since = superstep_now() where revision_id = ${revisionId} and role = 'standby'`)
 
 /** Stores how many threads are pinned to it, for the API. */
 export const recordPinnedThreads = (db: Db, revisionId: string, threads: number): Promise<number> =>
@@ -187,5 +187,5 @@ export const recordPinnedThreads = (db: Db, revisionId: string, threads: number)
 
 export const setActiveRevision = (db: Db, deploymentId: string, revisionId: string | null): Promise<number> =>
   db.run(sql`
-    update deployments set active_revision_id = ${revisionId}, updated_at = now()
+    update deployments set active_revision_id = ${revisionId}, updated_at = superstep_now()
     where deployment_id = ${deploymentId}`)

@@ -22,14 +22,16 @@ export async function lockNextOrdinal(tx: Db, revisionId: string): Promise<numbe
 
 /** It was scaled just now, or tried to be. */
 export const recordScaled = (tx: Db, revisionId: string): Promise<number> =>
-  tx.run(sql`update revisions set scaled_at = now(), loaded_at = now() where revision_id = ${revisionId}`)
+  tx.run(
+    sql`update revisions set scaled_at = superstep_now(), loaded_at = superstep_now() where revision_id = ${revisionId}`,
+  )
 
 /** It needs all its units at this moment. */
 export const recordLoaded = (db: Db, revisionId: string): Promise<number> =>
-  db.run(sql`update revisions set loaded_at = now() where revision_id = ${revisionId}`)
+  db.run(sql`update revisions set loaded_at = superstep_now() where revision_id = ${revisionId}`)
 
 /** Takes a unit away. @returns 0 when its revision serves no more */
 export const recordLeaving = (tx: Db, unitId: string): Promise<number> =>
   tx.run(sql`
-    update units u set leaving_since = now() from revisions r
+    update units u set leaving_since = superstep_now() from revisions r
     where u.unit_id = ${unitId} and r.revision_id = u.revision_id and r.role = 'serving' and u.leaving_since is null`)

@@ -18,7 +18,7 @@ export const endSleep = (db: Db, deploymentId: string): Promise<number> =>
 export async function fallAsleep(db: Db, deploymentId: string, dueMs: number | undefined): Promise<void> {
   const asleep = await db.run(sql`
     insert into sleeps (deployment_id, wake_at)
-    select ${deploymentId}::uuid, now() + ${dueMs ?? null}::float8 * interval '1 millisecond'
+    select ${deploymentId}::uuid, superstep_now() + ${dueMs ?? null}::float8 * interval '1 millisecond'
     where not exists (select from revisions where deployment_id = ${deploymentId} and stage is not null)
     on conflict do nothing`)
   if (asleep > 0) await wakePipeline(db, deploymentId)
@@ -27,5 +27,5 @@ export async function fallAsleep(db: Db, deploymentId: string, dueMs: number | u
 /** Stores that the unit was last used `agoMs` milliseconds ago; the stored time never goes back. */
 export const recordUse = (db: Db, unitId: string, agoMs: number): Promise<number> =>
   db.run(sql`
-    update units set active_at = greatest(active_at, now() - ${agoMs} * interval '1 millisecond')
-    where unit_id = ${unitId} and active_at < now() - ${agoMs + 1000} * interval '1 millisecond'`)
+    update units set active_at = greatest(active_at, superstep_now() - ${agoMs} * interval '1 millisecond')
+    where unit_id = ${unitId} and active_at < superstep_now() - ${agoMs + 1000} * interval '1 millisecond'`)

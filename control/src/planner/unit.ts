@@ -87,7 +87,7 @@ export const unitAddress = (
   address: context.machine.units.address(unit.unit_id),
   token: unitToken(context, unit),
   clock: context.clock,
-  send: context.sendToUnit,
+  send: context.network?.sendToUnit,
 })
 
 /**

@@ -18,7 +18,7 @@ export const addArtifact = (
     insert into artifacts (artifact_id, deployment_id, platform, graphs, langgraph_version, schemas_due_at)
     values (${artifact.artifactId}, ${artifact.deploymentId}, ${artifact.platform},
       ${JSON.stringify(artifact.graphs)}::jsonb, ${artifact.langgraphVersion},
-      case when ${artifact.lacksSchemas} then now() + interval '1 minute' end)
+      case when ${artifact.lacksSchemas} then superstep_now() + interval '1 minute' end)
     on conflict (artifact_id) do nothing`)
 
 export const platformOfArtifact = async (db: Db, artifactId: string): Promise<string | undefined> =>
@@ -73,7 +73,7 @@ const isUnneeded = (keep: number) => sql`
         or exists (select 1 from units u where u.revision_id = used.revision_id))
     ) and not exists (
       select 1 from revisions r where r.deployment_id = a.deployment_id and r.stage in ('queue', 'fetch', 'build')
-    ) and a.created_at < now() - interval '1 hour'`
+    ) and a.created_at < superstep_now() - interval '1 hour'`
 
 /** @returns  0 when the artefact is needed again: removing others took time */
 export const removeUnneededArtifact = (db: Db, artifactId: string, keep: number): Promise<number> =>
@@ -101,12 +101,12 @@ export interface DueSchemas {
  */
 export const takeDueSchemas = (db: Db): Promise<DueSchemas | undefined> =>
   db.row(sql`
-    update artifacts a set schemas_due_at = now() + interval '10 minutes'
+    update artifacts a set schemas_due_at = superstep_now() + interval '10 minutes'
     from (
       select due.artifact_id, d.deployment_id, d.number,
         coalesce(r.source_revision_config ->> 'langgraph_config_path', 'langgraph.json') as config_path
       from artifacts due join revisions r using (artifact_id) join deployments d on d.active_revision_id = r.revision_id
-      where due.schemas_due_at <= now() and r.status = 'DEPLOYED'
+      where due.schemas_due_at <= superstep_now() and r.status = 'DEPLOYED'
         and not exists (select 1 from revisions where stage = 'build' and lease_owner is not null)
       order by due.schemas_due_at limit 1
     ) next

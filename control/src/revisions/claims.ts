@@ -78,7 +78,7 @@ export async function claimNextRevision(
               select count(*) filter (where held.stage = r.stage) as in_stage,
                 count(*) filter (where held.stage in ('fetch', 'build')) as builds
               from held where held.workspace_id = d.workspace_id) own
-          where r.stage is not null and r.lease_owner is null and r.not_before <= now() and ${isOurs(sql`r`)}
+          where r.stage is not null and r.lease_owner is null and r.not_before <= superstep_now() and ${isOurs(sql`r`)}
             and (r.stage = any(${open.all}) or (r.stage = any(${open.reserved}) and own.in_stage = 0))
             and (r.stage not in ('fetch', 'build') or own.builds < coalesce(q.builds, ${builds}))
             and not exists (
@@ -88,19 +88,19 @@ export async function claimNextRevision(
           for update of r skip locked
         ), turn as (
           insert into workspace_turns (workspace_id, stage, claimed_at)
-          select workspace_id, stage, clock_timestamp() from next
+          select workspace_id, stage, superstep_now() from next
           on conflict (workspace_id, stage) do update set claimed_at = excluded.claimed_at
         )
         update revisions r set
-          lease_owner = ${owner}, lease_until = now() + ${leaseMs} * interval '1 millisecond', fence = r.fence + 1,
+          lease_owner = ${owner}, lease_until = superstep_now() + ${leaseMs} * interval '1 millisecond', fence = r.fence + 1,
           status = case r.stage when 'build' then 'BUILDING' when 'deploy' then 'DEPLOYING' else r.status end,
-          started_at = coalesce(r.started_at, now()), updated_at = now(),
+          started_at = coalesce(r.started_at, superstep_now()), updated_at = superstep_now(),
           -- A stage that waited for its turn waits no more (noteWaiting). The reason of a retry stays.
           status_message = case when r.stage_attempt > 0 then r.status_message end,
-          stage_started_at = jsonb_build_object(r.stage, now()) || r.stage_started_at
+          stage_started_at = jsonb_build_object(r.stage, superstep_now()) || r.stage_started_at
         from next where r.revision_id = next.revision_id
         returning r.*, case when r.stage_attempt > 0 then
-          coalesce(extract(epoch from now() - r.failing_since) * 1000, 0) else 0 end::float8 as failing_ms`)
+          coalesce(extract(epoch from superstep_now() - r.failing_since) * 1000, 0) else 0 end::float8 as failing_ms`)
     })
   } catch (error) {
     // A revision of the same deployment was claimed meanwhile (C2): look again at the next wake-up.
@@ -138,13 +138,13 @@ export const noteWaiting = (
           select count(*) filter (where held.stage = r.stage) as in_stage,
             count(*) filter (where held.stage in ('fetch', 'build')) as builds
           from held where held.workspace_id = d.workspace_id) own
-      where r.stage is not null and r.lease_owner is null and r.not_before <= now() and r.stage_attempt = 0
+      where r.stage is not null and r.lease_owner is null and r.not_before <= superstep_now() and r.stage_attempt = 0
         and ${isOurs(sql`r`)}
         and not exists (
           select 1 from revisions older
           where older.deployment_id = r.deployment_id and older.seq < r.seq and older.stage is not null)
     )
-    update revisions r set status_message = waiting.why, updated_at = now()
+    update revisions r set status_message = waiting.why, updated_at = superstep_now()
     from waiting
     where r.revision_id = waiting.revision_id and r.lease_owner is null and waiting.why is not null
       and r.status_message is distinct from waiting.why`)
@@ -160,7 +160,7 @@ export const claimedBuilds = async (db: Db, workspaceId: string): Promise<number
 /** Renews claims. @returns the ids of the revisions that are still ours */
 export async function renewClaims(db: Db, claims: readonly Claim[], leaseMs: number): Promise<ReadonlySet<string>> {
   const rows = await db.rows<{ revision_id: string }>(sql`
-    update revisions r set lease_until = now() + ${leaseMs} * interval '1 millisecond'
+    update revisions r set lease_until = superstep_now() + ${leaseMs} * interval '1 millisecond'
     from unnest(
       ${claims.map((claim) => claim.revision_id)}::uuid[], ${claims.map((claim) => claim.lease_owner)}::text[],
       ${claims.map((claim) => claim.fence)}::bigint[]
@@ -174,7 +174,7 @@ export async function renewClaims(db: Db, claims: readonly Claim[], leaseMs: num
 export const freeExpiredClaims = (db: Db): Promise<number> =>
   db.run(sql`
     update revisions set lease_owner = null, lease_until = null, stage_deaths = stage_deaths + 1
-    where lease_owner is not null and lease_until < now()`)
+    where lease_owner is not null and lease_until < superstep_now()`)
 
 /** Frees at once the claims of a former process of this home; our lock proves that it is dead. */
 export const freeFormerClaims = (db: Db, homeId: string): Promise<number> =>
@@ -209,11 +209,11 @@ export const advance = (db: Db, claim: Claim, { status, stage, artifactId, error
     claim,
     db.run(sql`
       update revisions set status = ${status}, stage = ${stage}, lease_owner = null, lease_until = null,
-        stage_attempt = 0, stage_deaths = 0, not_before = now(), updated_at = now(),
+        stage_attempt = 0, stage_deaths = 0, not_before = superstep_now(), updated_at = superstep_now(),
         artifact_id = coalesce(${artifactId ?? null}, artifact_id),
         -- A message of before only said why a stage waits.
         error_code = ${error?.code ?? null}, status_message = ${error ? shown(error.message) : null},
-        finished_at = case when ${isEnd(status)} then coalesce(finished_at, now()) end
+        finished_at = case when ${isEnd(status)} then coalesce(finished_at, superstep_now()) end
       where ${held(claim)}`),
   )
 
@@ -235,9 +235,9 @@ export const waitInStage = (
       update revisions set lease_owner = null, lease_until = null,
         -- A fault between two deaths does not excuse them.
         stage_deaths = ${isRetry ? sql`stage_deaths` : 0},
-        not_before = now() + ${delayMs} * interval '1 millisecond', stage_attempt = ${isRetry ? sql`stage_attempt + 1` : 0},
-        failing_since = case when stage_attempt = 0 then now() else coalesce(failing_since, now()) end,
-        status_message = coalesce(${why === null ? null : shown(why)}, status_message), updated_at = now()
+        not_before = superstep_now() + ${delayMs} * interval '1 millisecond', stage_attempt = ${isRetry ? sql`stage_attempt + 1` : 0},
+        failing_since = case when stage_attempt = 0 then superstep_now() else coalesce(failing_since, superstep_now()) end,
+        status_message = coalesce(${why === null ? null : shown(why)}, status_message), updated_at = superstep_now()
       where ${held(claim)}`),
   )
 
@@ -273,7 +273,7 @@ async function fenced(claim: Claim, written: Promise<number>): Promise<void> {
 /** New revisions are complete when they are committed: from then on they wait for their turn. */
 export const admitRevisions = (db: Db): Promise<number> =>
   db.run(sql`
-    update revisions set status = 'QUEUED', updated_at = now()
+    update revisions set status = 'QUEUED', updated_at = superstep_now()
     where status = 'CREATING' and stage = 'queue' and lease_owner is null and ${isOurs(sql`revisions`)}`)
 
 /**
@@ -285,7 +285,7 @@ export const skipSuperseded = (db: Db): Promise<number> =>
   db.run(sql`
     update revisions old set status = 'SKIPPED', stage = null, error_code = 'superseded',
       status_message = 'a newer revision, ' || newer.revision_id || ', took its place',
-      lease_owner = null, lease_until = null, fence = old.fence + 1, finished_at = now(), updated_at = now()
+      lease_owner = null, lease_until = null, fence = old.fence + 1, finished_at = superstep_now(), updated_at = superstep_now()
     from revisions newer
     where newer.deployment_id = old.deployment_id and newer.seq = (
         select max(latest.seq) from revisions latest
@@ -303,7 +303,7 @@ export const interruptRevision = async (tx: Db, revisionId: string): Promise<boo
   const ended = await tx.run(sql`
     update revisions set status = 'INTERRUPTED', stage = null, error_code = 'interrupted',
       status_message = 'interrupted on request', lease_owner = null, lease_until = null, fence = fence + 1,
-      finished_at = now(), updated_at = now()
+      finished_at = superstep_now(), updated_at = superstep_now()
     where revision_id = ${revisionId} and stage in ('queue', 'fetch', 'build', 'deploy')`)
   return ended > 0
 }
@@ -315,7 +315,7 @@ export const hasUnfinished = async (db: Db): Promise<boolean> =>
 /** Milliseconds until the next delayed revision is due; undefined when none is delayed. */
 export async function nextDueMs(db: Db): Promise<number | undefined> {
   const row = await db.row<{ due_ms: number | null }>(sql`
-    select ceil(extract(epoch from min(not_before) - now()) * 1000)::int as due_ms
-    from revisions where stage is not null and lease_owner is null and not_before > now()`)
+    select ceil(extract(epoch from min(not_before) - superstep_now()) * 1000)::int as due_ms
+    from revisions where stage is not null and lease_owner is null and not_before > superstep_now()`)
   return row?.due_ms ?? undefined
 }

@@ -158,5 +158,5 @@ export const countRevisions = async (db: Db, filter: RevisionFilter): Promise<nu
 /** Stores a reason on a revision whose status stays. */
 export const recordReason = (tx: Db, revisionId: string, { code, message }: Reason): Promise<number> =>
   tx.run(sql`
-    update revisions set error_code = ${code}, status_message = ${message}, updated_at = now()
+    update revisions set error_code = ${code}, status_message = ${message}, updated_at = superstep_now()
     where revision_id = ${revisionId}`)
