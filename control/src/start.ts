@@ -7,6 +7,7 @@
 import { existsSync } from "node:fs"
 import { explain } from "@superstep/toolkit/errors/explain"
 import { readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
+import { logBrokenRules } from "@superstep/toolkit/log/broken-rules"
 import { createLog, type Log } from "@superstep/toolkit/log/log"
 import { type Config, processEnvironment, readConfig, settings } from "./config.js"
 import { type ControlPlaneOptions, startControlPlane } from "./control-plane.js"
@@ -35,6 +36,7 @@ export async function start(programs: Programs): Promise<void> {
   try {
     const config = readConfig()
     const log = createLog({ process: "control", level: config.logLevel })
+    logBrokenRules(log)
     if (isControlProcess(process.argv)) await runWithoutRights(config, log)
     else if (isShared(config)) await runInSharedPlace(config, log, programs)
     else await runWithMachine(config, log, programs)

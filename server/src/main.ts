@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises"
 import { basename, dirname, resolve } from "node:path"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { logBrokenRules } from "@superstep/toolkit/log/broken-rules"
 import { createLog } from "@superstep/toolkit/log/log"
 import { startAgentServer } from "./agent-server.js"
 import { readConfig } from "./config.js"
@@ -14,6 +15,7 @@ async function main(): Promise<void> {
   const env = takeSettingsFile(process.env)
   const config = readConfig(env)
   log.level = config.logLevel
+  logBrokenRules(log)
   // The platform finds a unit by the title that it gave it, so a unit keeps its title.
   if (config.revisionId === undefined)
     process.title = processTitle(config.name ?? basename(dirname(resolve(config.configPath))), "server")

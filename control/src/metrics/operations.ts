@@ -2,6 +2,7 @@
 import { performance } from "node:perf_hooks"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { brokenRules } from "@superstep/toolkit/errors/must"
 import { backupState } from "../backups/queries.js"
 import type { Tally } from "../edge/tallies.js"
 import { certificateExpiries } from "../host-names/certificate-queries.js"
@@ -86,6 +87,7 @@ export async function operatorView({ db, edgeTallies, runTotals, place, loopLag 
     hostNames,
     runs: runTotals(),
     lag: loopLag(),
+    brokenRules,
     process: own,
   }
 }

@@ -51,6 +51,8 @@ export interface OperatorView {
   /** By revision, since the control plane started. */
   readonly runs: readonly RunSample[]
   readonly lag: LoopLag
+  /** How often each rule was broken in this process, by its number. */
+  readonly brokenRules: ReadonlyMap<string, number>
   readonly process: { readonly cpuSeconds: number; readonly rssBytes: number; readonly startedAtSeconds: number }
 }
 
@@ -287,7 +289,13 @@ function latencyLines({ labels, boundsMs, counts, ms, total }: Latencies): Line[
   ]
 }
 
-const ownProcess = ({ process }: OperatorView): Family[] => [
+const ownProcess = ({ process, brokenRules }: OperatorView): Family[] => [
+  {
+    name: "superstep_broken_rules_total",
+    help: "Rules of Superstep itself that did not hold, by rule. Each is a bug: report it.",
+    type: "counter",
+    lines: [...brokenRules].map(([rule, value]) => ({ labels: { rule }, value })),
+  },
   {
     name: "process_cpu_seconds_total",
     help: "Processor time of the control plane.",

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto"
 import type { Address } from "@superstep/protocol/http/address"
 import { Conflict } from "@superstep/toolkit/errors/errors"
+import { must } from "@superstep/toolkit/errors/must"
 import { sharedRuns } from "@superstep/toolkit/exec/shared-runs"
 import { agentTokenKey } from "../console/agent-tokens.js"
 import type { Edge, PipelineContext } from "../context.js"
@@ -53,7 +54,10 @@ export function routesOf(
       ...(row.deployment_type === "prod" && requestsPerSecond > 0 && { max_requests_per_second: requestsPerSecond }),
     })
   }
-  return [...routes.values()]
+  const all = [...routes.values()]
+  const addressed = all.flatMap(({ units, standby }) => [...units, ...standby]).map(({ unit_id }) => unit_id)
+  must(new Set(addressed).size === addressed.length, "E2", "a unit belongs to one route", { units: addressed.length })
+  return all
 }
 
 function hostNamesOf(deploymentId: string, all: readonly RoutedName[]): Pick<Table["routes"][number], "host_names"> {

@@ -7,6 +7,7 @@
  * a second: one that failed, or had no effect, would be planned again at once. L9 What fails for one deployment ends nothing for another one.
  */
 
+import { must } from "@superstep/toolkit/errors/must"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { EdgeState, PipelineContext } from "../context.js"
 import type { UnitReport } from "../machines/unit-replies.js"
@@ -63,6 +64,7 @@ export function startPlanner(context: PipelineContext): Planner {
   }
 
   const begin = (deploymentId: string, key: string, name: string, work: () => Promise<void>) => {
+    must(!inProgress.has(key), "L1", "one action goes on for a unit, or a deployment, at a time", { key, action: name })
     const working = (async () => {
       try {
         await work()
@@ -126,8 +128,15 @@ export function startPlanner(context: PipelineContext): Planner {
       const isPlanned = await failures.attempt("planning", { deployment_id: deploymentId }, async () => {
         const hasChanged = await storeReports(deploymentId, rows)
         const facts = factsOf(rows, { observer, pins, edge })
+        const units = new Set(rows.map(({ unit_id }) => unit_id))
         for (const action of plan(facts, context.limits)) {
           const [key, name] = action.kind === "unit" ? [action.unit.unit_id, action.does] : [deploymentId, action.kind]
+          const isOwn = key === deploymentId || units.has(key)
+          must(isOwn, "L2", "an action is planned from what was read", {
+            deployment_id: deploymentId,
+            key,
+            action: name,
+          })
           if (isFree(key, name, thisPass)) act(deploymentId, action)
         }
         schedule.planned(deploymentId, { isDueSoon: isDueSoon(facts, context.limits) })

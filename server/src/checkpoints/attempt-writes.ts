@@ -4,6 +4,7 @@
  */
 import { Fifo } from "@superstep/toolkit/collections/fifo"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
+import { must } from "@superstep/toolkit/errors/must"
 import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import type { CheckpointAddress, NewCheckpoint, PendingWrite } from "./checkpoint.js"
@@ -119,7 +120,7 @@ export class AttemptWrites {
     const item = this.#push(write, order, true)
     try {
       const { outcome, watched_by: watchedBy, waiting } = await item.written
-      if (outcome === "held") throw new Error(`run ${this.fence.runId} was written and did not end`)
+      must(outcome !== "held", "X1", "a run whose end was committed is over", { run_id: this.fence.runId })
       return { outcome, watchedBy, waiting, isRepeated: item.isRepeated }
     } catch (error) {
       if (!(error instanceof ClaimLost)) throw error

@@ -14,6 +14,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
+import { must } from "@superstep/toolkit/errors/must"
 import type { Log } from "@superstep/toolkit/log/log"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import { AttemptWrites, type Committer, type QueuedWrite } from "./attempt-writes.js"
@@ -150,7 +151,9 @@ export class ClaimWrites implements Committer {
   async #write(shares: readonly Share[]): Promise<void> {
     try {
       const outcomes = await this.#commit(shares)
-      for (const outcome of outcomes) settle(shares[outcome.claim], outcome)
+      const claims = new Set(outcomes.map(({ claim }) => claim))
+      must(claims.size === shares.length, "C2", "each claim of a batch has one outcome", { shares: shares.length })
+      for (const outcome of outcomes) this.#settle(shares[outcome.claim], outcome)
     } catch (error) {
       if (isPassing(error)) for (const share of shares) refuseAll(share, error as Error)
       else await this.#writeApart(shares, error as Error)
@@ -159,6 +162,8 @@ export class ClaimWrites implements Committer {
 
   /** Retries until the database is available (K4). */
   async #commit(shares: readonly Share[]): Promise<ClaimOutcome[]> {
+    const isOne = shares.every(({ attempt }) => attempt.isUnderWay)
+    must(isOne, "K1", "a claim has one batch at a time", { shares: shares.length })
     const batch = () =>
       shares.map(({ attempt, items }) => ({
         fence: attempt.fence,
@@ -166,7 +171,9 @@ export class ClaimWrites implements Committer {
       }))
     for (let isFirst = true; ; isFirst = false) {
       try {
-        return await writeClaims(this.#db, batch())
+        const outcomes = await writeClaims(this.#db, batch())
+        if (!isFirst) this.#log.info({ claims: shares.length, promise: "D8" }, "writes that had waited were committed")
+        return outcomes
       } catch (error) {
         if (!isPassing(error) || (this.#isClosed && !isFirst)) throw error
         if (isFirst)
@@ -175,6 +182,19 @@ export class ClaimWrites implements Committer {
         await sleep(retryDelayMs)
       }
     }
+  }
+
+  #settle(share: Share | undefined, outcome: ClaimOutcome): void {
+    must(share, "C2", "an outcome belongs to a claim of the batch", { claim: outcome.claim })
+    const { attempt, items } = share
+    if (outcome.outcome !== "claim_lost") {
+      for (const item of items) item.resolve(outcome)
+      return
+    }
+    const { runId } = attempt.fence
+    this.#log.info({ run_id: runId, writes: items.length, promise: "D5" }, "late writes of a run were refused")
+    // K5
+    refuseAll(share, new ClaimLost(runId))
   }
 
   /** Writes the shares separately after one was rejected, so that the others are kept (K3). */
@@ -195,17 +215,6 @@ export class ClaimWrites implements Committer {
       refuse(only, error)
     }
   }
-}
-
-function settle(share: Share | undefined, outcome: ClaimOutcome): void {
-  if (!share) return
-  const { attempt, items } = share
-  if (outcome.outcome !== "claim_lost") {
-    for (const item of items) item.resolve(outcome)
-    return
-  }
-  // K5
-  refuseAll(share, new ClaimLost(attempt.fence.runId))
 }
 
 /** Rejects these writes and all later ones of the attempt. */

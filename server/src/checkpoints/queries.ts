@@ -2,6 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import { must } from "@superstep/toolkit/errors/must"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
@@ -157,10 +158,11 @@ function assembled(rows: readonly PartRow[]): CheckpointTuple[] {
   for (const row of rows) if (row.part === "checkpoint") tuples.set(placeOf(row), emptyTuple(row))
   for (const { channel, version, type, bytes, is_repeated: isRepeated, ...row } of rows) {
     const tuple = tuples.get(placeOf(row))
-    if (row.part === "blob") tuple?.blobs.push({ channel, version, type, bytes, isRepeated })
+    must(tuple, "C3", "a read is one snapshot", { checkpoint_id: row.checkpoint_id, part: row.part })
+    if (row.part === "blob") tuple.blobs.push({ channel, version, type, bytes, isRepeated })
     if (row.part === "write") {
       const { task_id: taskId, task_path: taskPath, idx } = row
-      tuple?.writes.push({ taskId, taskPath, idx, channel, type, bytes: bytes ?? Buffer.alloc(0) })
+      tuple.writes.push({ taskId, taskPath, idx, channel, type, bytes: bytes ?? Buffer.alloc(0) })
     }
   }
   return [...tuples.values()]

@@ -156,6 +156,8 @@ export class EventLog {
     })
     if ("failure" in appended) return appended.failure
     const places = new Set(appended.refused.map(placeOf))
+    if (places.size > 0)
+      log.info({ events: places.size, promise: "D14" }, "late events of attempts that are over were refused")
     for (const item of batch) this.#done(item, !places.has(placeOf(item)))
     for (const run of appended.runs) onAppended(run)
     return undefined

@@ -1,6 +1,7 @@
 /** Statements on the event log. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import { must } from "@superstep/toolkit/errors/must"
 import { parseJson } from "@superstep/toolkit/http/json"
 import { eventsPerAttempt, lastSeq } from "./event.js"
 
@@ -116,6 +117,8 @@ function stretchOf(
     const place = of.runId === runId ? placeOf.get(seq) : undefined
     return place === undefined ? [] : [{ runId, seq, event, data, place }]
   })
+  const isInOrder = events.every(({ place }, index) => place > (events[index - 1]?.place ?? after))
+  must(isInOrder, "G8", "events become visible in the order of their positions", { run_id: runId, after })
   return { after, events }
 }
 

@@ -217,7 +217,8 @@ export class Streams {
       patienceMs: this.#options.patienceMs ?? defaultPatienceMs,
       topic: () => this.runs.get(runId),
       onLoggedForSlow: () => {
-        this.#options.log.info({ run_id: runId }, "a client reads too slowly: the run's events are logged from now on")
+        const words = "a client reads too slowly: the run's events are logged from now on"
+        this.#options.log.info({ run_id: runId, promise: "D12" }, words)
         this.runs.catchUp(runId)
       },
       onLogged: (stretch) => this.#announce({ runId, threadId, stretch }),

@@ -4,6 +4,7 @@
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { brokenRules } from "@superstep/toolkit/errors/must"
 import { Counter, Gauge, Histogram, Registry } from "prom-client"
 import type { Streams } from "../events/streams.js"
 import type { RunObserver } from "../runs/observer.js"
@@ -119,10 +120,19 @@ function addPresent(registry: Registry) {
     registers,
   })
 
+  const broken = new Counter({
+    name: "superstep_broken_rules_total",
+    help: "Rules of Superstep itself that did not hold, by rule. Each is a bug: report it.",
+    labelNames: ["rule"],
+    registers,
+  })
+
   return async ({ db, streams: { openStreams }, workers }: MetricSources): Promise<void> => {
     streams.set(openStreams)
     slots.set(workers.freeSlots())
     for (const [limit, count] of Object.entries(workers.fullWorkers())) full.set({ limit }, count)
+    broken.reset()
+    for (const [rule, count] of brokenRules) broken.inc({ rule }, count)
     restarts.reset()
     restarts.inc(workers.deaths)
     // Without a database its gauges are left out. The other metrics are needed most during such an outage.

@@ -1,6 +1,7 @@
 /** Writes how an attempt's run ended, after all writes of the attempt. */
 import type { Database } from "@superstep/toolkit/db/database"
 import { toJsonText } from "@superstep/toolkit/http/json"
+import type { Log } from "@superstep/toolkit/log/log"
 import type { Ending } from "../checkpoints/claim-batch.js"
 import type { LastWords, Result } from "../events/publisher.js"
 import type { NewEvent } from "../events/queries.js"
@@ -29,7 +30,7 @@ export interface Written {
  * @returns undefined when the claim was lost
  */
 export async function writeEnd(
-  { db, streams }: { readonly db: Database; readonly streams: Streams },
+  { db, streams, log }: { readonly db: Database; readonly streams: Streams; readonly log: Log },
   { claim, writes, publisher }: Attempt,
   result: RunEnd,
 ): Promise<Written | undefined> {
@@ -68,9 +69,11 @@ export async function writeEnd(
   if (outcome === "rolled_back") return written("rollback", { words: rollback, logged: loggedRollback })
   const run = isRepeated ? await findRun(db, threadId, runId) : undefined
   // The run's thread was deleted with it: an earlier try was committed, but its response was lost.
-  if (isRepeated && !run && deletesThread) return written(words.status)
-  if (!run || !isFinal(run.status) || run.attempt !== attempt) return undefined
-  return written(run.status)
+  const isGone = isRepeated && !run && deletesThread
+  const isOurs = run !== undefined && isFinal(run.status) && run.attempt === attempt
+  if (!isGone && !isOurs) return undefined
+  log.info({ run_id: runId, attempt, promise: "D9" }, "the end of a run was committed, and only the answer was lost")
+  return written(run?.status ?? words.status)
 }
 
 function lastWords(claim: Claim, result: RunEnd, isThreadFollowed: boolean): LastWords {

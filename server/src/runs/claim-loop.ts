@@ -232,9 +232,12 @@ export class ClaimLoop {
   }
 
   async #releaseExpired(): Promise<void> {
-    const { leases, executor } = this.#options
+    const { leases, executor, log } = this.#options
     const untilMs = this.#contact.judgeUntilMs
-    if (untilMs === undefined) return
+    if (untilMs === undefined) {
+      log.debug({ promise: "D7" }, "expired leases are not judged: the contact with the database has not lasted")
+      return
+    }
     const expired = await findExpiredClaims(leases, { heldHere: executor.heldClaims(), untilMs })
     await this.#release(expired, { ending: "lease_ended", untilMs })
   }
@@ -251,7 +254,9 @@ export class ClaimLoop {
       const { outcome, status, waiting } = await releaseRun(db, release, error)
       if (waiting) peers.runWaits(waiting)
       if (outcome === "finished") hints.send("webhooks_due")
-      if (outcome !== "claim_lost") log.warn({ run_id: runId, outcome }, "a run of a lost server was taken back")
+      const promise = how.ending === "lease_ended" ? "D4" : "D3"
+      if (outcome !== "claim_lost")
+        log.warn({ run_id: runId, outcome, promise }, "a run of a lost server was taken back")
       if (outcome === "finished") {
         const isUnsaved = (await findUnsavedInputs(db, [runId])).length > 0
         await streams.announceEnd(runId, status ?? "error", {

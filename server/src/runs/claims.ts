@@ -1,6 +1,7 @@
 /** The queue's statements. The rules (R1 …) are in this folder's README. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { must } from "@superstep/toolkit/errors/must"
 import { parseJson } from "@superstep/toolkit/http/json"
 import { followedMs, protocolMs } from "../events/thread-queries.js"
 import type { WaitingRun } from "../servers/server.js"
@@ -59,6 +60,9 @@ export const claimRuns = async (
       r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone", r.webhook is not null as "hasWebhook",
       has_lost_checkpoint(r) as "hasLostCheckpoint",
       r.watched_by as "watchedBy", ${followedMs(sql`r.thread_id`)} as "followedMs", ${protocolMs(sql`r.thread_id`)} as "protocolMs", extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
+  must(claims.length <= limit, "R1", "no more runs are claimed than there are slots", { limit, got: claims.length })
+  const threads = new Set(claims.map(({ threadId }) => threadId))
+  must(threads.size === claims.length, "R2", "a thread has one running run", { runs: claims.map(({ runId }) => runId) })
   return claims.map((claim) => ({ ...claim, kwargs: parseJson(claim.kwargs) }))
 }
 
@@ -154,7 +158,10 @@ export const releaseRun = async (db: Db, release: Release, error: string): Promi
       select ${claimId}::uuid as claim_id where ${untilMs}::float8 is null or ${isBefore(untilMs)})
     select released.* from due
       cross join lateral requeue_run(${runId}, due.claim_id, ${ending}, ${watcher}, ${maxLosses}, ${error}) released`)
-  return row ?? { outcome: "claim_lost", status: null, waiting: null }
+  if (!row) return { outcome: "claim_lost", status: null, waiting: null }
+  const isTold = (row.outcome === "finished") === (row.status !== null)
+  must(isTold, "R5", "a run has a final status when it is over, and only then", { run_id: runId, outcome: row.outcome })
+  return row
 }
 
 const isBefore = (ms: number | null) => sql`extract(epoch from now())::float8 * 1000 <= ${ms}::float8`

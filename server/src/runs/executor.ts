@@ -10,6 +10,7 @@
  * X5 Clients of a run that has left this server are served through the event log.
  */
 import type { Database, Db } from "@superstep/toolkit/db/database"
+import { must } from "@superstep/toolkit/errors/must"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { ClaimWrites } from "../checkpoints/claim-writes.js"
@@ -161,6 +162,8 @@ export class Executor {
   }
 
   #begin(claim: Claim): Attempt {
+    const { runId: run_id, claimId, attempt: number } = claim
+    must(!this.heldClaims().includes(claimId), "R1", "a claim is executed once", { run_id, attempt: number })
     const { workers, streams, writes, observer, runTimeoutMs, stopGraceMs: graceMs = stopGraceMs } = this.#options
     // R10: at the time limit the worker is asked to stop the run. If it does not, the run is ended without it.
     const limit = startRunLimit({
@@ -228,7 +231,7 @@ export class Executor {
   }
 
   #follow(attempt: Attempt, held: HeldClaim | undefined): void {
-    const { workers, streams } = this.#options
+    const { workers, streams, log } = this.#options
     // The attempt may have ended during the statement; then writing its end shows whether the claim was held.
     if (attempt.state !== "executing") return
     if (!held) {
@@ -236,7 +239,10 @@ export class Executor {
       this.#track(this.#serveElsewhere(attempt.claim))
       return
     }
-    if (held.cancel_action !== null) workers.cancel(attempt.claim.claimId)
+    if (held.cancel_action !== null) {
+      log.debug({ run_id: attempt.claim.runId, promise: "D10" }, "a renewal found that a stop was requested")
+      workers.cancel(attempt.claim.claimId)
+    }
     if (streams.isWatchedElsewhere(held.watched_by)) attempt.publisher.watch()
   }
 
@@ -310,7 +316,8 @@ export class Executor {
     const { db, log, streams, claimer, peers } = this.#options
     const { claim, publisher, writes, observed } = attempt
     const { runId, claimId } = claim
-    log.warn({ run_id: runId, attempt: claim.attempt, reason, detail }, "a run was lost")
+    const promise = endingOf(reason) === "handed_back" ? "D6" : "D1"
+    log.warn({ run_id: runId, attempt: claim.attempt, reason, detail, promise }, "a run was lost")
     if (reason === "claim_lost") {
       attempt.leave()
       return this.#serveElsewhere(claim)
@@ -327,6 +334,7 @@ export class Executor {
     if (released.outcome === "finished" || released.outcome === "rolled_back") {
       observed?.ended(released.status ?? "rollback")
       const status = released.outcome === "rolled_back" ? "rollback" : (released.status ?? "error")
+      if (status === "error") log.warn({ run_id: runId, promise: "D2" }, "a run was lost too often")
       this.#logEnd(attempt, status, status === "error" ? { error: lost } : {})
       const isUnsaved = (await findUnsavedInputs(db, [runId])).length > 0
       return publisher.end({ status, error: status === "error" ? error : undefined, isUnsaved })
@@ -337,8 +345,9 @@ export class Executor {
 
   /** Keeps sending this server's clients the events of a run that another server has, or will have (X5). */
   async #serveElsewhere({ runId, attempt }: Claim): Promise<void> {
-    const { streams } = this.#options
+    const { streams, log } = this.#options
     if (!streams.runs.has(runId)) return
+    log.info({ run_id: runId, promise: "D11" }, "clients of a run that has moved on are served from its log")
     await streams.untilPublished(runId)
     // The clients have all events of this attempt, and need everything that a later attempt has already logged.
     const ended = await followElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)

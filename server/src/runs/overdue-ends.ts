@@ -3,6 +3,7 @@
  * event log has the end. And a run that nobody follows has no log: a client may read that it executes, and follow its thread after its end.
  */
 import type { Db } from "@superstep/toolkit/db/database"
+import type { Log } from "@superstep/toolkit/log/log"
 import type { Streams } from "../events/streams.js"
 import {
   findUnloggedEnds,
@@ -24,7 +25,7 @@ export class OverdueEnds {
    * Announces the ends of followed runs that were already over without an end at the last call: the server that executed
    * them had all that time to write it. Call it regularly.
    */
-  async tell({ db, streams }: Telling): Promise<void> {
+  async tell({ db, streams, log }: Telling & { readonly log: Log }): Promise<void> {
     const followed = streams.runs.followedInLog().map(({ id }) => id)
     const [threadIds, protocol] = [streams.threads.ids(), streams.protocol.ids()]
     const over = [
@@ -33,7 +34,10 @@ export class OverdueEnds {
     ]
     const overdue = over.filter(({ runId }) => this.#over.has(runId))
     this.#over = new Set(over.map(({ runId }) => runId))
-    for (const end of overdue) await announce(streams, end)
+    for (const end of overdue) {
+      log.info({ run_id: end.runId, promise: "D13" }, "the end of a run is told in place of its server")
+      await announce(streams, end)
+    }
   }
 }
 

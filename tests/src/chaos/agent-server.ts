@@ -122,6 +122,8 @@ export class AgentServer {
       SUPERSTEP_SERVER_ID: this.serverId,
       SUPERSTEP_AGENT_ENV: JSON.stringify(forGraphs),
       LANGGRAPH_POSTGRES_POOL_MAX_SIZE: String(poolSize),
+      // Some promises are kept silently (marks.ts).
+      LOG_LEVEL: "debug",
       ...env,
     }
   }

@@ -1,5 +1,5 @@
 /** Rounds of conversations and kills until enough has been killed; then nothing may be left that is not in order. */
-import { copyFileSync, writeFileSync } from "node:fs"
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
@@ -13,6 +13,7 @@ import { ConversationClient } from "./client.js"
 import { factsOf, readEffects, type ThreadFacts, unfinished } from "./facts.js"
 import { type Installation, startInstallation, testApplication } from "./installation.js"
 import { type Kill, points, targets } from "./kill.js"
+import { readMarks } from "./marks.js"
 import { makeCheckpointsHoldable } from "./moments.js"
 import { type Round, roundOf } from "./schedule.js"
 import { carryOut, type Struck } from "./strike.js"
@@ -59,6 +60,8 @@ export interface CampaignReport {
   /** How many runs had this many attempts. */
   readonly attempts: ReadonlyMap<number, number>
   readonly broken: readonly Broken[]
+  /** How often each promise of docs/durability.md was put to the test, by its id; known when the campaign is over. */
+  readonly promises: ReadonlyMap<string, number>
   /** What was judged by histories, in all. */
   readonly judged: Omit<Judgement, "faults">
 }
@@ -117,10 +120,10 @@ export async function campaign({
     }
     onRound?.(report)
   }
-  return {
-    ...report,
-    broken: [...report.broken, ...(await neverOver(installation)), ...(await leftBehind(installation))],
-  }
+  const broken = [...report.broken, ...(await neverOver(installation)), ...(await leftBehind(installation))]
+  const { promises, brokenRules } = readMarks(installation.servers.map(({ logFile }) => readFileSync(logFile, "utf8")))
+  broken.push(...brokenRules.map((detail): Broken => ({ promise: "rule", detail })))
+  return { ...report, promises: sorted(promises), broken }
 }
 
 interface RoundResult {
@@ -270,6 +273,10 @@ async function leftBehind(installation: Installation): Promise<Broken[]> {
   return faults.map((detail) => ({ promise: "left", detail }))
 }
 
+const numberOf = (id: string): number => Number(id.slice(1))
+const sorted = (promises: ReadonlyMap<string, number>) =>
+  new Map([...promises].sort(([one], [two]) => numberOf(one) - numberOf(two)))
+
 const sum = (kills: CampaignReport["kills"]): number => kills.reduce((all, { count }) => all + count, 0)
 
 const emptyReport = (seed: number): CampaignReport => ({
@@ -281,6 +288,7 @@ const emptyReport = (seed: number): CampaignReport => ({
   connections: 0,
   attempts: new Map(),
   broken: [],
+  promises: new Map(),
   judged: { threads: 0, calls: 0, unknown: 0, undecided: [] },
 })
 
@@ -299,6 +307,7 @@ function added(report: CampaignReport, { kills, clients, facts, broken, judged }
     connections: report.connections + connections,
     attempts,
     broken: [...report.broken, ...broken],
+    promises: report.promises,
     judged: {
       threads: report.judged.threads + (judged?.threads ?? 0),
       calls: report.judged.calls + (judged?.calls ?? 0),

@@ -1,5 +1,5 @@
 /** `npm run chaos`: kills until enough has been killed, tells each round, and ends with a table. */
-import { mkdtempSync } from "node:fs"
+import { mkdtempSync, readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { readHistory } from "../histories/call.js"
@@ -7,8 +7,12 @@ import { judgeHistory } from "../histories/judge.js"
 import { serverOf, thisRelease } from "../testing/last-release.js"
 import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
+import { durabilityPage, promisesOf, unreached } from "./marks.js"
 import { parseOptions, usage } from "./options.js"
 import { renderReport, totalKills } from "./report.js"
+
+// A campaign of this length that never reaches a promise has stopped testing it.
+const killsThatReachAll = 500
 
 async function main(): Promise<void> {
   const options = parseOptions(process.argv.slice(2))
@@ -29,7 +33,10 @@ async function main(): Promise<void> {
   const env = language && { env: language.env }
   const report = await campaign({ ...options, ...env, mains, historiesFolder, onRound })
   console.log(`\n${renderReport(report)}`)
-  if (report.broken.length > 0) process.exitCode = 1
+  const missing = unreached(promisesOf(readFileSync(durabilityPage, "utf8")), report)
+  for (const { id, words } of missing) console.log(`not put to the test: ${id} ${words}`)
+  const isLong = options.kills >= killsThatReachAll
+  if (report.broken.length > 0 || (isLong && missing.length > 0)) process.exitCode = 1
 }
 
 function judge(file: string): void {

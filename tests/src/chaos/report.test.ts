@@ -11,6 +11,7 @@ test("the table has kills by target, and beside them strikes and how many hit th
     connections: 5,
     attempts: new Map([[1, 6]]),
     broken: [],
+    promises: new Map([["D4", 12]]),
     judged: { threads: 0, calls: 0, unknown: 0, undecided: [] },
   }
 
@@ -25,5 +26,6 @@ test("the table has kills by target, and beside them strikes and how many hit th
 
   assert.match(table, /^kills +worker +server +postgres +all +strikes +hit$/m)
   assert.match(table, /^while streaming +3 +1 +0 +4 +2 +1$/m)
+  assert.match(table, /^D4 +12$/m)
   assert.match(table, /^all +3 +1 +1 +5 +3 +2$/m)
 })

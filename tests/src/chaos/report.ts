@@ -11,6 +11,7 @@ const promises: readonly [Promised, string][] = [
   ["attempt", "wrong attempts"],
   ["left", "left behind"],
   ["history", "histories that no order explains"],
+  ["rule", "rules that were broken"],
 ]
 
 export const totalKills = ({ kills }: Pick<CampaignReport, "kills">): number =>
@@ -49,9 +50,11 @@ export function renderReport(report: CampaignReport): string {
       String(report.broken.filter((one) => one.promise === promise).length),
     ]),
   ]
+  const tried = [...report.promises].map(([id, times]) => [id, String(times)])
   const broken = report.broken.map(({ promise, detail }) => `${promise}: ${detail}`)
   const kills = table([header, ...rows, ["all", ...all, String(totalKills(report)), ...strikesOf(report.kills)]])
-  return [kills, table(facts), ...broken].join("\n\n")
+  const marks = tried.length === 0 ? [] : [table([["promise", "put to the test"], ...tried])]
+  return [kills, table(facts), ...marks, ...broken].join("\n\n")
 }
 
 function judgedBy({ judged }: CampaignReport): [string, string][] {
