@@ -2,10 +2,7 @@
  * What the servers' logs say of a campaign: which promises it put to the test, and which rules were broken. A line that tells how a promise
  * was kept names it, as `"promise":"D4"`; docs/durability.md has the promises.
  */
-import { readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
-
-export const durabilityPage = fileURLToPath(new URL("../../../docs/durability.md", import.meta.url))
+export const durabilityPage = new URL("../../../docs/durability.md", import.meta.url)
 
 export interface PromiseOfPage {
   /** For example `D4`. */
