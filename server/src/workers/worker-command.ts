@@ -22,6 +22,9 @@ export const workerCommand = (program: WorkerProgram): readonly [string, ...stri
 
 function nodeOptions({ nodeVersion, memoryMb }: WorkerProgram): string[] {
   return [
+    // Else SIGUSR1, which tools that rotate logs send too, opens Node's inspector, in which every user of the machine may execute code. Node 20
+    // has no such option. A project that asks for the inspector (`NODE_OPTIONS=--inspect`) gets it.
+    ...(nodeVersion >= 24 ? ["--disable-sigusr1"] : []),
     // Node 24's default for the young generation makes a LangGraph worker use 194 MB instead of 123 (measured).
     ...(nodeVersion >= 24 ? ["--max-semi-space-size=8"] : []),
     // The whole limit, not a share of it: then `memory-watch.ts` notices a leak and can report it, and V8's own limit only
