@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { existsSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
 import { groupsOfPages } from "../docs/.vitepress/sidebar.mjs"
@@ -35,7 +35,7 @@ test("a missing page, a missing heading and a page without content are problems"
   ])
 })
 
-test("the navigation has the groups of docs/README.md, and each of its pages exists", () => {
+test("the navigation has the groups of docs/README.md, and every page exactly once", () => {
   const groups = groupsOfPages()
   const [first] = groups[0].items
 
@@ -43,7 +43,9 @@ test("the navigation has the groups of docs/README.md, and each of its pages exi
     readFileSync(join(root, "docs/README.md"), "utf8"),
     new RegExp(`^## ${groups[0].text}\n\n- \\[${first.text}\\]`, "m"),
   )
-  for (const { items } of groups) {
-    for (const { link } of items) assert.ok(existsSync(join(root, `docs${link}.md`)), link)
-  }
+  const links = groups.flatMap(({ items }) => items.map(({ link }) => link))
+  const pages = readdirSync(join(root, "docs"), { recursive: true })
+    .filter((file) => file.endsWith(".md") && !/^(decisions|node_modules)\//.test(file))
+    .map((file) => `/${file.replace(/\.md$/, "")}`)
+  assert.deepEqual(links.toSorted(), pages.filter((link) => link !== "/README").sort())
 })
