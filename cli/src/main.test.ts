@@ -33,6 +33,16 @@ test("a mistyped command causes a suggestion and exit code 1", async () => {
   assert.match(stderr, /Did you mean dev\?/)
 })
 
+test("a command that waits for what can never happen exits with 13 and says that it is a bug", async () => {
+  const program = new URL("./program.js", import.meta.url).href
+  const code = `const { runProgram } = await import(${JSON.stringify(program)})\nawait runProgram(() => new Promise(() => undefined))`
+
+  const ended = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", code]).catch((it) => it)
+
+  assert.equal(ended.code, 13)
+  assert.match(ended.stderr, /exited before it was done: please report this bug/)
+})
+
 test("the help describes every command", async () => {
   const { stdout } = await runCli(["--help"], { cwd: temporaryFolder() })
 

@@ -30,8 +30,10 @@ export async function runProgram(program: () => Command | Promise<Command>): Pro
   // When the terminal or the reader of a pipe is closed, output is dropped and the command goes on: `up` gets SIGHUP to stop and
   // then stops its Postgres, which a failed write must not prevent.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
-  process.once("exit", (code) => {
-    if (code === unsettled) process.stderr.write("✖ the command exited before it was done: please report this bug\n")
+  process.once("exit", () => {
+    // The argument of the event is still 0: Node sets the code in a handler of its own.
+    if (process.exitCode === unsettled)
+      process.stderr.write("✖ the command exited before it was done: please report this bug\n")
   })
   try {
     await (await program()).parseAsync()
