@@ -6,6 +6,8 @@ import { reasonOf, shortId, shownRevision, titleOf } from "../deployments/status
 import { Badge } from "../frame/badge.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
+import { ErrorCode } from "../frame/error-code.js"
+import { explainedOf } from "../frame/explained.js"
 import { TriangleAlert } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { oneIn, type RawSearch, textIn, useSearchState } from "../frame/search.js"
@@ -39,6 +41,7 @@ export function BuildLogPage() {
   const log = useLog(platform, { path, query: `type=${type}`, tail })
   const { word, tone, isMoving = false } = shownRevision(revision, deployment.active_revision_id)
   const reason = reasonOf(revision.status_message)
+  const explained = explainedOf(revision.error_code, revision.error_doc_url)
   return (
     <Page
       title={titleOf(revision) ?? `Revision ${shortId(revisionId)}`}
@@ -70,7 +73,7 @@ export function BuildLogPage() {
       <RevisionFacts revision={revision} before={before} />
       {reason && tone === "bad" && (
         <p className="reason reason-bad build-log-reason">
-          <TriangleAlert size={14} aria-hidden /> {reason.sentence}
+          <TriangleAlert size={14} aria-hidden /> {reason.sentence} {explained && <ErrorCode explained={explained} />}
         </p>
       )}
       <LogView

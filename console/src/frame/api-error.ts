@@ -1,14 +1,20 @@
+import { type Explained, explainedOf } from "./explained.js"
+
 /** A reply of one of our APIs that is no success, as a sentence. */
 export class ApiError extends Error {
+  readonly next: string | undefined
+  readonly explained: Explained | undefined
   constructor(
     readonly status: number,
     /** Such as `not_found`; "" if the reply has none. */
     readonly code: string,
     message: string,
-    /** What to do about it, where the status does not tell. */
-    readonly next?: string,
+    /** What to do about it, where the status does not tell; where its code is explained. */
+    { next, explained }: { readonly next?: string | undefined; readonly explained?: Explained | undefined } = {},
   ) {
     super(message)
+    this.next = next
+    this.explained = explained
   }
 }
 
@@ -19,15 +25,19 @@ export const nextStepField = "console_next_step"
 export const isSignedOut = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 401 && error.next === undefined
 
-/** @param body  what the server answered: usually `{ detail, code }` */
+/** @param body  what the server answered: usually `{ detail, code, doc_url }` */
 export function apiErrorOf(status: number, body: unknown): ApiError {
   const {
     detail,
     code,
+    doc_url,
     [nextStepField]: next,
   } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>
   const text = textOf(detail) || `The server answered with ${status}.`
-  return new ApiError(status, typeof code === "string" ? code : "", text, typeof next === "string" ? next : undefined)
+  return new ApiError(status, typeof code === "string" ? code : "", text, {
+    next: typeof next === "string" ? next : undefined,
+    explained: explainedOf(code, doc_url),
+  })
 }
 
 /** Control planes answer invalid input with a list of `{ loc, msg }`, as FastAPI does. */

@@ -3,16 +3,29 @@
 import type { ReactNode } from "react"
 import { ApiError } from "./api-error.js"
 import { agentFailureOf } from "./client-error.js"
+import { ErrorCode } from "./error-code.js"
+import type { Explained } from "./explained.js"
 import { TriangleAlert } from "./icons.js"
 
-export function Problem({ error, next, action }: { error: unknown; next?: string | undefined; action?: ReactNode }) {
+export interface ProblemProps {
+  readonly error: unknown
+  readonly next?: string | undefined
+  /** Where the error is explained, if the error itself does not say it. */
+  readonly explained?: Explained | undefined
+  readonly action?: ReactNode
+}
+
+export function Problem({ error, next, explained, action }: ProblemProps) {
   const shown = agentFailureOf(error) ?? error
+  const entry = explained ?? (shown instanceof ApiError ? shown.explained : undefined)
   return (
     <div className="problem" role="alert">
       <TriangleAlert size={16} aria-hidden />
       <div>
         <p>{shown instanceof Error ? shown.message : String(shown)}</p>
-        <p className="problem-next">{next ?? nextStepOf(shown)}</p>
+        <p className="problem-next">
+          {next ?? nextStepOf(shown)} {entry && <ErrorCode explained={entry} />}
+        </p>
         {action}
       </div>
     </div>

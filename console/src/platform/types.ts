@@ -53,6 +53,8 @@ export interface Revision {
   } | null
   readonly duration_ms_by_stage: Readonly<Record<string, number>>
   readonly error_code: string | null
+  /** Where the code is explained, such as `docs/errors.md#build_oom`. */
+  readonly error_doc_url: string | null
   readonly status_message: string | null
   /** What it is for, as its caller says. */
   readonly message: string | null

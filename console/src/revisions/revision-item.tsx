@@ -3,6 +3,8 @@ import { Link } from "@tanstack/react-router"
 import { Checkbox } from "react-aria-components/Checkbox"
 import { reasonOf, shortId, shownRevision, titleOf } from "../deployments/status.js"
 import { Badge } from "../frame/badge.js"
+import { ErrorCode } from "../frame/error-code.js"
+import { explainedOf } from "../frame/explained.js"
 import { TriangleAlert } from "../frame/icons.js"
 import type { Deployment, Revision } from "../platform/types.js"
 import { Canary } from "./canary.js"
@@ -21,6 +23,7 @@ export interface RevisionItemProps {
 export function RevisionItem({ revision, deployment, before, isChosen, onChoose }: RevisionItemProps) {
   const { word, tone, isMoving = false } = shownRevision(revision, deployment.active_revision_id)
   const reason = reasonOf(revision.status_message)
+  const explained = explainedOf(revision.error_code, revision.error_doc_url)
   const isCanary = word === "Canary"
   return (
     <li className={`timeline-item timeline-${tone}`}>
@@ -45,7 +48,8 @@ export function RevisionItem({ revision, deployment, before, isChosen, onChoose 
         {reason && (
           <div className={tone === "bad" ? "reason reason-bad" : "reason"}>
             <p>
-              <TriangleAlert size={14} aria-hidden /> {reason.sentence}
+              <TriangleAlert size={14} aria-hidden /> {reason.sentence}{" "}
+              {explained && <ErrorCode explained={explained} />}
             </p>
             {reason.lines.length > 0 && <pre>{reason.lines.join("\n")}</pre>}
           </div>

@@ -8,7 +8,7 @@ export interface RunInfo {
   readonly created_at: string
   readonly updated_at: string
   readonly attempt?: number
-  readonly error?: { readonly error: string; readonly message: string } | null
+  readonly error?: { readonly error: string; readonly message: string; readonly doc_url?: string } | null
   readonly cancel_reason?: string | null
   readonly metadata?: Readonly<Record<string, unknown>> | null
   readonly kwargs?: Readonly<Record<string, unknown>> | null

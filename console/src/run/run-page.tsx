@@ -7,6 +7,7 @@ import { agentRequest } from "../agent/agent-request.js"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
+import { explainedOf } from "../frame/explained.js"
 import { CircleStop, RotateCcw } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
@@ -15,6 +16,7 @@ import { EventList } from "./event-list.js"
 import { isOver, requestsOf } from "./read-run.js"
 import { RequestView } from "./request-view.js"
 import { RowDetails } from "./row-details.js"
+import type { RunInfo } from "./run-data.js"
 import { RunFacts } from "./run-facts.js"
 import { useRun, useWait } from "./use-run.js"
 import { type Row, waterfallOf } from "./waterfall.js"
@@ -101,17 +103,18 @@ function FirstError({
   row,
   onShow,
 }: {
-  run: { error?: { error: string; message: string } | null }
+  run: Pick<RunInfo, "error">
   row: Row | undefined
   onShow: (row: Row) => void
 }) {
   if (!run.error) return null
-  const { error, message } = run.error
+  const { error, message, doc_url } = run.error
   const place = row?.kind === "node" ? `The node ${row.label} failed first.` : "No single node failed."
   return (
     <Problem
       error={new Error(`${error}: ${message}`)}
       next={place}
+      explained={explainedOf(error, doc_url)}
       action={row && <Button onPress={() => onShow(row)}>Show where</Button>}
     />
   )

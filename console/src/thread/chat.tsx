@@ -14,6 +14,7 @@ import { JsonText } from "./json-text.js"
 import { MessageView } from "./message-view.js"
 import { areMessages, messagesKeyOf, type RawMessage, shownMessages } from "./messages.js"
 import { Questions } from "./questions.js"
+import type { Failure } from "./run-facts.js"
 import { answerFirst, type Sending } from "./sending.js"
 import { StickToEnd } from "./stick-to-end.js"
 import type { Conversation } from "./thread-stream.js"
@@ -30,7 +31,7 @@ interface Props {
   readonly activity: Activity
   readonly isRunning: boolean
   /** Why the last run failed. */
-  readonly failure: string | undefined
+  readonly failure: Failure | undefined
   /** Whether a question is open. */
   readonly asks: boolean
   readonly sending: Sending
@@ -64,7 +65,11 @@ export function Chat(props: Props) {
           </p>
         )}
         {!past && failure !== undefined && (
-          <Problem error={failure} next="Change the code or the state, then go on from a checkpoint." />
+          <Problem
+            error={failure.text}
+            explained={failure.explained}
+            next="Change the code or the state, then go on from a checkpoint."
+          />
         )}
         {!past && !isRunning && present && <Questions answer={sending.answer} present={present} />}
       </StickToEnd>

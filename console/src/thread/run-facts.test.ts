@@ -21,7 +21,7 @@ test("a run that failed before the page was opened is over, and its error is sho
   const failed = facts("error", run("r1", "error", broken))
 
   assert.equal(isUnderWay(failed, noActivity, false), false)
-  assert.equal(failureOf(failed, noActivity), "TypeError: no such order")
+  assert.deepEqual(failureOf(failed, noActivity), { text: "TypeError: no such order", explained: undefined })
   assert.equal(shownRunId(failed, noActivity), "r1")
   assert.equal(statusAtRest(failed, true, false), "error")
 })
@@ -53,10 +53,17 @@ test("a thread of which no event was seen is as the server says, and a message t
 test("an error is shown until another run or an edit follows it", () => {
   const failed = run("r1", "error", broken)
 
-  assert.equal(failureOf(facts("busy", run("r1", "running")), seen("failed", "r1", "live")), "live")
-  assert.equal(failureOf(facts("error", failed), seen("failed", "r2", "later")), "later")
+  assert.equal(failureOf(facts("busy", run("r1", "running")), seen("failed", "r1", "live"))?.text, "live")
+  assert.equal(failureOf(facts("error", failed), seen("failed", "r2", "later"))?.text, "later")
   assert.equal(failureOf(facts("error", failed), seen("completed", "r2")), undefined)
   assert.equal(failureOf(facts("idle", failed), noActivity), undefined)
   assert.equal(failureOf(facts("idle", run("r2", "success")), seen("failed", "r1", "earlier")), undefined)
-  assert.match(failureOf(facts("error", run("r1", "timeout")), noActivity) ?? "", /no text/)
+  assert.match(failureOf(facts("error", run("r1", "timeout")), noActivity)?.text ?? "", /no text/)
+})
+
+test("a run that the platform ended is explained", () => {
+  const doc_url = "docs/errors.md#runtimeout"
+  const late = run("r1", "timeout", { error: "RunTimeout", message: "the run took longer than 1 s", doc_url })
+
+  assert.deepEqual(failureOf(facts("error", late), noActivity)?.explained, { code: "RunTimeout", docUrl: doc_url })
 })

@@ -3,13 +3,14 @@
  * only where it is newer than what the server was asked. The official hook cannot tell: to it every state in which nodes come next is
  * loading (@langchain/react 1.1), also the one that a failed run leaves. Pure.
  */
+import { type Explained, explainedOf } from "../frame/explained.js"
 import type { Activity } from "./activity.js"
 
 /** The newest run of a thread, of `GET /threads/{id}/runs`. */
 export interface LastRun {
   readonly run_id: string
   readonly status: string
-  readonly error?: { readonly error: string; readonly message: string } | null
+  readonly error?: { readonly error: string; readonly message: string; readonly doc_url?: string } | null
   readonly kwargs?: Readonly<Record<string, unknown>> | null
 }
 
@@ -45,16 +46,22 @@ const isFailed = ({ status }: LastRun): boolean => status === "error" || status 
 export const shownRunId = ({ lastRun }: ThreadFacts, { runId }: Activity): string | undefined =>
   isLater(lastRun, runId) ? lastRun?.run_id : runId
 
+export interface Failure {
+  readonly text: string
+  /** Of a run that the platform ended. */
+  readonly explained?: Explained | undefined
+}
+
 /** @returns  why the last run failed, if it did and nothing has been done about it */
-export function failureOf({ threadStatus, lastRun }: ThreadFacts, activity: Activity): string | undefined {
+export function failureOf({ threadStatus, lastRun }: ThreadFacts, activity: Activity): Failure | undefined {
   const isOlder = lastRun === undefined || (activity.runId !== undefined && lastRun.run_id < activity.runId)
   if (isOlder || (lastRun.run_id === activity.runId && isOpen(lastRun)))
-    return activity.status === "failed" ? activity.error : undefined
+    return activity.status === "failed" && activity.error !== undefined ? { text: activity.error } : undefined
   // An edited state is one that somebody has gone on from: then the thread is idle.
   if (!isFailed(lastRun) || threadStatus === "idle") return undefined
-  const { error = "", message = "" } = lastRun.error ?? {}
+  const { error = "", message = "", doc_url } = lastRun.error ?? {}
   const text = [error === "Error" ? "" : error, message].filter((part) => part !== "").join(": ")
-  return text || "The run failed, and its error has no text."
+  return { text: text || "The run failed, and its error has no text.", explained: explainedOf(error, doc_url) }
 }
 
 /** @returns  the status that the page shows for a thread on which no run is under way */
