@@ -280,7 +280,7 @@ export const exitCodes: Readonly<Record<number, ErrorEntry & { readonly of: stri
     http: [],
     what: "The command failed, or its arguments are wrong; standard error has the reason, and the entry of this page where there is one.",
     cause: "Any of the errors of this page.",
-    next: "Follow the message. A second Ctrl-C also ends a server with this code, without waiting for its runs.",
+    next: "Follow the message. An agent server or a control plane that gets a second signal while it stops also exits with this code, without waiting for runs.",
   },
   13: {
     of: "`superstep` and other programs of Node",
@@ -297,10 +297,10 @@ export const exitCodes: Readonly<Record<number, ErrorEntry & { readonly of: stri
     next: "See the log of the server; a worker alone needs no repair.",
   },
   71: {
-    of: "a worker in JavaScript",
+    of: "a worker",
     http: [],
-    what: "Code of the project threw outside of every run, so the process could not be trusted. Its runs continue in another one.",
-    cause: "A timer or an event handler that the module sets up while it loads.",
+    what: "Code of the project failed outside of every run, so the process could not be trusted. Its runs continue in another one.",
+    cause: "A timer or an event handler that the module sets up while it loads; in Python also a bug of the worker.",
     next: "Catch the error where it happens; the log of the deployment has its stack.",
   },
   127: {

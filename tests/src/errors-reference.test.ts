@@ -17,12 +17,14 @@ import { serverCodes } from "@superstep/server/error-codes"
 import { startTestHttp } from "@superstep/server/testing/test-http"
 import { migrations } from "@superstep/server/testing/test-server"
 import { commandCodes } from "@superstep/server/thread-stream/error-codes"
-import { runErrors } from "@superstep/server/workers/error-codes"
+import { internalError, reportedFailure, runErrors } from "@superstep/server/workers/error-codes"
+import type { RunFailure } from "@superstep/server/workers/port"
 import { toolkitCodes } from "@superstep/toolkit/errors/error-codes"
 import type { ErrorEntry } from "@superstep/toolkit/errors/error-entry"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { errorAddress } from "@superstep/toolkit/errors/explain"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { exitCodes as workerExitCodes } from "@superstep/worker-js/exit-codes"
 import { cliCodes, exitCodes } from "superstep/error-codes"
 
 type Entries = Readonly<Record<string, ErrorEntry>>
@@ -59,14 +61,16 @@ const sections: readonly Section[] = [
   },
   {
     title: "Commands of the stream protocol",
-    words: "The field `error` of a reply to a command of a thread's stream (v2). Such replies have status 200.",
+    words:
+      "The field `error` of a reply to a command of a thread's stream (v2), which has `message` and `doc_url` too. Such replies have " +
+      "status 200.",
     entries: commandCodes,
   },
   {
     title: "Runs",
     words:
-      "The field `error` of a run that the platform ended, in the event `error`, in `__error__` and in webhooks. Any other name is an exception of " +
-      "the graph or of LangGraph.",
+      "The field `error` of a run that the platform ended, in the event `error`, in `__error__` and in webhooks, with its address in `doc_url`. Any other name " +
+      "is an exception of the graph or of LangGraph, and has no address.",
     entries: runErrors,
   },
   {
@@ -167,6 +171,21 @@ test("each entry is of a code that a program makes, and workers make no other", 
   assert.ok(ofWorkers.includes("websocket_of_app"))
 })
 
+test("the exit codes of workers are those of the page, in both languages", async () => {
+  const python = await readFile(new URL("workers/python/superstep_worker/main.py", root), "utf8")
+  const ofPython = [...python.matchAll(/^_(\w+) = (\d+)$/gm)].map(([, name = "", code]) => [
+    name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+    Number(code),
+  ])
+
+  assert.deepEqual(Object.fromEntries(ofPython), workerExitCodes)
+  const documented = Object.entries(exitCodes).filter(([, { of }]) => of === "a worker")
+  assert.deepEqual(
+    documented.map(([code]) => Number(code)),
+    Object.values(workerExitCodes),
+  )
+})
+
 interface Refusal {
   readonly status: number
   readonly body: { readonly code?: string; readonly doc_url?: string; readonly detail?: unknown }
@@ -244,6 +263,27 @@ test("replies of an agent server have the status and the address of the page", a
   checkRefusal(await ask("POST", "/threads", { thread_id: id }), "thread_exists")
   checkRefusal(await ask("POST", `/threads/${id}/state`, { values: {} }), "no_graph")
   checkRefusal(await ask("PUT", "/store/items", { namespace: [], key: "k", value: {} }), "namespace_required")
+})
+
+test("a failed command and a run that the platform ended name their entries", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { runTimeoutMs: 1 })
+  const { json: thread } = await http.send("POST", "/threads", {})
+  const { thread_id: id } = thread as { thread_id: string }
+
+  const { json: reply } = await http.send("POST", `/threads/${id}/commands`, { id: 1, method: "nope" })
+  const { json: result } = await http.send("POST", `/threads/${id}/runs/wait`, { assistant_id: "agent", input: {} })
+
+  assert.equal((reply as { doc_url: string }).doc_url, "docs/errors.md#unknown_command")
+  const { error, doc_url } = (result as { __error__: RunFailure }).__error__
+  assert.deepEqual([error, doc_url], ["RunTimeout", "docs/errors.md#runtimeout"])
+})
+
+test("an error of the graph has no entry, whatever its name", () => {
+  const ofGraph = { error: "InternalError", message: "could not open relation" }
+
+  assert.deepEqual(reportedFailure(ofGraph), ofGraph)
+  assert.equal(reportedFailure(internalError).doc_url, "docs/errors.md#internalerror")
 })
 
 test("malformed HTTP and the edge's own replies have the status and the address of the page", async () => {

@@ -140,6 +140,7 @@ test("R10: a run that exceeds its time limit is stopped and ends as timeout, wit
   const failure = {
     error: "RunTimeout",
     message: "the run took longer than 0.05 s, the limit of one attempt (BG_JOB_TIMEOUT_SECS)",
+    doc_url: "docs/errors.md#runtimeout",
   }
   assert.equal(status, "timeout")
   assert.deepEqual(JSON.parse(error ?? "null"), failure)

@@ -3,6 +3,7 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parsedJson, type RawJson, toJsonText } from "@superstep/toolkit/http/json"
 import { anyone } from "../auth/caller.js"
 import { getThreadState, newestState } from "../threads/state-operations.js"
+import { runFailure } from "../workers/error-codes.js"
 import type { Runs } from "./parts.js"
 import { type EndedRun, findEndedRun } from "./queries.js"
 import { resultText } from "./run.js"
@@ -41,7 +42,7 @@ export async function resultOfRun(
 
 const select = ["values", "tasks"]
 
-const failure = (error: string, message: string) => toJsonText({ __error__: { error, message } })
+const failure = (...reason: Parameters<typeof runFailure>) => toJsonText({ __error__: runFailure(...reason) })
 
 /** A cancelled run is `interrupted` too; it waits for a person only when it has an open interrupt. */
 const waitsForPerson = ({ status, cancel_reason }: EndedRun, interrupts: string): boolean =>

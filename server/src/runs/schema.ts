@@ -137,6 +137,15 @@ export const cancelManyBody = z
     return z.NEVER
   })
 
+const runError = z.object({
+  error: z.string().meta({ description: "The name of the exception." }),
+  message: z.string(),
+  doc_url: z
+    .string()
+    .optional()
+    .meta({ description: "Where the error is explained, when the platform ended the run." }),
+})
+
 const runFields = {
   run_id: z.string(),
   thread_id: z.string(),
@@ -148,7 +157,7 @@ const runFields = {
   kwargs: anObject,
   multitask_strategy: z.enum(multitaskStrategies),
   attempt: z.int(),
-  error: z.object({ error: z.string(), message: z.string() }).nullable(),
+  error: runError.nullable(),
   cancel_reason: z.string().nullable(),
   input_saved: z
     .boolean()
@@ -199,4 +208,4 @@ export const deleteQuery = z.object({ force: queryFlag })
 export const eventStream = z.string().meta({ format: "event-stream" })
 
 /** The response of `wait` and `join`: the graph's state, possibly with `__interrupt__`; or `__error__` instead. */
-export const runResult = z.looseObject({ __error__: z.object({ error: z.string(), message: z.string() }).optional() })
+export const runResult = z.looseObject({ __error__: runError.optional() })

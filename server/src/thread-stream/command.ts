@@ -1,4 +1,5 @@
 /** Commands of the newer streaming protocol and their replies. Pure. */
+import { errorAddress } from "@superstep/toolkit/errors/explain"
 import { checkExact } from "@superstep/toolkit/http/exact-number"
 import type { z } from "zod"
 import type { CommandCodes } from "./error-codes.js"
@@ -33,6 +34,7 @@ export const errorReply = (id: number | null, code: CommandError, message: strin
   id,
   error: code,
   message,
+  doc_url: errorAddress(code),
 })
 
 /** @throws CommandFailed  `invalid_argument` with all problems */

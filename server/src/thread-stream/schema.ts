@@ -29,6 +29,7 @@ export const commandReply = z
     result: anObject.optional(),
     error: z.string().optional(),
     message: z.string().optional(),
+    doc_url: z.string().optional(),
     meta: z.object({ thread_id: z.string(), applied_through_seq: z.int() }).optional(),
   })
   .meta({ id: "ThreadCommandReply" })

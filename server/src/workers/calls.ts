@@ -2,7 +2,7 @@
 import { InvalidInput, KnownError } from "@superstep/toolkit/errors/errors"
 import { checkExact } from "@superstep/toolkit/http/exact-number"
 import { z } from "zod"
-import { runFailure } from "./error-codes.js"
+import { internalError } from "./error-codes.js"
 import type { Fence } from "./fence.js"
 import type { Language } from "./languages.js"
 import type { PayloadLine, RunFailure } from "./port.js"
@@ -65,6 +65,4 @@ export const fenceOf = (fields: unknown): Fence => parseFields(fenceFields, fiel
 
 /** The error that a worker gets for a failed call. Details of a bug go only to the log. */
 export const failureOf = (error: unknown): RunFailure =>
-  error instanceof KnownError
-    ? { error: error.name, message: error.message }
-    : runFailure("InternalError", "the server could not answer: see its log")
+  error instanceof KnownError ? { error: error.name, message: error.message } : internalError

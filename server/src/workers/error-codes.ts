@@ -1,5 +1,6 @@
 /** The `error` of runs that the platform itself ends, as `docs/errors.md` explains them. Any other name is an exception of the graph. */
 import type { ErrorEntry } from "@superstep/toolkit/errors/error-entry"
+import { docsAddress } from "@superstep/toolkit/published"
 import type { RunFailure } from "./port.js"
 
 export const runErrors = {
@@ -40,6 +41,18 @@ export const runErrors = {
     cause: "The graph was renamed or removed in a newer revision while runs of it waited, or assistants name it.",
     next: "Add it to `graphs` of `langgraph.json`, or create an assistant of another graph.",
   },
+  RunGone: {
+    http: [],
+    what: "The run was rolled back, so it has no result. Only in the reply of `wait` and `join`.",
+    cause: "Another run with `multitask_strategy` `rollback`, or a cancel with `action=rollback`.",
+    next: "Nothing: the thread is as before the run. To see the thread's state, read it (`threads.getState`).",
+  },
+  StateUnavailable: {
+    http: [],
+    what: "The run has ended, and its state cannot be read. Only in the reply of `wait` and `join`.",
+    cause: "Its checkpoint was removed by a time to live, or the graph is not in the project any more.",
+    next: "Read the thread instead (`threads.get`), whose values are those after its newest run.",
+  },
   InternalError: {
     http: [],
     what: "The server could not answer its worker, for example while it saved a checkpoint.",
@@ -49,4 +62,18 @@ export const runErrors = {
 } as const satisfies Readonly<Record<string, ErrorEntry>>
 
 /** @param name  one that `docs/errors.md` explains */
-export const runFailure = (name: keyof typeof runErrors, message: string): RunFailure => ({ error: name, message })
+export const runFailure = (name: keyof typeof runErrors, message: string): RunFailure => ({
+  error: name,
+  message,
+  // Anchors of GitHub and of the site are in lower case.
+  doc_url: docsAddress("errors", name.toLowerCase()),
+})
+
+/** The answer to a worker's call that met a bug of the server; the run ends with it. Details go only to the log. */
+export const internalError: RunFailure = { error: "InternalError", message: "the server could not answer: see its log" }
+
+/** The error of a run as its worker reports it. The name alone proves nothing: Postgres' driver of Python has an `InternalError` too. */
+export const reportedFailure = ({ error, message }: RunFailure): RunFailure =>
+  error === internalError.error && message === internalError.message
+    ? runFailure("InternalError", message)
+    : { error, message }

@@ -8,6 +8,7 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Conflict, KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
 import { until } from "@superstep/toolkit/testing/until"
+import { runFailure } from "./error-codes.js"
 import { ClaimLost } from "./fence.js"
 import { WorkerCallFailed } from "./pending-calls.js"
 import { afterDeath } from "./restart-delay.js"
@@ -278,8 +279,8 @@ test("a graph that fails to load does not affect the others, and its runs fail w
   const codeFrame = "> 1 | expot const graph"
   assert.deepEqual(testing.report, { graphs: ["chat"], failed: [{ graphId: "bad", message, codeFrame }] })
   const failed = { status: "error", next: [], values: undefined, interrupts: "{}" }
-  assert.deepEqual(await endOf(run), { done: { ...failed, error: { error: "GraphLoadError", message } } })
-  const noGraph = { error: "GraphNotFound", message: 'the project has no graph "none": add it to langgraph.json' }
+  assert.deepEqual(await endOf(run), { done: { ...failed, error: runFailure("GraphLoadError", message) } })
+  const noGraph = runFailure("GraphNotFound", 'the project has no graph "none": add it to langgraph.json')
   assert.deepEqual(await endOf(unknown), { done: { ...failed, error: noGraph } })
   assert.ok("done" in ((await endOf(good)) ?? {}))
 })

@@ -43,6 +43,8 @@ export interface RunFailure {
   /** Name of the error's class, such as `GraphRecursionError`. */
   readonly error: string
   readonly message: string
+  /** Where the error is explained; absent for errors of the graph. */
+  readonly doc_url?: string
 }
 
 export interface RunResult {

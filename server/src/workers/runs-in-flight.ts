@@ -1,5 +1,6 @@
 /** The runs that one worker executes, by claim: a run's earlier attempt may still be ending while the new one executes. */
 import type { DoneFrame } from "@superstep/protocol/worker/frames"
+import { reportedFailure } from "./error-codes.js"
 import type { LostReason, RunListener, RunOrder } from "./port.js"
 
 interface RunInFlight {
@@ -72,7 +73,7 @@ export class RunsInFlight {
     else {
       run.listener.onDone({
         status,
-        error: error && { error: error.error, message: error.message },
+        error: error && reportedFailure(error),
         ...(stack !== undefined && { stack }),
         next,
         values: values && values.length > 0 ? values.toString("utf8") : undefined,

@@ -5,13 +5,11 @@
 import { connect } from "node:net"
 import { readConfig } from "./config.js"
 import { Connection } from "./connection/connection.js"
+import { exitCodes } from "./exit-codes.js"
 import { Gate } from "./gate/gate.js"
 import { currentRun } from "./runs/run.js"
 import { markOutput } from "./runs/run-output.js"
 import { Runner } from "./runs/runner.js"
-
-/** The server distinguishes these exit codes from those of user code. */
-const exitCodes = { connectionLost: 70, uncaught: 71 }
 
 const { socketPath, workerId, title } = readConfig(process.env)
 if (title !== undefined) process.title = title

@@ -17,7 +17,7 @@ from .run_output import end_output, mark_output
 from .runner import Runner
 from .uncaught import assign_errors
 
-# The server distinguishes these exit codes from those of user code.
+# The server distinguishes these exit codes from those of user code. docs/errors.md explains them; a test compares the two.
 _connection_lost = 70
 _uncaught = 71
 
