@@ -63,9 +63,11 @@ export const findEndedRun = (db: Db, threadId: string, runId: string): Promise<E
       left join lateral (
         select c.checkpoint_id from checkpoints c
         where c.thread_id = r.thread_id::text and c.checkpoint_ns = '' and c.metadata ->> 'run_id' = r.run_id::text
+          and not c.is_replay_only
         order by c.seq desc, c.checkpoint_id desc limit 1) own on true
       left join lateral (
-        select c.checkpoint_id from checkpoints c where c.thread_id = r.thread_id::text and c.checkpoint_ns = ''
+        select c.checkpoint_id from checkpoints c
+        where c.thread_id = r.thread_id::text and c.checkpoint_ns = '' and not c.is_replay_only
         order by c.seq desc, c.checkpoint_id desc limit 1) newest on true
     where r.thread_id = ${threadId} and r.run_id = ${runId}`)
 

@@ -10,7 +10,7 @@ import { resultText } from "./run.js"
 
 /**
  * The result as `wait` returns it: the state that the run left, or why it failed. When the thread already shows the state of
- * a later run, the run's own last checkpoint is read.
+ * a later run, the run's own last checkpoint is read; when that was pruned, the result is the thread's state.
  * @returns JSON text
  * @throws Unavailable  no worker can read the checkpoint now
  */
@@ -34,8 +34,11 @@ export async function resultOfRun(
     const { values, interrupts } = partsOf(state)
     return resultText(values, interrupts, waitsForPerson(run, interrupts))
   } catch (error) {
-    // The checkpoint was pruned meanwhile, or its graph is gone: a retry does not help.
     if (!(error instanceof NotFound || error instanceof Conflict)) throw error
+    // The checkpoint was pruned, or its thread deleted, between the two reads. It does not come back, so this ends.
+    const now = await findEndedRun(db, threadId, runId)
+    if (now?.checkpoint_id !== run.checkpoint_id) return resultOfRun({ db, workers }, threadId, runId)
+    // Its graph is gone: a retry does not help.
     return failure("StateUnavailable", `the state of run ${runId} cannot be read: ${error.message}`)
   }
 }

@@ -6,6 +6,8 @@ import { until } from "@superstep/toolkit/testing/until"
 import { putCheckpoint } from "../checkpoints/queries.js"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
+import { keepLatestCheckpoints } from "../threads/queries.js"
+import { WorkerCallFailed } from "../workers/pending-calls.js"
 import { findRun } from "./queries.js"
 
 const newThread = async (http: TestHttp) =>
@@ -141,6 +143,36 @@ test("a run's result is the state at its end, also when a later run has changed 
     questions.map(({ method, checkpoint_id }) => [method, checkpoint_id]),
     [["graph.state", "c0"]],
   )
+})
+
+test("the result of a run whose state is pruned while it is read is the thread's state", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db)
+  const threadId = await newThread(http)
+  const runs: string[] = []
+  for (const [n, from] of ["the first", "the second"].entries()) {
+    await http.send("POST", `/threads/${threadId}/runs`, agent)
+    const run = await nextRun(http, n)
+    const { runId, claimId } = run.order
+    runs.push(runId)
+    const checkpoint = { threadId, checkpointNs: "", checkpointId: `c${n}`, parentCheckpointId: null, blobs: [] }
+    await putCheckpoint(db, { runId, claimId }, { ...checkpoint, checkpoint: "{}", metadata: "{}" })
+    run.done({ values: JSON.stringify({ from }) })
+    await until(async () => (await findRun(db, threadId, runId))?.status === "success", { what: "its end" })
+  }
+  let isPruned = false
+  http.server.workers.answer = async () => {
+    // As a worker finds it: what it was to read is gone.
+    if (isPruned) return { fields: {}, payload: [Buffer.from('{"values":{"from":"nothing"},"tasks":[]}')] }
+    isPruned = true
+    assert.equal(await keepLatestCheckpoints(db, threadId), true)
+    throw new WorkerCallFailed({ error: "CheckpointGone", message: "the checkpoint c0 is gone" })
+  }
+
+  const result = await http.send("GET", `/threads/${threadId}/runs/${runs[0]}/join`)
+
+  assert.ok(isPruned)
+  assert.deepEqual(result.json, { from: "the second" })
 })
 
 test("the result of a run that was stopped while its worker died is the state that it saved", async () => {

@@ -52,7 +52,11 @@ export async function getThreadState(
   // The checkpoint of a busy thread is read after its runs: one that has saved its input meanwhile is not taken for a starting one.
   const checkpoint = thread.in_flight.length === 0 ? known : await checkpointAt(db, threadId, place)
   const graphId = readableGraphOf(thread, workers)
-  if (place.checkpointId !== undefined && checkpoint === undefined) noCheckpoint(threadId, place.checkpointId)
+  // Without the checkpoint that was asked for, the graph would return an empty state.
+  const requireNamed = (found: CheckpointTuple | undefined) => {
+    if (place.checkpointId !== undefined && found === undefined) noCheckpoint(threadId, place.checkpointId)
+  }
+  requireNamed(checkpoint)
   if (graphId === undefined) return emptyStateOf(select)
   const config = await graphConfig(db, thread, caller, placeOf(place))
   const starting = isHead(place) ? startingRun(thread, checkpoint) : undefined
@@ -65,6 +69,7 @@ export async function getThreadState(
   const { payload } = await askAgain(async (isFirst) => {
     // After a retry, read the checkpoint again: the earlier one may have been pruned.
     const tuple = isFirst ? checkpoint : await checkpointAt(db, threadId, place)
+    requireNamed(tuple)
     const sent = tuple && { tuple: describeTuple(tuple) }
     return workers.call("graph.state", { ...fields, ...sent }, { config }, tuple ? linesOfTuple(tuple) : [])
   })

@@ -9,7 +9,7 @@ import { type CuttableProxy, cuttableProxy } from "@superstep/toolkit/testing/cu
 import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { AgentServer } from "./agent-server.js"
-import { childrenOf, killAll } from "./processes.js"
+import { childrenOf, killAll, send } from "./processes.js"
 
 const silent = createLog({ process: "chaos", level: "silent" })
 
@@ -86,6 +86,8 @@ export async function startInstallation({
     if (!running) return
     const { pid } = running
     running = undefined
+    // A stopped postmaster starts no session between the look at its children and their end: one that lived on would keep the next from starting.
+    send(pid, "SIGSTOP")
     await killAll([pid, ...childrenOf(pid)])
   }
   const start = async () => {
