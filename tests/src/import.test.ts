@@ -1,4 +1,4 @@
-/** `superstep import` brings threads, store items and assistants from one agent server to another, in both languages. */
+/** `superstep import` brings assistants, threads, crons and store items from one agent server to another, in both languages. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
@@ -224,6 +224,16 @@ test("store items, assistants with their versions, and exact numbers are brought
   await send(old, "POST", `/assistants/${assistant_id}/latest`, { version: 1 })
   const metadata = `{"metadata":{"graph_id":"chat","n":${exact}}}`
   const { thread_id } = await send(old, "POST", "/threads", metadata)
+  const yearly = { assistant_id, schedule: "0 9 1 1 *" }
+  const end_time = "2090-01-01T00:00:00Z"
+  await send(old, "POST", "/runs/crons", {
+    ...yearly,
+    ...human("one"),
+    timezone: "Europe/Berlin",
+    metadata: { is: "free" },
+  })
+  await send(old, "POST", `/threads/${thread_id}/runs/crons`, { ...yearly, end_time, metadata: { is: "of a thread" } })
+  await send(old, "POST", "/runs/crons", { ...yearly, enabled: false, metadata: { is: "paused" } })
 
   const first = await importTo(now, old)
   const again = await importTo(now, old, "--json")
@@ -231,14 +241,16 @@ test("store items, assistants with their versions, and exact numbers are brought
   assert.equal(first.code, 0, first.stderr)
   assert.equal(
     first.stdout,
-    "assistants: 1 imported\nthreads: 1 imported with 0 checkpoints\nstore items: 3 imported\n",
+    "assistants: 1 imported\nthreads: 1 imported with 0 checkpoints\ncrons: 3 imported\nstore items: 3 imported\n",
   )
-  const { assistants, threads, store } = JSON.parse(again.stdout)
+  assert.match(first.stderr, /Crons are paused here/)
+  const { assistants, threads, crons, store } = JSON.parse(again.stdout)
   assert.deepEqual(
-    [assistants, threads, store].map(({ there, imported }) => [there, imported]),
+    [assistants, threads, crons, store].map(({ there, imported }) => [there, imported]),
     [
       [1, 0],
       [1, 0],
+      [3, 0],
       [3, 0],
     ],
   )
@@ -255,4 +267,26 @@ test("store items, assistants with their versions, and exact numbers are brought
   }
   assert.deepEqual(await versions(now), await versions(old))
   assert.equal((await send(now, "GET", `/assistants/${assistant_id}`)).name, "one")
+  const paused = await cronsIn(now)
+  assert.deepEqual(
+    paused,
+    (await cronsIn(old)).map((cron) => ({ ...cron, enabled: false })),
+  )
+
+  const started = await importTo(now, old, "--only", "crons", "--enable-crons")
+
+  assert.equal(started.stdout, "crons: 2 imported, 1 were here already\n", started.stderr)
+  assert.deepEqual(await cronsIn(now), await cronsIn(old))
 })
+
+/** What crons mean, without what each server gives them itself. */
+async function cronsIn(server: GraphServer): Promise<Json[]> {
+  const found: Json[] = await send(server, "POST", "/runs/crons/search", { sort_by: "created_at", sort_order: "asc" })
+  const own = ["cron_id", "created_at", "updated_at", "next_run_date", "metadata", "payload"]
+  const meanings = found.map((cron) => {
+    const { metadata: _, ...payload } = cron.payload as Json
+    const fields = Object.entries(cron).filter(([field]) => !own.includes(field))
+    return { ...Object.fromEntries(fields), payload, is: String((cron.metadata as Json).is) }
+  })
+  return meanings.sort((one, other) => one.is.localeCompare(other.is))
+}

@@ -1,4 +1,4 @@
-/** `superstep import`: brings threads, store items and assistants from another agent server here. */
+/** `superstep import`: brings assistants, threads, crons and store items from another agent server here. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { InvalidArgumentError, Option } from "commander"
 import type { CliCommand } from "../command.js"
@@ -6,6 +6,7 @@ import type { Config } from "../config.js"
 import { type AgentApi, AgentAway, AgentRefused, agentApi } from "../import/agent-api.js"
 import { countThreads, threadIds } from "../import/all-threads.js"
 import { importAssistant, ownAssistants } from "../import/assistants.js"
+import { cronsOf, importCron, shownCron } from "../import/crons.js"
 import { importItem, itemsOf, shownItem } from "../import/store-items.js"
 import { importThread, noGraphs, type Outcome } from "../import/threads.js"
 import { parseCount } from "../options.js"
@@ -20,12 +21,13 @@ interface ImportOptions extends ConnectionOptions {
   readonly from: string
   readonly only: readonly Part[]
   readonly replace?: boolean
+  readonly enableCrons?: boolean
   readonly checkpoints: number
   readonly concurrency: number
 }
 
-/** In this order: a thread refers to its assistant. */
-const parts = ["assistants", "threads", "store"] as const
+/** In this order: a thread refers to its assistant, a cron to both. */
+const parts = ["assistants", "threads", "crons", "store"] as const
 type Part = (typeof parts)[number]
 
 export class NotAllImported extends KnownError {
@@ -35,13 +37,17 @@ export class NotAllImported extends KnownError {
 export const importCommand: CliCommand<ImportOptions> = {
   words: "import <deployment>",
   summary:
-    "bring threads, store items and assistants from another agent server to a deployment (its name, or its address)",
+    "bring assistants, threads, crons and store items from another agent server to a deployment (its name, or its address)",
   options: [
     new Option("--from <address>", "address of the other agent server").makeOptionMandatory(),
     new Option("--only <parts>", `only some of ${parts.join(",")}`)
       .argParser(parseParts)
       .default([...parts], parts.join(",")),
     new Option("--replace", "import again what is there with another state and did not run there"),
+    new Option(
+      "--enable-crons",
+      "let crons fire here; without it they are paused, since the other server fires them too",
+    ),
     new Option("--checkpoints <n>", "most checkpoints of a thread, the newest ones").argParser(parseCount).default(200),
     new Option("--concurrency <n>", "threads at a time").argParser(parseCount).default(4),
     ...connectionOptions(),
@@ -56,6 +62,11 @@ export const importCommand: CliCommand<ImportOptions> = {
       const tallies = await importParts({ from, to, options, err, stopping: stop.first })
       if (options.json) out.line(JSON.stringify(Object.fromEntries(tallies.map((it) => [it.part, it.counts]))))
       else for (const { part, counts } of tallies) out.line(summary(part, counts))
+      const crons = tallies.find(({ part }) => part === "crons")?.counts
+      if (crons && crons.imported > 0 && !options.enableCrons)
+        err.line(
+          "  Crons are paused here. When the other server fires them no more, start them: --only crons --enable-crons",
+        )
       if (stop.first.aborted) throw new NotAllImported("stopped: the same command goes on where it was")
       const left = tallies.reduce((sum, { counts }) => sum + counts.failed + counts.differs + counts.skipped, 0)
       if (left > 0) throw new NotAllImported(`${left} are not here as they are there: they are named above`)
@@ -138,6 +149,9 @@ async function* thingsOf({ from, to, options }: Importing, part: Part): AsyncGen
   if (part === "assistants") {
     for await (const assistant of ownAssistants(from))
       yield { name: assistant.assistant_id, bring: () => importAssistant({ from, to }, assistant) }
+  } else if (part === "crons") {
+    const target = { to, replaces, enables: options.enableCrons === true }
+    for await (const cron of cronsOf(from)) yield { name: shownCron(cron), bring: () => importCron(target, cron) }
   } else if (part === "store") {
     for await (const item of itemsOf(from))
       yield { name: shownItem(item), bring: () => importItem({ to, replaces }, item) }
@@ -147,7 +161,12 @@ async function* thingsOf({ from, to, options }: Importing, part: Part): AsyncGen
   }
 }
 
-const nouns: Readonly<Record<Part, string>> = { assistants: "assistants", threads: "threads", store: "store items" }
+const nouns: Readonly<Record<Part, string>> = {
+  assistants: "assistants",
+  threads: "threads",
+  crons: "crons",
+  store: "store items",
+}
 
 /** Several at a time: each takes the next one when it is done. What fails is named, and the others go on. */
 async function importPart(context: Importing, part: Part): Promise<Counts> {
