@@ -12,6 +12,8 @@ const startingFilesInBatch = 6
 // With their wide tests, which take up to some minutes: a file, and so a batch, has a time limit.
 const wideFilesInBatch = 3
 
+const costs = new URL("test-costs.mjs", import.meta.url).href
+
 // A file that changes the process would affect the files after it, and one that measures the process is affected by those before it.
 const needsOwnProcess = [
   /\bprocess\.(chdir|sete[ug]id|set[ug]id|umask|on|once|emit|exitCode|stdout|stderr|memoryUsage|cpuUsage)\b/,
@@ -39,7 +41,7 @@ const startsPrograms = (text) => /\/testing\/|\/exec\/|"node:child_process"/.tes
  * @param folder    for the modules that import the files of one batch each
  * @param wide      the files that run their wide tests
  * @param apart     each file has a process of its own
- * @returns         the files for Node's test runner, in the order of `files`
+ * @returns         the modules for Node's test runner, in the order of `files`; they write what files cost to `costs` in the folder
  */
 export function inBatches(files, { checkout, folder, wide = new Set(), apart = false }) {
   const batches = []
@@ -59,15 +61,15 @@ export function inBatches(files, { checkout, folder, wide = new Set(), apart = f
     }
   }
   return batches.map((batch, index) => {
-    // Without a module around it, a file runs no wide tests.
-    if (batch.length === 1 && wide.size === 0) return batch[0]
     const path = join(folder, `${packageOf(batch[0]).replaceAll("/", "-")}-${index}.test.mjs`)
     const suites = batch.map((file) => {
-      const url = pathToFileURL(join(checkout, file)).href
-      return `describe(${JSON.stringify(file)}, () => import(${JSON.stringify(url)}))\n`
+      const [name, url] = [file, pathToFileURL(join(checkout, file)).href].map((text) => JSON.stringify(text))
+      return `describe(${name}, () => {\n  before(() => turnTo(${name}))\n  return import(${url})\n})\n`
     })
     const setting = `process.env.SUPERSTEP_WIDE_TESTS = "${wide.has(batch[0]) ? 1 : 0}"\n`
-    writeFileSync(path, `import { describe } from "node:test"\n${setting}${suites.join("")}`)
+    const account = `const turnTo = accountOf(${JSON.stringify(join(folder, "costs"))}, "modules of ${packageOf(batch[0])}")\n`
+    const imports = `import { before, describe } from "node:test"\nimport { accountOf } from ${JSON.stringify(costs)}\n`
+    writeFileSync(path, `${imports}${setting}${account}${suites.join("")}`)
     return path
   })
 }

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path"
 import test from "node:test"
 import { pathToFileURL } from "node:url"
 import { canShareProcess, inBatches } from "./test-batches.mjs"
+import { mostExpensive, ticks } from "./test-costs.mjs"
 
 test("a file has its process for itself when it changes or measures the process", () => {
   const plain =
@@ -44,22 +45,18 @@ test("files of one package share processes, and each is started exactly once", (
     writeFileSync(join(checkout, file), file.includes("alone") ? "process.env.A = '1'\n" : "test('it', () => 1)\n")
   }
 
+  const urls = (names) => names.map((name) => pathToFileURL(join(checkout, name)).href)
+
   const [alone, long, first = "", second = "", one, third = "", ...rest] = inBatches(files, {
     checkout,
     folder: checkout,
   })
 
-  assert.equal(alone, "cli/dist/alone.test.js")
-  assert.equal(long, "cli/dist/long.wide.test.js")
-  assert.equal(one, "toolkit/dist/one.test.js")
+  assert.deepEqual(importedBy(alone), urls(["cli/dist/alone.test.js"]))
+  assert.deepEqual(importedBy(long), urls(["cli/dist/long.wide.test.js"]))
+  assert.deepEqual(importedBy(one), urls(["toolkit/dist/one.test.js"]))
   assert.deepEqual(rest, [])
-  const imported = [first, second, third].flatMap((path) =>
-    [...readFileSync(path, "utf8").matchAll(/import\("(.*)"\)/g)].map(([, url]) => url),
-  )
-  assert.deepEqual(
-    imported,
-    [...names, ...scripts].map((name) => pathToFileURL(join(checkout, name)).href),
-  )
+  assert.deepEqual([first, second, third].flatMap(importedBy), urls([...names, ...scripts]))
 })
 
 test("hooks of a file apply to its own tests only, and a file that cannot be imported fails", (t) => {
@@ -99,6 +96,9 @@ test("after the end of the first file", () => { if (!state.isOver) throw new Err
 
   assert.equal(good.status, 0, good.stdout + good.stderr)
   assert.match(good.stdout, /# pass 2/)
+  const costs = mostExpensive(readFileSync(join(checkout, "costs"), "utf8")).map(({ file }) => file)
+  for (const name of ["modules of scripts", "scripts/one.test.mjs", "scripts/two.test.mjs"])
+    assert.ok(costs.includes(name), name)
   assert.equal(bad.status, 1)
   assert.match(bad.stdout, /cannot be imported/)
 })
@@ -116,15 +116,22 @@ test("files that start programs share processes in smaller numbers, and files th
   const files = Object.keys(contents).map((name) => `cli/dist/${name}.test.js`)
   for (const [name, text] of Object.entries(contents)) writeFileSync(join(checkout, `cli/dist/${name}.test.js`), text)
 
-  const batches = inBatches(files, { checkout, folder: checkout })
-
-  assert.equal(readFileSync(batches[0], "utf8").match(/import\(/g)?.length, 6)
-  assert.deepEqual(batches.slice(1), files.slice(6))
+  const sizesOf = (batches) => batches.map((path) => importedBy(path).length)
+  assert.deepEqual(sizesOf(inBatches(files, { checkout, folder: checkout })), [6, 1, 1, 1, 1])
   const wideBatches = inBatches(files, { checkout, folder: checkout, wide: new Set(files.slice(0, 4)) })
   const texts = wideBatches.map((path) => readFileSync(path, "utf8"))
-  const sizes = texts.map((text) => text.match(/import\(/g)?.length)
-  assert.deepEqual(sizes, [3, 1, 3, 1, 1, 1])
+  assert.deepEqual(sizesOf(wideBatches), [3, 1, 3, 1, 1, 1])
   const isWide = texts.map((text) => text.includes('SUPERSTEP_WIDE_TESTS = "1"'))
   assert.deepEqual(isWide, [true, true, false, false, false, false])
-  assert.deepEqual(inBatches(files, { checkout, folder: checkout, apart: true }), files)
+  assert.equal(inBatches(files, { checkout, folder: checkout, apart: true }).length, files.length)
+})
+
+const importedBy = (path) => [...readFileSync(path, "utf8").matchAll(/import\("(.*)"\)/g)].map(([, url]) => url)
+
+test("the processor time of a process includes that of its children", () => {
+  assert.equal(ticks("7 (a) b) S 1 7 7 0 -1 4194304 9 9 0 0 12 3 400 50 20 0 11 0 7"), 465)
+  assert.deepEqual(mostExpensive("a\t1.50\nb\t2.00\na\t1.00\n"), [
+    { file: "a", seconds: 2.5 },
+    { file: "b", seconds: 2 },
+  ])
 })

@@ -1,17 +1,27 @@
 /**
  * `npm test [-- words]`: builds, starts one embedded Postgres for the run, and runs the test files with Node's test runner,
- * whose summary ends the output. Words select files by a part of their path: `npm test -- edge`. With `--newest` the tests,
+ * after whose summary it prints how long the run took and which files used most processor time. Words select files by a part of their path: `npm test -- edge`. With `--newest` the tests,
  * their graphs and their clients use the newest LangGraph (tests/newest). Files that end with `.wide.test.js` are left out unless
  * SUPERSTEP_WIDE_TESTS is 1, or K/N for one of N shares of them (toolkit/src/testing/wide-tests.ts).
  */
 import { spawn } from "node:child_process"
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+} from "node:fs"
 import { availableParallelism, tmpdir } from "node:os"
 import { join, relative } from "node:path"
 import { makeNewestCheckout } from "./newest-packages.mjs"
 import { processesLeftBehind } from "./processes.mjs"
 import { explain, filesBelow, packages, root, SetupFailed, setUp } from "./setup.mjs"
 import { inBatches } from "./test-batches.mjs"
+import { mostExpensive, processorSeconds } from "./test-costs.mjs"
 import { chosenFiles, filesWithWideTests, startingOrder } from "./test-order.mjs"
 
 // A file that hangs fails after this time. The slowest files take a minute or two on two idle cores, and much longer on a
@@ -21,6 +31,7 @@ const fileTimeoutMs = 1_200_000
 const patienceMs = 5000
 
 async function test(args) {
+  const begin = performance.now()
   const words = args.filter((word) => word !== "--newest")
   await setUp()
   const all = testFiles()
@@ -32,13 +43,12 @@ async function test(args) {
   const tmp = temporaryFolder()
   const checkout = args.includes("--newest") ? await newestCheckout(tmp) : root
   const stop = await startPostgres(tmp)
-  const onSignal = () => undefined
-  process.on("SIGINT", onSignal)
   try {
     const code = await runFiles(files, { wide, cwd: checkout, tmp })
     if (code !== 0) process.exitCode = 1
   } finally {
     await stop()
+    printCosts(join(tmp, "costs"), performance.now() - begin)
     await endLeftovers(tmp)
     rmSync(tmp, { recursive: true, force: true })
   }
@@ -129,10 +139,27 @@ function runFiles(files, { wide, cwd, tmp }) {
   // Tests must not depend on the runner that started them, or on the user's own settings.
   const { NODE_TEST_CONTEXT, SUPERSTEP_HOME, DATABASE_URI, SUPERSTEP_WIDE_TESTS, ...env } = process.env
   const child = spawn(process.execPath, args, { cwd, stdio: "inherit", env: { ...env, TMPDIR: tmp } })
+  // Then Postgres and all that the tests started are ended below.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
   return new Promise((resolve, reject) => {
     child.once("error", reject)
     child.once("exit", (code) => resolve(code ?? 1))
   })
+}
+
+const printedFiles = 10
+
+/** The total has also the shared Postgres, which works for all files, and the start of processes. */
+function printCosts(table, durationMs) {
+  if (!existsSync(table)) return
+  const files = mostExpensive(readFileSync(table, "utf8"))
+  const lines = files
+    .slice(0, printedFiles)
+    .map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}\n`)
+  process.stdout.write(
+    `npm test: ${(durationMs / 60_000).toFixed(1)} min, and ${(processorSeconds() / 60).toFixed(1)} min of processor time; most of it in\n${lines.join("")}`,
+  )
+  if (process.env.SUPERSTEP_TEST_COSTS) copyFileSync(table, process.env.SUPERSTEP_TEST_COSTS)
 }
 
 /** A process that a test left behind is a bug of that test: it is printed, killed, and fails the run. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { processorMsOf } from "@superstep/toolkit/testing/processor-time"
 import { hideSecrets } from "./hide-secrets.js"
 import { cleanLine, cleanLines, maxRawBytes } from "./log-line.js"
 import { parseLine } from "./structured-line.js"
@@ -156,18 +157,19 @@ test("a level that is the name of something else, or JSON that is nested without
   assert.deepEqual(parseLine(deep), { message: deep })
 })
 
-test("a line of the largest size is parsed at once, whatever it repeats", () => {
+test("a line of the largest size is parsed at once, whatever it repeats", async () => {
   const starts = ["", "1", "[1", "(2026-01-02", "Error", "a.", "Uncaught ", '{"time":"']
 
   for (const start of starts) {
     for (const part of [" ", "1", "a", ".", "[", "a.", "Error ", "1 ", "-", "\u001b[", "\u001b;a", "\r", "(", "\\"]) {
       const line = (start + part.repeat(maxRawBytes / part.length)).slice(0, maxRawBytes)
-      const begin = performance.now()
 
-      parseLine(line)
-      cleanLine(line, asIs)
+      const usedMs = await processorMsOf(() => {
+        parseLine(line)
+        cleanLine(line, asIs)
+      })
 
-      assert.ok(performance.now() - begin < 3000, `${JSON.stringify(start)} and many of ${JSON.stringify(part)}`)
+      assert.ok(usedMs < 3000, `${JSON.stringify(start)} and many of ${JSON.stringify(part)}`)
     }
   }
 })

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { processorMsOf } from "@superstep/toolkit/testing/processor-time"
 import { loadFailure } from "./load-failure.js"
 
 const cases: readonly (readonly [message: string, code: string, added?: string])[] = [
@@ -33,10 +34,9 @@ test("a module that does not load tells whether a variable, a package or its own
     })
 })
 
-test("a message of any text is judged in linear time", () => {
+test("a message of any text is judged in linear time", async () => {
   for (const unit of ["A_", "A", "environment variable ", 'environment variable "a', "_", "A_1"]) {
-    const begun = performance.now()
-    loadFailure([`missing ${unit.repeat(512 * 1024)}`], "", [])
-    assert.ok(performance.now() - begun < 5000, unit)
+    const usedMs = await processorMsOf(() => loadFailure([`missing ${unit.repeat(512 * 1024)}`], "", []))
+    assert.ok(usedMs < 5000, unit)
   }
 })

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { processorMsOf } from "@superstep/toolkit/testing/processor-time"
 import { type HeaderRule, headerChoice } from "./chosen-headers.js"
 
 const sent = new Headers({
@@ -21,17 +22,15 @@ test("headers are selected by name or glob in any case, and excludes win", () =>
   assert.deepEqual(chosen({ includes: ["x.user.id"] }), [])
 })
 
-test("a glob may have several stars, and is read in linear time", () => {
+test("a glob may have several stars, and is read in linear time", async () => {
   assert.deepEqual(chosen({ includes: ["*-*-s*t"] }), ["x-user-secret"])
   assert.deepEqual(chosen({ includes: ["**user-??", "*-k"] }), ["x-user-id"])
   assert.deepEqual(chosen({ includes: ["x-user-id?", "", "x-user", "user-id"] }), [])
 
   // Before, the time grew with the sixth power of the length.
   const long = new Headers({ [`x-${"a".repeat(15_000)}`]: "v" })
-  const begin = performance.now()
-  const found = headerChoice({ includes: ["x-*a*a*a*a*a*b"] })?.(long)
-  assert.deepEqual(found, {})
-  assert.ok(performance.now() - begin < 10_000)
+  const choose = () => assert.deepEqual(headerChoice({ includes: ["x-*a*a*a*a*a*b"] })?.(long), {})
+  assert.ok((await processorMsOf(choose)) < 10_000)
 })
 
 test("without includes no header is selected", () => {

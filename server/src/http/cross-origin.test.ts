@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { preflightHeaders, preflightRule } from "@superstep/toolkit/http/cross-origin"
+import { processorMsOf } from "@superstep/toolkit/testing/processor-time"
 import { Hono } from "hono"
 import type { LanggraphJson } from "../project/langgraph-json.js"
 import { crossOrigin, preflightRuleOf } from "./cross-origin.js"
@@ -103,15 +104,17 @@ test("the edge can answer preflights like this server, unless a pattern decides"
 
 test("a pattern never matches an origin that is longer than a host name can be, and is not tried on it", async () => {
   const allow_origin_regex = "https://(.*)*(.*)*example"
-  const begin = performance.now()
 
   const longest = await answers({ allow_origin_regex }, { origin: `https://${"a".repeat(284)}.example` })
   const longer = await answers({ allow_origin_regex }, { origin: `https://${"a".repeat(285)}.example` })
-  const slow = await answers({ allow_origin_regex }, { origin: `https://${"a".repeat(10_000)}` })
+  const usedMs = await processorMsOf(async () => {
+    const slow = await answers({ allow_origin_regex }, { origin: `https://${"a".repeat(10_000)}` })
+    assert.equal(slow.reply("allow-origin"), null)
+  })
 
   assert.equal(longest.reply("allow-origin"), `https://${"a".repeat(284)}.example`)
-  assert.deepEqual([longer.reply("allow-origin"), slow.reply("allow-origin")], [null, null])
-  assert.ok(performance.now() - begin < 10_000)
+  assert.equal(longer.reply("allow-origin"), null)
+  assert.ok(usedMs < 10_000)
 })
 
 test("a pattern must match the whole origin, and is used instead of the list", async () => {

@@ -1,8 +1,10 @@
 /** How a run can harm its process, and how that affects the other runs in it. */
 import assert from "node:assert/strict"
-import { existsSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { test } from "node:test"
 import { createLog } from "@superstep/toolkit/log/log"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { exitReason } from "./exit-reason.js"
 import { overLimit, residentMb } from "./memory-watch.js"
@@ -133,13 +135,15 @@ test("P5: a worker whose event loop is blocked gets no new runs until it respond
     offers += 1
   })
   await startSecondWorker(testing)
-  const busy = testing.run([{ do: "environment" }, { do: "pause" }, { do: "spin", ms: 1500 }, { do: "wait" }])
+  const untilFile = join(temporaryFolder(), "end")
+  const busy = testing.run([{ do: "environment" }, { do: "pause" }, { do: "spin", untilFile }, { do: "wait" }])
   const { SUPERSTEP_WORKER_ID: held } = await environmentOf(busy)
   await until(() => testing.pool.freeSlots() === 4, { what: "the blocked worker's slots do not count" })
 
   const runs = [1, 2, 3].map(() => testing.run([{ do: "environment" }, { do: "wait" }]))
   const placed = await Promise.all(runs.map(environmentOf))
   const offersBefore = offers
+  writeFileSync(untilFile, "")
   await seen(busy, "waiting")
   await until(() => testing.pool.freeSlots() === 4, { what: "its slots count again" })
 

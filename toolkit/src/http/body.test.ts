@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { InvalidInput } from "../errors/errors.js"
+import { processorMsOf } from "../testing/processor-time.js"
 import { parseJsonBody } from "./body.js"
 import { toJsonText } from "./json.js"
 
@@ -33,7 +34,7 @@ test("the largest numbers that can be held stay as they are", () => {
   )
 })
 
-test("reading a body takes linear time, whatever it contains", () => {
+test("reading a body takes linear time, whatever it contains", async () => {
   const hostile = [
     `["${"\\".repeat(1_000_000)}"]`,
     `[${'"\\"",'.repeat(200_000)}1.0]`,
@@ -42,11 +43,10 @@ test("reading a body takes linear time, whatever it contains", () => {
     `[${"9".repeat(1_000_000)}]`,
     `[${"-".repeat(1_000_000)}]`,
   ]
-  const started = performance.now()
-  for (const text of hostile) problemsOf(text)
+  const usedMs = await processorMsOf(() => hostile.forEach(problemsOf))
 
   // Less than a second in all; squared it would be minutes.
-  assert.ok(performance.now() - started < 30_000)
+  assert.ok(usedMs < 30_000)
 })
 
 test("a body that is too deep, or no JSON, is refused", () => {

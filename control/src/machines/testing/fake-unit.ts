@@ -141,9 +141,14 @@ const answers: Readonly<Record<string, (response: ServerResponse, query: URLSear
     reply(response, 200, { agent: agentEnv, own: Object.keys(process.env).sort(), uid: process.getuid?.() }),
 }
 
+// Longer than any test lasts.
+const eatsForMs = 1_200_000
+
 function eat(megabytes: number): void {
-  const program = `globalThis.eaten = Buffer.alloc(${megabytes} * 1048576, 1); setInterval(() => {}, 1000)`
-  spawn(process.execPath, ["-e", program], { detached: true, stdio: "ignore", env: { PATH: env.PATH } }).unref()
+  // It ends by itself after the tests of a killed run, which cannot end it. With TMPDIR a run that goes on finds it.
+  const program = `globalThis.eaten = Buffer.alloc(${megabytes} * 1048576, 1); setTimeout(() => {}, ${eatsForMs})`
+  const found = { PATH: env.PATH, TMPDIR: env.TMPDIR }
+  spawn(process.execPath, ["-e", program], { detached: true, stdio: "ignore", env: found }).unref()
 }
 
 function answer(request: IncomingMessage, response: ServerResponse): void {

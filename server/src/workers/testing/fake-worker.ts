@@ -3,6 +3,7 @@
  * loaded; a run's input selects what happens when it is executed.
  */
 import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
 import { connect } from "node:net"
 import type { ServerFrame } from "@superstep/protocol/worker/frames"
 import { FrameReader } from "../frame-reader.js"
@@ -21,7 +22,7 @@ export type Step =
   | { readonly do: "report"; readonly busy: number }
   | { readonly do: "wait" }
   | { readonly do: "pause" }
-  | { readonly do: "spin"; readonly ms?: number }
+  | { readonly do: "spin"; readonly untilFile?: string }
   | { readonly do: "hog"; readonly sizeBytes: number }
   | { readonly do: "start" }
   | { readonly do: "garbage" }
@@ -109,8 +110,7 @@ async function take(run: RunFrame, step: Step): Promise<void> {
       await new Promise((resolve) => setImmediate(resolve))
       return
     case "spin": {
-      const end = performance.now() + (step.ms ?? Number.POSITIVE_INFINITY)
-      while (performance.now() < end);
+      while (step.untilFile === undefined || !existsSync(step.untilFile));
       return
     }
     case "hog":
