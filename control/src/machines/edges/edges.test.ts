@@ -17,6 +17,9 @@ import { listenForWakeCallsAt } from "./wake-port.js"
 const log = createLog({ process: "test", level: "silent" })
 
 /** Two edges with a table of one route, whose units say which of them answers. */
+// An edge that shares its processor with other tests may be silent for some seconds.
+const busyMachineMs = 60_000
+
 async function setUp({ units: count = 1, env = {} }: { units?: number; env?: Record<string, string> } = {}) {
   const folder = temporaryFolder()
   const units: RunningUnit[] = []
@@ -34,7 +37,7 @@ async function setUp({ units: count = 1, env = {} }: { units?: number; env?: Rec
   const all: TcpEdge[] = [await tcpEdge(wakeAddress, env), await tcpEdge(wakeAddress, env)]
   const controlPlane = () => {
     const addresses = () => Promise.all(all.map((it) => it.found()))
-    return severalEdges({ addresses, token, url: all[0]?.url ?? "", log })
+    return severalEdges({ addresses, token, url: all[0]?.url ?? "", patienceMs: busyMachineMs, log })
   }
   const edges = controlPlane()
   const tableOf = (generation: number, change: Parameters<typeof route>[2] = {}): Table => ({
