@@ -3,12 +3,13 @@ import { mkdtempSync, readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { readHistory } from "../histories/call.js"
+import { type DeploymentReport, deploymentCampaign, renderDeployments } from "../histories/deployment-campaign.js"
 import { judgeHistory } from "../histories/judge.js"
 import { serverOf, thisRelease } from "../testing/last-release.js"
 import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
 import { durabilityPage, promisesOf, unreached } from "./marks.js"
-import { parseOptions, usage } from "./options.js"
+import { type ChaosOptions, parseOptions, usage } from "./options.js"
 import { renderReport, totalKills } from "./report.js"
 
 // A campaign of this length that never reaches a promise has stopped testing it.
@@ -21,8 +22,10 @@ async function main(): Promise<void> {
   if (language?.skip) throw new Error(language.skip)
   if (options.judged !== undefined) return judge(options.judged)
   console.log(`seed ${options.seed}`)
-  const historiesFolder = options.histories ? mkdtempSync(join(tmpdir(), "superstep-histories-")) : undefined
+  const keepsCalls = options.histories || options.deployments
+  const historiesFolder = keepsCalls ? mkdtempSync(join(tmpdir(), "superstep-histories-")) : undefined
   if (historiesFolder) console.log(`calls are written to ${historiesFolder}`)
+  if (options.deployments) return deployments(options, historiesFolder)
   let told = 0
   const onRound = (report: Parameters<typeof renderReport>[0]) => {
     console.log(`${totalKills(report)} kills, ${report.runs} runs, ${report.broken.length} promises broken`)
@@ -37,6 +40,12 @@ async function main(): Promise<void> {
   for (const { id, words } of missing) console.log(`not put to the test: ${id} ${words}`)
   const isLong = options.kills >= killsThatReachAll
   if (report.broken.length > 0 || (isLong && missing.length > 0)) process.exitCode = 1
+}
+
+async function deployments(options: ChaosOptions, folder: string | undefined): Promise<void> {
+  const onRound = (report: DeploymentReport) => console.log(renderDeployments(report))
+  const { faults } = await deploymentCampaign({ ...options, folder, onRound })
+  if (faults.length > 0) process.exitCode = 1
 }
 
 function judge(file: string): void {

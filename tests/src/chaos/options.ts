@@ -11,6 +11,8 @@ export interface ChaosOptions {
   /** The folder of another release. */
   readonly mixed: string | undefined
   readonly histories: boolean
+  /** Histories of deployments, in place of threads. */
+  readonly deployments: boolean
   /** A recorded history to judge, in place of a campaign. */
   readonly judged: string | undefined
 }
@@ -24,6 +26,7 @@ export const usage = `npm run chaos [-- options]
               server changes the release with each of its starts
   --histories several clients write to each thread, with calls of every kind, while servers' clocks differ by two seconds; a judge says whether
               any order of the calls explains what they saw. The calls of each round are kept in a folder, which is printed
+  --deployments  several clients change each deployment while its control plane is killed; a judge says the same of what they saw
   --judge F   judge the calls in the file F of such a folder again
   --python    with graphs in Python, by the interpreter that SUPERSTEP_TEST_PYTHON names`
 
@@ -36,6 +39,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     servers: text,
     mixed: text,
     histories: flag,
+    deployments: flag,
     judge: text,
     python: flag,
     help: flag,
@@ -47,6 +51,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     seed: wholeNumber("seed", values.seed, randomInt(2 ** 31)),
     servers: wholeNumber("servers", values.servers, 2),
     histories: values.histories ?? false,
+    deployments: values.deployments ?? false,
     judged: values.judge,
     language: values.python ? "Python" : "JavaScript",
     mixed: values.mixed,

@@ -41,41 +41,47 @@ export interface Value {
   readonly isInputSaved?: boolean | null
 }
 
-export type Outcome =
-  | { readonly is: "ok"; readonly value?: Value }
+export type OutcomeWith<V> =
+  | { readonly is: "ok"; readonly value?: V }
   /** `why`: the words of a refusal of 500 and above. */
   | { readonly is: "refused"; readonly status: number; readonly why?: string }
   /** The reply was lost: it happened, will happen later, or never. */
   | { readonly is: "unknown" }
 
-export interface Call {
+export type Outcome = OutcomeWith<Value>
+
+/** A call on any object. */
+export interface Recorded<O = unknown, V = unknown> {
+  /** The object's name. */
   readonly thread: string
   readonly client: string
-  readonly what: Operation
+  readonly what: O
   /** Milliseconds of one monotonic clock. */
   readonly calledAt: number
   /** Infinite when the outcome is unknown. */
   readonly returnedAt: number
-  readonly outcome: Outcome
+  readonly outcome: OutcomeWith<V>
 }
 
+export type Call = Recorded<Operation, Value>
+
 /** Collects calls, and appends each to a file as soon as its outcome is known, so that a history survives its process. */
-export class Recorder {
-  readonly calls: Call[] = []
+export class Recorder<C extends Recorded = Call> {
+  readonly calls: C[] = []
   readonly #file: string
 
   constructor(file: string) {
     this.#file = file
   }
 
-  add(call: Call): void {
+  add(call: C): void {
     this.calls.push(call)
     appendFileSync(this.#file, `${printCall(call)}\n`)
   }
 }
 
 /** JSON has no infinity: an unknown return is left out. */
-const printCall = ({ returnedAt, ...call }: Call): string =>
+const printCall = ({ returnedAt, ...call }: Recorded): string =>
   JSON.stringify(Number.isFinite(returnedAt) ? { ...call, returnedAt } : call)
 
 export function readHistory(file: string): Call[] {

@@ -41,7 +41,10 @@ function showsEffect({ what, outcome }: Call, name: string): boolean {
 }
 
 /** Leaves out states that a later read contradicts: by the end of a run, which does not change, and by the log when all was over. */
-export function withHindsight(object: SequentialObject<Thread>, history: readonly Call[]): SequentialObject<Thread> {
+export function withHindsight(
+  object: SequentialObject<Thread, Call>,
+  history: readonly Call[],
+): SequentialObject<Thread, Call> {
   const ends = endsOf(history)
   const final = finalLog(history)
   const ranks = new Map(final?.log.map((entry, rank) => [entry, rank]))

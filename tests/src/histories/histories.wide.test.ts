@@ -14,7 +14,8 @@ for (const { name, env, skip: withoutLanguage } of chaosLanguages)
   test(`some order explains what several clients see of a thread in ${name} while things die and clocks differ`, {
     skip: skip || withoutLanguage,
   }, async (t) => {
-    const seed = randomInt(2 ** 31)
+    // A change is judged by the rounds of the change before it; a release by new ones.
+    const seed = runsLongTests ? randomInt(2 ** 31) : 501
     t.diagnostic(`seed ${seed}`)
 
     const report = await campaign({ kills, seed, env, histories: true })

@@ -3,35 +3,39 @@
  * moment between its call and its return; one with an unknown outcome at any moment after its call, or never. Knows no threads: the object
  * says what it allows.
  */
-import type { Call } from "./call.js"
+import type { Recorded } from "./call.js"
 
 /** A sequential object: what it may answer in each state. Pure. */
-export interface SequentialObject<S> {
+export interface SequentialObject<S, C extends Recorded> {
   readonly start: S
   /** The states after the call, if the object may answer it so; none if it may not. The given state itself: the call is a read, in every state. */
-  step(state: S, call: Call): readonly S[]
+  step(state: S, call: C): readonly S[]
   /** States that the object reaches by itself. */
   drift(state: S): readonly S[]
   /** Equal for equal states. */
   key(state: S): string
 }
 
-export type Finding<S> =
-  | { readonly is: "explained"; readonly order: readonly Call[] }
+export type Finding<S, C extends Recorded> =
+  | { readonly is: "explained"; readonly order: readonly C[] }
   /** `order`: the longest that explains the calls in it; `state`: what the object is after it. */
-  | { readonly is: "impossible"; readonly order: readonly Call[]; readonly state: S }
+  | { readonly is: "impossible"; readonly order: readonly C[]; readonly state: S }
   /** The budget was used up before an order was found or all were tried. */
   | { readonly is: "undecided" }
 
 /** @param mostStates  how many combinations of state and remaining calls are tried; the bound of time and of memory */
-export function search<S>(object: SequentialObject<S>, history: readonly Call[], mostStates: number): Finding<S> {
+export function search<S, C extends Recorded>(
+  object: SequentialObject<S, C>,
+  history: readonly C[],
+  mostStates: number,
+): Finding<S, C> {
   const calls = [...history].sort((one, two) => one.calledAt - two.calledAt)
   const isKnown = calls.map(({ returnedAt }) => Number.isFinite(returnedAt))
   const tried = new Set<string>()
   const isDone = new Uint8Array(calls.length)
-  const order: Call[] = []
+  const order: C[] = []
   let left = isKnown.filter(Boolean).length
-  let longest: { readonly order: readonly Call[]; readonly state: S; readonly left: number } = {
+  let longest: { readonly order: readonly C[]; readonly state: S; readonly left: number } = {
     order: [],
     state: object.start,
     left: left + 1,
@@ -108,15 +112,15 @@ export function search<S>(object: SequentialObject<S>, history: readonly Call[],
  * The fewest calls, in the order of their returns, that no order explains: what had not returned by then is unknown.
  * @returns undefined when a shorter one could not be decided
  */
-export function shortestImpossible<S>(
-  object: SequentialObject<S>,
-  history: readonly Call[],
+export function shortestImpossible<S, C extends Recorded>(
+  object: SequentialObject<S, C>,
+  history: readonly C[],
   mostStates: number,
-): { readonly calls: readonly Call[]; readonly finding: Finding<S> & { readonly is: "impossible" } } | undefined {
+): { readonly calls: readonly C[]; readonly finding: Finding<S, C> & { readonly is: "impossible" } } | undefined {
   const ends = history.map(({ returnedAt }) => returnedAt).filter(Number.isFinite)
   ends.sort((one, two) => one - two)
   let [possible, impossible] = [-1, ends.length - 1]
-  let shortest: ReturnType<typeof shortestImpossible<S>>
+  let shortest: ReturnType<typeof shortestImpossible<S, C>>
   while (possible < impossible - 1 || !shortest) {
     const middle = shortest ? Math.floor((possible + impossible) / 2) : impossible
     const calls = until(history, ends[middle] ?? 0)
@@ -131,7 +135,7 @@ export function shortestImpossible<S>(
   return shortest
 }
 
-function until(history: readonly Call[], end: number): Call[] {
+function until<C extends Recorded>(history: readonly C[], end: number): C[] {
   return history
     .filter(({ calledAt }) => calledAt < end)
     .map((call) =>

@@ -47,7 +47,7 @@ export interface Thread {
 export const emptyThread: Thread = { exists: true, log: [], queue: [], done: 0, ended: {}, deletions: 0 }
 
 /** @param history  names the tasks */
-export function threadObject(history: readonly Call[], start: Thread = emptyThread): SequentialObject<Thread> {
+export function threadObject(history: readonly Call[], start: Thread = emptyThread): SequentialObject<Thread, Call> {
   const tasks = new Map(history.flatMap(({ what }) => ("task" in what ? [[what.run, what.task] as const] : [])))
   return {
     start,
