@@ -26,7 +26,8 @@ export const maxUnused = 10
 /** The name that clients put into `source_tarball_path`. */
 export const objectPathOf = (deploymentId: string, uploadId: string): string => `${deploymentId}/${uploadId}.tar.gz`
 
-const objectPath = /^([0-9a-f-]{36})\/([0-9a-f-]{36})\.tar\.gz$/
+const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+const objectPath = new RegExp(`^(${uuid})/(${uuid})\\.tar\\.gz$`)
 
 /** @returns  undefined for a text that is not an `object_path` of ours */
 export function parseObjectPath(text: string): { deploymentId: string; uploadId: string } | undefined {

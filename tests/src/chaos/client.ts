@@ -1,6 +1,6 @@
 /** Has a conversation with whatever server lives: creates the thread and its runs, and follows their streams. */
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Random } from "../testing/seeded-random.js"
+import type { Random } from "@superstep/toolkit/testing/seeded-random"
 import type { AgentServer } from "./agent-server.js"
 import { bodyOf, type Conversation } from "./conversation.js"
 import { EventClient, isNotNow, type ReceivedEvent, UnexpectedAnswer } from "./event-client.js"

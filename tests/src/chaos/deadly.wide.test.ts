@@ -1,8 +1,8 @@
 /** A graph that kills its worker each time it is tried, among runs of all kinds on two servers. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
-import { seededRandom } from "../testing/seeded-random.js"
 import { ConversationClient } from "./client.js"
 import { conversationOf, type Durability } from "./conversation.js"
 import { factsOf, readEffects } from "./facts.js"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { seededRandom } from "../testing/seeded-random.js"
+import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { disturbances, points, targets } from "./kill.js"
 import { roundOf } from "./schedule.js"
 

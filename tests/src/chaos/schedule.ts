@@ -1,6 +1,6 @@
 /** Which conversations are held in a round and what is killed in it. Pure: it follows from chance alone. */
 import { join } from "node:path"
-import type { Random } from "../testing/seeded-random.js"
+import type { Random } from "@superstep/toolkit/testing/seeded-random"
 import type { Conversation } from "./conversation.js"
 import { disturbances, type Kill, points, targets } from "./kill.js"
 

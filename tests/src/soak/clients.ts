@@ -1,10 +1,10 @@
 /** What the soak's clients do, each checked on the spot. A worker may be killed at any moment of it. */
 import assert from "node:assert/strict"
 import type { Client, Run, StreamMode } from "@langchain/langgraph-sdk"
+import type { Random } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import type { AgentServerProcess } from "../testing/agent-servers.js"
 import { EventReader } from "../testing/event-reader.js"
-import type { Random } from "../testing/seeded-random.js"
 
 export interface Visit {
   readonly server: AgentServerProcess

@@ -4,9 +4,9 @@
  */
 import { Client } from "@langchain/langgraph-sdk"
 import type { Database } from "@superstep/toolkit/db/database"
+import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import type { AgentServerProcess } from "../testing/agent-servers.js"
-import { seededRandom } from "../testing/seeded-random.js"
 import { clients } from "./clients.js"
 import { type Sample, takeSample, workerPids } from "./sample.js"
 
