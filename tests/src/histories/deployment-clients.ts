@@ -206,7 +206,10 @@ export class DeploymentClients {
   async #visit(client: string): Promise<void> {
     const { agentsUrl, apiKey } = this.#platform
     const calledAt = performance.now()
-    const reply = await fetch(`${agentsUrl}/d/${this.#shared.name}/env`, { headers: { "x-api-key": apiKey } })
+    const reply = await fetch(`${agentsUrl}/d/${this.#shared.name}/env`, {
+      headers: { "x-api-key": apiKey },
+      signal: AbortSignal.timeout(timeoutMs),
+    })
     const text = await reply.text()
     const id = reply.headers.get("x-revision-id")
     const outcome =

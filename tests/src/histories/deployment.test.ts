@@ -95,6 +95,12 @@ const good: Readonly<Record<string, readonly Line[]>> = {
     serves("w"),
     is("w", "DEPLOYED", "main", "first"),
   ],
+  "a redeploy of a redeploy repeats the first one": [
+    [{ op: "redeploy", revision: "x", of: "first" }, ok],
+    [{ op: "redeploy", revision: "y", of: "x" }, ok],
+    is("x", "SKIPPED", "main", "first"),
+    is("y", "DEPLOYED", "main", "first"),
+  ],
   "a rollback replaces a build": [
     [secret("x"), ok],
     is("x", "BUILDING"),

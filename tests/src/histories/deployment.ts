@@ -216,7 +216,9 @@ function step(
     case "rollback": {
       const target = what.op === "rollback" && what.of === undefined ? lastGood(state) : named
       if (!target || (what.op === "rollback" && target.status !== "DEPLOYED")) return refused
-      return added(state, { name: what.revision, ref: target.ref, mark: target.mark, repeats: target.name })
+      // One that repeats a repetition repeats the revision that it repeats.
+      const repeats = target.repeats ?? target.name
+      return added(state, { name: what.revision, ref: target.ref, mark: target.mark, repeats })
     }
     case "interrupt":
       if (!named || after(named, "committed")) return named?.status === "INTERRUPTED" ? unlessRefused(state) : refused
