@@ -1,6 +1,6 @@
 /** What the pipeline, the planner and the loops in the background share. What outlives a process is in `db`, or belongs to the machine. */
 import type { Database } from "@superstep/toolkit/db/database"
-import type { limitConnections } from "@superstep/toolkit/db/provision"
+import type { dropDatabase, limitConnections } from "@superstep/toolkit/db/provision"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Clock } from "@superstep/toolkit/time/clock"
 import type { CrashPoint } from "./crash-points.js"
@@ -88,6 +88,7 @@ export interface PipelineLimits {
 export interface Network {
   readonly sendToUnit: SendToUnit
   readonly limitConnections: typeof limitConnections
+  readonly dropDatabase: typeof dropDatabase
   /** @returns  the revision that answers at a public address; undefined while there is no good answer */
   readonly revisionBehind: (address: string) => Promise<string | undefined>
 }

@@ -25,7 +25,7 @@ export async function deleteNext(context: PipelineContext, deployment: CarriedDe
   if ((await unitsOfDeployment(db, id)).length > 0) return
   await setDeploymentStatus(db, id, "AWAITING_FINAL_DELETE")
   crashPoint("delete:after-units")
-  if (database !== null) await dropDatabase({ adminUri: db.uri, name: database })
+  if (database !== null) await (context.network?.dropDatabase ?? dropDatabase)({ adminUri: db.uri, name: database })
   crashPoint("delete:after-database")
   for (const { artifact_id } of await artifactsOf(db, id)) await machine.artifacts.remove(artifact_id)
   await machine.artifacts.removeCache(id)

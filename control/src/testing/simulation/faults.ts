@@ -1,0 +1,62 @@
+/**
+ * What happens to a call that leaves the control plane, by chance: it takes some time, fails before or after its effect, or hangs. A control
+ * plane that was killed gets no answer any more.
+ */
+import type { Random } from "@superstep/toolkit/testing/seeded-random"
+import { type Clock, pauseFor } from "@superstep/toolkit/time/clock"
+
+/** A fault that was planned. */
+export class SimulatedFault extends Error {}
+
+/** The life of one control plane, from its start until it is killed. */
+export interface Life {
+  isOver: boolean
+}
+
+export interface Manner {
+  /** How long it takes at least and at most, in milliseconds. */
+  readonly ms: readonly [number, number]
+  /** How many of a thousand calls fail, half of them after their effect. */
+  readonly failing: number
+  /** How many of a thousand hang for a long time, and fail then, half of them after their effect. */
+  readonly hanging?: number
+}
+
+export class Faults {
+  readonly #clock: Clock
+  readonly #random: Random
+  /** Of some histories no call fails, of others many. */
+  readonly #factor: number
+  areOn = true
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock
+    this.#random = random
+    this.#factor = random.pick([0, 0.3, 1, 1, 4])
+  }
+
+  /** Whether one of a thousand such chances comes true. */
+  strikes(ofThousand: number): boolean {
+    return this.#random.next() * 1000 < ofThousand * this.#factor && this.areOn
+  }
+
+  /** Does the work of a call in its manner, as a control plane sees it. */
+  async call<T>(life: Life, { ms, failing, hanging = 0 }: Manner, work: () => T | Promise<T>): Promise<T> {
+    await this.#pause(life, this.#random.between(...ms))
+    const [fails, hangs, isAfter] = [this.strikes(failing), this.strikes(hanging), this.#random.next() < 0.5]
+    const isLost = fails || hangs
+    const answer = isLost && !isAfter ? undefined : await work()
+    if (life.isOver) await never
+    if (hangs) await this.#pause(life, this.#random.between(5000, 120_000))
+    if (isLost) throw new SimulatedFault(`a simulated fault ${isAfter ? "after" : "before"} the effect`)
+    return answer as T
+  }
+
+  async #pause(life: Life, ms: number): Promise<void> {
+    await pauseFor(this.#clock, ms)
+    if (life.isOver) await never
+  }
+}
+
+/** What a control plane that was killed waits for. */
+export const never = new Promise<never>(() => undefined)

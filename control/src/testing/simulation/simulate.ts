@@ -1,0 +1,58 @@
+/** A whole run of a simulation: a seed gives the history, and the same seed gives the same one. README.md says what is checked. */
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { actOnce, addDeployment, type Client, deploy } from "./clients.js"
+import { calm, unsettled } from "./end-state.js"
+import { World } from "./world.js"
+
+export interface Outcome {
+  readonly seed: number
+  /** What was not as it must be; empty in a good run. */
+  readonly broken: readonly string[]
+  readonly simulatedMs: number
+  readonly counts: World["clock"]["counts"]
+}
+
+// Twice the longest watch, back-off, start and drain, one after the other.
+const settlingMs = 20 * 60_000
+const lookMs = 5000
+
+/**
+ * @param sessions  of a database that `ownTheTime` has prepared; all its rows are deleted
+ * @param tell      takes a line for each event
+ */
+export async function simulate(
+  sessions: Database,
+  seed: number,
+  tell: (line: string) => void = () => undefined,
+): Promise<Outcome> {
+  await sessions.run(sql`truncate workspaces restart identity cascade`)
+  await sessions.run(sql`update edge_tables set generation = 0, content_sha256 = ''`)
+  const world = new World(seed, sessions, tell)
+  const { random, clock } = world
+  const clients: Client[] = []
+  for (let count = random.between(1, 3); count > 0; count--) clients.push(await addDeployment(world))
+  for (const client of clients) await deploy(world, client, { trigger: "create", weight: null })
+  void world.startControlPlane()
+  const events = random.between(10, 60)
+  const longestMs = random.pick([2000, 20_000, 60_000])
+  for (let event = 0; event < events && world.broken.length === 0; event++) {
+    await clock.pass(random.between(1, longestMs))
+    await actOnce(world, clients)
+  }
+  if (world.broken.length === 0) await comeToRest(world, clients)
+  world.end()
+  return { seed, broken: world.broken, simulatedMs: clock.now(), counts: clock.counts }
+}
+
+async function comeToRest(world: World, clients: readonly Client[]): Promise<void> {
+  world.tell("— faults stop")
+  const end = world.clock.now() + settlingMs
+  let problems: string[] = []
+  do {
+    calm(world, clients)
+    await world.clock.pass(lookMs)
+    problems = (await Promise.all(clients.map((client) => unsettled(world, client)))).flat()
+  } while (problems.length > 0 && world.broken.length === 0 && world.clock.now() < end)
+  for (const problem of problems) world.breaks(`${settlingMs / 60_000} minutes after the last fault: ${problem}`)
+}

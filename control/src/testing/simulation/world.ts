@@ -1,0 +1,222 @@
+/**
+ * A simulated installation: the real pipeline, planner and reconciler on the real database, and around them a machine, units, an edge and a
+ * clock that a seed decides about. What must never happen is checked where it would happen.
+ */
+import { randomBytes, randomUUID } from "node:crypto"
+import type { Database } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
+import { type Clock, pauseFor } from "@superstep/toolkit/time/clock"
+import type { PipelineContext, PipelineLimits } from "../../context.js"
+import type { Table } from "../../edge/table.js"
+import { MemberFailures } from "../../member-failures.js"
+import { startPipeline } from "../../pipeline/pipeline.js"
+import { startReconciler } from "../../pipeline/reconciler.js"
+import { startPlanner } from "../../planner/planner.js"
+import { prepareUnits } from "../../planner/platform-start.js"
+import { wakeDeployment } from "../../planner/sleep-queries.js"
+import { masterKey } from "../../secrets/seal.js"
+import { testQuotas } from "../api.js"
+import { Faults, type Life } from "./faults.js"
+import { SimulatedClock } from "./simulated-clock.js"
+import { SimulatedDatabase } from "./simulated-database.js"
+import { SimulatedEdge } from "./simulated-edge.js"
+import { simulatedMachine } from "./simulated-machine.js"
+import { type SimulatedUnit, SimulatedUnits, type Temper } from "./simulated-units.js"
+import { type Tell, worldLog } from "./world-log.js"
+
+const limits: PipelineLimits = {
+  sourceMs: 60_000,
+  healthMs: 60_000,
+  verifyRouteMs: 30_000,
+  drainMs: 120_000,
+  watchMs: 60_000,
+  hangMs: 30_000,
+  stopGraceMs: 10_000,
+  idleMs: 60_000,
+  scaleDownMs: 30_000,
+  defaultQuotas: testQuotas,
+  requestsPerSecond: 0,
+  connections: 200,
+  builds: 2,
+  buildsOfAWorkspace: 2,
+  diskOfAWorkspaceMb: 1000,
+  keptArtifacts: 5,
+  logQuotaBytes: 1e9,
+  keptLogDays: { build: 30, deploy: 30 },
+}
+
+const key = masterKey(randomBytes(32))
+
+export class World {
+  readonly clock = new SimulatedClock()
+  readonly random: Random
+  readonly faults: Faults
+  readonly database: SimulatedDatabase
+  readonly units: SimulatedUnits
+  readonly edge: SimulatedEdge
+  readonly limits = limits
+  readonly key = key
+  /** What must never happen, and did. */
+  readonly broken: string[] = []
+  /** By revision; others are in good order. */
+  readonly tempers = new Map<string, Temper>()
+  readonly tell: Tell
+  #life: { life: Life; wake: (changed: string) => void; wakeUp: (deploymentId: string) => Promise<unknown> } | undefined
+
+  constructor(seed: number, sessions: Database, tell: (line: string) => void) {
+    this.random = seededRandom(seed)
+    this.faults = new Faults(this.clock, this.random)
+    const named = shortNames()
+    this.tell = (what, facts = "") =>
+      tell(`${(this.clock.now() / 1000).toFixed(3).padStart(9)} ${named(`${what} ${facts}`).trimEnd()}`)
+    this.units = new SimulatedUnits(this.clock, this.random, this.faults, (id) => this.tempers.get(id) ?? good)
+    this.edge = new SimulatedEdge(this.clock, this.faults)
+    this.edge.onTable = (table) => this.#checkTable(table)
+    this.database = new SimulatedDatabase(sessions, this.clock)
+    this.database.onNotify = (payload) => this.#notify(payload)
+  }
+
+  get db() {
+    return this.database.db
+  }
+
+  /** Starts a control plane in the place of the one before, which is killed if it runs. */
+  async startControlPlane(): Promise<void> {
+    if (this.#life) this.#life.life.isOver = true
+    const life: Life = { isOver: false }
+    const context = this.#contextOf(life)
+    this.tell("the control plane starts")
+    await prepareUnits(context, true)
+    if (life.isOver) return
+    const pipeline = startPipeline(context, `simulated/${randomUUID()}`)
+    const planner = startPlanner(context)
+    const reconciler = startReconciler(context)
+    const wake = (changed?: string) => {
+      pipeline.wake()
+      planner.wake(changed)
+      reconciler.wake()
+    }
+    this.#life = { life, wake, wakeUp: (deploymentId) => wakeDeployment(context.db, deploymentId) }
+    wake()
+  }
+
+  /** A request came for a deployment that sleeps: the edge asks to wake it. */
+  async askToWake(deploymentId: string): Promise<void> {
+    await this.#life?.wakeUp(deploymentId).catch(() => undefined)
+  }
+
+  end(): void {
+    if (this.#life) this.#life.life.isOver = true
+  }
+
+  breaks(what: string): void {
+    this.tell("BROKEN", what)
+    this.broken.push(`${what}, at ${(this.clock.now() / 1000).toFixed(3)} s`)
+  }
+
+  #contextOf(life: Life): PipelineContext {
+    const clock: Clock = {
+      now: () => this.clock.now(),
+      after: (ms, work) => this.clock.after(ms, () => void (life.isOver || work())),
+    }
+    const log = worldLog(this.tell, life, (problem) => this.breaks(problem))
+    const watch = {
+      onStop: (unitId: string, graceMs: number) => this.#checkStop(unitId, graceMs),
+      finishing: (unitId: string, graceMs: number) => this.#finish(unitId, graceMs),
+    }
+    const fail = async () => {
+      throw new Error("a simulated revision has no source")
+    }
+    return {
+      db: this.database.of(life, this.faults),
+      log,
+      clock,
+      failures: new MemberFailures(log, () => this.clock.now()),
+      key,
+      sources: { git: { resolve: fail, fetch: fail }, archive: { resolve: fail, fetch: fail } },
+      machine: simulatedMachine(this.units, this.faults, watch, life),
+      network: {
+        sendToUnit: this.units.send(life),
+        limitConnections: async () => undefined,
+        dropDatabase: async () => undefined,
+        revisionBehind: (address: string) => this.#revisionBehind(life, address),
+      },
+      edge: this.edge.of(life),
+      limits,
+      consoleOrigins: [],
+      crashPoint: () => undefined,
+    } as unknown as PipelineContext
+  }
+
+  #notify(payload: string): void {
+    // The loops look again in any case; a lost notification only makes that later.
+    if (this.faults.strikes(20)) return
+    for (const _ of this.faults.strikes(20) ? [1, 2] : [1])
+      this.clock.after(this.random.between(1, 40), () => {
+        if (this.#life && !this.#life.life.isOver) this.#life.wake(payload)
+      })
+  }
+
+  #revisionBehind(life: Life, address: string): Promise<string | undefined> {
+    const name = /\/d\/([^/]+)\/ok$/.exec(address)?.[1]
+    const manner = { ms: [5, 50], failing: 0 } as const
+    return this.faults.call(life, manner, () => {
+      const route = this.edge.table?.routes.find((it) => it.name === name)
+      const answers = route?.units.some(({ unit_id }) => {
+        const unit = this.units.all.get(unit_id)
+        return unit?.isReady && unit.answers === "all"
+      })
+      return answers ? route?.revision_id : undefined
+    })
+  }
+
+  /** L4: a unit gets requests only after it said that it is ready, since it was last stopped on purpose. */
+  #checkTable(table: Table): void {
+    for (const route of table.routes)
+      for (const { unit_id } of route.units) {
+        const unit = this.units.all.get(unit_id)
+        if (unit && unit.deploymentId !== route.deployment_id)
+          this.breaks(`L4: a route has the unit ${unit_id} of another deployment`)
+        if (!this.edge.sendsTo(unit_id) && !unit?.hasBeenReady)
+          this.breaks(`L4: the edge sends to the unit ${unit_id}, which never said that it is ready`)
+      }
+  }
+
+  /** L4: a unit is stopped only after the edge has stopped sending to it, and one that retires finishes what it has in its time. */
+  async #checkStop(unitId: string, graceMs: number): Promise<void> {
+    const unit = this.units.all.get(unitId)
+    if (unit?.process !== "running" || graceMs === 0) return
+    if (this.edge.sendsTo(unitId)) this.breaks(`L4: the unit ${unitId} is stopped while the edge sends to it`)
+    const open = this.edge.openOn(unitId)
+    if (open === 0 || unit.answers === "nothing") return
+    const row = await this.db.row<{ is_due: boolean }>(sql`
+      select r.retire_by <= superstep_now() or d.delete_requested_at is not null or d.desired_run_state = 'paused' as is_due
+      from units u join revisions r using (revision_id) join deployments d on d.deployment_id = u.deployment_id
+      where u.unit_id = ${unitId} and r.role = 'retiring'`)
+    if (row && !row.is_due) this.breaks(`requests go on to their end: ${unitId} is stopped with ${open} open`)
+  }
+
+  async #finish(unitId: string, graceMs: number): Promise<void> {
+    const end = this.clock.now() + graceMs
+    while (this.edge.openOn(unitId) > 0 && this.clock.now() < end) await pauseFor(this.clock, 500)
+  }
+
+  /** Units whose process runs. */
+  running(): SimulatedUnit[] {
+    return [...this.units.all.values()].filter(({ process }) => process === "running")
+  }
+}
+
+/** Ids by the order in which they are told: those of two runs of a seed are the same. */
+function shortNames(): (text: string) => string {
+  const names = new Map<string, string>()
+  return (text) =>
+    text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => {
+      const name = names.get(id) ?? `#${names.size + 1}`
+      names.set(id, name)
+      return name
+    })
+}
+
+const good: Temper = { startMs: [300, 4000], crashing: 0 }
