@@ -7,6 +7,7 @@ import { once } from "node:events"
 import { readdir, readFile, writeFile } from "node:fs/promises"
 import { connect } from "node:net"
 import { test } from "node:test"
+import { Client } from "@langchain/langgraph-sdk"
 import { edgeCodes } from "@superstep/control/edge/error-codes"
 import { renderRefusal, unauthenticated } from "@superstep/control/edge/refusal"
 import { controlCodes } from "@superstep/control/error-codes"
@@ -277,6 +278,12 @@ test("a failed command and a run that the platform ended name their entries", as
   assert.equal((reply as { doc_url: string }).doc_url, "docs/errors.md#unknown_command")
   const { error, doc_url } = (result as { __error__: RunFailure }).__error__
   assert.deepEqual([error, doc_url], ["RunTimeout", "docs/errors.md#runtimeout"])
+  const client = new Client({ apiUrl: http.url, apiKey: null })
+  await assert.rejects(client.runs.wait(id, "agent", { input: {} }), /^Error: RunTimeout: the run took longer/)
+  const failures: unknown[] = []
+  for await (const { event, data } of client.runs.stream(id, "agent", { input: {} }))
+    if ((event as string) === "error") failures.push((data as unknown as RunFailure).doc_url)
+  assert.deepEqual(failures, [doc_url])
 })
 
 test("an error of the graph has no entry, whatever its name", () => {
