@@ -14,13 +14,16 @@ from langgraph.types import interrupt
 class State(TypedDict, total=False):
     task: dict[str, Any]
     at: int
+    # Changes in every other super-step: a checkpoint between two of them relies on what an earlier one has saved.
+    even: int
     log: Annotated[list[str], operator.add]
 
 
 async def work(state: State, config: RunnableConfig) -> State:
     task, at = state["task"], state["at"]
     await asyncio.sleep(task["stepMs"] / 1000)
-    return {"at": at + 1, "log": [f"{task['name']}/{at}#{config['metadata']['run_attempt']}"]}
+    changed: State = {"at": at + 1, "log": [f"{task['name']}/{at}#{config['metadata']['run_attempt']}"]}
+    return changed if at % 2 else {**changed, "even": at}
 
 
 async def ask(state: State, config: RunnableConfig) -> State:

@@ -9,12 +9,15 @@ import { Annotation, interrupt, StateGraph } from "@langchain/langgraph"
 const State = Annotation.Root({
   task: Annotation(),
   at: Annotation(),
+  // Changes in every other super-step: a checkpoint between two of them relies on what an earlier one has saved.
+  even: Annotation(),
   log: Annotation({ reducer: (one, two) => one.concat(two), default: () => [] }),
 })
 
 async function work({ task, at }, { metadata }) {
   await sleep(task.stepMs)
-  return { at: at + 1, log: [`${task.name}/${at}#${metadata.run_attempt}`] }
+  const even = at % 2 === 0 ? { even: at } : {}
+  return { ...even, at: at + 1, log: [`${task.name}/${at}#${metadata.run_attempt}`] }
 }
 
 async function ask({ task }, { metadata }) {

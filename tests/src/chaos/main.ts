@@ -5,6 +5,7 @@ import { join, resolve } from "node:path"
 import { readHistory } from "../histories/call.js"
 import { type DeploymentReport, deploymentCampaign, renderDeployments } from "../histories/deployment-campaign.js"
 import { judgeHistory } from "../histories/judge.js"
+import { type LossyReport, lossyCampaign, renderLossy } from "../histories/lossy-campaign.js"
 import { serverOf, thisRelease } from "../testing/last-release.js"
 import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
@@ -22,9 +23,10 @@ async function main(): Promise<void> {
   if (language?.skip) throw new Error(language.skip)
   if (options.judged !== undefined) return judge(options.judged)
   console.log(`seed ${options.seed}`)
-  const keepsCalls = options.histories || options.deployments
+  const keepsCalls = options.histories || options.deployments || options.lossy
   const historiesFolder = keepsCalls ? mkdtempSync(join(tmpdir(), "superstep-histories-")) : undefined
   if (historiesFolder) console.log(`calls are written to ${historiesFolder}`)
+  if (options.lossy) return lossy(options, historiesFolder)
   if (options.deployments) return deployments(options, historiesFolder)
   let told = 0
   const onRound = (report: Parameters<typeof renderReport>[0]) => {
@@ -45,6 +47,12 @@ async function main(): Promise<void> {
 async function deployments(options: ChaosOptions, folder: string | undefined): Promise<void> {
   const onRound = (report: DeploymentReport) => console.log(renderDeployments(report))
   const { faults } = await deploymentCampaign({ ...options, folder, onRound })
+  if (faults.length > 0) process.exitCode = 1
+}
+
+async function lossy(options: ChaosOptions, folder: string | undefined): Promise<void> {
+  const onRound = (report: LossyReport) => console.log(renderLossy(report))
+  const { faults } = await lossyCampaign({ ...options, folder, onRound })
   if (faults.length > 0) process.exitCode = 1
 }
 

@@ -13,6 +13,8 @@ export interface ChaosOptions {
   readonly histories: boolean
   /** Histories of deployments, in place of threads. */
   readonly deployments: boolean
+  /** Postgres loses its last seconds when it is killed. */
+  readonly lossy: boolean
   /** A recorded history to judge, in place of a campaign. */
   readonly judged: string | undefined
 }
@@ -27,6 +29,7 @@ export const usage = `npm run chaos [-- options]
   --histories several clients write to each thread, with calls of every kind, while servers' clocks differ by two seconds; a judge says whether
               any order of the calls explains what they saw. The calls of each round are kept in a folder, which is printed
   --deployments  several clients change each deployment while its control plane is killed; a judge says the same of what they saw
+  --lossy     several clients write to each thread, and Postgres loses the last seconds when it is killed, as a standby does that is promoted
   --judge F   judge the calls in the file F of such a folder again
   --python    with graphs in Python, by the interpreter that SUPERSTEP_TEST_PYTHON names`
 
@@ -40,6 +43,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     mixed: text,
     histories: flag,
     deployments: flag,
+    lossy: flag,
     judge: text,
     python: flag,
     help: flag,
@@ -52,6 +56,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     servers: wholeNumber("servers", values.servers, 2),
     histories: values.histories ?? false,
     deployments: values.deployments ?? false,
+    lossy: values.lossy ?? false,
     judged: values.judge,
     language: values.python ? "Python" : "JavaScript",
     mixed: values.mixed,

@@ -39,6 +39,8 @@ export interface Value {
   readonly question?: string | null
   readonly status?: string
   readonly isInputSaved?: boolean | null
+  /** What must be in the state, and is not. */
+  readonly lacks?: string
 }
 
 export type OutcomeWith<V> =

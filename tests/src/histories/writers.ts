@@ -16,6 +16,8 @@ export interface SharedThread {
   readonly writers: number
   /** How many calls each of them makes. */
   readonly calls: number
+  /** How long a super-step takes, in milliseconds: one of these. */
+  readonly stepMs?: readonly number[]
 }
 
 export interface Surroundings {
@@ -144,7 +146,7 @@ export class ThreadWriters {
     const run = this.#newName()
     const task: Task = { name: run, steps: random.between(1, 4), asks: random.next() < 0.3 }
     const strategy = random.pick(this.#strategies)
-    const stepMs = random.pick([5, 20, 60])
+    const stepMs = random.pick(this.#shared.stepMs ?? [5, 20, 60])
     const durability = random.pick(["sync", "async", "async", "exit"] as const)
     const input = { task: { ...task, stepMs }, at: 0, log: [`${run}/in`] }
     const common = { assistant_id: "thread", input, metadata: { run }, multitask_strategy: strategy }
@@ -258,7 +260,10 @@ export class ThreadWriters {
     if (isLost(reply)) return
     const asked = (reply.body.tasks ?? []).flatMap(({ interrupts = [] }) => interrupts)[0]
     this.#question = asked && { task: asked.value.task, id: asked.id }
-    const value = { log: reply.body.values?.log ?? [], question: asked?.value.task ?? null }
+    const { log = [], task, even } = reply.body.values ?? {}
+    const has = (part: string) => (log as string[]).some((id) => id.includes(part))
+    const lacks = task === undefined && has("/in") ? "task" : even === undefined && has("/0#") ? "even" : undefined
+    const value = { log, question: asked?.value.task ?? null, ...(lacks && { lacks }) }
     this.#record(client, { op: "state" }, withValue(reply, value), calledAt, performance.now())
   }
 

@@ -18,6 +18,7 @@ import { appendFileSync, existsSync, readFileSync, statSync, writeSync } from "n
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { connect, type ListenOptions } from "node:net"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { Worker } from "node:worker_threads"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { asUnavailable } from "@superstep/toolkit/db/unavailable"
@@ -27,6 +28,8 @@ const env = takeSettingsFile(process.env)
 const agentEnv = JSON.parse(env.SUPERSTEP_AGENT_ENV ?? "{}") as Record<string, string | undefined>
 const revisionId = env.SUPERSTEP_REVISION_ID ?? ""
 let isServing = false
+/** As the last activation shared it out; a unit of an older release would report none. */
+let traffic: readonly object[] = []
 
 const say = (msg: string, level = "info") =>
   process.stdout.write(`${JSON.stringify({ level, time: new Date().toISOString(), process: "server", msg })}\n`)
@@ -47,6 +50,7 @@ const status = () => ({
   graphs: ["chat"],
   failed: agentEnv.FAKE_FAILED ? [{ graph_id: "chat", message: agentEnv.FAKE_FAILED }] : [],
   serving: isServing,
+  traffic,
   executes_pinned: true,
   running_runs: isBusy() ? 1 : 0,
   ...(agentEnv.FAKE_LOAD !== undefined && JSON.parse(readFileSync(agentEnv.FAKE_LOAD, "utf8"))),
@@ -84,7 +88,9 @@ function streamStatus(response: ServerResponse, heartbeatMs: number): void {
   look()
 }
 
-const answers: Readonly<Record<string, (response: ServerResponse, query: URLSearchParams) => void>> = {
+type Answer = (response: ServerResponse, query: URLSearchParams, request: IncomingMessage) => void
+
+const answers: Readonly<Record<string, Answer>> = {
   "/ok": (response) => {
     const oks = countOk()
     if (oks > Number(agentEnv.FAKE_OKS ?? Number.POSITIVE_INFINITY)) process.exit(3)
@@ -96,10 +102,17 @@ const answers: Readonly<Record<string, (response: ServerResponse, query: URLSear
     if (heartbeatMs === null) reply(response, 200, status())
     else streamStatus(response, Number(heartbeatMs))
   },
-  "/internal/activate": (response) => {
-    isServing = true
-    say("activated")
-    reply(response, 204)
+  "/internal/activate": (response, _, request) => {
+    text(request).then(
+      (body) => {
+        const { canary } = JSON.parse(body || "{}") as { canary?: object }
+        traffic = [{ revision_id: revisionId, weight: null }, ...(canary ? [canary] : [])]
+        isServing = true
+        say("activated")
+        reply(response, 204)
+      },
+      (error: Error) => reply(response, 400, { detail: error.message }),
+    )
   },
   "/internal/orphans": (response) => {
     const orphaned = Number(agentEnv.FAKE_ORPHANS ?? 0)
@@ -155,7 +168,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(request.url ?? "", "http://unit")
   const known = answers[pathname]
   if (request.headers["x-superstep-unit"] !== env.SUPERSTEP_UNIT_TOKEN) reply(response, 401, { detail: "no" })
-  else if (known) known(response, searchParams)
+  else if (known) known(response, searchParams, request)
   else reply(response, 404, { detail: "not found" })
 }
 
