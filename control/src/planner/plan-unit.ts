@@ -164,10 +164,11 @@ function forPins(unit: UnitFacts, { pins }: RevisionFacts): UnitAction | undefin
   return unit.may_start ? "start" : undefined
 }
 
-/** Replicas restart one after the other, and none while another one is down. */
+/** Replicas restart one after the other, and none while another one is down, unless there is no room for that one. */
 const isItsTurn = (unit: UnitFacts, { units }: RevisionFacts): boolean =>
   units
-    .filter(({ unit_id, connections }) => unit_id !== unit.unit_id && connections > 0)
+    // One that was just stopped for its restart has no connections either, and may start.
+    .filter((other) => other.unit_id !== unit.unit_id && (other.connections > 0 || other.may_start))
     .every(
       (other) =>
         other.is_ready && !other.is_down && other.is_answering && !(other.is_outdated && other.ordinal < unit.ordinal),

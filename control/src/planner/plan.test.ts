@@ -147,7 +147,7 @@ test("plan: replicas restart one after the other, and none while another one is 
   assert.deepEqual(of(replica(0, { is_outdated: false }), replica(1)), ["hold u1"])
   assert.deepEqual(of(replica(0), replica(1, { is_down: true, seen: exited, may_start: false })), [])
   assert.deepEqual(of(replica(0), replica(1, { is_answering: false })), [])
-  assert.deepEqual(of(replica(0, { is_ready: false, seen: absent }), replica(1)), ["start u0"])
+  assert.deepEqual(of(replica(0, { is_ready: false, seen: absent, connections: 0 }), replica(1)), ["start u0"])
   const without = replica(1, { connections: 0, is_answering: false, seen: absent, may_start: false })
   assert.deepEqual(of(replica(0), without), ["hold u0"], "one that there was no room for is not waited for")
 })

@@ -12,6 +12,7 @@ import type { Trigger } from "../../revisions/revision.js"
 import { wakePipeline } from "../../revisions/wake-up.js"
 import { seal } from "../../secrets/seal.js"
 import { contextOf } from "../../secrets/sealed-columns.js"
+import type { Part } from "./faults.js"
 import type { SimulatedUnit } from "./simulated-units.js"
 import type { World } from "./world.js"
 
@@ -77,7 +78,7 @@ export async function deploy(
   })
 }
 
-type Act = (world: World, client: Client) => unknown
+export type Act = (world: World, client: Client) => unknown
 
 const act =
   (work: (tx: Db, client: Client) => Promise<unknown>): Act =>
@@ -86,6 +87,15 @@ const act =
       await work(tx, client)
       await wakePipeline(tx, client.deploymentId)
     })
+
+export const restart = act((tx, client) => askForRestart(tx, client))
+
+/** Its canary takes over, if it has one. */
+export const promoteCanary: Act = async ({ db }, client) => {
+  const row = await db.row<{ revision_id: string }>(sql`
+    select revision_id from revisions where deployment_id = ${client.deploymentId} and role = 'canary'`)
+  if (row) await db.transaction((tx) => promote(tx, { ...client, revisionId: row.revision_id }))
+}
 
 /** Of the revisions of a deployment, one that a client would name. */
 const onRevision = (work: (tx: Db, ids: Client & { revisionId: string }, world: World) => Promise<unknown>): Act => {
@@ -146,6 +156,11 @@ const change = (work: (state: ReturnType<World["units"]["stateOf"]>, world: Worl
   }
 }
 
+const away =
+  (part: Part): Act =>
+  ({ faults, random }) =>
+    faults.beAway(part, random.between(500, 150_000))
+
 /** By name, with how often each is chosen. */
 const acts: Readonly<Record<string, readonly [number, Act]>> = {
   deploy: [10, (world, client) => deploy(world, client, { trigger: "patch", weight: null })],
@@ -160,7 +175,7 @@ const acts: Readonly<Record<string, readonly [number, Act]>> = {
   "set traffic": [1, onRevision((tx, ids, { random }) => setTraffic(tx, ids, random.between(1, 99)))],
   pause: [2, act((tx, client) => setDesiredRunState(tx, client, "paused"))],
   resume: [4, act((tx, client) => setDesiredRunState(tx, client, "running"))],
-  restart: [3, act((tx, client) => askForRestart(tx, client))],
+  restart: [3, restart],
   delete: [0.3, act((tx, client) => markForDeletion(tx, client.deploymentId, "AWAITING_DELETE"))],
   request: [30, request],
   "a unit crashes": [6, onUnit((world, unit) => world.units.exit(unit))],
@@ -192,6 +207,9 @@ const acts: Readonly<Record<string, readonly [number, Act]>> = {
   ],
   "runs wait": [2, change((state) => Object.assign(state, { isShort: true }))],
   "there is room": [4, change((state) => Object.assign(state, { isShort: false }))],
+  "the database is away": [0.7, away("database")],
+  "the machine is away": [0.7, away("machine")],
+  "the edge is away": [0.7, away("edge")],
   "the control plane is killed": [1.5, (world) => void world.startControlPlane()],
 }
 

@@ -5,6 +5,9 @@
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
 import { type Clock, pauseFor } from "@superstep/toolkit/time/clock"
 
+/** What calls are for; each may be away for some time, and then all calls for it fail. */
+export type Part = "database" | "machine" | "edge"
+
 /** A fault that was planned. */
 export class SimulatedFault extends Error {}
 
@@ -14,6 +17,7 @@ export interface Life {
 }
 
 export interface Manner {
+  readonly of: Part
   /** How long it takes at least and at most, in milliseconds. */
   readonly ms: readonly [number, number]
   /** How many of a thousand calls fail, half of them after their effect. */
@@ -28,6 +32,7 @@ export class Faults {
   /** Of some histories no call fails, of others many. */
   readonly #factor: number
   areOn = true
+  readonly #awayUntil = new Map<Part, number>()
 
   constructor(clock: Clock, random: Random) {
     this.#clock = clock
@@ -40,9 +45,16 @@ export class Faults {
     return this.#random.next() * 1000 < ofThousand * this.#factor && this.areOn
   }
 
+  /** Every call for a part fails from now on, for so many milliseconds. */
+  beAway(part: Part, ms: number): void {
+    this.#awayUntil.set(part, this.#clock.now() + ms)
+  }
+
   /** Does the work of a call in its manner, as a control plane sees it. */
-  async call<T>(life: Life, { ms, failing, hanging = 0 }: Manner, work: () => T | Promise<T>): Promise<T> {
+  async call<T>(life: Life, { of, ms, failing, hanging = 0 }: Manner, work: () => T | Promise<T>): Promise<T> {
     await this.#pause(life, this.#random.between(...ms))
+    if (this.areOn && this.#clock.now() < (this.#awayUntil.get(of) ?? 0))
+      throw new SimulatedFault(`the simulated ${of} is away`)
     const [fails, hangs, isAfter] = [this.strikes(failing), this.strikes(hanging), this.#random.next() < 0.5]
     const isLost = fails || hangs
     const answer = isLost && !isAfter ? undefined : await work()

@@ -1,7 +1,7 @@
 /** A whole run of a simulation: a seed gives the history, and the same seed gives the same one. README.md says what is checked. */
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { actOnce, addDeployment, type Client, deploy } from "./clients.js"
+import { type Act, actOnce, addDeployment, type Client, deploy, promoteCanary, restart } from "./clients.js"
 import { calm, unsettled } from "./end-state.js"
 import { World } from "./world.js"
 
@@ -41,6 +41,7 @@ export async function simulate(
     await actOnce(world, clients)
   }
   if (world.broken.length === 0) await comeToRest(world, clients)
+  for (const client of clients) if (world.broken.length === 0) await changeInCalm(world, client)
   world.end()
   return { seed, broken: world.broken, simulatedMs: clock.now(), counts: clock.counts }
 }
@@ -55,4 +56,27 @@ async function comeToRest(world: World, clients: readonly Client[]): Promise<voi
     problems = (await Promise.all(clients.map((client) => unsettled(world, client)))).flat()
   } while (problems.length > 0 && world.broken.length === 0 && world.clock.now() < end)
   for (const problem of problems) world.breaks(`${settlingMs / 60_000} minutes after the last fault: ${problem}`)
+}
+
+/** While nothing fails, a deployment that does not sleep has a ready unit at each step of a deploy, a restart and a canary's promotion. */
+async function changeInCalm(world: World, client: Client): Promise<void> {
+  const { clock, edge, units } = world
+  const isServing = () =>
+    edge.routeOf(client.deploymentId)?.units.some(({ unit_id }) => units.all.get(unit_id)?.isReady) ?? false
+  if (client.config.deployment_type !== "prod" || !isServing()) return
+  const watched = async (what: string, ms: number, change: Act) => {
+    world.tell(`— in calm: ${what}`, client.deploymentId)
+    await change(world, client)
+    await clock.pass(ms, () => {
+      if (world.broken.length === 0 && !isServing())
+        world.breaks(`no unit gets requests during ${what}, while nothing fails`)
+    })
+    for (const problem of await unsettled(world, client))
+      world.breaks(`${ms / 1000} s after ${what} in calm: ${problem}`)
+  }
+  const hasReplicas = (edge.routeOf(client.deploymentId)?.units.length ?? 0) > 1
+  if (hasReplicas) await watched("a restart", 120_000, restart)
+  await watched("a deploy", 300_000, (_, it) => deploy(world, it, { trigger: "patch", weight: null }))
+  await watched("a canary", 120_000, (_, it) => deploy(world, it, { trigger: "patch", weight: 20 }))
+  await watched("a promotion", 300_000, promoteCanary)
 }

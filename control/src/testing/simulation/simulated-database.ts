@@ -43,7 +43,7 @@ export class SimulatedDatabase {
 
   /** As one control plane sees it. */
   of(life: Life, faults: Faults): Database {
-    const manner = { ms: [0, 4], failing: 1, hanging: 0.1 } as const
+    const manner = { of: "database", ms: [0, 4], failing: 1, hanging: 0.1 } as const
     const call = <T>(work: (sessions: Database) => Promise<T>): Promise<T> =>
       faults
         .call(life, manner, () => this.#inTurn(work))

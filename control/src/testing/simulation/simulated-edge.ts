@@ -41,7 +41,7 @@ export class SimulatedEdge {
 
   /** As one control plane sees it. */
   of(life: Life): Edge {
-    const manner = { ms: [1, 30], failing: 6, hanging: 0.5 } as const
+    const manner = { of: "edge", ms: [1, 30], failing: 6, hanging: 0.5 } as const
     const call = <T>(work: () => T) => this.#faults.call(life, manner, work)
     return {
       url: "http://127.0.0.1:1",

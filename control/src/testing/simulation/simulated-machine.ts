@@ -11,8 +11,8 @@ export interface MachineWatch {
   readonly finishing: (unitId: string, graceMs: number) => Promise<void>
 }
 
-const quick: Manner = { ms: [1, 30], failing: 5, hanging: 0.5 }
-const slow: Manner = { ms: [20, 1500], failing: 20, hanging: 4 }
+const quick: Manner = { of: "machine", ms: [1, 30], failing: 5, hanging: 0.5 }
+const slow: Manner = { of: "machine", ms: [20, 1500], failing: 20, hanging: 4 }
 
 export function simulatedMachine(units: SimulatedUnits, faults: Faults, watch: MachineWatch, life: Life): Machine {
   const call = <T>(manner: Manner, work: () => T | Promise<T>) => faults.call(life, manner, work)

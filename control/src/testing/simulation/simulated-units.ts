@@ -12,6 +12,7 @@ import type { SendToUnit, UnitReply, UnitRequest } from "../../machines/unit-req
 import { reportOf } from "../../planner/testing/facts.js"
 import { type Faults, type Life, never } from "./faults.js"
 import type { SimulatedClock } from "./simulated-clock.js"
+import type { Tell } from "./world-log.js"
 
 /** What a revision's program is like. */
 export interface Temper {
@@ -60,8 +61,16 @@ export class SimulatedUnits {
   readonly #random: Random
   readonly #faults: Faults
   readonly #temperOf: (revisionId: string) => Temper
+  readonly #tell: Tell
 
-  constructor(clock: SimulatedClock, random: Random, faults: Faults, temperOf: (revisionId: string) => Temper) {
+  constructor(
+    clock: SimulatedClock,
+    random: Random,
+    faults: Faults,
+    temperOf: (revisionId: string) => Temper,
+    tell: Tell,
+  ) {
+    this.#tell = tell
     this.#clock = clock
     this.#random = random
     this.#faults = faults
@@ -87,12 +96,14 @@ export class SimulatedUnits {
       answers: "all",
       start: unit.start + 1,
     })
+    this.#tell("  unit starts", unit.id)
     const { startMs, crashing } = unit.temper
     const [ms, start] = [this.#random.between(...startMs), unit.start]
     const crashes = this.#random.next() * 1000 < crashing && this.#faults.areOn
     this.#clock.after(ms, () => {
       if (unit.start !== start || unit.process !== "running") return
       if (crashes) return this.exit(unit)
+      this.#tell("  unit is ready", unit.id)
       unit.isReady = true
       unit.hasBeenReady = true
       this.changed(unit)
@@ -102,6 +113,7 @@ export class SimulatedUnits {
 
   /** Its process ends by itself. */
   exit(unit: SimulatedUnit, process: "exited" | "absent" = "exited"): void {
+    this.#tell(process === "exited" ? "  unit ends by itself" : "  unit is stopped", unit.id)
     Object.assign(unit, {
       process,
       isReady: false,

@@ -70,7 +70,13 @@ export class World {
     const named = shortNames()
     this.tell = (what, facts = "") =>
       tell(`${(this.clock.now() / 1000).toFixed(3).padStart(9)} ${named(`${what} ${facts}`).trimEnd()}`)
-    this.units = new SimulatedUnits(this.clock, this.random, this.faults, (id) => this.tempers.get(id) ?? good)
+    this.units = new SimulatedUnits(
+      this.clock,
+      this.random,
+      this.faults,
+      (id) => this.tempers.get(id) ?? good,
+      this.tell,
+    )
     this.edge = new SimulatedEdge(this.clock, this.faults)
     this.edge.onTable = (table) => this.#checkTable(table)
     this.database = new SimulatedDatabase(sessions, this.clock)
@@ -83,11 +89,19 @@ export class World {
 
   /** Starts a control plane in the place of the one before, which is killed if it runs. */
   async startControlPlane(): Promise<void> {
-    if (this.#life) this.#life.life.isOver = true
+    this.end()
     const life: Life = { isOver: false }
+    this.#life = { life, wake: () => undefined, wakeUp: async () => undefined }
     const context = this.#contextOf(life)
     this.tell("the control plane starts")
-    await prepareUnits(context, true)
+    try {
+      await prepareUnits(context, true)
+    } catch (error) {
+      // It exits, and is started again.
+      this.tell("the control plane does not start", String(error))
+      this.clock.after(2000, () => void (life.isOver || this.startControlPlane()))
+      return
+    }
     if (life.isOver) return
     const pipeline = startPipeline(context, `simulated/${randomUUID()}`)
     const planner = startPlanner(context)
@@ -160,7 +174,7 @@ export class World {
 
   #revisionBehind(life: Life, address: string): Promise<string | undefined> {
     const name = /\/d\/([^/]+)\/ok$/.exec(address)?.[1]
-    const manner = { ms: [5, 50], failing: 0 } as const
+    const manner = { of: "edge", ms: [5, 50], failing: 0 } as const
     return this.faults.call(life, manner, () => {
       const route = this.edge.table?.routes.find((it) => it.name === name)
       const answers = route?.units.some(({ unit_id }) => {
@@ -173,7 +187,10 @@ export class World {
 
   /** L4: a unit gets requests only after it said that it is ready, since it was last stopped on purpose. */
   #checkTable(table: Table): void {
-    for (const route of table.routes)
+    for (const route of table.routes) {
+      const shown = JSON.stringify(route.units.map(({ unit_id }) => unit_id))
+      if (JSON.stringify(this.edge.routeOf(route.deployment_id)?.units.map(({ unit_id }) => unit_id)) !== shown)
+        this.tell(`  the edge sends requests for ${route.deployment_id} to`, shown)
       for (const { unit_id } of route.units) {
         const unit = this.units.all.get(unit_id)
         if (unit && unit.deploymentId !== route.deployment_id)
@@ -181,6 +198,7 @@ export class World {
         if (!this.edge.sendsTo(unit_id) && !unit?.hasBeenReady)
           this.breaks(`L4: the edge sends to the unit ${unit_id}, which never said that it is ready`)
       }
+    }
   }
 
   /** L4: a unit is stopped only after the edge has stopped sending to it, and one that retires finishes what it has in its time. */
