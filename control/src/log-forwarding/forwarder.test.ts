@@ -1,9 +1,11 @@
 /** Log forwarding to real receivers that fail, hang and come back; pauses are short, and nothing is asserted about time. */
+
 import assert from "node:assert/strict"
 import { createHmac } from "node:crypto"
 import { test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
+import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { type Receiver, startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
@@ -91,7 +93,7 @@ test("a sink that fails, hangs and breaks connections gets every line, in order 
     else if (n === 4) reply.writeHead(401).end()
     else if (n !== 3) reply.end()
   })
-  await using _forwarder = await startForwarder(api, receiver.url, { timeoutMs: 300 })
+  await using _forwarder = await startForwarder(api, receiver.url, { timeoutMs: lateOnBusyMachineMs })
 
   await add(...numbered(10))
   await until(() => receiver.calls.length >= 5, { what: "the sink was asked again after each failure" })

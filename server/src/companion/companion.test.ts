@@ -6,13 +6,14 @@ import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import test from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { WebSocketServer } from "ws"
 import { startCompanion } from "./companion.js"
 
 const token = "the-token"
-const times = { startingMs: 5, steadyMs: 5, limitMs: 200 }
+const times = { startingMs: 5, steadyMs: 5, limitMs: lateOnBusyMachineMs }
 
 /** A guest with its companion. */
 async function guestWith(answers: RequestListener) {

@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
 import { test } from "node:test"
 import { Unavailable } from "../errors/errors.js"
+import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
 import { cuttableProxy } from "../testing/cuttable-proxy.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { silent } from "../testing/test-cluster.js"
@@ -79,7 +80,7 @@ test("a connection lost in a transaction fails that transaction only", async () 
 
 test("a statement that takes longer than its limit is stopped", async () => {
   await using db = await freshDatabase()
-  await using limited = openDatabase({ uri: db.uri, cancelAfterMs: 50, log: silent })
+  await using limited = openDatabase({ uri: db.uri, cancelAfterMs: lateOnBusyMachineMs, log: silent })
 
   const slow = limited.row(sql`select pg_sleep(60)`)
 
@@ -111,7 +112,7 @@ test("a statement to a host that has vanished fails at its limit, and the next o
 }, async () => {
   await using db = await freshDatabase()
   await using proxy = await cuttableProxy(db.uri)
-  await using behind = openDatabase({ uri: proxy.uri, poolSize: 1, statementMs: 300, log: silent })
+  await using behind = openDatabase({ uri: proxy.uri, poolSize: 1, statementMs: lateOnBusyMachineMs, log: silent })
   await behind.run(sql`select 1`)
 
   proxy.cut("vanish")

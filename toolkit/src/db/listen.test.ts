@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
 import { test } from "node:test"
 import { startPostgres } from "../postgres/start-postgres.js"
+import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
 import { cuttableProxy } from "../testing/cuttable-proxy.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { preparedCluster } from "../testing/prepared-cluster.js"
@@ -261,7 +262,7 @@ test("a listener notices that the host has vanished without a word, and listens 
   await using proxy = await cuttableProxy(db.uri)
   const heard: string[] = []
   let reconnections = 0
-  const listener = listenOn(proxy.uri, silent, { answerMs: 200, pingMs: 100 })
+  const listener = listenOn(proxy.uri, silent, { answerMs: lateOnBusyMachineMs, pingMs: 100 })
   await listener.listen(
     "runs",
     (payload) => heard.push(payload),

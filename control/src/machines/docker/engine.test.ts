@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { createServer, type RequestListener } from "node:http"
 import { join } from "node:path"
 import test from "node:test"
+import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { bytesOf, EngineFailed, engineAt } from "./engine.js"
 
@@ -36,7 +37,7 @@ test("an engine that stops in the middle of an answer ends it with an error, by 
 
   await assert.rejects(it.engine.json("/silent", { silenceMs: 50 }), failsWith(/silent for/))
   await assert.rejects(it.engine.json("/dies"), failsWith(/answer broke off \(aborted\)/))
-  const streamed = await it.engine.stream("/silent", { silenceMs: 50 })
+  const streamed = await it.engine.stream("/silent", { silenceMs: lateOnBusyMachineMs })
   await assert.rejects(bytesOf(streamed), failsWith(/silent for/))
 })
 

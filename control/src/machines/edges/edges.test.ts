@@ -1,9 +1,11 @@
 /** Two real edges, which the control plane's part finds by a list. */
+
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { Address } from "@superstep/protocol/http/address"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { createLog } from "@superstep/toolkit/log/log"
+import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -202,7 +204,7 @@ test("a ready edge that does not answer fails a push, since it may still let a r
   await setup.begin()
   const hanging: Address = `http://127.0.0.1:${await freePort()}`
   const addresses = async () => [await setup.one.found(), { address: hanging, isReady: true }]
-  const edges = severalEdges({ addresses, token, url: setup.one.url, patienceMs: 300, log })
+  const edges = severalEdges({ addresses, token, url: setup.one.url, patienceMs: lateOnBusyMachineMs, log })
 
   await assert.rejects(edges.push(setup.tableOf(2)), (error: Error) => {
     assert.ok(error instanceof Unavailable)
@@ -216,7 +218,7 @@ test("a ready edge that does not answer keeps no table from the others, and is k
   await setup.begin()
   const dead: Address = `http://127.0.0.1:${await freePort()}`
   const addresses = async () => [await setup.one.found(), { address: dead, isReady: true }]
-  const edges = severalEdges({ addresses, token, url: setup.one.url, patienceMs: 300, log })
+  const edges = severalEdges({ addresses, token, url: setup.one.url, patienceMs: lateOnBusyMachineMs, log })
 
   const before = await edges.status()
   await assert.rejects(edges.push(setup.tableOf(before.generation + 2, { state: "paused" })), Unavailable)
