@@ -2,15 +2,13 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { languagesOf } from "./testing/languages.js"
 
 const kilobyte = 1024
 
 const cases = [
   { events: 60, eventBytes: 500 * kilobyte },
-  { events: 400, eventBytes: 100 * kilobyte },
   { events: 2000, eventBytes: 20 * kilobyte },
 ]
 
@@ -24,7 +22,7 @@ for (const { name, env, skip } of languages) {
     let db: Database
     let server: AgentServerProcess
     before(async () => {
-      db = await freshDatabase()
+      db = await agentDatabase()
       server = await startAgentServer({ databaseUri: db.uri, env })
     })
     after(async () => {

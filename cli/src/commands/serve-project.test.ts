@@ -58,17 +58,6 @@ test("the command that dev prints streams an answer when it is pasted", async ()
   assert.equal(code, 0, stderr)
 })
 
-test("the printed example has a key if one is required, but not in a log", async () => {
-  const { running } = await startServer("serve", undefined, { SUPERSTEP_API_KEYS: "secret-key" })
-
-  const printed = printedCurl(running.lines)
-  running.signal("SIGINT")
-  await running.ended
-
-  assert.match(printed, /-H 'x-api-key: <one of SUPERSTEP_API_KEYS>'/)
-  assert.doesNotMatch(running.lines.join("\n"), /secret-key/)
-})
-
 test("serve without one graph that loads exits with the reason, and dev goes on", async () => {
   const cwd = await preparedFolder(makeProject('const password = "hunter2"\nthrow new Error("no database")\n'))
   const port = await freePort()
@@ -93,15 +82,19 @@ test("serve without one graph that loads exits with the reason, and dev goes on"
   assert.match(developer.stdout + developer.stderr, /hunter2/, "the developer gets them")
 })
 
-test("Ctrl-C on dev stops the server and its Postgres, and threads exist at the next start", async () => {
+test("a second dev gets an error that names the first, Ctrl-C stops its server and Postgres, and the next has its threads", async () => {
   const first = await startServer("dev")
   const reply = await fetch(`${first.url}/threads`, { method: "POST", body: "{}" })
   const { thread_id } = (await reply.json()) as { thread_id: string }
   const processes = [childOf(first.cwd), await postgresOf(first.cwd)]
 
+  const refused = await runCli(["dev", "--port", String(await freePort())], { cwd: first.cwd })
   first.running.signal("SIGINT")
   await first.running.ended
 
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /superstep dev is already running on .* \(process \d+\)/)
+  assert.equal(existsSync(join(first.cwd, ".superstep/running.json")), false)
   for (const identity of processes) assert.equal(identity && (await isAlive(identity)), false)
   const second = await startServer("dev", first.cwd)
   const found = await fetch(`${second.url}/threads/${thread_id}`)
@@ -141,8 +134,13 @@ test("after dev and its server are killed, the next dev starts and continues the
   assert.equal((await second.running.ended).code, 0)
 })
 
-test("serve writes JSON log lines to a pipe, dev formats them", { skip: unlessWide("starts a server") }, async () => {
-  const [serve, dev] = [await startServer("serve"), await startServer("dev")]
+test("serve writes JSON log lines to a pipe, without the key that its example needs, and dev formats them", {
+  skip: unlessWide("starts a server"),
+}, async () => {
+  const [serve, dev] = [
+    await startServer("serve", undefined, { SUPERSTEP_API_KEYS: "secret-key" }),
+    await startServer("dev"),
+  ]
   const isLogged = (running: Running) => () => running.lines.some((line) => line.includes("server ready"))
   for (const { running } of [serve, dev]) await until(isLogged(running), { what: "the server says that it is ready" })
 
@@ -151,16 +149,6 @@ test("serve writes JSON log lines to a pipe, dev formats them", { skip: unlessWi
 
   for (const line of raw.stdout.trim().split("\n")) assert.equal(typeof JSON.parse(line), "object")
   assert.match(readable.stdout, /^\d\d:\d\d:\d\d {2}info {3}server ready/m)
-})
-
-test("a second dev on the same folder gets an error that names the first one", async () => {
-  const { running, cwd } = await startServer("dev")
-
-  const { code, stderr } = await runCli(["dev", "--port", String(await freePort())], { cwd })
-  running.signal("SIGINT")
-  await running.ended
-
-  assert.equal(code, 1)
-  assert.match(stderr, /superstep dev is already running on .* \(process \d+\)/)
-  assert.equal(existsSync(join(cwd, ".superstep/running.json")), false)
+  assert.match(printedCurl(serve.running.lines), /-H 'x-api-key: <one of SUPERSTEP_API_KEYS>'/)
+  assert.doesNotMatch(serve.running.lines.join("\n"), /secret-key/)
 })
