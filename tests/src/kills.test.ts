@@ -30,7 +30,7 @@ async function killAtEachStatus(platform: Platform, deploymentId: string, revisi
   }
 }
 
-// crash.test.ts of the pipeline does a part of it in less time.
+// crash.wide.test.ts of the pipeline does a part of it in less time.
 const skip = unlessWide("takes a minute")
 
 for (const { name: language, skip: withoutLanguage } of agentLanguages) {

@@ -134,7 +134,7 @@ test("one that was stopped ends when it goes on, and the other's revision stays"
   assert.deepEqual(await served(), { status: 200, revision: revisionId })
 })
 
-// Every point is in pipeline/crash.test.ts: what takes over does the same as what starts anew.
+// Every point is in pipeline/crash.wide.test.ts: what takes over does the same as what starts anew.
 test(`killed at ${pointsOfEachStage.join(", ")}: the other goes on each time, and callers notice nothing`, {
   skip: unlessLong("each point takes some seconds"),
 }, async () => {

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { pointsOfRevisions } from "./testing/crash-rows.js"
 import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
@@ -105,7 +105,7 @@ test("a switch that kills the platform three times fails, and the unit that serv
 const activationsOf = (revisionId: string) =>
   platform.db.rows(sql`select 1 from log_lines where revision_id = ${revisionId} and message = 'activated'`)
 
-test("a revision that fails after its switch gives the route back", { skip: unlessWide("takes 20 s") }, async () => {
+test("a revision that fails after its switch gives the route back", async () => {
   const revision = await thriceAt("switch:after-push")
 
   assert.deepEqual([revision.status, revision.error_code], ["DEPLOY_FAILED", "crash_loop_guard"])
@@ -187,9 +187,7 @@ const untilGone = (id: string) =>
     what: "the deployment is gone",
   })
 
-test("killed at each step of a deletion, it goes on after each restart, and leaves nothing at all", {
-  skip: unlessWide("takes 20 s"),
-}, async () => {
+test("killed at each step of a deletion, it goes on after each restart, and leaves nothing at all", async () => {
   await platform.start()
   const { deploymentId: doomed, revisionId } = await platform.deploy(
     deploymentOf(platform.repository.url, { name: "doomed" }),
