@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
-const filesInBatch = 16
+const filesInBatch = 32
 // Of files that start servers or installations, which take seconds: so all processors finish at about the same time.
 const startingFilesInBatch = 6
 // With their wide tests, which take up to some minutes: a file, and so a batch, has a time limit.

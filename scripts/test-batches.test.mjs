@@ -31,7 +31,7 @@ test("a file has its process for itself when it changes or measures the process"
 test("files of one package share processes, and each is started exactly once", (t) => {
   const checkout = mkdtempSync(join(tmpdir(), "batches-"))
   t.after(() => rmSync(checkout, { recursive: true }))
-  const names = Array.from({ length: 20 }, (_, n) => `server/dist/n${n}.test.js`)
+  const names = Array.from({ length: 40 }, (_, n) => `server/dist/n${n}.test.js`)
   const scripts = ["scripts/one.test.mjs", "scripts/two.test.mjs"]
   const files = [
     "cli/dist/alone.test.js",

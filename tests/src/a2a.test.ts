@@ -5,9 +5,8 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Role, TaskState } from "@a2a-js/sdk"
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory } from "@a2a-js/sdk/client"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startAgentServer } from "./testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 
 const config = fileURLToPath(new URL("../graphs/agents.json", import.meta.url))
 
@@ -18,7 +17,7 @@ interface Reply {
 }
 
 test("assistants are agents of A2A", async (t) => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   await using server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
   const fetchImpl: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers)

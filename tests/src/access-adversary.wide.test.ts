@@ -8,9 +8,8 @@ import { fileURLToPath } from "node:url"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 
 const env = {
@@ -145,7 +144,7 @@ const countsWhatItDid = ({ path }: Operation) => path === "/threads/prune"
 const isCall = ({ path }: Operation) => /^\/(mcp|a2a)(\/|$)|\/commands$/.test(path)
 
 test("nobody reads or changes anything by the ids of somebody else", async (t) => {
-  await using own = await freshDatabase()
+  await using own = await agentDatabase()
   const db = openDatabase({ uri: own.uri, poolSize: 2, log: createLog({ process: "test", level: "silent" }) })
   await using server = await startAgentServer({ databaseUri: own.uri, env })
   const ids = await furnish(server)

@@ -4,10 +4,9 @@ import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
 import { describe, test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { WebSocket } from "ws"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 
@@ -42,7 +41,7 @@ const closing = async (ws: WebSocket): Promise<[number, string]> => {
 
 describe("WebSockets of an app in Python", { skip }, () => {
   test("messages pass both ways, closes keep their codes, and what breaks the protocol is closed", async (t) => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("app.json") })
     const left = async () => (await ask(server, "/custom/left")).body
 
@@ -150,7 +149,7 @@ describe("WebSockets of an app in Python", { skip }, () => {
   })
 
   test("with authentication first a WebSocket opens only for somebody known, whom the app finds in its scope", async () => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("auth-first.json") })
 
     const stranger = await refusal(server, "/custom/socket")
@@ -173,7 +172,7 @@ describe("WebSockets of an app in Python", { skip }, () => {
   })
 
   test("without it the app answers for its own WebSockets, and a thread's keeps the project's rules", async () => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("both.json") })
 
     const ws = await open(server, "/custom/socket")

@@ -2,9 +2,8 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { Client } from "@langchain/langgraph-sdk"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startAgentServer } from "./testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 import { makeGuarded } from "./testing/guarded-project.js"
@@ -15,7 +14,7 @@ for (const { name, skip, folder, ending, envOf } of languages) {
     const auth = `src/auth.${ending}`
 
     test("who calls is the auth module's decision", async (t) => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       await using server = await startAgentServer({ databaseUri: db.uri, env })
       const search = (headers: Record<string, string>) =>
         ask(server, "/assistants/search", { method: "POST", body: "{}", headers })
@@ -70,7 +69,7 @@ for (const { name, skip, folder, ending, envOf } of languages) {
     })
 
     test("two users see what is their own", async (t) => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       await using server = await startAgentServer({ databaseUri: db.uri, env })
       const as = (name: string) =>
         new Client({
@@ -160,7 +159,7 @@ for (const { name, skip, folder, ending, envOf } of languages) {
     })
 
     test("in development the Studio header is a user, unless the project says no", async (t) => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       const studio = { method: "POST", body: "{}", headers: { "x-auth-scheme": "langsmith" } }
       for (const [disabled, status] of [
         [false, 200],
@@ -180,7 +179,7 @@ for (const { name, skip, folder, ending, envOf } of languages) {
     })
 
     test("a module that does not load is never left out", async (t) => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       const texts = {
         ts: "export const auth = undefined as never as string\nthrow new Error('no secret')\n",
         py: "auth = None\nraise RuntimeError('no secret')\n",

@@ -7,8 +7,8 @@ import { test } from "node:test"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { agentDatabase } from "./testing/agent-servers.js"
 import { oddBodies, oddValues } from "./testing/malformed.js"
 import {
   type Asked,
@@ -69,7 +69,7 @@ async function rowCounts(databaseUri: string): Promise<Record<string, number>> {
 const isAsked = (_: Route, index: number): boolean => runsWideTests || index % 3 === 0
 
 test("a request that the document forbids is refused in words, and changes nothing", async (t) => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   const { server, ids, routes } = await startServer(db.uri)
   await using _ = server
 

@@ -3,9 +3,8 @@ import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 const hasDeepAgents = python !== "" && spawnSync(python, ["-c", "import deepagents"]).status === 0
@@ -59,7 +58,7 @@ async function assertRemembered(server: AgentServerProcess, threadId: string, be
 }
 
 test("a deep agent's messages and files outlive", { skip }, async (t) => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   await using server = await startAgentServer({ databaseUri: db.uri, env })
   const { client } = server
 

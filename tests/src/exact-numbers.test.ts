@@ -10,10 +10,10 @@ import { fileURLToPath } from "node:url"
 import { isExactNumber } from "@superstep/toolkit/http/exact-number"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { randomJson } from "@superstep/toolkit/http/testing/random-json"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import type { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { WebSocket } from "ws"
-import { startAgentServer } from "./testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { testPython, withoutPython } from "./testing/languages.js"
 
 /** Both graphs return what they get; `ask` is asked of a person, and `item` read from the store. */
@@ -76,7 +76,7 @@ before(async () => {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ dependencies: ["."], graphs }))
   symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"))
-  database = await freshDatabase()
+  database = await agentDatabase()
   const env = { SUPERSTEP_CONFIG: join(folder, "langgraph.json"), SUPERSTEP_PYTHON: testPython }
   server = await startAgentServer({ databaseUri: database.uri, env, hasUnitToken: false })
 })

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { graphLanguages } from "./testing/languages.js"
 
 interface Waiting {
@@ -23,7 +22,7 @@ for (const { name: language, env, skip } of graphLanguages) {
       let db: Database
       let server: AgentServerProcess
       before(async () => {
-        db = await freshDatabase()
+        db = await agentDatabase()
         server = await startAgentServer({ databaseUri: db.uri, env })
       })
       after(async () => {
@@ -55,7 +54,7 @@ for (const { name: language, env, skip } of graphLanguages) {
     })
 
     test("a node that asks twice waits twice", async () => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       await using server = await startAgentServer({ databaseUri: db.uri, env })
       const { client } = server
       const { thread_id } = await client.threads.create()

@@ -6,9 +6,8 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 
 const config = fileURLToPath(new URL("../graphs/agents.json", import.meta.url))
 // The first list reads the sources of every graph for its schema, with the TypeScript compiler.
@@ -25,7 +24,7 @@ async function connect({ url, headers }: AgentServerProcess): Promise<Client> {
 const textOf = ({ content }: CallToolResult) => (content[0]?.type === "text" ? content[0].text : "")
 
 test("assistants are tools of MCP", async (t) => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   await using server = await startAgentServer({
     databaseUri: db.uri,
     env: { SUPERSTEP_CONFIG: config, SUPERSTEP_KEEP_ALIVE_SECONDS: "1", ...patience },
@@ -151,7 +150,7 @@ test("assistants are tools of MCP", async (t) => {
 })
 
 test("a project may turn MCP and A2A off", async () => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   const off = fileURLToPath(new URL("../graphs/agents-off.json", import.meta.url))
   await using server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: off } })
   const statusOf = async (method: string, path: string) =>

@@ -1,11 +1,10 @@
 /** What a real server with real workers says about itself. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startAgentServer } from "./testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 
 test("a server tells the project's version of LangGraph, and of its limits", async () => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   await using server = await startAgentServer({
     databaseUri: db.uri,
     env: { SUPERSTEP_MAX_REQUESTS_PER_MINUTE: "3", MOUNT_PREFIX: "/agents", CORS_ALLOW_ORIGINS: "https://a.example" },

@@ -4,10 +4,9 @@ import { symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { testPython, withoutPython } from "./testing/languages.js"
 
 /** Both graphs wait until the file exists that their input names. */
@@ -71,7 +70,7 @@ for (const [full, other] of [
   ["python", "javascript"],
 ] as const) {
   test(`while the workers of ${full} are full, runs of ${other} start`, { skip: withoutPython }, async () => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     const env = {
       SUPERSTEP_CONFIG: join(makeProject(), "langgraph.json"),
       SUPERSTEP_PYTHON: testPython,

@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
+import { agentDatabase } from "./testing/agent-servers.js"
 import { oddHeaders, oddQueryValues, oddSegments, oddValues } from "./testing/malformed.js"
 import { type Asked, askAll, bodyFor, pathOf, shown, startServer, withField } from "./testing/malformed-requests.js"
 import type { Route } from "./testing/openapi-routes.js"
@@ -36,7 +36,7 @@ function* oddRequests(route: Route, ids: Readonly<Record<string, string>>): Gene
 }
 
 test("nothing that a client may send is a fault of the server", { skip }, async (t) => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   const { server, ids, routes } = await startServer(db.uri)
   await using _ = server
 

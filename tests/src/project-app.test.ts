@@ -2,10 +2,9 @@
 import assert from "node:assert/strict"
 import { text } from "node:stream/consumers"
 import { describe, test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { WebSocket } from "ws"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 
@@ -34,7 +33,7 @@ const run = { assistant_id: "echo", input: { text: "hi" } }
 for (const { name, skip, envOf } of languages) {
   describe(`in ${name}`, { skip }, () => {
     test("an app adds, shadows and wraps routes", async (t) => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("app.json") })
 
       await t.test("its own routes answer, with their headers and errors", async () => {
@@ -156,7 +155,7 @@ for (const { name, skip, envOf } of languages) {
     })
 
     test("an app that cannot wrap routes answers first, and leaves its 404s to the server", async () => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("fetch-only.json") })
 
       const echoed = await post(server, "/custom/echo", { a: 1 })
@@ -167,7 +166,7 @@ for (const { name, skip, envOf } of languages) {
     })
 
     test("middleware before authentication: custom routes are open, the server's are not", async () => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("both.json") })
 
       assert.equal((await ask(server, "/custom/hello")).status, 200)
@@ -180,7 +179,7 @@ for (const { name, skip, envOf } of languages) {
     })
 
     test("authentication first: nothing reaches the app from somebody unknown", async () => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("auth-first.json") })
 
       for (const path of ["/custom/hello", "/custom/nothing", "/threads"]) {

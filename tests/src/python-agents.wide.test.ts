@@ -4,8 +4,7 @@ import { spawnSync } from "node:child_process"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Interrupt } from "@langchain/langgraph-sdk"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startAgentServer } from "./testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { testPython } from "./testing/languages.js"
 
 const hasLangChain = testPython !== "" && spawnSync(testPython, ["-c", "import langchain.agents"]).status === 0
@@ -20,7 +19,7 @@ interface State {
 }
 
 test("agents in Python ask, hand over and remember", { skip }, async (t) => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   await using server = await startAgentServer({ databaseUri: db.uri, env })
   const { client } = server
 

@@ -4,10 +4,9 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { startAgentServer } from "./testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 const skip = python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
@@ -31,7 +30,7 @@ const dataOf = (chunks: readonly Chunk[], event: string) =>
   chunks.filter((chunk) => chunk.event === event).map(({ data }) => data)
 
 test("a conversation with a Python graph", { skip }, async (t) => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   await using server = await startAgentServer({ databaseUri: db.uri, env })
   const { client } = server
 

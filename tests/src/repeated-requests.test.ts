@@ -6,9 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 
 const config = fileURLToPath(new URL("../graphs/quick.json", import.meta.url))
 const serverId = randomUUID()
@@ -31,7 +30,7 @@ const runsOf = (db: Database, threadId: string) =>
 const moments = runsWideTests ? [0, 3, 8, 15] : [3]
 
 test("however early or late the server dies, the request has one run when it is sent again", async () => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   const made: { threadId: string; key: string; path: string }[] = []
   for (const moment of moments) {
     await using server = await startAgentServer({ databaseUri: db.uri, env })

@@ -6,8 +6,7 @@ import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: what a run or its state holds is what each test asserts
@@ -19,7 +18,7 @@ const input = { text: "hi" }
 let db: Database & AsyncDisposable
 let server: AgentServerProcess
 before(async () => {
-  db = await freshDatabase()
+  db = await agentDatabase()
   server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
 })
 after(async () => {

@@ -2,10 +2,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Client, type ThreadStream } from "@langchain/langgraph-sdk"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { WebSocket as NodeWebSocket } from "ws"
-import { startAgentServer } from "./testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { graphLanguages } from "./testing/languages.js"
 
 interface Messages {
@@ -14,7 +13,7 @@ interface Messages {
 
 for (const { name: language, env, skip } of graphLanguages)
   test(`the commands of threads.stream with graphs in ${language}`, { skip }, async (t) => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri, env })
     const { client } = server
     const bySocket = new Client({ apiUrl: server.url, apiKey: null })

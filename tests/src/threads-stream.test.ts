@@ -3,10 +3,9 @@ import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import { Client } from "@langchain/langgraph-sdk"
 import type { Database } from "@superstep/toolkit/db/database"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { WebSocket as NodeWebSocket } from "ws"
-import { type AgentServerProcess, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { graphLanguages } from "./testing/languages.js"
 import { messageTexts } from "./testing/message-texts.js"
 
@@ -24,7 +23,7 @@ for (const transport of ["sse", "websocket"] as const) {
     const webSocketFactory = (url: string) =>
       new NodeWebSocket(url, { headers: server.headers }) as unknown as WebSocket
     before(async () => {
-      db = await freshDatabase()
+      db = await agentDatabase()
       server = await startAgentServer({ databaseUri: db.uri, env: javascript.env })
     })
     after(async () => {

@@ -2,10 +2,9 @@
 import assert from "node:assert/strict"
 import { createHmac } from "node:crypto"
 import { describe, test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
-import { startAgentServer } from "./testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { ask } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 
@@ -19,7 +18,7 @@ for (const { name, skip, envOf } of languages) {
 
   describe(`a server with an app in ${name}`, { skip }, () => {
     test("a run tells its end to another server, signed and with the project's headers", async () => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       await using receiver = await startReceiver()
       await using server = await startAgentServer({ databaseUri: db.uri, env })
       const { client } = server
@@ -35,7 +34,7 @@ for (const { name, skip, envOf } of languages) {
     })
 
     test("a path is a route of the project's own app, and never one of the server's", async () => {
-      await using db = await freshDatabase()
+      await using db = await agentDatabase()
       await using server = await startAgentServer({ databaseUri: db.uri, env })
       const { client } = server
 

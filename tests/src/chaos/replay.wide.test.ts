@@ -4,11 +4,10 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
-import { startAgentServer } from "../testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 import { EventReader, type ReadEvent } from "../testing/event-reader.js"
 import type { AgentServer } from "./agent-server.js"
 import { startInstallation } from "./installation.js"
@@ -72,7 +71,7 @@ test("what was seen before a kill is a prefix of the replay, with the same ids",
 })
 
 test("the official SDK that comes back to a plain run after a kill is told that it missed events", async () => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   const env = { SUPERSTEP_LEASE_SECONDS: "2" }
   await using killed = await startAgentServer({ databaseUri: db.uri, env })
   const { thread_id } = await killed.client.threads.create()

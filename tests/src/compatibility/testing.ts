@@ -2,8 +2,7 @@
 import assert from "node:assert/strict"
 import { readFile, writeFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startAgentServer } from "../testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 import { type Called, routesOf } from "./calls.js"
 import { replaceSection } from "./page.js"
 
@@ -12,7 +11,7 @@ const config = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.
 
 /** A server with the graphs of `tests/graphs`, and the routes of its document. */
 export async function startServer() {
-  const db = await freshDatabase()
+  const db = await agentDatabase()
   const server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
   const stop = async () => {
     await server[Symbol.asyncDispose]()

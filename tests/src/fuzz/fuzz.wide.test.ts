@@ -8,9 +8,8 @@ import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 import { withRealIds } from "./real-ids.js"
 
 const config = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.url))
@@ -21,7 +20,7 @@ const skip = python === "" && "no Python with schemathesis: .ci/run installs it 
 const endless = "^/threads/\\{thread_id\\}/stream$"
 
 test("no made-up request gets a 5xx or no answer", { skip }, async () => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   await using server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
   const folder = temporaryFolder()
   const file = join(folder, "openapi.json")

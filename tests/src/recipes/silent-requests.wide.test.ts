@@ -4,8 +4,7 @@ import { json } from "node:stream/consumers"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { freePort } from "@superstep/toolkit/testing/free-port"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startAgentServer } from "../testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 import { recipe } from "../testing/recipes.js"
 import { sendTo, startNginx, withoutNginx } from "../testing/reverse-proxies.js"
 
@@ -22,7 +21,7 @@ test("requests that last come through nginx", {
   skip: withoutNginx,
   concurrency: true,
 }, async (t) => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   await using server = await startAgentServer({ databaseUri: db.uri, env })
   const { host } = new URL(server.url)
   const place = { file: recipe("nginx/superstep.conf"), port: await freePort(), api: host, agents: host }

@@ -5,8 +5,7 @@ import { fileURLToPath } from "node:url"
 import { RemoteGraph } from "@langchain/langgraph/remote"
 import type { Client } from "@langchain/langgraph-sdk"
 import type { Database } from "@superstep/toolkit/db/database"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 
 const config = fileURLToPath(new URL("../../graphs/assistants.json", import.meta.url))
 
@@ -15,7 +14,7 @@ let server: AgentServerProcess
 let assistants: Client["assistants"]
 
 before(async () => {
-  db = await freshDatabase()
+  db = await agentDatabase()
   server = await startAgentServer({
     databaseUri: db.uri,
     env: {

@@ -7,9 +7,8 @@ import { after, before, test } from "node:test"
 import type { Client } from "@langchain/langgraph-sdk"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 
 let db: Database
 let server: AgentServerProcess
@@ -17,7 +16,7 @@ let other: AgentServerProcess
 let client: Client
 
 before(async () => {
-  db = await freshDatabase()
+  db = await agentDatabase()
   server = await startAgentServer({ databaseUri: db.uri })
   other = await startAgentServer({ databaseUri: db.uri })
   client = server.client

@@ -7,9 +7,8 @@ import type { Client } from "@langchain/langgraph-sdk"
 import { StreamController } from "@langchain/langgraph-sdk/stream"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: what a state or an event holds is what each test asserts
 type Any = any
@@ -21,7 +20,7 @@ let db: Database & AsyncDisposable
 let server: AgentServerProcess
 let client: Client
 before(async () => {
-  db = await freshDatabase()
+  db = await agentDatabase()
   server = await startAgentServer({ databaseUri: db.uri, env })
   client = server.client
 })

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startAgentServer } from "../testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 import { languagesOf } from "../testing/languages.js"
 
 const languages = languagesOf({
@@ -15,7 +14,7 @@ for (const { name, env, skip } of languages) {
   test(`the client's store keeps, finds by meaning, lists and forgets items, and graphs in ${name} see the same`, {
     skip,
   }, async (t) => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri, env })
     const { store, runs } = server.client
     const at = ["users", "ann"]

@@ -7,9 +7,8 @@ import { RemoteGraph } from "@langchain/langgraph/remote"
 import type { Client, ThreadState } from "@langchain/langgraph-sdk"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: what a state holds is what each test asserts
 type Values = any
@@ -20,7 +19,7 @@ let db: Database & AsyncDisposable
 let server: AgentServerProcess
 let client: Client
 before(async () => {
-  db = await freshDatabase()
+  db = await agentDatabase()
   const env = { SUPERSTEP_CONFIG: config }
   server = await startAgentServer({ databaseUri: db.uri, env })
   client = server.client

@@ -6,10 +6,9 @@ import { test } from "node:test"
 import type { Client } from "@langchain/langgraph-sdk"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { startAgentServer } from "../testing/agent-servers.js"
+import { agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 
 interface Chunk {
   readonly id?: string
@@ -48,7 +47,7 @@ const attemptsOf = (db: Database, runId: string) =>
   )
 
 test("a run that is handed over has ended its super-step, and none of its nodes executes twice", async () => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   const leaving = await startAgentServer({ databaseUri: db.uri, env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "2" } })
   const { thread_id } = await leaving.client.threads.create()
   // A step is nearly always under way when the grace time is over, and ends within as long again.
@@ -80,7 +79,7 @@ test("a run that is handed over has ended its super-step, and none of its nodes 
 })
 
 test("a server that is told to stop hands its runs over, and their clients read on elsewhere", async () => {
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   await using staying = await startAgentServer({ databaseUri: db.uri })
   // Made on the leaving one, and claimed by it in the same moment.
   const leaving = await startAgentServer({ databaseUri: db.uri, env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "2" } })

@@ -1,6 +1,6 @@
 /** `npm run soak`: the soak for as long as one likes, or an outage of Postgres of as many seconds as one likes. */
 import { parseArgs } from "node:util"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { agentDatabase } from "../testing/agent-servers.js"
 import { outage } from "./outage.js"
 import { soakAServer } from "./soak-of-a-server.js"
 
@@ -25,7 +25,7 @@ async function main(): Promise<string[]> {
   if (values.outage !== undefined) return outage({ seconds: Number(values.outage), say })
   say(`seed ${values.seed}`)
   const end = performance.now() + Number(values.minutes) * 60_000
-  await using db = await freshDatabase()
+  await using db = await agentDatabase()
   const load = { seed: Number(values.seed), visitsPerRound: 96, wantsMore: () => performance.now() < end, say }
   return soakAServer(db, { ...load, waitsForOldEvents: true })
 }

@@ -4,10 +4,9 @@
  */
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
-import { type AgentServerProcess, startAgentServer } from "../testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 import { EventReader } from "../testing/event-reader.js"
 import { forgetPeak, hasProc, peakBytes, residentBytes } from "../testing/process-memory.js"
 
@@ -60,7 +59,7 @@ async function warmUp(server: AgentServerProcess): Promise<number> {
 // Each has a server of its own and mostly waits for the flood.
 describe("slow readers", { concurrency: true, skip }, () => {
   test("a client that does not read loses nothing, while the run and all other clients go on", async (t) => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri })
     const before = await warmUp(server)
     const { thread_id } = await server.client.threads.create()
@@ -94,7 +93,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
   test("a client that reads slowly all the time gets everything", {
     skip: unlessLong("reads for half a minute"),
   }, async () => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri })
     const { thread_id } = await server.client.threads.create()
     const { counts, onEvent } = counter()
@@ -115,7 +114,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
   test("sixteen clients that do not read hold no more than their buffers", {
     skip: unlessLong("floods with 400 MB"),
   }, async (t) => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri })
     const before = await warmUp(server)
     const { thread_id } = await server.client.threads.create()
@@ -143,7 +142,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
   test("a client that does not read loses nothing at a server where the run does not execute, too", {
     skip: unlessLong("floods with 100 MB"),
   }, async (t) => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     await using executing = await startAgentServer({ databaseUri: db.uri })
     await using server = await startAgentServer({ databaseUri: db.uri })
     const before = await warmUp(server)
@@ -169,7 +168,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
   })
 
   test("clients of a resumable run that do not read, or come back, read the log without hole or repeat", async (t) => {
-    await using db = await freshDatabase()
+    await using db = await agentDatabase()
     await using server = await startAgentServer({ databaseUri: db.uri })
     const before = await warmUp(server)
     const { thread_id } = await server.client.threads.create()

@@ -1,9 +1,6 @@
 /** An agent server as a process of its own, with the graphs of `tests/graphs`. */
 import { fileURLToPath } from "node:url"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { type AgentServerProcess, type AgentServerSetup, startAgentServer } from "./agent-servers.js"
-
-const migrations = fileURLToPath(new URL("../../../server/src/migrations", import.meta.url))
+import { type AgentServerProcess, type AgentServerSetup, agentDatabase, startAgentServer } from "./agent-servers.js"
 
 export const graphsConfig = fileURLToPath(new URL("../../graphs/quick.json", import.meta.url))
 
@@ -15,8 +12,7 @@ export async function startGraphServer(
   env: Readonly<Record<string, string>> = {},
   options: Pick<AgentServerSetup, "hasUnitToken"> = {},
 ): Promise<GraphServer> {
-  // The server would migrate an empty one; that is the subject of other tests.
-  const db = await freshDatabase({ migrations })
+  const db = await agentDatabase()
   const setup = { databaseUri: db.uri, env: { SUPERSTEP_CONFIG: graphsConfig, ...env }, ...options }
   const server = await startAgentServer(setup).catch(async (error: unknown) => {
     await db.close()
