@@ -3,8 +3,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { cuttableProxy } from "@superstep/toolkit/testing/cuttable-proxy"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { postgresProxy } from "@superstep/toolkit/testing/postgres-proxy"
 import { until } from "@superstep/toolkit/testing/until"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
 import { migrations, startTestServer, type TestServer, testPoolSize } from "../testing/test-server.js"
@@ -52,8 +52,8 @@ const attemptsOf = (...servers: readonly TestServer[]) =>
 for (const how of ["reset", "silence"] as const) {
   test(`the first server that reaches the database after an outage takes no runs of other servers (${how})`, async () => {
     await using db = await freshDatabase({ migrations })
-    await using first = await cuttableProxy(db.uri)
-    await using second = await cuttableProxy(db.uri)
+    await using first = await postgresProxy(db.uri)
+    await using second = await postgresProxy(db.uri)
     await using one = await serverBehind(db, first.uri, neverMs)
     await using two = await serverBehind(db, second.uri, neverMs)
     const runs = [...(await addRuns(one, 2)), ...(await addRuns(two, 2))]
@@ -75,7 +75,7 @@ for (const how of ["reset", "silence"] as const) {
 
   test(`after an outage a server takes back none of its own runs, running or ended (${how})`, async () => {
     await using db = await freshDatabase({ migrations })
-    await using proxy = await cuttableProxy(db.uri)
+    await using proxy = await postgresProxy(db.uri)
     // This server acts on expired leases whenever it can.
     await using server = await serverBehind(db, proxy.uri, 0)
     const [ended, other] = await addRuns(server, 2)
@@ -97,7 +97,7 @@ test("runs go on when the host of the database vanishes without a word and anoth
   timeout: 60_000,
 }, async () => {
   await using db = await freshDatabase({ migrations })
-  await using proxy = await cuttableProxy(db.uri)
+  await using proxy = await postgresProxy(db.uri)
   await using server = await startTestServer(
     { ...db, uri: proxy.uri },
     { leaseMs, graceMs: neverMs, statementMs: 1000 },

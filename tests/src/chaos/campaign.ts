@@ -9,6 +9,7 @@ import { Recorder } from "../histories/call.js"
 import { type Judgement, judgeHistory } from "../histories/judge.js"
 import { ThreadWriters } from "../histories/writers.js"
 import { poolSize } from "./agent-server.js"
+import { Aiming, type AimTally, type NamedAim } from "./aims.js"
 import { ConversationClient } from "./client.js"
 import { factsOf, readEffects, type ThreadFacts, unfinished } from "./facts.js"
 import { type Installation, startInstallation, testApplication } from "./installation.js"
@@ -39,6 +40,8 @@ export interface CampaignOptions {
    * what they saw (../histories). The clocks of the servers' workers differ.
    */
   readonly histories?: boolean | undefined
+  /** Faults of the way to Postgres that are aimed at while a round is held; each must be hit. */
+  readonly aims?: readonly NamedAim[]
   /** Where the calls of each round are written, and the servers' logs when a promise was broken; a folder of the campaign unless told. */
   readonly historiesFolder?: string | undefined
   /** Settings of all servers, by variable. */
@@ -64,31 +67,38 @@ export interface CampaignReport {
   readonly promises: ReadonlyMap<string, number>
   /** What was judged by histories, in all. */
   readonly judged: Omit<Judgement, "faults">
+  /** By the name of the aim. */
+  readonly aims: ReadonlyMap<string, AimTally>
 }
 
-// A run is over within a few seconds of the last kill; only a lost one uses this up.
-const patienceMs = 60_000
+// A run is over within a few seconds of the last kill, or of a statement's limit; only a lost one uses this up.
+const patienceMs = 120_000
+// An aim whose statement is rare gets further rounds.
+const mostAttempts = 12
 
 /** Kills until the number is reached. Each round is judged before the next one, so that a fault names its round. */
 export async function campaign({
   kills,
   seed,
   servers = 2,
-  leaseSeconds = 10,
+  leaseSeconds: wantedLeaseSeconds,
   cutMs = [5_000, 20_000, 60_000],
   rounds = 1,
   first: wanted,
   histories = false,
   historiesFolder,
+  aims = [],
   env,
   mains = [],
   onRound,
 }: CampaignOptions): Promise<CampaignReport> {
   const isDisturbed = servers > 2
+  // A run whose claim got no reply waits for a lease.
+  const leaseSeconds = wantedLeaseSeconds ?? (aims.length > 0 ? 6 : 10)
   const lease = { SUPERSTEP_LEASE_SECONDS: String(leaseSeconds) }
   await using installation = await startInstallation({
     servers,
-    isCuttable: isDisturbed,
+    isCuttable: isDisturbed || aims.length > 0,
     ...(histories && { clockAheadMs }),
     // Draining takes as long as a run at most: what is not over then goes back to the queue.
     env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "1", ...lease, ...(isDisturbed && { SUPERSTEP_WORKERS: "1" }), ...env },
@@ -99,31 +109,39 @@ export async function campaign({
   const disturbed = isDisturbed ? { pauseMs: leaseSeconds * 1500, cutMs } : undefined
   // What is chosen while a round goes on depends on how fast the machine is: it must not change the rounds that follow.
   const [schedule, random] = [seededRandom(seed), seededRandom(~seed)]
-  let report = emptyReport(seed)
+  const { network } = installation
+  const aiming = network && aims.length > 0 ? new Aiming(network, aims, random) : undefined
+  let report: CampaignReport = { ...emptyReport(seed), ...(aiming && { aims: aiming.tally }) }
   // A short campaign does not reach every point and target: another one begins elsewhere.
   const chance = schedule.between(0, points.length * targets.length - 1)
   const first = wanted ?? chance
-  for (let number = first; number < first + rounds || sum(report.kills) < kills; number++) {
+  const goesOn = () => sum(report.kills) < kills || missed(report.aims, mostAttempts).length > 0
+  for (let number = first; number < first + rounds || goesOn(); number++) {
     const round = roundOf(number, schedule, { folder: installation.folder, disturbed })
     const recorder = new Recorder(join(historiesFolder ?? installation.folder, `seed-${seed}-round-${number}.jsonl`))
-    const result = histories
-      ? await hold(
-          withWriters(round),
-          installation,
-          random,
-          writersOf(round, schedule, { installation, random, recorder }),
-        )
-      : await hold(round, installation, random)
+    const writers = histories ? writersOf(round, schedule, { installation, random, recorder }) : undefined
+    const result = await hold(histories ? withWriters(round) : round, { installation, random, writers, aiming })
     report = added(report, result)
     if (historiesFolder && result.broken.length > 0) {
       for (const { name, logFile } of installation.servers) copyFileSync(logFile, join(historiesFolder, `${name}.log`))
     }
     onRound?.(report)
   }
-  const broken = [...report.broken, ...(await neverOver(installation)), ...(await leftBehind(installation))]
+  const missedAims = missed(report.aims, Number.POSITIVE_INFINITY)
+  const broken = [
+    ...report.broken,
+    ...missedAims.map((detail): Broken => ({ promise: "aim", detail })),
+    ...(await neverOver(installation)),
+    ...(await leftBehind(installation)),
+  ]
   const { promises, brokenRules } = readMarks(installation.servers.map(({ logFile }) => readFileSync(logFile, "utf8")))
   broken.push(...brokenRules.map((detail): Broken => ({ promise: "rule", detail })))
   return { ...report, promises: sorted(promises), broken }
+}
+
+/** Aims that were never hit, in fewer attempts than so many. */
+function missed(aims: CampaignReport["aims"], attempted: number): string[] {
+  return [...aims].filter(([, { attempts, hits }]) => hits === 0 && attempts < attempted).map(([name]) => name)
 }
 
 interface RoundResult {
@@ -168,7 +186,14 @@ function writersOf(
   return { write: async () => void (await Promise.all(threads.map((thread) => thread.write()))), judge }
 }
 
-async function hold(round: Round, installation: Installation, random: Random, writers?: Writers): Promise<RoundResult> {
+interface RoundParts {
+  readonly installation: Installation
+  readonly random: Random
+  readonly writers: Writers | undefined
+  readonly aiming: Aiming | undefined
+}
+
+async function hold(round: Round, { installation, random, writers, aiming }: RoundParts): Promise<RoundResult> {
   const clients = round.conversations.map((one) => new ConversationClient(one, installation.servers, random))
   const [first] = clients
   if (!first) throw new Error("a round has a main conversation")
@@ -188,6 +213,8 @@ async function hold(round: Round, installation: Installation, random: Random, wr
   const disconnect = () => {
     for (const client of clients) client.disconnect()
   }
+  const calm = new AbortController()
+  const aimed = aiming?.during(calm.signal)
   const kills: (Kill & Struck)[] = []
   for (const { target, point, ...strike } of round.strikes) {
     // Also a run that is just being created may be hit.
@@ -205,8 +232,10 @@ async function hold(round: Round, installation: Installation, random: Random, wr
     const name = round.conversations[index]?.name
     await ended.catch((error: unknown) => faults.push({ promise: "lost", detail: `${name}: its client: ${error}` }))
   }
-  const facts = await untilOver(installation, clients)
   await written
+  calm.abort()
+  await aimed
+  const facts = await untilOver(installation, clients)
   const judged = await writers?.judge()
   for (const detail of judged?.faults ?? []) faults.push({ promise: "history", detail })
   const verdicts = await Promise.all(clients.map((client, index) => verdictOn(client, facts[index])))
@@ -290,6 +319,7 @@ const emptyReport = (seed: number): CampaignReport => ({
   broken: [],
   promises: new Map(),
   judged: { threads: 0, calls: 0, unknown: 0, undecided: [] },
+  aims: new Map(),
 })
 
 function added(report: CampaignReport, { kills, clients, facts, broken, judged }: RoundResult): CampaignReport {
@@ -300,6 +330,7 @@ function added(report: CampaignReport, { kills, clients, facts, broken, judged }
   const connections = clients.map((client) => client.connections).reduce((one, two) => one + two, 0)
   return {
     seed: report.seed,
+    aims: report.aims,
     kills: [...report.kills, ...kills],
     conversations: report.conversations + clients.length,
     runs: report.runs + runs.length,

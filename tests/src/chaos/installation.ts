@@ -5,7 +5,7 @@ import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { createDatabase } from "@superstep/toolkit/db/provision"
 import { createLog } from "@superstep/toolkit/log/log"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
-import { type CuttableProxy, cuttableProxy } from "@superstep/toolkit/testing/cuttable-proxy"
+import { type PostgresProxy, postgresProxy } from "@superstep/toolkit/testing/postgres-proxy"
 import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { AgentServer } from "./agent-server.js"
@@ -31,7 +31,7 @@ export interface Installation extends AsyncDisposable {
   readonly db: Database
   readonly postgres: PostgresInstance
   /** The servers' way to Postgres, where the test asked for one that it can cut; its own connections have another. */
-  readonly network: CuttableProxy | undefined
+  readonly network: PostgresProxy | undefined
   /** Starts what does not run and waits until all servers answer. */
   untilWhole(): Promise<void>
 }
@@ -70,7 +70,7 @@ export async function startInstallation({
   let running: RunningPostgres | undefined = await startPostgres(cluster)
   const databaseUri = await createDatabase({ adminUri: running.superuserUri, name: "chaos" })
   const db = openDatabase({ uri: named(databaseUri), log: silent })
-  const network = isCuttable ? await cuttableProxy(databaseUri) : undefined
+  const network = isCuttable ? await postgresProxy(databaseUri) : undefined
   const options = { databaseUri: network?.uri ?? databaseUri, folder, effectsFile, ...(env && { env }) }
   const names = Array.from({ length: count }, (_, n) => `server-${n + 1}`)
   const createServer = (name: string, server: number) =>

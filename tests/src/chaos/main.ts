@@ -7,6 +7,7 @@ import { type DeploymentReport, deploymentCampaign, renderDeployments } from "..
 import { judgeHistory } from "../histories/judge.js"
 import { type LossyReport, lossyCampaign, renderLossy } from "../histories/lossy-campaign.js"
 import { serverOf, thisRelease } from "../testing/last-release.js"
+import { aimsOf } from "./aims.js"
 import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
 import { durabilityPage, promisesOf, unreached } from "./marks.js"
@@ -36,7 +37,8 @@ async function main(): Promise<void> {
   }
   const mains = options.mixed === undefined ? [] : [{ folder: resolve(options.mixed) }, thisRelease].map(serverOf)
   const env = language && { env: language.env }
-  const report = await campaign({ ...options, ...env, mains, historiesFolder, onRound })
+  const aims = aimsOf(options.aims)
+  const report = await campaign({ ...options, ...env, mains, aims, historiesFolder, onRound })
   console.log(`\n${renderReport(report)}`)
   const missing = unreached(promisesOf(readFileSync(durabilityPage, "utf8")), report)
   for (const { id, words } of missing) console.log(`not put to the test: ${id} ${words}`)

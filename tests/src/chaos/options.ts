@@ -15,6 +15,8 @@ export interface ChaosOptions {
   readonly deployments: boolean
   /** Postgres loses its last seconds when it is killed. */
   readonly lossy: boolean
+  /** Which faults of the way to Postgres are aimed at. */
+  readonly aims: "none" | "quick" | "all"
   /** A recorded history to judge, in place of a campaign. */
   readonly judged: string | undefined
 }
@@ -30,6 +32,8 @@ export const usage = `npm run chaos [-- options]
               any order of the calls explains what they saw. The calls of each round are kept in a folder, which is printed
   --deployments  several clients change each deployment while its control plane is killed; a judge says the same of what they saw
   --lossy     several clients write to each thread, and Postgres loses the last seconds when it is killed, as a standby does that is promoted
+  --aims quick  --histories, while the way to Postgres fails at chosen statements: replies of commits are lost, requests break, notifications are
+              held. Each aim must be hit. --aims all: also connections on which nothing arrives any more, which servers notice after a minute
   --judge F   judge the calls in the file F of such a folder again
   --python    with graphs in Python, by the interpreter that SUPERSTEP_TEST_PYTHON names`
 
@@ -44,6 +48,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     histories: flag,
     deployments: flag,
     lossy: flag,
+    aims: text,
     judge: text,
     python: flag,
     help: flag,
@@ -54,13 +59,20 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     kills: wholeNumber("kills", values.kills, 1000),
     seed: wholeNumber("seed", values.seed, randomInt(2 ** 31)),
     servers: wholeNumber("servers", values.servers, 2),
-    histories: values.histories ?? false,
     deployments: values.deployments ?? false,
     lossy: values.lossy ?? false,
+    histories: values.histories ?? values.aims !== undefined,
+    aims: oneOf("aims", values.aims, ["none", "quick", "all"]),
     judged: values.judge,
     language: values.python ? "Python" : "JavaScript",
     mixed: values.mixed,
   }
+}
+
+function oneOf<Word extends string>(name: string, text: string | undefined, words: readonly [Word, ...Word[]]): Word {
+  const word = text === undefined ? words[0] : words.find((one) => one === text)
+  if (word === undefined) throw new TypeError(`--${name} ${text}: expected one of ${words.join(", ")}`)
+  return word
 }
 
 function wholeNumber(name: string, text: string | undefined, otherwise: number): number {

@@ -13,6 +13,7 @@ test("the table has kills by target, and beside them strikes and how many hit th
     broken: [],
     promises: new Map([["D4", 12]]),
     judged: { threads: 0, calls: 0, unknown: 0, undecided: [] },
+    aims: new Map([["lose the reply of a claim", { attempts: 5, hits: 3 }]]),
   }
 
   const table = renderReport({
@@ -27,5 +28,6 @@ test("the table has kills by target, and beside them strikes and how many hit th
   assert.match(table, /^kills +worker +server +postgres +all +strikes +hit$/m)
   assert.match(table, /^while streaming +3 +1 +0 +4 +2 +1$/m)
   assert.match(table, /^D4 +12$/m)
+  assert.match(table, /^lose the reply of a claim +5 +3$/m)
   assert.match(table, /^all +3 +1 +1 +5 +3 +2$/m)
 })

@@ -12,6 +12,7 @@ const promises: readonly [Promised, string][] = [
   ["left", "left behind"],
   ["history", "histories that no order explains"],
   ["rule", "rules that were broken"],
+  ["aim", "aims that were never hit"],
 ]
 
 export const totalKills = ({ kills }: Pick<CampaignReport, "kills">): number =>
@@ -54,7 +55,13 @@ export function renderReport(report: CampaignReport): string {
   const broken = report.broken.map(({ promise, detail }) => `${promise}: ${detail}`)
   const kills = table([header, ...rows, ["all", ...all, String(totalKills(report)), ...strikesOf(report.kills)]])
   const marks = tried.length === 0 ? [] : [table([["promise", "put to the test"], ...tried])]
-  return [kills, table(facts), ...marks, ...broken].join("\n\n")
+  return [kills, ...aimsOf(report), table(facts), ...marks, ...broken].join("\n\n")
+}
+
+function aimsOf({ aims }: CampaignReport): string[] {
+  if (aims.size === 0) return []
+  const rows = [...aims].map(([name, { attempts, hits }]) => [name, String(attempts), String(hits)])
+  return [table([["aims", "attempts", "hit"], ...rows])]
 }
 
 function judgedBy({ judged }: CampaignReport): [string, string][] {

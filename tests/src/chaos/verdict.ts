@@ -12,7 +12,7 @@ import { type Conversation, eventsOf, messagesOf, statusOf, turnName } from "./c
 import type { ReceivedEvent } from "./event-client.js"
 import type { Execution, RunFact, ThreadFacts } from "./facts.js"
 
-export type Promised = "lost" | "repeated" | "state" | "attempt" | "hole" | "left" | "history" | "rule"
+export type Promised = "lost" | "repeated" | "state" | "attempt" | "hole" | "left" | "history" | "rule" | "aim"
 
 export interface Broken {
   readonly promise: Promised

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from "node:net"
 import { test } from "node:test"
 import { Unavailable } from "../errors/errors.js"
 import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
-import { cuttableProxy } from "../testing/cuttable-proxy.js"
 import { freshDatabase } from "../testing/fresh-database.js"
+import { postgresProxy } from "../testing/postgres-proxy.js"
 import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
 import { isSqlState, openDatabase, sqlState } from "./database.js"
@@ -111,7 +111,7 @@ test("a statement to a host that has vanished fails at its limit, and the next o
   timeout: 60_000,
 }, async () => {
   await using db = await freshDatabase()
-  await using proxy = await cuttableProxy(db.uri)
+  await using proxy = await postgresProxy(db.uri)
   await using behind = openDatabase({ uri: proxy.uri, poolSize: 1, statementMs: lateOnBusyMachineMs, log: silent })
   await behind.run(sql`select 1`)
 

@@ -4,8 +4,8 @@ import { createServer, type Socket } from "node:net"
 import { test } from "node:test"
 import { startPostgres } from "../postgres/start-postgres.js"
 import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
-import { cuttableProxy } from "../testing/cuttable-proxy.js"
 import { freshDatabase } from "../testing/fresh-database.js"
+import { postgresProxy } from "../testing/postgres-proxy.js"
 import { preparedCluster } from "../testing/prepared-cluster.js"
 import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
@@ -259,7 +259,7 @@ test("a listener notices that the host has vanished without a word, and listens 
   timeout: 60_000,
 }, async () => {
   await using db = await freshDatabase()
-  await using proxy = await cuttableProxy(db.uri)
+  await using proxy = await postgresProxy(db.uri)
   const heard: string[] = []
   let reconnections = 0
   const listener = listenOn(proxy.uri, silent, { answerMs: lateOnBusyMachineMs, pingMs: 100 })
