@@ -8,7 +8,7 @@ import { must } from "@superstep/toolkit/errors/must"
 import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import type { CheckpointAddress, NewCheckpoint, PendingWrite } from "./checkpoint.js"
-import { type ClaimWrite, type Ending, sizeOf } from "./claim-batch.js"
+import { type Acknowledged, type ClaimWrite, type Ending, type SavedPlace, sizeOf } from "./claim-batch.js"
 import type { ClaimOutcome } from "./queries.js"
 
 /** When a write may be sent. */
@@ -54,6 +54,13 @@ export class QueuedWrite {
   }
 }
 
+/** What an attempt knows to be committed beside its own writes. */
+export interface AcknowledgedSource {
+  readonly attempt: number
+  /** The event of the run that was logged last. */
+  loggedSeq(): number | undefined
+}
+
 /** Commits the writes of all attempts. */
 export interface Committer {
   /** Called when there is a new write to send. */
@@ -72,27 +79,40 @@ export class AttemptWrites {
   failure: Error | undefined
   /** Whether it has requested a write other than an answer to an interrupt, which its node may not have received yet. */
   hasSaved = false
+  #saved: SavedPlace | undefined
+  readonly #source: AcknowledgedSource | undefined
   readonly #committer: Committer
   #waiting = new Fifo<QueuedWrite>()
   /** Settles with the last requested write. */
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
-  constructor(fence: Fence, committer: Committer) {
+  constructor(fence: Fence, committer: Committer, source?: AcknowledgedSource) {
     this.fence = fence
     this.#committer = committer
+    this.#source = source
+  }
+
+  /** What the database must have (K8). */
+  get acknowledged(): Acknowledged | undefined {
+    if (!this.#source) return undefined
+    return { attempt: this.#source.attempt, saved: this.#saved, seq: this.#source.loggedSeq() }
   }
 
   /** Saves a checkpoint with its new blobs. @throws ClaimLost  and nothing was written */
   async putCheckpoint(checkpoint: NewCheckpoint, order?: WriteOrder): Promise<void> {
     this.hasSaved = true
     await this.#push(() => ({ kind: "checkpoint", checkpoint }), order).written
+    const { threadId, checkpointNs, checkpointId } = checkpoint
+    this.#saved = { threadId, checkpointNs, checkpointId }
   }
 
   /** Saves writes of tasks. @throws ClaimLost  and nothing was written */
   async putWrites(address: CheckpointAddress, writes: readonly PendingWrite[], order?: WriteOrder): Promise<void> {
     this.hasSaved ||= writes.some(({ channel }) => channel !== "__resume__")
     await this.#push(() => ({ kind: "writes", address, writes }), order).written
+    const [write] = writes
+    if (write) this.#saved = { ...address, write }
   }
 
   /**

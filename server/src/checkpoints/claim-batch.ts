@@ -34,9 +34,22 @@ export type ClaimWrite =
   | { readonly kind: "writes"; readonly address: CheckpointAddress; readonly writes: readonly PendingWrite[] }
   | { readonly kind: "ending"; readonly ending: Ending }
 
+/** A checkpoint, or one write to it. */
+export type SavedPlace = CheckpointAddress & { readonly write?: Pick<PendingWrite, "taskId" | "idx"> | undefined }
+
+/** What an attempt knows to be committed. A database that does not have it has lost commits (K8). */
+export interface Acknowledged {
+  readonly attempt: number
+  /** The checkpoint, or the write of a task, that was committed last. */
+  readonly saved: SavedPlace | undefined
+  /** The event that was logged last. */
+  readonly seq: number | undefined
+}
+
 export interface ClaimBatch {
   /** Undefined for a write of the API, which no claim fences. */
   readonly fence: Fence | undefined
+  readonly acknowledged?: Acknowledged | undefined
   /** In the order of the requests; nothing follows an ending. */
   readonly writes: readonly ClaimWrite[]
 }
@@ -101,7 +114,7 @@ export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArgumen
   const bytes = new Bytes()
   const [checkpoints, blobs, writes, replacing] = [new Rows(), new Rows(), new Rows(), new Rows()]
   const events: object[] = []
-  const claims = batches.map(({ fence, writes: all }, n) => {
+  const claims = batches.map(({ fence, acknowledged, writes: all }, n) => {
     const ending = all.find((write) => write.kind === "ending")?.ending
     const own = { claim: n, run_id: fence?.runId }
     const gone = ending?.deletesThread ? ending.threadId : undefined
@@ -116,12 +129,23 @@ export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArgumen
     }
     addEvents("finished", ending?.events)
     addEvents("rolled_back", ending?.eventsOfRollback)
-    return { n, run_id: fence?.runId, claim_id: fence?.claimId, thread_id: ending?.threadId, ending: end }
+    const claim = { n, run_id: fence?.runId, claim_id: fence?.claimId, ...describeAcknowledged(acknowledged) }
+    return { ...claim, thread_id: ending?.threadId, ending: end }
   })
   const lists = Object.entries({ checkpoints, blobs, writes, replacing }).map(([name, rows]) => [name, rows.list()])
   const rows = toJsonText({ ...Object.fromEntries(lists), events })
   return { claims: toJsonText(claims), rows, bytes: bytes.joined() }
 }
+
+const describeAcknowledged = ({ attempt, saved, seq }: Partial<Acknowledged> = {}): object => ({
+  attempt,
+  saved_thread_id: saved?.threadId,
+  saved_ns: saved?.checkpointNs,
+  saved_id: saved?.checkpointId,
+  saved_task_id: saved?.write?.taskId,
+  saved_idx: saved?.write?.idx,
+  logged_seq: seq,
+})
 
 /** The thread of a write; undefined for an ending, which is not a row. */
 function threadOf(write: ClaimWrite): string | undefined {

@@ -10,6 +10,8 @@
  * K6 A write for which a graph waits is sent at once, together with all other waiting writes; so is an end. Any other write
  *    waits a few milliseconds so that more writes can join its batch: a fast run commits once, with its end.
  * K7 Waiting writes are bounded: while too many bytes wait, `backlog` returns a promise to wait for.
+ * K8 A batch names what the attempt knows to be committed. If the database does not have that, it has lost commits: a standby was
+ *    promoted, or a backup restored. Then the run goes on from what there is, in a new attempt.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
@@ -17,7 +19,7 @@ import { isPassing } from "@superstep/toolkit/db/unavailable"
 import { must } from "@superstep/toolkit/errors/must"
 import type { Log } from "@superstep/toolkit/log/log"
 import { ClaimLost, type Fence } from "../workers/fence.js"
-import { AttemptWrites, type Committer, type QueuedWrite } from "./attempt-writes.js"
+import { type AcknowledgedSource, AttemptWrites, type Committer, type QueuedWrite } from "./attempt-writes.js"
 import { type ClaimOutcome, writeClaims } from "./queries.js"
 
 // Two: one batch fills while the other commits. More batches would only be smaller (bench/measurements.md).
@@ -55,8 +57,8 @@ export class ClaimWrites implements Committer {
   }
 
   /** Called when an attempt starts: its writes are accepted until it is closed. */
-  open(fence: Fence): AttemptWrites {
-    const attempt = new AttemptWrites(fence, this)
+  open(fence: Fence, source?: AcknowledgedSource): AttemptWrites {
+    const attempt = new AttemptWrites(fence, this, source)
     this.#attempts.set(fence.claimId, attempt)
     return attempt
   }
@@ -167,6 +169,7 @@ export class ClaimWrites implements Committer {
     const batch = () =>
       shares.map(({ attempt, items }) => ({
         fence: attempt.fence,
+        acknowledged: attempt.acknowledged,
         writes: items.map((item) => item.write(attempt.failure)),
       }))
     for (let isFirst = true; ; isFirst = false) {

@@ -87,7 +87,7 @@ export class EventLog {
    */
   append(
     runId: string,
-    { seq, event, data, threadId }: RunEvent & Pick<NewEvent, "threadId">,
+    { seq, event, data, threadId, after }: RunEvent & Pick<NewEvent, "threadId" | "after">,
     onLogged?: OnLogged,
   ): Promise<void> | undefined {
     if (this.#isGivenUp) return undefined
@@ -95,7 +95,7 @@ export class EventLog {
     this.#queues.set(runId, queue)
     // The payload is a slice of the socket's buffer, so keep a copy as text.
     const sizeBytes = data.length + bytesOfEvent
-    queue.items.push({ runId, seq, event, data: data.toString("utf8"), threadId, sizeBytes, onLogged })
+    queue.items.push({ runId, seq, event, data: data.toString("utf8"), threadId, after, sizeBytes, onLogged })
     queue.sizeBytes += sizeBytes
     this.#waitingBytes += sizeBytes
     this.#writing ??= this.#write()

@@ -90,6 +90,9 @@ export class Publisher {
   #patienceMs: number
   #waiting: Promise<void> | undefined
 
+  /** The event that was logged last. */
+  loggedSeq: number | undefined
+
   constructor(options: PublisherOptions) {
     const { run, isWatched, isLogged, hasProtocolEvents, patienceMs } = options
     this.#options = options
@@ -124,7 +127,8 @@ export class Publisher {
     if (this.#isDetached) return undefined
     const { run, eventLog } = this.#options
     const item = { seq: this.#seq++, event, data: typeof data === "string" ? Buffer.from(data) : data }
-    if (this.#isLogged) return eventLog.append(run.runId, item, (logged) => this.#deliverLogged(logged))
+    if (this.#isLogged)
+      return eventLog.append(run.runId, { ...item, after: this.loggedSeq }, (logged) => this.#deliverLogged(logged))
     this.#deliver(item)
     return this.#untilRead()
   }
@@ -231,6 +235,7 @@ export class Publisher {
   }
 
   #deliverLogged({ seq, event, data }: NewEvent): void {
+    this.loggedSeq = seq
     this.#deliver({ seq, event, data: Buffer.from(data) })
   }
 

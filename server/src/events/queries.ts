@@ -13,6 +13,8 @@ export interface NewEvent {
   readonly data: string
   /** The run's thread, for an event of a run that may be deleted. */
   readonly threadId?: string | undefined
+  /** An earlier event of the run that is known to be in the log. */
+  readonly after?: number | undefined
 }
 
 /** An event with its place in the topic for which it was read. */
@@ -44,7 +46,8 @@ export interface Appended {
 
 /**
  * Appends a batch in one statement. Events of an attempt that is over are left out (R4): a server that was suspended for
- * longer than its lease still has some, and readers that are already past the next attempt's events would miss them. The
+ * longer than its lease still has some, and readers that are already past the next attempt's events would miss them. So are
+ * those that would follow a gap, because the database has lost the events before them (K8). The
  * locks on the runs make a concurrent claim wait. They are taken in the order of ids, as everywhere, and before the locks on
  * the threads' logs (G8).
  */
@@ -53,10 +56,13 @@ export async function appendEvents(db: Db, events: readonly NewEvent[]): Promise
     with given as (
       select * from unnest(${events.map((e) => e.runId)}::uuid[], ${events.map((e) => e.seq)}::bigint[],
         ${events.map((e) => e.event)}::text[], ${events.map((e) => e.data)}::text[],
-        ${events.map((e) => e.threadId ?? null)}::uuid[])
-        with ordinality as given (run_id, seq, event, data, thread_id, n)),
+        ${events.map((e) => e.threadId ?? null)}::uuid[], ${events.map((e) => e.after ?? null)}::bigint[])
+        with ordinality as given (run_id, seq, event, data, thread_id, after, n)),
     locked as materialized (
       select run_id, attempt, thread_id from runs where run_id in (select run_id from given) order by run_id for share),
+    torn as materialized (
+      select run_id from (select run_id, max(after) as seq from given group by run_id) last
+      where seq is not null and not exists (select from run_events e where e.run_id = last.run_id and e.seq = last.seq)),
     over as materialized (
       select run_id from run_events where run_id in (select run_id from given) and seq = ${lastSeq}),
     gone as materialized (
@@ -65,10 +71,10 @@ export async function appendEvents(db: Db, events: readonly NewEvent[]): Promise
       from (select distinct run_id from given) g where run_id not in (select run_id from locked)),
     judged as materialized (
       select g.run_id, g.seq, g.event, g.data, g.n, coalesce(l.thread_id, g.thread_id, gone.thread_id) as thread_id,
-        (l.run_id is null or g.seq >= (l.attempt - 1) * ${eventsPerAttempt}::bigint)
+        (l.run_id is null or (t.run_id is null and g.seq >= (l.attempt - 1) * ${eventsPerAttempt}::bigint))
           and (o.run_id is null or g.seq = ${lastSeq}) as is_kept
       from given g left join locked l on l.run_id = g.run_id left join gone on gone.run_id = g.run_id
-        left join over o on o.run_id = g.run_id),
+        left join over o on o.run_id = g.run_id left join torn t on t.run_id = g.run_id),
     turn as materialized (
       select lock_thread_logs_at_end(array(select distinct thread_id from judged where is_kept)) as last_places),
     added as (

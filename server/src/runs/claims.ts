@@ -127,6 +127,14 @@ export const renewLeases = (
     where ${locked === "skip"} and claim_id not in (select claim_id from renewed)`)
 }
 
+/**
+ * Called for a claim that is not held any more. Normally a later attempt has the run, and nothing changes; after a loss of commits the run
+ * gets a higher number of attempts than this claim had, and waits again (K8).
+ */
+export const giveBackAfterLoss = (db: Db, { runId, claimId, attempt }: Claim): Promise<number> =>
+  db.run(sql`select give_back_after_loss(${runId}, ${claimId}, ${attempt}) where not exists (
+    select from runs where run_id = ${runId} and claim_id = ${claimId})`)
+
 export interface Release {
   readonly runId: string
   readonly claimId: string

@@ -22,7 +22,7 @@ import { type LanguageSlots, slotsForAnyGraph, slotsWithout, takes } from "../wo
 import type { LostReason, Workers } from "../workers/port.js"
 import { Attempt } from "./attempt.js"
 import { type Written, writeEnd } from "./attempt-end.js"
-import { type Claimer, type HeldClaim, releaseRun, renewLeases } from "./claims.js"
+import { type Claimer, giveBackAfterLoss, type HeldClaim, releaseRun, renewLeases } from "./claims.js"
 import { followElsewhere } from "./follow.js"
 import { leaseTimes } from "./lease-times.js"
 import type { RunObserver } from "./observer.js"
@@ -175,8 +175,9 @@ export class Executor {
         this.#conclude(attempt, () => this.#finish(attempt, timedOut(undefined, runTimeoutMs)))
       },
     })
-    const parts = { publisher: streams.begin(claim), writes: writes.open(claim), observed: observer?.started(claim) }
-    const attempt = new Attempt({ claim, limit, ...parts })
+    const publisher = streams.begin(claim)
+    const own = writes.open(claim, { attempt: claim.attempt, loggedSeq: () => publisher.loggedSeq })
+    const attempt = new Attempt({ claim, limit, publisher, writes: own, observed: observer?.started(claim) })
     this.#attempts.add(attempt)
     return attempt
   }
@@ -237,6 +238,7 @@ export class Executor {
     if (!held) {
       this.#abandon(attempt)
       this.#track(this.#serveElsewhere(attempt.claim))
+      this.#track(this.#giveBackAfterLoss(attempt.claim))
       return
     }
     if (held.cancel_action !== null) {
@@ -244,6 +246,13 @@ export class Executor {
       workers.cancel(attempt.claim.claimId)
     }
     if (streams.isWatchedElsewhere(held.watched_by)) attempt.publisher.watch()
+  }
+
+  async #giveBackAfterLoss(claim: Claim): Promise<void> {
+    const { leases, log } = this.#options
+    await giveBackAfterLoss(leases, claim).catch((err: unknown) =>
+      log.warn({ err, run_id: claim.runId }, "it is not known whether the database has lost the claim of a run"),
+    )
   }
 
   #abandon(attempt: Attempt): void {

@@ -5,7 +5,7 @@
 import { once } from "node:events"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Fault, PostgresProxy } from "@superstep/toolkit/testing/postgres-proxy"
-import type { Random } from "../testing/seeded-random.js"
+import type { Random } from "@superstep/toolkit/testing/seeded-random"
 
 export interface NamedAim {
   readonly name: string

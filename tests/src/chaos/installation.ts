@@ -10,6 +10,7 @@ import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { AgentServer } from "./agent-server.js"
 import { childrenOf, killAll, send } from "./processes.js"
+import { addStandby, type Standby } from "./standby.js"
 
 const silent = createLog({ process: "chaos", level: "silent" })
 
@@ -41,11 +42,19 @@ export interface PostgresInstance {
   kill(): Promise<void>
   /** Starts it again on what is on the disk. */
   start(): Promise<void>
+  /** Nothing that is written from now on reaches the standby. */
+  fallBehind(): void
+  /** Ends the primary without a word; the standby is promoted and takes its address. */
+  failOver(): Promise<void>
 }
 
 export interface InstallationOptions {
   readonly servers?: number
   readonly isCuttable?: boolean
+  /** Where the cluster is created; default below the installation's folder. */
+  readonly postgresFolder?: string
+  /** Whether Postgres has an asynchronous standby. */
+  readonly hasStandby?: boolean
   /** How far the clock of the first server's workers is ahead of the others'. */
   readonly clockAheadMs?: number
   /** Settings of all servers, by variable. */
@@ -59,6 +68,8 @@ export interface InstallationOptions {
 export async function startInstallation({
   servers: count = 2,
   isCuttable = false,
+  hasStandby = false,
+  postgresFolder,
   clockAheadMs = 0,
   env,
   mainOf,
@@ -66,11 +77,18 @@ export async function startInstallation({
 }: InstallationOptions = {}): Promise<Installation> {
   const folder = temporaryFolder()
   const effectsFile = join(folder, "effects.jsonl")
-  const cluster = { folder: await preparedCluster(join(folder, "postgres")), log: silent, stopWithParent: true }
+  const cluster = {
+    folder: await preparedCluster(postgresFolder ?? join(folder, "postgres")),
+    log: silent,
+    stopWithParent: true,
+  }
+  let standby: Standby | undefined
   let running: RunningPostgres | undefined = await startPostgres(cluster)
   const databaseUri = await createDatabase({ adminUri: running.superuserUri, name: "chaos" })
-  const db = openDatabase({ uri: named(databaseUri), log: silent })
-  const network = isCuttable ? await postgresProxy(databaseUri) : undefined
+  const network = isCuttable || hasStandby ? await postgresProxy(databaseUri) : undefined
+  // The test's own way also leads to the standby once that is promoted.
+  const ownWay = hasStandby ? await postgresProxy(databaseUri) : undefined
+  const db = openDatabase({ uri: named(ownWay?.uri ?? databaseUri), log: silent })
   const options = { databaseUri: network?.uri ?? databaseUri, folder, effectsFile, ...(env && { env }) }
   const names = Array.from({ length: count }, (_, n) => `server-${n + 1}`)
   const createServer = (name: string, server: number) =>
@@ -98,15 +116,30 @@ export async function startInstallation({
     for (const server of servers) server.start()
     await Promise.all(servers.map((server) => server.untilReady()))
   }
+  const needStandby = (): Standby => {
+    if (!standby) throw new Error("this installation has no standby")
+    return standby
+  }
+  const failOver = async () => {
+    const next = needStandby()
+    next.fallBehind()
+    await kill()
+    running = await next.promote()
+    for (const way of [network, ownWay]) way?.redirect(running.uri("chaos"))
+  }
   const stop = async () => {
     await Promise.all(servers.map((server) => server.kill()))
     await network?.[Symbol.asyncDispose]()
     await db.close()
+    await ownWay?.[Symbol.asyncDispose]()
     await running?.stop()
+    await standby?.[Symbol.asyncDispose]()
   }
   try {
     await untilWhole()
     await prepare?.(db)
+    if (hasStandby && running)
+      standby = await addStandby({ folder: cluster.folder, postgres: running }, join(folder, "standby"))
   } catch (error) {
     await stop()
     throw error
@@ -116,7 +149,7 @@ export async function startInstallation({
     effectsFile,
     servers,
     db,
-    postgres: { kill, start },
+    postgres: { kill, start, fallBehind: () => needStandby().fallBehind(), failOver },
     network,
     untilWhole,
     [Symbol.asyncDispose]: stop,

@@ -12,8 +12,42 @@ begin
 end
 $$;
 
+-- Whether commits that an attempt knows of are missing: a standby was promoted that did not have them, or a backup was restored. Commits
+-- are lost from the last one on, so the last checkpoint or write and the last event are enough.
+create or replace function has_lost_commits(
+  _run_id uuid, _thread_id text, _checkpoint_ns text, _checkpoint_id text, _task_id text, _idx integer, _seq bigint
+) returns boolean language sql stable as $$
+  select (_checkpoint_id is not null and case when _task_id is null
+      then not exists (select from checkpoints
+        where thread_id = _thread_id and checkpoint_ns = _checkpoint_ns and checkpoint_id = _checkpoint_id)
+      else not exists (select from checkpoint_writes
+        where thread_id = _thread_id and checkpoint_ns = _checkpoint_ns and checkpoint_id = _checkpoint_id
+          and task_id = _task_id and idx = _idx) end)
+    or (_seq is not null and not exists (select from run_events where run_id = _run_id and seq = _seq))
+$$;
+
+-- Gives a run back from which an attempt has lost commits: the next attempt goes on from what is left. `_attempt` is that attempt's number.
+-- When the claim itself was lost, its number was given again or will be: then the run gets a higher one, so that no two events have
+-- one id.
+create or replace function give_back_after_loss(_run_id uuid, _claim_id uuid, _attempt integer) returns void language plpgsql as $$
+#variable_conflict use_column
+declare
+  _holder uuid := _claim_id;
+begin
+  if not exists (select from runs where run_id = _run_id and claim_id = _claim_id) then
+    update runs set attempt = _attempt
+      where run_id = _run_id and ((status = 'pending' and attempt < _attempt) or (status = 'running' and attempt <= _attempt))
+      returning claim_id into _holder;
+  end if;
+  if _holder is not null then
+    perform requeue_run(_run_id, _holder, 'handed_back', null, 2147483647, null);
+  end if;
+end
+$$;
+
 -- Commits the writes of several runs in one transaction: a commit and a round trip cost more than the rows (docs/performance.md).
--- `_claims`: a list of `{n, run_id, claim_id, thread_id, ending}`; an entry without a run is a write of the API, which is not
+-- `_claims`: a list of `{n, run_id, claim_id, attempt, saved_thread_id, saved_ns, saved_id, logged_seq, thread_id, ending}`, of which
+-- `saved_*` and `logged_seq` are what the attempt knows to be committed (K8); an entry without a run is a write of the API, which is not
 -- fenced. `ending` (`{status, thread_status, error, values, interrupts}`) finishes the run after its other writes.
 -- `_rows`: `{checkpoints, blobs, writes, replacing, events}`, each row with the number of its claim. A text or value is a range
 -- `{start, size}` of `_bytes`, counted from 1; null means no value. `events` are the last events of runs with a log, given for each
@@ -38,13 +72,18 @@ begin
     perform from threads t where t.thread_id = _claim.thread_id for update;
   end loop;
   for _claim in
-    select * from json_to_recordset(_claims) as c (n integer, run_id uuid, claim_id uuid) order by run_id
+    select * from json_to_recordset(_claims) as c (n integer, run_id uuid, claim_id uuid, attempt integer, saved_thread_id text,
+      saved_ns text, saved_id text, saved_task_id text, saved_idx integer, logged_seq bigint) order by run_id
   loop
     if _claim.run_id is not null then
       perform from runs r where r.run_id = _claim.run_id and r.claim_id = _claim.claim_id for update;
     end if;
-    if _claim.run_id is null or found then
+    if _claim.run_id is null or (found and not has_lost_commits(
+        _claim.run_id, _claim.saved_thread_id, _claim.saved_ns, _claim.saved_id, _claim.saved_task_id, _claim.saved_idx,
+        _claim.logged_seq)) then
       _held := _held || _claim.n;
+    elsif _claim.attempt is not null then
+      perform give_back_after_loss(_claim.run_id, _claim.claim_id, _claim.attempt);
     end if;
   end loop;
 
