@@ -167,8 +167,11 @@ export const releaseRun = async (db: Db, release: Release, error: string): Promi
     select released.* from due
       cross join lateral requeue_run(${runId}, due.claim_id, ${ending}, ${watcher}, ${maxLosses}, ${error}) released`)
   if (!row) return { outcome: "claim_lost", status: null, waiting: null }
-  const isTold = (row.outcome === "finished") === (row.status !== null)
-  must(isTold, "R5", "a run has a final status when it is over, and only then", { run_id: runId, outcome: row.outcome })
+  const isOver = row.outcome === "finished" || row.outcome === "rolled_back"
+  must(isOver === (row.status !== null), "R5", "a run has a final status when it is over, and only then", {
+    run_id: runId,
+    outcome: row.outcome,
+  })
   return row
 }
 
