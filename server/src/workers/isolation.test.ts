@@ -222,7 +222,7 @@ test("P14: JavaScript's heap has the same limit, and without a limit it has none
 
   assert.deepEqual(options(512), ["/node", "--max-old-space-size=512", "/main.js"])
   assert.deepEqual(options(0), ["/node", "/main.js"])
-  assert.deepEqual(options(0, 24), ["/node", "--max-semi-space-size=8", "/main.js"])
+  assert.deepEqual(options(0, 24), ["/node", "--disable-sigusr1", "--max-semi-space-size=8", "/main.js"])
   assert.equal(residentMb("VmPeak:\t  900 kB\nVmRSS:\t 2263040 kB\n"), 2210)
   assert.equal(residentMb(""), undefined)
   assert.equal(overLimit(2210, 2048), "it used 2,210 MB of its 2,048 MB")
