@@ -8,6 +8,7 @@ import { join } from "node:path"
 import test, { type TestContext } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { resetSocket } from "@superstep/toolkit/testing/reset-socket"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { gitSource } from "./git.js"
 import { gitEnvironment } from "./git-command.js"
@@ -250,7 +251,7 @@ test("a host that is busy or broken is not a missing repository, and is asked ag
     ["418", (socket) => socket.end(http("418 I'm a teapot")), /answered 418$/],
     ["503", (socket) => socket.end(http("503 Service Unavailable")), /answered 503$/],
     ["no answer", (socket) => socket.end(), /cannot be reached: .*Empty reply/],
-    ["a reset", (socket) => socket.resetAndDestroy(), /cannot be reached/],
+    ["a reset", resetSocket, /cannot be reached/],
     ["a cut answer", (socket) => socket.write(begun, () => socket.destroy()), /cannot be reached/],
     ["another protocol", (socket) => socket.end("SSH-2.0-OpenSSH_9.9\r\n"), /cannot be reached/],
     [

@@ -1,6 +1,7 @@
 /** A line to a server that a test can cut, as a network failure would: the server itself goes on. */
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
+import { resetSocket } from "@superstep/toolkit/testing/reset-socket"
 
 export interface CuttableHttp extends AsyncDisposable {
   readonly url: string
@@ -20,10 +21,10 @@ export async function cuttableHttp(url: string): Promise<CuttableHttp> {
   let held: Promise<void> | undefined
   let release = () => {}
   const destroyAll = () => {
-    for (const socket of sockets) socket.resetAndDestroy()
+    for (const socket of sockets) resetSocket(socket)
   }
   const listener = createServer(async (client) => {
-    if (isCut) return void client.resetAndDestroy()
+    if (isCut) return void resetSocket(client)
     client.on("error", () => {})
     await held
     const server = connect(Number(port), hostname)

@@ -6,6 +6,7 @@ import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
 import { type Frame, FrameSplitter, Session, type Unit } from "./postgres-wire.js"
+import { resetSocket } from "./reset-socket.js"
 
 /** What happens once. `at` says of a text whether it is the statement, or the query that a session last sent. */
 export type Fault =
@@ -58,7 +59,7 @@ export async function postgresProxy(uri: string): Promise<PostgresProxy> {
   let state: "open" | "reset" | "silence" = "open"
 
   const listener = createServer({ noDelay: true }, (client) => {
-    if (state === "reset") return void client.resetAndDestroy()
+    if (state === "reset") return void resetSocket(client)
     const connection = new Connection(client, connect(target), aims)
     connections.add(connection)
     connection.onEnd = () => connections.delete(connection)
@@ -177,7 +178,7 @@ class Connection {
 
   reset(): void {
     this.#swallowed.clear()
-    this.#sockets["to client"].resetAndDestroy()
+    resetSocket(this.#sockets["to client"])
     this.#sockets["to server"].destroy()
   }
 

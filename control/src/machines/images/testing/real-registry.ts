@@ -5,6 +5,7 @@ import { createWriteStream, writeFileSync } from "node:fs"
 import { connect, createServer } from "node:net"
 import { join } from "node:path"
 import { freePort } from "@superstep/toolkit/testing/free-port"
+import { resetSocket } from "@superstep/toolkit/testing/reset-socket"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 
@@ -72,7 +73,7 @@ export async function breakingProxy(port: number, chunk: number, where: "before"
       if (!breaks) return void target.write(bytes)
       // What was sent before arrives whole.
       if (where === "within") target.end(bytes)
-      client.resetAndDestroy()
+      resetSocket(client)
     })
     target.pipe(client)
   })
