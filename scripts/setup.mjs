@@ -68,7 +68,7 @@ const hasDevelopmentPackages = (installed) => Object.values(installed?.packages 
 async function install({ toStart }) {
   // `npm ci` deletes an existing folder; `npm install` only updates it, since running processes may use its files.
   const fresh = !existsSync(join(root, "node_modules"))
-  const args = [fresh ? "ci" : "install", ...(toStart ? ["--omit=dev"] : [])]
+  const args = [fresh ? "ci" : "install", toStart ? "--omit=dev" : "--include=dev"]
   await commandStep("installing packages", "npm", [...args, "--no-fund", "--no-audit", "--loglevel=error"])
 }
 

@@ -1,6 +1,7 @@
 /** On the site the page of a recipe ends with the recipe's files, since a reader of the site has no repository to copy them from. */
-import { readdirSync, readFileSync } from "node:fs"
-import { join, posix, relative } from "node:path"
+import { execFileSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { join, posix } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const docs = fileURLToPath(new URL("..", import.meta.url))
@@ -25,9 +26,10 @@ export function recipeFiles(md) {
 
 function filesAsMarkdown(recipe) {
   const folder = join(docs, recipe)
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name !== "README.md")
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+  // What git ignores, such as an .env with a key, is not of the recipe.
+  const files = execFileSync("git", ["ls-files", "-z"], { cwd: folder, encoding: "utf8" })
+    .split("\0")
+    .filter((file) => file !== "" && file !== "README.md" && existsSync(join(folder, file)))
     .sort()
   const parts = files.map((file) => {
     const language = languages[file.split(".").at(-1)] ?? "txt"
