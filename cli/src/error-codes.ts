@@ -127,7 +127,7 @@ export const cliCodes = {
   },
   not_all_imported: {
     http: [],
-    what: "The import was stopped, or some of what it names is not here as it is on the old server.",
+    what: "The import was stopped, or some of what it names is not on the new server as it is on the old one.",
     cause: "A busy thread, one that went on at one of the two servers, or a state that the API cannot write.",
     next: "See the lines above, and [moving](moving.md). Running the same command again is safe.",
   },

@@ -108,9 +108,9 @@ test("threads of langgraph dev come with their history, and go on", { skip }, as
   assert.equal(imported.code, 0, imported.stdout + imported.stderr)
   assert.match(
     imported.stdout,
-    /^assistants: 1 imported\nthreads: 4 imported with \d+ checkpoints\nstore items: 2 imported\n$/,
+    /^assistants: 1 imported\nthreads: 4 imported with \d+ checkpoints\ncrons: 0 imported\nstore items: 2 imported\n$/,
   )
-  assert.match(again.stdout, /4 were here already/)
+  assert.match(again.stdout, /4 were on the new server already/)
   for (const id of threads) {
     const meaning = async (client: Client) =>
       (await client.threads.getHistory(id, { limit: 100 })).map(({ values, next }) => ({ values, next }))

@@ -159,7 +159,10 @@ test("an import is repeated, goes on after a kill, and changes nothing that live
     assert.equal(code, 1)
     // What one of two parallel nodes wrote before the other one was asked is not in any checkpoint.
     assert.match(stderr, new RegExp(`${partly}: a ran beside a node that waits, and runs again`))
-    assert.match(stdout, /^threads: \d+ imported .*, \d+ were here already, 1 here, but not as they are there$/m)
+    assert.match(
+      stdout,
+      /^threads: \d+ imported .*, \d+ were on the new server already, 1 on the new server, but not as on the old one$/m,
+    )
     assert.equal(await count(), 122)
   })
 
@@ -181,7 +184,10 @@ test("an import is repeated, goes on after a kill, and changes nothing that live
     await run(old, chat, "chat", human("two"))
     const refused = await importTo(now, old, "--only", "threads")
     const replaced = await importTo(now, old, "--only", "threads", "--replace")
-    assert.match(refused.stderr, new RegExp(`${chat}: it is there with another state: it is left as it is; --replace`))
+    assert.match(
+      refused.stderr,
+      new RegExp(`${chat}: the new server has it with another state: it is left as it is; --replace`),
+    )
     assert.match(replaced.stdout, /^threads: 1 imported/m)
     assert.deepEqual(await historyOf(now, chat), await historyOf(old, chat))
 
@@ -189,7 +195,10 @@ test("an import is repeated, goes on after a kill, and changes nothing that live
     const state = await historyOf(now, chat)
     const kept = await importTo(now, old, "--only", "threads", "--replace")
 
-    assert.match(kept.stderr, new RegExp(`${chat}: it is there with another state, and runs: it is left as it is`))
+    assert.match(
+      kept.stderr,
+      new RegExp(`${chat}: the new server has it with another state, and runs: it is left as it is`),
+    )
     assert.deepEqual(await historyOf(now, chat), state)
   })
 
@@ -243,7 +252,7 @@ test("store items, assistants with their versions, and exact numbers are brought
     first.stdout,
     "assistants: 1 imported\nthreads: 1 imported with 0 checkpoints\ncrons: 3 imported\nstore items: 3 imported\n",
   )
-  assert.match(first.stderr, /Crons are paused here/)
+  assert.match(first.stderr, /Crons are paused on the new server/)
   const { assistants, threads, crons, store } = JSON.parse(again.stdout)
   assert.deepEqual(
     [assistants, threads, crons, store].map(({ there, imported }) => [there, imported]),
@@ -275,7 +284,7 @@ test("store items, assistants with their versions, and exact numbers are brought
 
   const started = await importTo(now, old, "--only", "crons", "--enable-crons")
 
-  assert.equal(started.stdout, "crons: 2 imported, 1 were here already\n", started.stderr)
+  assert.equal(started.stdout, "crons: 2 imported, 1 were on the new server already\n", started.stderr)
   assert.deepEqual(await cronsIn(now), await cronsIn(old))
 })
 

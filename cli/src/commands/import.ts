@@ -1,4 +1,4 @@
-/** `superstep import`: brings assistants, threads, crons and store items from another agent server here. */
+/** `superstep import`: brings assistants, threads, crons and store items from an old agent server to a new one. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { InvalidArgumentError, Option } from "commander"
 import type { CliCommand } from "../command.js"
@@ -43,10 +43,13 @@ export const importCommand: CliCommand<ImportOptions> = {
     new Option("--only <parts>", `only some of ${parts.join(",")}`)
       .argParser(parseParts)
       .default([...parts], parts.join(",")),
-    new Option("--replace", "import again what is there with another state and did not run there"),
+    new Option(
+      "--replace",
+      "import again what the new server has with another state and did not run, and store items that differ",
+    ),
     new Option(
       "--enable-crons",
-      "let crons fire here; without it they are paused, since the other server fires them too",
+      "let crons fire on the new server; without it they are paused, since the other server fires them too",
     ),
     new Option("--checkpoints <n>", "most checkpoints of a thread, the newest ones").argParser(parseCount).default(200),
     new Option("--concurrency <n>", "threads at a time").argParser(parseCount).default(4),
@@ -65,11 +68,12 @@ export const importCommand: CliCommand<ImportOptions> = {
       const crons = tallies.find(({ part }) => part === "crons")?.counts
       if (crons && crons.imported > 0 && !options.enableCrons)
         err.line(
-          "  Crons are paused here. When the other server fires them no more, start them: --only crons --enable-crons",
+          "  Crons are paused on the new server. When the old one fires them no more, start them: --only crons --enable-crons",
         )
       if (stop.first.aborted) throw new NotAllImported("stopped: the same command goes on where it was")
       const left = tallies.reduce((sum, { counts }) => sum + counts.failed + counts.differs + counts.skipped, 0)
-      if (left > 0) throw new NotAllImported(`${left} are not here as they are there: they are named above`)
+      if (left > 0)
+        throw new NotAllImported(`${left} are not on the new server as they are on the old one: they are named above`)
     } finally {
       stop.release()
     }
@@ -217,9 +221,9 @@ function count(counts: Counts, outcome: Outcome | ReturnType<typeof failed>, say
 function summary(part: Part, { imported, there, skipped, differs, failed, checkpoints }: Counts): string {
   const of = part === "threads" ? ` with ${checkpoints} checkpoints` : ""
   const others = [
-    [there, "were here already"],
+    [there, "were on the new server already"],
     [skipped, "skipped"],
-    [differs, "here, but not as they are there"],
+    [differs, "on the new server, but not as on the old one"],
     [failed, "failed"],
   ] as const
   const rest = others.filter(([number]) => number > 0).map(([number, words]) => `, ${number} ${words}`)

@@ -30,6 +30,16 @@ test("a busy or broken server is asked again, as it says, and numbers keep their
   assert.deepEqual(statuses, [])
 })
 
+test("what a server that is there never answers is refused, and ends nothing else", async (t) => {
+  const { api } = await serverThat(t, ({ url }, response) => response.writeHead(url === "/ok" ? 200 : 500).end("{}"))
+
+  await assert.rejects(api.send("GET", "/threads/1/state"), (error) => {
+    assert.ok(error instanceof AgentRefused)
+    assert.match(error.message, /\/threads\/1\/state: .*\(500\)$/)
+    return true
+  })
+})
+
 test("after the given time without an answer the server is away", async (t) => {
   const { api } = await serverThat(t, (_, response) => response.writeHead(503).end('{"detail":"starting"}'))
 

@@ -77,6 +77,8 @@ export function agentApi({ url: given, headers, signal, giveUpMs = usualGiveUpMs
     }
   }
 
+  const isThere = async () => (await once("GET", "/ok", undefined)).status === 200
+
   const send: AgentApi["send"] = async (method, path, body) => {
     const sent = body === undefined ? undefined : toJsonText(body)
     let failedAt: number | undefined
@@ -86,7 +88,11 @@ export function agentApi({ url: given, headers, signal, giveUpMs = usualGiveUpMs
       const sentence = `${url}${path}: ${status === undefined ? text : `${detailOf(text)} (${status})`}`
       if (status !== undefined && !isTransient(status)) throw new AgentRefused(sentence, status)
       failedAt ??= performance.now()
-      if (performance.now() - failedAt > giveUpMs) throw new AgentAway(sentence)
+      if (performance.now() - failedAt > giveUpMs) {
+        // One thing that the server cannot answer must not end the import of the others.
+        if (status !== undefined && (await isThere())) throw new AgentRefused(sentence, status)
+        throw new AgentAway(sentence)
+      }
       // Several requests wait: without the random part they would all come back at once.
       await pause(Math.min(giveUpMs, asked ?? delayMs * (0.5 + Math.random())), signal)
       signal.throwIfAborted()

@@ -44,7 +44,7 @@ export async function importAssistant(
   const isOther = there.some(
     (version, index) => !sameJson(fieldsOf(version), versions[index] && fieldsOf(versions[index])),
   )
-  if (isOther) return { kind: "differs", why: "it is there with other versions: it is left as it is" }
+  if (isOther) return { kind: "differs", why: "the new server has it with other versions: it is left as it is" }
   const present = there.length > 0 && (await to.send("GET", path)).version
   const wanted = versions.findIndex(({ version }) => version === assistant.version) + 1
   if (there.length === versions.length && present === wanted) return { kind: "there" }

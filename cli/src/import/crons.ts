@@ -86,7 +86,7 @@ export async function importCron({ to, replaces, enables }: Target, cron: Cron):
   if (!isSame && !replaces)
     return {
       kind: "differs",
-      why: "it is there with another plan: it is left as it is; --replace takes the old server's",
+      why: "the new server has it with another plan: it is left as it is; --replace takes the old server's",
     }
   const starts = enables && enabled && here.enabled === false
   if (isSame && !starts) return { kind: "there" }

@@ -46,7 +46,7 @@ export async function importItem(
   if (found && !replaces)
     return {
       kind: "differs",
-      why: "it is there with another value: it is left as it is; --replace takes the old server's",
+      why: "the new server has it with another value: it is left as it is; --replace takes the old server's",
     }
   await to.send("PUT", "/store/items", { namespace, key, value })
   return { kind: "imported", checkpoints: 0, notes: [] }

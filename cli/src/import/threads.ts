@@ -70,8 +70,8 @@ export async function importThread(context: ThreadImport, threadId: string): Pro
 }
 
 async function whyNotReplaced({ to, replaces }: ThreadImport, path: string): Promise<string | undefined> {
-  const words = "it is there with another state"
-  if (!replaces) return `${words}: it is left as it is; --replace imports it again if nothing ran on it there`
+  const words = "the new server has it with another state"
+  if (!replaces) return `${words}: it is left as it is; --replace imports it again if nothing ran on it`
   const runs = await to.send("GET", `${path}/runs?limit=1`)
   return runs.length === 0 ? undefined : `${words}, and runs: it is left as it is`
 }

@@ -47,10 +47,15 @@ export interface PlatformApi {
 export function platformApi({ url, apiKey, workspaceId }: Connection): PlatformApi {
   const identity = { "x-api-key": apiKey, ...(workspaceId !== undefined && { "x-tenant-id": workspaceId }) }
   const call = async (method: string, path: string, init: RequestInit): Promise<Response> => {
-    const response = await fetch(`${url}${path}`, { method, ...init }).catch((error: unknown) => {
+    // To another host, a redirect would take the key along.
+    const response = await fetch(`${url}${path}`, { method, redirect: "manual", ...init }).catch((error: unknown) => {
       if (init.signal?.aborted) throw error
       throw new PlatformAway(`no platform answers at ${url} (${reasonOf(error)}): ${hintFor(reasonOf(error))}`)
     })
+    if (response.status >= 300 && response.status < 400) {
+      const target = response.headers.get("location")
+      throw new PlatformAway(`${url} redirects to ${target}: give the address where it leads, with --url`)
+    }
     if (!response.ok) throw await refusalOf(response, url)
     return response
   }

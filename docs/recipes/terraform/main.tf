@@ -30,9 +30,10 @@ resource "terraform_data" "deployment" {
   input            = var.name
   triggers_replace = var.name
 
+  # What is gone already needs no deletion: the first apply failed, or somebody deleted it elsewhere.
   provisioner "local-exec" {
     when        = destroy
-    command     = "superstep delete \"$NAME\" --yes"
+    command     = "found=$(superstep list --name-contains \"$NAME\") && if echo \"$found\" | grep -q \"^$NAME \"; then superstep delete \"$NAME\" --yes; fi"
     environment = { NAME = self.input }
   }
 }
@@ -41,6 +42,7 @@ resource "terraform_data" "deployment" {
 resource "terraform_data" "revision" {
   triggers_replace = [
     terraform_data.deployment.id,
+    var.repo_url,
     var.ref,
     var.env_file == null ? null : filesha256(var.env_file),
   ]
