@@ -188,7 +188,10 @@ const acts: Readonly<Record<string, readonly [number, Act]>> = {
       const { start } = unit
       tell(world, unit, { isDisrupted: true })
       world.clock.after(world.random.between(500, 30_000), () => {
-        if (unit.start === start && unit.process === "running") world.units.exit(unit)
+        if (unit.start !== start || unit.process !== "running") return
+        // No node is drained any more once faults have stopped.
+        if (world.faults.areOn) world.units.exit(unit)
+        else tell(world, unit, { isDisrupted: false })
       })
     }),
   ],

@@ -16,6 +16,8 @@ export interface Outcome {
 // Twice the longest watch, back-off, start and drain, one after the other.
 const settlingMs = 20 * 60_000
 const lookMs = 5000
+// A little more than the slowest unit takes to be ready (`clients.ts`); replicas restart one after the other.
+const slowestStartMs = 90_000
 
 /**
  * @param sessions  of a database that `ownTheTime` has prepared; all its rows are deleted
@@ -74,8 +76,8 @@ async function changeInCalm(world: World, client: Client): Promise<void> {
     for (const problem of await unsettled(world, client))
       world.breaks(`${ms / 1000} s after ${what} in calm: ${problem}`)
   }
-  const hasReplicas = (edge.routeOf(client.deploymentId)?.units.length ?? 0) > 1
-  if (hasReplicas) await watched("a restart", 120_000, restart)
+  const replicas = edge.routeOf(client.deploymentId)?.units.length ?? 0
+  if (replicas > 1) await watched("a restart", replicas * slowestStartMs, restart)
   await watched("a deploy", 300_000, (_, it) => deploy(world, it, { trigger: "patch", weight: null }))
   await watched("a canary", 120_000, (_, it) => deploy(world, it, { trigger: "patch", weight: 20 }))
   await watched("a promotion", 300_000, promoteCanary)

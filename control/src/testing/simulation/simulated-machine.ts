@@ -39,7 +39,7 @@ export function simulatedMachine(units: SimulatedUnits, faults: Faults, watch: M
           await watch.onStop(unitId, graceMs)
           if (unit.process === "running" && graceMs > 0 && unit.answers === "all")
             await watch.finishing(unitId, graceMs)
-          units.stop(unit)
+          units.stop(unit, graceMs)
         }),
       remove: (unitId) => call(quick, () => void units.all.delete(unitId)),
       list: () => call(quick, () => [...units.all.keys()]),

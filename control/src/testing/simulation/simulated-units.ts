@@ -126,10 +126,10 @@ export class SimulatedUnits {
     this.changed(unit)
   }
 
-  /** It was stopped on purpose. */
-  stop(unit: SimulatedUnit): void {
+  /** It was stopped on purpose. Without time for what it has, that is a crash: the edge goes on to try it, as one that ended by itself. */
+  stop(unit: SimulatedUnit, graceMs: number): void {
     this.exit(unit, "absent")
-    unit.hasBeenReady = false
+    if (graceMs > 0) unit.hasBeenReady = false
     unit.isDisrupted = false
   }
 
