@@ -6,11 +6,11 @@
  * npm runs it before packing (`prepack`) and, with `--clean`, after it (`postpack`).
  * With `--create` it prepares cli/create/lib, for the package of `npm create`: one program and the templates.
  */
-import { execFileSync } from "node:child_process"
-import { chmodSync, cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { filesOfSite } from "./console.mjs"
 import { buildDocs, filesOfDocs, packagesOfDocs } from "./docs.mjs"
+import { isLeftBehind } from "./left-behind.mjs"
 import { licencesOf, packageFolders } from "./licences.mjs"
 import { bundle, outside, packagesWithPrograms, workspaces } from "./programs.mjs"
 import { explain, filesBelow, root, SetupFailed, setUp } from "./setup.mjs"
@@ -166,11 +166,10 @@ const bundledPackages = (modules) =>
 function stageTemplate(name) {
   const template = join(root, "examples", name)
   if (!existsSync(template)) throw new SetupFailed(`examples/${name} is missing: \`superstep new\` copies it`)
-  // What git ignores, such as an .env with a key, is not of the example.
-  const files = execFileSync("git", ["ls-files", "-z"], { cwd: template, encoding: "utf8" }).split("\0")
-  for (const file of files.filter((path) => path !== "" && path !== "package-lock.json")) {
-    const carried = file.startsWith(".") ? `dot-${file.slice(1)}` : file
-    cpSync(join(template, file), join(lib, "cli/templates", name, carried))
+  for (const entry of readdirSync(template)) {
+    if (isLeftBehind(entry) || entry === "package-lock.json") continue
+    const carried = entry.startsWith(".") ? `dot-${entry.slice(1)}` : entry
+    cpSync(join(template, entry), join(lib, "cli/templates", name, carried), { recursive: true })
   }
 }
 

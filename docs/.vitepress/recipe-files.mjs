@@ -1,8 +1,8 @@
 /** On the site the page of a recipe ends with the recipe's files, since a reader of the site has no repository to copy them from. */
-import { execFileSync } from "node:child_process"
-import { existsSync, readFileSync } from "node:fs"
-import { join, posix } from "node:path"
+import { readdirSync, readFileSync } from "node:fs"
+import { join, posix, relative } from "node:path"
 import { fileURLToPath } from "node:url"
+import { isLeftBehind } from "../../scripts/left-behind.mjs"
 
 const docs = fileURLToPath(new URL("..", import.meta.url))
 const languages = {
@@ -26,10 +26,10 @@ export function recipeFiles(md) {
 
 function filesAsMarkdown(recipe) {
   const folder = join(docs, recipe)
-  // What git ignores, such as an .env with a key, is not of the recipe.
-  const files = execFileSync("git", ["ls-files", "-z"], { cwd: folder, encoding: "utf8" })
-    .split("\0")
-    .filter((file) => file !== "" && file !== "README.md" && existsSync(join(folder, file)))
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((file) => file !== "README.md" && !file.split("/").some(isLeftBehind))
     .sort()
   const parts = files.map((file) => {
     const language = languages[file.split(".").at(-1)] ?? "txt"

@@ -40,7 +40,7 @@ function templateFolder(name: string): string {
 
 // Files that running an example creates in its folder.
 const leftovers = new Set([
-  ...["node_modules", ".superstep", "dist", "package-lock.json", ".langgraph_api"],
+  ...["node_modules", ".superstep", "dist", "package-lock.json", ".langgraph_api", ".env"],
   ...[".venv", "__pycache__"],
 ])
 

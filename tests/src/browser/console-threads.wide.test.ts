@@ -6,6 +6,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { withClient } from "@superstep/toolkit/db/with-client"
+import { until } from "@superstep/toolkit/testing/until"
 import { childrenOf, killAll, skip as noProc } from "../chaos/processes.js"
 import { startGraphServer } from "../testing/graph-server.js"
 import { newGate } from "./chat-page.js"
@@ -149,7 +150,7 @@ test("the console's pages of threads", { skip }, async (t) => {
     await page.getByRole("button", { name: "Answer", exact: true }).click()
     await untilConversation(page, ["You: ask", "Agent: You answered yes."])
     assert.equal(runs.length, 1)
-    assert.equal(await composer(page).isDisabled(), false)
+    await until(() => composer(page).isEnabled(), { what: "messages can be written again" })
   })
 
   await t.test(
