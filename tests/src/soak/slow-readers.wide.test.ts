@@ -12,11 +12,11 @@ import { forgetPeak, hasProc, peakBytes, residentBytes } from "../testing/proces
 
 const megabyte = 1024 * 1024
 const eventBytes = 64 * 1024
-const events = 1600
+const events = 3200
 const floodBytes = events * eventBytes
-// What waits for a client and what it reads of the log is 2 MB; copies that wait to be collected come on top. The flood is
-// 100 MB, so a server that keeps it cannot pass.
-const maxGrowth = 70 * megabyte
+// What waits for a client and what it reads of the log is 2 MB; copies that wait to be collected come on top, 35 to 116 MB on different
+// machines. The flood is 200 MB, so a server that keeps it cannot pass.
+const maxGrowth = 150 * megabyte
 
 const floodOf = (count: number) => ({
   assistant_id: "flood",
@@ -24,8 +24,7 @@ const floodOf = (count: number) => ({
   stream_mode: "custom",
 })
 const flood = floodOf(events)
-const longEvents = 2 * events
-const hugeEvents = 4 * events
+const hugeEvents = 2 * events
 
 /** Counts what it reads, since a flood is too large to keep. */
 function counter() {
@@ -140,7 +139,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
   })
 
   test("a client that does not read loses nothing at a server where the run does not execute, too", {
-    skip: unlessLong("floods with 100 MB"),
+    skip: unlessLong("floods with 200 MB"),
   }, async (t) => {
     await using db = await agentDatabase()
     await using executing = await startAgentServer({ databaseUri: db.uri })
@@ -174,7 +173,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
     const { thread_id } = await server.client.threads.create()
     const { counts, onEvent } = counter()
 
-    const body = { ...floodOf(longEvents), stream_resumable: true }
+    const body = { ...floodOf(events), stream_resumable: true }
     const path = `/threads/${thread_id}/runs/stream`
     const sleeper = await EventReader.open(server, { path, body, onEvent, paused: true })
     const isOver = async () => (await server.status()).running_runs === 0
@@ -203,11 +202,11 @@ describe("slow readers", { concurrency: true, skip }, () => {
     t.diagnostic(`resumable: memory ${mb(before)} before, ${mb(whileItRan)} at the peak`)
     t.diagnostic(`read again: memory ${mb(afterwards)} before, ${mb(peak)} at the peak`)
     assert.equal(fate, "ended")
-    for (const { seen } of [counts, again.counts, other.counts]) assert.deepEqual(seen, idsOf(longEvents))
+    for (const { seen } of [counts, again.counts, other.counts]) assert.deepEqual(seen, idsOf(events))
     // Reading the past again takes no more than the run did, give or take; what lies between is when memory is collected.
     const most = Math.max(whileItRan, afterwards)
     // Two read at once here, so twice what one may take (measured: up to 72 MB); the log that it may not keep is 200 MB.
-    assert.ok(peak - most < 2 * maxGrowth, `the server grew by ${mb(peak - most)}`)
+    assert.ok(peak - most < maxGrowth, `the server grew by ${mb(peak - most)}`)
   })
 })
 
