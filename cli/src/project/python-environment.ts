@@ -78,7 +78,8 @@ function repositoryOf(folder: string): string {
 
 /** Whether the Python that the server would use has it: then the user manages the packages. */
 async function hasLanggraph(environment: Config["environment"]): Promise<boolean> {
-  const look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('langgraph') is None)"
+  // Other packages, such as langgraph-checkpoint, also have a folder of that name.
+  const look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('langgraph.graph') is None)"
   try {
     await runCommand({ argv: ["python3", "-c", look], cwd: homedir(), env: definedIn(environment), timeoutMs: 10_000 })
     return true
