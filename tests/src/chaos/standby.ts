@@ -42,6 +42,7 @@ export async function addStandby(
     log: createLog({ process: "standby", level: "silent" }),
     stopWithParent: true,
   })
+  // `promote` returns it, with its error.
   promoted.catch(() => undefined)
   const superuserUri = databaseUri({
     host: await socketFolderOf(folder),

@@ -58,6 +58,7 @@ export class SimulatedDatabase {
     return this.#clock.real(async () => {
       const before = this.#last
       const answer = (async () => {
+        // Its own caller has its error.
         await before.catch(() => undefined)
         await this.#setTime()
         return this.#withNotes(work)

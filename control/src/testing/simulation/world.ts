@@ -117,6 +117,7 @@ export class World {
 
   /** A request came for a deployment that sleeps: the edge asks to wake it. */
   async askToWake(deploymentId: string): Promise<void> {
+    // The edge asks again with the next request.
     await this.#life?.wakeUp(deploymentId).catch(() => undefined)
   }
 
