@@ -4,8 +4,8 @@
  */
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { ReceivedEvent } from "superstep/prove/event-client"
 import { type Conversation, messagesOf, turnName } from "./conversation.js"
-import type { ReceivedEvent } from "./event-client.js"
 import type { Execution, RunFact, ThreadFacts } from "./facts.js"
 
 /** Checkpoints whose parent, or one of whose values, is not there. */

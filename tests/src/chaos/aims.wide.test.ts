@@ -1,9 +1,9 @@
 /** The bounded form of `npm run chaos -- --aims quick`: the aims that hit within seconds, with few kills. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { skip } from "@superstep/toolkit/testing/processes"
 import { aimsOf } from "./aims.js"
 import { campaign } from "./campaign.js"
-import { skip } from "./processes.js"
 import { renderReport } from "./report.js"
 
 test("no promise is broken when replies of commits are lost, requests break and notifications are held", {

@@ -5,10 +5,10 @@
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"
+import { skip } from "@superstep/toolkit/testing/processes"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
-import { skip } from "./processes.js"
 import { renderReport, totalKills } from "./report.js"
 
 const killsOf = runsLongTests ? { JavaScript: 54, Python: 24 } : { JavaScript: 6, Python: 6 }

@@ -5,9 +5,9 @@ import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
+import { EventClient, UnexpectedAnswer } from "superstep/prove/event-client"
 import { ConversationClient } from "./client.js"
 import { conversationOf } from "./conversation.js"
-import { EventClient, UnexpectedAnswer } from "./event-client.js"
 
 /** Answers one request after the other with what is listed, and with the last of them from then on. */
 async function answering(

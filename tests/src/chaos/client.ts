@@ -1,9 +1,9 @@
 /** Has a conversation with whatever server lives: creates the thread and its runs, and follows their streams. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
-import type { AgentServer } from "./agent-server.js"
+import { EventClient, isNotNow, type ReceivedEvent, UnexpectedAnswer } from "superstep/prove/event-client"
+import type { KillableServer } from "superstep/prove/killable-server"
 import { bodyOf, type Conversation } from "./conversation.js"
-import { EventClient, isNotNow, type ReceivedEvent, UnexpectedAnswer } from "./event-client.js"
 import type { Seen } from "./verdict.js"
 
 // Longer than anything that a client is made to wait for: a lease, a restart, and a minute without Postgres.
@@ -18,13 +18,13 @@ export class ConversationClient implements Seen {
   readonly #clients = new Map<string, EventClient>()
   /** Those who came later. */
   readonly #followers = new Map<string, EventClient>()
-  readonly #servers: readonly AgentServer[]
+  readonly #servers: readonly KillableServer[]
   readonly #random: Random
   readonly #signal = AbortSignal.timeout(patienceMs)
   #threadId: string | undefined
 
   /** @param url  the server to ask at this moment; any that lives unless told */
-  constructor(conversation: Conversation, servers: readonly AgentServer[], random: Random, url?: () => string) {
+  constructor(conversation: Conversation, servers: readonly KillableServer[], random: Random, url?: () => string) {
     this.conversation = conversation
     if (url) this.url = url
     this.#servers = servers

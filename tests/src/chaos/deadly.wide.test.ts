@@ -1,6 +1,7 @@
 /** A graph that kills its worker each time it is tried, among runs of all kinds on two servers. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { skip } from "@superstep/toolkit/testing/processes"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import { ConversationClient } from "./client.js"
@@ -8,7 +9,6 @@ import { conversationOf, type Durability } from "./conversation.js"
 import { factsOf, readEffects } from "./facts.js"
 import { startInstallation } from "./installation.js"
 import { chaosLanguages } from "./languages.js"
-import { skip } from "./processes.js"
 import { judge } from "./verdict.js"
 
 for (const { name, env, skip: withoutLanguage } of chaosLanguages) {

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { ReceivedEvent } from "superstep/prove/event-client"
 import type { Durability } from "./conversation.js"
-import type { ReceivedEvent } from "./event-client.js"
 
 /** A node told that it executes. */
 export interface Execution {

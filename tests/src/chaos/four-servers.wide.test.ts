@@ -2,9 +2,9 @@
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"
+import { skip } from "@superstep/toolkit/testing/processes"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { campaign } from "./campaign.js"
-import { skip } from "./processes.js"
 import { renderReport } from "./report.js"
 
 // With the usual lease, and Postgres away for up to a minute, where there is time for it.

@@ -1,16 +1,22 @@
 /** What is put to the test: a Postgres of its own and several agent servers on one database, all real processes. */
 
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { createDatabase } from "@superstep/toolkit/db/provision"
 import { createLog } from "@superstep/toolkit/log/log"
-import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import { type PostgresProxy, postgresProxy } from "@superstep/toolkit/testing/postgres-proxy"
 import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { AgentServer } from "./agent-server.js"
-import { childrenOf, killAll, send } from "./processes.js"
+import { KillablePostgres } from "superstep/prove/killable-postgres"
+import { KillableServer } from "superstep/prove/killable-server"
 import { addStandby, type Standby } from "./standby.js"
+
+const project = fileURLToPath(new URL("../../chaos/langgraph.json", import.meta.url))
+
+/** Most connections of a server, the listening one not counted. */
+export const poolSize = 8
 
 const silent = createLog({ process: "chaos", level: "silent" })
 
@@ -27,7 +33,7 @@ export interface Installation extends AsyncDisposable {
   readonly folder: string
   /** Where nodes tell that they execute, one line of JSON each. */
   readonly effectsFile: string
-  readonly servers: readonly AgentServer[]
+  readonly servers: readonly KillableServer[]
   /** The test's own connections, for looking and for holding locks. They are lost with Postgres, and come back. */
   readonly db: Database
   readonly postgres: PostgresInstance
@@ -77,42 +83,43 @@ export async function startInstallation({
 }: InstallationOptions = {}): Promise<Installation> {
   const folder = temporaryFolder()
   const effectsFile = join(folder, "effects.jsonl")
-  const cluster = {
-    folder: await preparedCluster(postgresFolder ?? join(folder, "postgres")),
-    log: silent,
-    stopWithParent: true,
-  }
+  const clusterFolder = await preparedCluster(postgresFolder ?? join(folder, "postgres"))
+  const postgres = new KillablePostgres(clusterFolder)
   let standby: Standby | undefined
-  let running: RunningPostgres | undefined = await startPostgres(cluster)
-  const databaseUri = await createDatabase({ adminUri: running.superuserUri, name: "chaos" })
+  const { superuserUri } = await postgres.start()
+  const databaseUri = await createDatabase({ adminUri: superuserUri, name: "chaos" })
   const network = isCuttable || hasStandby ? await postgresProxy(databaseUri) : undefined
   // The test's own way also leads to the standby once that is promoted.
   const ownWay = hasStandby ? await postgresProxy(databaseUri) : undefined
   const db = openDatabase({ uri: named(ownWay?.uri ?? databaseUri), log: silent })
-  const options = { databaseUri: network?.uri ?? databaseUri, folder, effectsFile, ...(env && { env }) }
+  mkdirSync(join(folder, "tmp"))
+  const envOf = (server: number): Record<string, string> => ({
+    PATH: process.env.PATH ?? "",
+    TMPDIR: join(folder, "tmp"),
+    SUPERSTEP_CONFIG: project,
+    DATABASE_URI: network?.uri ?? databaseUri,
+    // For graphs that import `clock.mjs`.
+    SUPERSTEP_AGENT_ENV: JSON.stringify({
+      CHAOS_EFFECTS: effectsFile,
+      CHAOS_CLOCK_AHEAD_MS: String(server === 0 ? clockAheadMs : 0),
+    }),
+    LANGGRAPH_POSTGRES_POOL_MAX_SIZE: String(poolSize),
+    // Some promises are kept silently (marks.ts).
+    LOG_LEVEL: "debug",
+    ...env,
+  })
   const names = Array.from({ length: count }, (_, n) => `server-${n + 1}`)
   const createServer = (name: string, server: number) =>
-    AgentServer.create({
-      ...options,
+    KillableServer.create({
       name,
-      clockAheadMs: server === 0 ? clockAheadMs : 0,
+      folder,
+      env: envOf(server),
       ...(mainOf && { mainOf: (life: number) => mainOf(server, life) }),
     })
   const servers = await Promise.all(names.map(createServer))
 
-  const kill = async () => {
-    if (!running) return
-    const { pid } = running
-    running = undefined
-    // A stopped postmaster starts no session between the look at its children and their end: one that lived on would keep the next from starting.
-    send(pid, "SIGSTOP")
-    await killAll([pid, ...childrenOf(pid)])
-  }
-  const start = async () => {
-    running ??= await startPostgres(cluster)
-  }
   const untilWhole = async () => {
-    await start()
+    await postgres.start()
     for (const server of servers) server.start()
     await Promise.all(servers.map((server) => server.untilReady()))
   }
@@ -123,8 +130,9 @@ export async function startInstallation({
   const failOver = async () => {
     const next = needStandby()
     next.fallBehind()
-    await kill()
-    running = await next.promote()
+    await postgres.kill()
+    const running = await next.promote()
+    postgres.replace(running)
     for (const way of [network, ownWay]) way?.redirect(running.uri("chaos"))
   }
   const stop = async () => {
@@ -132,14 +140,14 @@ export async function startInstallation({
     await network?.[Symbol.asyncDispose]()
     await db.close()
     await ownWay?.[Symbol.asyncDispose]()
-    await running?.stop()
+    await postgres.stop()
     await standby?.[Symbol.asyncDispose]()
   }
   try {
     await untilWhole()
     await prepare?.(db)
-    if (hasStandby && running)
-      standby = await addStandby({ folder: cluster.folder, postgres: running }, join(folder, "standby"))
+    if (hasStandby)
+      standby = await addStandby({ folder: clusterFolder, postgres: await postgres.start() }, join(folder, "standby"))
   } catch (error) {
     await stop()
     throw error
@@ -149,7 +157,12 @@ export async function startInstallation({
     effectsFile,
     servers,
     db,
-    postgres: { kill, start, fallBehind: () => needStandby().fallBehind(), failOver },
+    postgres: {
+      kill: () => postgres.kill(),
+      start: async () => void (await postgres.start()),
+      fallBehind: () => needStandby().fallBehind(),
+      failOver,
+    },
     network,
     untilWhole,
     [Symbol.asyncDispose]: stop,

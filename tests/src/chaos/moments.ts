@@ -5,10 +5,10 @@
 import { writeFileSync } from "node:fs"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import { send } from "@superstep/toolkit/testing/processes"
 import { until } from "@superstep/toolkit/testing/until"
 import { type Execution, readEffects } from "./facts.js"
 import type { Installation } from "./installation.js"
-import { send } from "./processes.js"
 
 const timeoutMs = 30_000
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { send, skip } from "@superstep/toolkit/testing/processes"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import { ConversationClient } from "./client.js"
@@ -9,7 +10,6 @@ import { conversationOf } from "./conversation.js"
 import { factsOf, logOf, readEffects } from "./facts.js"
 import { type Installation, startInstallation } from "./installation.js"
 import { untilExecuting } from "./moments.js"
-import { send, skip } from "./processes.js"
 import { judge } from "./verdict.js"
 
 /** All rows that a worker can cause, as text: whatever changes shows. */

@@ -4,21 +4,21 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
+import { skip } from "@superstep/toolkit/testing/processes"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
+import type { KillableServer } from "superstep/prove/killable-server"
 import { agentDatabase, startAgentServer } from "../testing/agent-servers.js"
 import { EventReader, type ReadEvent } from "../testing/event-reader.js"
-import type { AgentServer } from "./agent-server.js"
 import { startInstallation } from "./installation.js"
-import { skip } from "./processes.js"
 
 const kills = runsLongTests ? 4 : 2
 const runsPerKill = 2
 const config = fileURLToPath(new URL("../../soak-graphs/langgraph.json", import.meta.url))
 
 /** Faster than the log, so that something is on its way there at any moment. */
-async function startRun(server: AgentServer): Promise<EventReader> {
+async function startRun(server: KillableServer): Promise<EventReader> {
   const threadId = randomUUID()
   const body = {
     assistant_id: "flood",
@@ -31,7 +31,7 @@ async function startRun(server: AgentServer): Promise<EventReader> {
 }
 
 /** The first events of a run's log. */
-async function replay(server: AgentServer, location: string, count: number): Promise<readonly ReadEvent[]> {
+async function replay(server: KillableServer, location: string, count: number): Promise<readonly ReadEvent[]> {
   const reader = await EventReader.open(server, { path: `${location}/stream`, lastEventId: -1 })
   await until(() => reader.events.length >= count, { what: `${count} events are there again`, timeoutMs: 60_000 })
   reader.leave()

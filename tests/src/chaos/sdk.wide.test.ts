@@ -2,10 +2,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Client } from "@langchain/langgraph-sdk"
+import { skip } from "@superstep/toolkit/testing/processes"
 import { bodyOf, conversationOf, eventsOf } from "./conversation.js"
 import { factsOf, readEffects } from "./facts.js"
 import { startInstallation } from "./installation.js"
-import { skip } from "./processes.js"
 import { judge } from "./verdict.js"
 
 interface Chunk {

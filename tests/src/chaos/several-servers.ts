@@ -5,15 +5,15 @@
 import assert from "node:assert/strict"
 import type { TestContext } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { send } from "@superstep/toolkit/testing/processes"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
+import { EventClient } from "superstep/prove/event-client"
 import { ConversationClient } from "./client.js"
 import { bodyOf, conversationOf } from "./conversation.js"
-import { EventClient } from "./event-client.js"
 import { factsOf, readEffects } from "./facts.js"
 import { type InstallationOptions, startInstallation } from "./installation.js"
 import { untilExecuting } from "./moments.js"
-import { send } from "./processes.js"
 import { judge } from "./verdict.js"
 
 const patient = () => AbortSignal.timeout(60_000)

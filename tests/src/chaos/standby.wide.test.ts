@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { skip } from "@superstep/toolkit/testing/processes"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import { judgeLosses, tornCheckpoints } from "./after-loss.js"
@@ -10,7 +11,6 @@ import { type Conversation, conversationOf } from "./conversation.js"
 import { factsOf, readEffects, unfinished } from "./facts.js"
 import { startInstallation } from "./installation.js"
 import { untilExecuting } from "./moments.js"
-import { skip } from "./processes.js"
 
 const durabilities = ["sync", "async", "exit"] as const
 

@@ -2,9 +2,10 @@
 import { writeFileSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
+import { killAll, send } from "@superstep/toolkit/testing/processes"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
-import type { AgentServer } from "./agent-server.js"
+import type { KillableServer } from "superstep/prove/killable-server"
 import type { ConversationClient } from "./client.js"
 import type { Execution } from "./facts.js"
 import type { Installation } from "./installation.js"
@@ -16,7 +17,6 @@ import {
   untilExecuting,
   untilWaiting,
 } from "./moments.js"
-import { killAll, send } from "./processes.js"
 import type { Strike } from "./schedule.js"
 
 /** What a strike needs to know of the round it is in. */
@@ -118,7 +118,7 @@ function executing({ installation, main }: Scene): Promise<Execution> {
 
 /** What must be hit, where it lives still; what else is killed with it is chance. */
 interface Aim {
-  readonly server: AgentServer
+  readonly server: KillableServer
   readonly workers: readonly number[]
 }
 

@@ -1,8 +1,8 @@
 /** The judge is only worth something if it finds what is broken. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { ReceivedEvent } from "superstep/prove/event-client"
 import { type Conversation, conversationOf, eventsOf, messagesOf } from "./conversation.js"
-import type { ReceivedEvent } from "./event-client.js"
 import type { ThreadFacts } from "./facts.js"
 import { judge, type Promised } from "./verdict.js"
 

@@ -8,8 +8,9 @@
  * - `exit`: the whole run, since its only checkpoint comes at its end.
  * What was committed never executes again, whatever the mode.
  */
+import type { ReceivedEvent } from "superstep/prove/event-client"
+import { attemptOf, holesInLog, holesInReread, holesInStream } from "superstep/prove/judge-streams"
 import { type Conversation, eventsOf, messagesOf, statusOf, turnName } from "./conversation.js"
-import type { ReceivedEvent } from "./event-client.js"
 import type { Execution, RunFact, ThreadFacts } from "./facts.js"
 
 export type Promised = "lost" | "repeated" | "state" | "attempt" | "hole" | "left" | "history" | "rule" | "aim"
@@ -31,9 +32,6 @@ export interface Seen {
   readonly joined?: ReadonlyMap<string, unknown>
 }
 
-const eventsPerAttempt = 1_000_000_000
-const attemptOf = (id: number): number => Math.floor(id / eventsPerAttempt) + 1
-
 export function judge(conversation: Conversation, facts: ThreadFacts, seen: Seen): Broken[] {
   const broken = [
     ...lostRuns(conversation, facts, seen),
@@ -44,14 +42,16 @@ export function judge(conversation: Conversation, facts: ThreadFacts, seen: Seen
     const executions = facts.executions.filter(({ run_id }) => run_id === run.runId)
     const log = facts.logs.get(run.runId) ?? []
     broken.push(...repeatedNodes(facts, run, executions), ...wrongAttempts(run, executions, log))
-    broken.push(...holesInLog(run, log), ...wrongContents(conversation, turn, log, "its log"))
+    broken.push(...wrongContents(conversation, turn, log, "its log"))
     const again = seen.reread?.get(run.runId)
     const forClients = log.filter(({ event }) => event !== "result")
-    if (again) broken.push(...holesInReread(run, again, forClients))
+    const holes = [...holesInLog(log), ...(again ? holesInReread(again, forClients) : [])]
     for (const stream of [seen.streams.get(run.runId), seen.followers?.get(run.runId)]) {
       if (!stream) continue
-      broken.push(...holesInStream(run, stream, forClients), ...wrongContents(conversation, turn, stream, "a stream"))
+      holes.push(...holesInStream(stream, forClients))
+      broken.push(...wrongContents(conversation, turn, stream, "a stream"))
     }
+    broken.push(...holes.map((detail): Broken => ({ promise: "hole", detail: `${run.turn}: ${detail}` })))
   })
   broken.push(...wrongJoins(facts, seen))
   return broken.map(({ promise, detail }) => ({ promise, detail: `${conversation.name}: ${detail}` }))
@@ -148,53 +148,6 @@ function wrongAttempts(run: RunFact, executions: readonly Execution[], log: read
   const told = Math.max(0, ...executions.map(({ attempt }) => attempt))
   if (told > run.attempt) wrong.push(`it has ${run.attempt} attempts, and a node was told ${told}`)
   return wrong.map((detail) => ({ promise: "attempt", detail: `${run.turn}: ${detail}` }))
-}
-
-/** Within an attempt ids have no gap; each begins with `metadata`; the end is last, once. */
-function holesInLog(run: RunFact, log: readonly ReceivedEvent[]): Broken[] {
-  const holes: string[] = []
-  log.forEach(({ id, event }, index) => {
-    const former = log[index - 1]
-    const isNext = former !== undefined && id === former.id + 1
-    const isFirst = id % eventsPerAttempt === 0 && event === "metadata"
-    const isLateEnd = event === "end" && id === 999_999 * eventsPerAttempt
-    if (!isNext && !isFirst && !isLateEnd) holes.push(`its log goes from ${former?.id} to ${id} (${event})`)
-    if (event === "end" && index < log.length - 1) holes.push(`its log goes on after the end ${id}`)
-  })
-  return holes.map((detail) => ({ promise: "hole", detail: `${run.turn}: ${detail}` }))
-}
-
-/** Who comes when all is over gets the log, and an end in any case: one that no log has comes from the table. */
-function holesInReread(run: RunFact, again: readonly ReceivedEvent[], log: readonly ReceivedEvent[]): Broken[] {
-  const output = (events: readonly ReceivedEvent[]) => JSON.stringify(events.filter(({ event }) => event !== "end"))
-  const isSame = output(again) === output(log) && again.at(-1)?.event === "end"
-  return isSame ? [] : [{ promise: "hole", detail: `${run.turn}: who reads it again does not get its log` }]
-}
-
-/**
- * A client has the log, in order, once. It may have more than the log at the end of an attempt that was killed: what
- * had been sent and was not kept yet belongs to a super-step that is not committed.
- */
-function holesInStream(run: RunFact, stream: readonly ReceivedEvent[], log: readonly ReceivedEvent[]): Broken[] {
-  const holes: string[] = []
-  stream.forEach(({ id }, index) => {
-    const former = stream[index - 1]?.id ?? -1
-    if (id <= former) holes.push(`a client got ${id} after ${former}`)
-  })
-  const received = new Map(stream.map((event) => [event.id, event]))
-  for (const event of log) {
-    const same = received.get(event.id)
-    if (!same) holes.push(`a client never got ${event.id} (${event.event})`)
-    else if (JSON.stringify(same) !== JSON.stringify(event)) holes.push(`a client got another ${event.id}`)
-  }
-  const kept = new Set(log.map(({ id }) => id))
-  const lastAttempt = attemptOf(log.findLast(({ event }) => event !== "end")?.id ?? 0)
-  for (const { id, event } of stream) {
-    if (kept.has(id) || attemptOf(id) < lastAttempt || event === "end") continue
-    holes.push(`a client got ${id} (${event}), which the log does not have`)
-  }
-  if (stream.at(-1)?.event !== "end") holes.push("a client's stream has no end")
-  return holes.map((detail) => ({ promise: "hole", detail: `${run.turn}: ${detail}` }))
 }
 
 /**

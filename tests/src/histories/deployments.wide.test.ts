@@ -2,8 +2,8 @@
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"
+import { skip } from "@superstep/toolkit/testing/processes"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
-import { skip } from "../chaos/processes.js"
 import { deploymentCampaign, renderDeployments } from "./deployment-campaign.js"
 
 test("some order explains what several clients see of a deployment while its control plane is killed", {

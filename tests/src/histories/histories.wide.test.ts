@@ -2,10 +2,10 @@
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"
+import { skip } from "@superstep/toolkit/testing/processes"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { campaign } from "../chaos/campaign.js"
 import { chaosLanguages } from "../chaos/languages.js"
-import { skip } from "../chaos/processes.js"
 import { renderReport } from "../chaos/report.js"
 
 const kills = runsLongTests ? 40 : 3

@@ -1,11 +1,10 @@
 /** Processes of this machine as /proc shows them: who started whom, and ending them without a word. */
 import { readdirSync, readFileSync } from "node:fs"
-import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
-import { until } from "@superstep/toolkit/testing/until"
-import { hasProc } from "../testing/process-memory.js"
+import { identify, isAlive, type ProcessIdentity } from "../exec/process-identity.js"
+import { until } from "./until.js"
 
 /** Why a test that kills cannot run here, or false. */
-export const skip = !hasProc && "what is to be killed is found in /proc"
+export const skip = process.platform !== "linux" && "what is to be killed is found in /proc"
 
 /** The living children of a process; none when it has ended. */
 export function childrenOf(parent: number): number[] {

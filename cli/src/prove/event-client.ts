@@ -31,13 +31,15 @@ export class EventClient {
   connections = 0
   readonly #url: () => string
   readonly #signal: AbortSignal
+  readonly #headers: Readonly<Record<string, string>>
   /** Ends the connection of this moment. */
   #connection = new AbortController()
 
-  /** @param url  the server to ask at this moment @param signal  ends its patience */
-  constructor(url: () => string, signal: AbortSignal) {
+  /** @param url  the server to ask at this moment @param signal  ends its patience @param headers  of each request */
+  constructor(url: () => string, signal: AbortSignal, headers: Readonly<Record<string, string>> = {}) {
     this.#url = url
     this.#signal = signal
+    this.#headers = headers
   }
 
   get hasEnded(): boolean {
@@ -56,7 +58,7 @@ export class EventClient {
    */
   async create(threadId: string, body: object, onAcknowledged: (address: Address) => void): Promise<void> {
     const url = `${this.#url()}/threads/${threadId}/runs/stream`
-    const headers = { "content-type": "application/json" }
+    const headers = { ...this.#headers, "content-type": "application/json" }
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body), signal: this.#connect() })
     if (isNotNow(response)) throw new Error(`not now: ${await response.text()}`)
     if (!response.ok) throw new UnexpectedAnswer(`POST ${url} answered ${response.status}: ${await response.text()}`)
@@ -72,7 +74,7 @@ export class EventClient {
     while (!this.hasEnded) {
       const last = this.events.at(-1)?.id ?? -1
       const url = `${this.#url()}/threads/${threadId}/runs/${runId}/stream`
-      const headers = { "last-event-id": String(last) }
+      const headers = { ...this.#headers, "last-event-id": String(last) }
       const response = await fetch(url, { headers, signal: this.#connect() }).catch(orGone(this.#signal))
       if (response?.ok) await this.#read(response)
       else if (response && !isNotNow(response))

@@ -1,67 +1,72 @@
-/** One agent server as a process of its own, which keeps its address and its id over all its lives. */
+/** An agent server as a process that is killed, paused and started again. It keeps its address and its id over all its lives. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
-import { closeSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs"
+import { closeSync, openSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { endWithParent } from "@superstep/toolkit/exec/end-with-parent"
 import { freePort } from "@superstep/toolkit/testing/free-port"
+import { childrenOf, killAll, send } from "@superstep/toolkit/testing/processes"
 import { until } from "@superstep/toolkit/testing/until"
-import { childrenOf, killAll, send } from "./processes.js"
+import { serverScript } from "../project/agent-server.js"
 
-const main = fileURLToPath(import.meta.resolve("@superstep/server/main"))
-const project = fileURLToPath(new URL("../../chaos/langgraph.json", import.meta.url))
-
-/** Most connections of a server, the listening one not counted. */
-export const poolSize = 8
-
-// Postgres is away for less than a second; one that ends oftener has another reason.
+// Postgres is away for less than a second; one that exits more often has another reason.
 const maxRestarts = 5
+const readyMs = 60_000
+// More than the message of a graph that does not load.
+const endOfLog = 3000
 
-export interface AgentServerOptions {
+export interface KillableServerOptions {
   readonly name: string
-  readonly databaseUri: string
-  /** For its log and its temporary files. */
+  /** For its log. */
   readonly folder: string
-  /** Where nodes tell that they execute. */
-  readonly effectsFile: string
-  /** How far its workers' clock is ahead, for graphs that import `clock.mjs`. */
-  readonly clockAheadMs: number
-  readonly env?: Readonly<Record<string, string>>
-  /** The main file of its program in each of its lives, counted from 0; default this clone's. */
+  /** Its environment; address and id are added. */
+  readonly env: Readonly<Record<string, string>>
+  /** Its working folder; default that of this process. */
+  readonly cwd?: string
+  /** The main file of its program in each of its lives, counted from 0; default this release's. */
   readonly mainOf?: (life: number) => string
 }
 
-export class AgentServer {
+/** A server exited before it had loaded its graphs; the message has the end of its log. */
+export class ServerEnded extends Error {
+  readonly log: string
+
+  constructor(name: string, log: string) {
+    super(`${name} ended: ${log}`)
+    this.log = log
+  }
+}
+
+export class KillableServer {
   readonly name: string
   readonly serverId = randomUUID()
   readonly url: string
-  readonly #options: AgentServerOptions
+  readonly #options: KillableServerOptions
   readonly #port: number
   /** The log of all its lives. */
   readonly logFile: string
   /** Where the log of the present life begins, in bytes. */
   #logBegin = 0
   #lives = 0
-  #program = main
+  #program = serverScript()
   #child: ChildProcess | undefined
-  /** Those of it that were stopped by `pause`. */
+  /** Those of its processes that were stopped by `pause`. */
   #paused: readonly number[] = []
 
-  private constructor(options: AgentServerOptions, port: number) {
+  private constructor(options: KillableServerOptions, port: number) {
     this.name = options.name
     this.#options = options
     this.#port = port
     this.url = `http://127.0.0.1:${port}`
     this.logFile = join(options.folder, `${options.name}.log`)
-    // A test process that ends early, by a failure or a signal, takes its servers along.
+    // This process may exit early, by a failure or a signal: then its servers exit, too.
     process.once("exit", () => this.pid !== undefined && send(this.pid, "SIGKILL"))
   }
 
   /** It is not started yet. */
-  static async create(options: AgentServerOptions): Promise<AgentServer> {
-    mkdirSync(join(options.folder, "tmp"), { recursive: true })
-    return new AgentServer(options, await freePort())
+  static async create(options: KillableServerOptions): Promise<KillableServer> {
+    return new KillableServer(options, await freePort())
   }
 
   get pid(): number | undefined {
@@ -72,7 +77,7 @@ export class AgentServer {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** It lives and answers nobody, until `resume`. */
+  /** It runs and answers no request until `resume`. */
   get isPaused(): boolean {
     return this.#paused.length > 0
   }
@@ -96,56 +101,44 @@ export class AgentServer {
   /** Starts it unless it runs; it may take some time until it answers. */
   start(): void {
     if (this.isRunning) return
-    this.#program = this.#options.mainOf?.(this.#lives++) ?? main
+    this.#program = this.#options.mainOf?.(this.#lives++) ?? serverScript()
     this.#launch()
   }
 
   #launch(): void {
+    const { env, cwd } = this.#options
     const log = openSync(this.logFile, "a")
     this.#logBegin = statSync(this.logFile).size
-    this.#child = spawn(process.execPath, ["--enable-source-maps", this.#program], {
-      env: this.#env(),
+    const [command, ...args] = endWithParent([process.execPath, "--enable-source-maps", this.#program])
+    this.#child = spawn(command, args, {
+      // A terminal's Ctrl-C goes to this process alone, which decides what to do.
+      detached: true,
+      ...(cwd !== undefined && { cwd }),
+      env: { ...env, SUPERSTEP_LISTEN: `127.0.0.1:${this.#port}`, SUPERSTEP_SERVER_ID: this.serverId },
       stdio: ["ignore", log, log],
     })
     closeSync(log)
   }
 
-  #env(): Record<string, string> {
-    const { databaseUri, folder, effectsFile, clockAheadMs, env } = this.#options
-    const forGraphs = { CHAOS_EFFECTS: effectsFile, CHAOS_CLOCK_AHEAD_MS: String(clockAheadMs) }
-    return {
-      PATH: process.env.PATH ?? "",
-      TMPDIR: join(folder, "tmp"),
-      SUPERSTEP_CONFIG: project,
-      DATABASE_URI: databaseUri,
-      SUPERSTEP_LISTEN: `127.0.0.1:${this.#port}`,
-      SUPERSTEP_SERVER_ID: this.serverId,
-      SUPERSTEP_AGENT_ENV: JSON.stringify(forGraphs),
-      LANGGRAPH_POSTGRES_POOL_MAX_SIZE: String(poolSize),
-      // Some promises are kept silently (marks.ts).
-      LOG_LEVEL: "debug",
-      ...env,
-    }
-  }
-
   /**
-   * Waits until it has loaded its graphs. One that ended while it started, because Postgres was away, is started again as
+   * Waits until it has loaded its graphs. One that exited while it started, because Postgres was away, is started again as
    * its owner would (ARCHITECTURE.md, §1).
+   * @throws ServerEnded  it exited each time
    */
   async untilReady(): Promise<void> {
     let restarts = 0
     const isReady = async () => {
       if (!this.isRunning) {
-        if (restarts++ === maxRestarts) throw new Error(`${this.name} ended: ${this.log().slice(-3000)}`)
+        if (restarts++ === maxRestarts) throw new ServerEnded(this.name, this.log().slice(-endOfLog))
         // In the same program: one that cannot start is a finding.
         this.#launch()
       }
       return this.said("server ready")
     }
-    await until(isReady, { what: `${this.name} is ready`, timeoutMs: 60_000 })
+    await until(isReady, { what: `${this.name} is ready`, timeoutMs: readyMs })
   }
 
-  /** Ends it without a word, and waits until it and its workers are gone. @returns false when it had ended before */
+  /** Kills it, and waits until it and its workers are gone. @returns false when it had exited before */
   async kill(): Promise<boolean> {
     if (this.pid === undefined || this.#child === undefined) return false
     const exited = once(this.#child, "exit")
