@@ -4,8 +4,8 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { agentDatabase } from "./testing/agent-servers.js"
 import { clientOf, deploy } from "./testing/deployments.js"
 import { startLocalPlatform } from "./testing/platform.js"
 import { createRepository } from "./testing/repository.js"
@@ -13,7 +13,7 @@ import { createRepository } from "./testing/repository.js"
 // The control plane's due-schemas.wide.test.ts has the steps, with another program in place of the compiler.
 
 test("a deployed agent's schemas are read from its sources in the background", async () => {
-  await using db = await agentDatabase()
+  await using db = await freshDatabase()
   await using platform = await startLocalPlatform({ env: { DATABASE_URI: db.uri } })
   const repository = await createRepository()
   const deployment = await deploy(platform, "typed", repository.url, [], "installed")

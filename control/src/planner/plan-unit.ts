@@ -98,12 +98,15 @@ function ofRunning(unit: UnitFacts, revision: RevisionFacts, deployment: Deploym
   return hasTraffic(unit, deployment) ? undefined : "activate"
 }
 
-/** It was started by an older release, which gives a canary no threads: today's program is started in its place. */
-const cannotShare = ({ role, seen }: UnitFacts, { revisions }: DeploymentFacts): boolean =>
+/**
+ * It was started by an older release, which gives a canary no threads: today's program is started in its place, once. An image that the older
+ * release has built starts the same program again: such a unit goes on, and its canary gets no threads.
+ */
+const cannotShare = ({ role, seen, up_ms: upMs }: UnitFacts, { revisions }: DeploymentFacts): boolean =>
   role === "serving" &&
   seen?.report !== undefined &&
   !seen.report.traffic &&
-  revisions.some((it) => it.role === "canary")
+  revisions.some((it) => it.role === "canary" && it.settled_ms !== null && upMs > it.settled_ms)
 
 /** Which revision is active is about to change. */
 export const isSwitching = ({ is_switching, revisions }: DeploymentFacts): boolean =>
@@ -150,8 +153,8 @@ function ofPinned(unit: UnitFacts, revision: RevisionFacts, { idleMs, drainMs }:
   if (seen.answer === "hung") return "stop hung"
   const isDrained = (pinnedMs ?? 0) >= drainMs && seen.report?.running_runs === 0
   if (!isIdle(unit) && !isDrained) return undefined
-  // Started by an older release: today's program executes what waits.
-  if (!seen.report?.executes_pinned) return "stop"
+  // Started by an older release, before it kept threads: today's program executes what waits. An image of that release never does.
+  if (!seen.report?.executes_pinned && unit.up_ms > (pinnedMs ?? 0)) return "stop"
   const isUnused = pins?.has_runs === false && pins.quiet_ms >= Math.min(idleMs, mostLingerMs)
   return isUnused ? "stop" : undefined
 }
@@ -171,7 +174,11 @@ const isItsTurn = (unit: UnitFacts, { units }: RevisionFacts): boolean =>
     .filter((other) => other.unit_id !== unit.unit_id && (other.connections > 0 || other.may_start))
     .every(
       (other) =>
-        other.is_ready && !other.is_down && other.is_answering && !(other.is_outdated && other.ordinal < unit.ordinal),
+        other.is_ready &&
+        !other.is_down &&
+        other.is_answering &&
+        !other.seen?.isDisrupted &&
+        !(other.is_outdated && other.ordinal < unit.ordinal),
     )
 
 /** Its units end now, whatever they do. */

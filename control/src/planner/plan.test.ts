@@ -115,8 +115,13 @@ const cases: readonly (readonly [string, DeploymentFacts, readonly string[]])[] 
   ],
   [
     "pinned, of a release that executes nothing",
-    pinned({ seen: running("ready", { executes_pinned: false }) }, 1, true),
+    pinned({ seen: running("ready", { executes_pinned: false }), up_ms: 2000 }, 1, true),
     ["stop u"],
+  ],
+  [
+    "pinned, an image of a release that executes nothing",
+    pinned({ seen: running("ready", { executes_pinned: false }) }, 1, true),
+    [],
   ],
   ["pinned, ended by itself", pinned({ seen: exited }, 1, true), ["record crash u"]],
   ["pinned, hung", pinned({ seen: running("hung") }, 1), ["stop hung u"]],
@@ -148,6 +153,11 @@ test("plan: replicas restart one after the other, and none while another one is 
   assert.deepEqual(of(replica(0), replica(1, { is_down: true, seen: exited, may_start: false })), [])
   assert.deepEqual(of(replica(0), replica(1, { is_answering: false })), [])
   assert.deepEqual(of(replica(0, { is_ready: false, seen: absent, connections: 0 }), replica(1)), ["start u0"])
+  assert.deepEqual(
+    of(replica(0), replica(1, { seen: { ...running(), isDisrupted: true } })),
+    ["hold u1"],
+    "its node is drained",
+  )
   const without = replica(1, { connections: 0, is_answering: false, seen: absent, may_start: false })
   assert.deepEqual(of(replica(0), without), ["hold u0"], "one that there was no room for is not waited for")
 })
@@ -246,11 +256,9 @@ test("plan: a canary gets the threads that its weight says", () => {
   assert.deepEqual(withCanary({ reported: 0 }), ["activate base"])
   assert.deepEqual(withCanary({ weight: 20 }), ["activate base"])
   assert.deepEqual(withCanary({ weight: 20, is_switching: true }), [])
-  assert.deepEqual(
-    withCanary({ base: { seen: running("ready", { traffic: undefined }) } }),
-    ["hold base"],
-    "an older release",
-  )
+  const older = { seen: running("ready", { traffic: undefined }) }
+  assert.deepEqual(withCanary({ base: { ...older, up_ms: 2_000_000 } }), ["hold base"], "an older release")
+  assert.deepEqual(withCanary({ base: older }), [], "an image of an older release, which starts the same program again")
   assert.deepEqual(withCanary({ canary: { seen: exited } }), ["record crash canary"])
   assert.deepEqual(withCanary({ is_paused: true }), ["suspend base", "suspend canary"])
 })

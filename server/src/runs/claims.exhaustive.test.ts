@@ -10,7 +10,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { parseJson } from "@superstep/toolkit/http/json"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
+import { runsLongTests, runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import type { NewCheckpoint } from "../checkpoints/checkpoint.js"
 import type { ClaimWrite } from "../checkpoints/claim-batch.js"
 import { writeClaims } from "../checkpoints/queries.js"
@@ -385,7 +385,7 @@ async function explore(db: Db, longest: { steps: number; runs: number }) {
 
 test("every order of a few steps keeps the rules of the queue, and leads to the end of all runs", async (t: TestContext) => {
   await using database = await freshDatabase({ migrations })
-  const longest = { steps: runsWideTests ? 6 : 4, runs: 2 }
+  const longest = { steps: runsLongTests ? 6 : runsWideTests ? 5 : 4, runs: 2 }
 
   const counts = await database.transaction((tx) => explore(tx, longest))
 
