@@ -71,15 +71,17 @@ test("a client that reads slowly is not disconnected, however long one event tak
   skip: unlessWide("reads for 6 s"),
 }, async () => {
   await using stream = await openStream({ stalledMs: 2000 })
-  stream.response.write(Buffer.alloc(20 * megabyte))
+  stream.response.write(Buffer.alloc(120 * megabyte))
   let isRead = false
   void stream.response.drained()?.then(() => {
     isRead = true
   })
 
-  // The connection's own buffers hold some megabytes.
+  // The connection's own buffers hold some megabytes, which the client reads in a quarter of a second: only a processor that is eight times
+  // as slow would let the server wait for longer than its limit.
   let bytes = 0
-  for (; bytes < 19 * megabyte; await sleep(10)) bytes += (stream.client.read(32 * 1024) as Buffer | null)?.length ?? 0
+  for (; bytes < 110 * megabyte; await sleep(10))
+    bytes += (stream.client.read(256 * 1024) as Buffer | null)?.length ?? 0
   stream.client.resume()
   while (!isRead) await sleep(10)
 

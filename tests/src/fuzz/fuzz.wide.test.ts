@@ -58,7 +58,7 @@ async function fuzz({ server, file, folder }: { server: AgentServerProcess; file
     join(dirname(python), "st"),
     ...["run", file, "--url", server.url, ...headers],
     ...["--checks", "not_a_server_error", "--phases", "examples,fuzzing", "--exclude-path-regex", endless],
-    ...["--max-examples", "20", "--seed", "1", "--workers", "2", "--request-timeout", "60", "--no-shrink"],
+    ...["--max-examples", "12", "--seed", "1", "--workers", "2", "--request-timeout", "60", "--no-shrink"],
     ...["--suppress-health-check", "all", "--warnings", "off", "--continue-on-failure"],
   ] as [string, ...string[]]
   const env = { PYTHONIOENCODING: "utf-8", COLUMNS: "200" }
