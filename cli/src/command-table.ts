@@ -7,6 +7,7 @@ export const commandTable: Readonly<Record<string, () => Promise<readonly CliCom
   new: async () => [(await import("./commands/new.js")).newProject],
   dev: async () => [(await import("./commands/dev.js")).dev],
   serve: async () => [(await import("./commands/serve.js")).serve],
+  prove: async () => [(await import("./commands/prove.js")).prove],
   check: async () => [(await import("./commands/check.js")).check],
   deploy: async () => [(await import("./commands/deploy.js")).deploy],
   list: async () => [(await import("./commands/deployments.js")).list],

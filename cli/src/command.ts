@@ -1,5 +1,5 @@
 /** The interface of commands, and the function that registers them with commander. */
-import type { Command, Option } from "commander"
+import { type Command, CommanderError, type Option } from "commander"
 import type { Config } from "./config.js"
 import type { Output } from "./output/output.js"
 
@@ -22,6 +22,8 @@ export interface CliCommand<Options = object> {
   readonly words: string
   readonly summary: string
   readonly options: readonly Option[]
+  /** The exit code when it fails or its arguments are wrong; default 1, which of some commands is a result. */
+  readonly failureCode?: number
   /** @throws KnownError  for everything the caller can fix; `main.ts` turns it into a message and an exit code */
   run(call: Call<Options>): Promise<void>
 }
@@ -38,7 +40,19 @@ export function addCommand(
   const parent = names.slice(0, -1).reduce((above, name) => groupOf(above, name, groups), program)
   const added = parent.command(rest).description(command.summary)
   for (const option of command.options) added.addOption(option)
-  added.action(async () => command.run({ ...(await context()), args: added.args, options: added.opts() }))
+  const { failureCode } = command
+  if (failureCode !== undefined)
+    added.exitOverride((error) => {
+      throw error.exitCode === 0 ? error : new CommanderError(failureCode, error.code, error.message)
+    })
+  added.action(async () => {
+    try {
+      await command.run({ ...(await context()), args: added.args, options: added.opts() })
+    } catch (error) {
+      process.exitCode = failureCode
+      throw error
+    }
+  })
 }
 
 function groupOf(parent: Command, name: string, groups: Readonly<Record<string, string>>): Command {

@@ -222,6 +222,18 @@ export const cliCodes = {
     cause: "A module exits the process, or never ends loading.",
     next: "Do such work when the graph runs and not while its module loads.",
   },
+  no_input: {
+    http: [],
+    what: "`superstep prove` does not know which input the graph takes.",
+    cause: "Its input needs more than a message or texts, or it has no schema.",
+    next: "Give an input with `--input`; the message has an example.",
+  },
+  cannot_prove: {
+    http: [],
+    what: "`superstep prove` came to no verdict.",
+    cause: "It was stopped, the project does not start, its `auth` refuses the requests, or a graph fails undisturbed.",
+    next: "Follow the message: correct the project, or give `--graph`, `--input` or `--header`.",
+  },
   check_failed: {
     http: [],
     what: "`superstep check` has found problems.",
@@ -281,6 +293,14 @@ export const exitCodes: Readonly<Record<number, ErrorEntry & { readonly of: stri
     what: "The command failed, or its arguments are wrong; standard error has the reason, and the entry of this page where there is one.",
     cause: "Any of the errors of this page.",
     next: "Follow the message. An agent server or a control plane that gets a second signal while it stops also exits with this code, without waiting for runs.",
+  },
+  2: {
+    of: "`superstep prove`",
+    http: [],
+    what: "There is no verdict: 0 means that every promise held, and 1 that one was broken.",
+    cause:
+      "It was stopped, its arguments are wrong, the project does not start, or a graph fails when nothing attacks it.",
+    next: "Follow the message, and start it again.",
   },
   13: {
     of: "`superstep` and other programs of Node",

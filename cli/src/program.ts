@@ -19,7 +19,7 @@ function report(error: unknown): void {
         : String(error)
   err.line(`${err.style("red", "✖")} ${words}`)
   if (error instanceof KnownError) err.line(err.style("dim", `  See ${errorAddress(error.code)}`))
-  process.exitCode = 1
+  process.exitCode ||= 1
 }
 
 // Node exits silently with this code when the program waits for something that can never happen.

@@ -127,5 +127,5 @@ test("on a terminal the name and the language are asked, and the end of the inpu
   assert.ok(named.files.includes("other/chat.py"), named.output)
   assert.ok(standard.files.includes("my-agent/package.json"), standard.output)
   assert.deepEqual(ended.files, [])
-  assert.match(ended.output, /nothing was created/)
+  assert.match(ended.output, /nothing was done/)
 })

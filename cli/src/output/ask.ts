@@ -19,7 +19,7 @@ export async function ask(question: string, standard: string): Promise<string> {
   try {
     return (await lines.question(`${question} (${standard}) `, { signal: closed.signal })).trim() || standard
   } catch (error) {
-    if (closed.signal.aborted) throw new NotAnswered("\nnothing was created: the question was not answered")
+    if (closed.signal.aborted) throw new NotAnswered("\nnothing was done: the question was not answered")
     throw error
   } finally {
     lines.close()

@@ -12,7 +12,8 @@ import { serverScript } from "../project/agent-server.js"
 
 // Postgres is away for less than a second; one that exits more often has another reason.
 const maxRestarts = 5
-const readyMs = 60_000
+// Projects may import much.
+const readyMs = 180_000
 // More than the message of a graph that does not load.
 const endOfLog = 3000
 
@@ -123,13 +124,21 @@ export class KillableServer {
   /**
    * Waits until it has loaded its graphs. One that exited while it started, because Postgres was away, is started again as
    * its owner would (ARCHITECTURE.md, §1).
-   * @throws ServerEnded  it exited each time
+   * @param signal  gives up @param restarts  how often it may exit
+   * @throws ServerEnded  it exited each time @throws AbortError
    */
-  async untilReady(): Promise<void> {
-    let restarts = 0
+  async untilReady({
+    signal,
+    restarts = maxRestarts,
+  }: {
+    signal?: AbortSignal
+    restarts?: number
+  } = {}): Promise<void> {
+    let left = restarts
     const isReady = async () => {
+      signal?.throwIfAborted()
       if (!this.isRunning) {
-        if (restarts++ === maxRestarts) throw new ServerEnded(this.name, this.log().slice(-endOfLog))
+        if (left-- === 0) throw new ServerEnded(this.name, this.log().slice(-endOfLog))
         // In the same program: one that cannot start is a finding.
         this.#launch()
       }

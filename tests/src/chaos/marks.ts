@@ -2,6 +2,8 @@
  * What the servers' logs say of a campaign: which promises it put to the test, and which rules were broken. A line that tells how a promise
  * was kept names it, as `"promise":"D4"`; docs/durability.md has the promises.
  */
+import { brokenRulesIn } from "superstep/prove/evidence"
+
 export const durabilityPage = new URL("../../../docs/durability.md", import.meta.url)
 
 export interface PromiseOfPage {
@@ -33,10 +35,7 @@ export function readMarks(logs: readonly string[]): Logged {
   for (const text of logs) {
     for (const [, id = ""] of text.matchAll(/"promise":"(D\d+)"/g)) promises.set(id, (promises.get(id) ?? 0) + 1)
   }
-  const brokenRules = logs.flatMap((text) =>
-    text.split("\n").filter((line) => line.includes('"msg":"a rule is broken')),
-  )
-  return { promises, brokenRules }
+  return { promises, brokenRules: brokenRulesIn(logs) }
 }
 
 /** Those that a campaign of kills reaches and this one did not: it proved nothing about them. */

@@ -1,0 +1,154 @@
+/** `superstep prove` as users start it: on the two examples, on a project of both languages, and on a graph that does not survive kills. */
+import assert from "node:assert/strict"
+import { cpSync, readdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { skip } from "@superstep/toolkit/testing/processes"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { type Ended, startCli } from "superstep/testing/run-cli"
+import { testPython, withoutPython } from "./testing/languages.js"
+
+const root = new URL("../../", import.meta.url)
+const packages = fileURLToPath(new URL("node_modules", root))
+
+const graphInJavaScript = `
+import { setTimeout as sleep } from "node:timers/promises"
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph"
+
+const say = (content) => async () => {
+  await sleep(300)
+  return { messages: [{ role: "ai", content }] }
+}
+export const graph = new StateGraph(MessagesAnnotation)
+  .addNode("one", say("one"))
+  .addNode("two", say("two"))
+  .addEdge(START, "one")
+  .addEdge("one", "two")
+  .compile()
+`
+
+const graphInPython = `
+import asyncio
+from langgraph.graph import START, MessagesState, StateGraph
+
+async def say(state: MessagesState):
+    await asyncio.sleep(0.5)
+    return {"messages": [{"role": "ai", "content": "said"}]}
+
+graph = StateGraph(MessagesState).add_node(say).add_edge(START, "say").compile()
+`
+
+// A node that has a side effect and does not allow for a second execution: what \`docs/durability.md\` warns of.
+const graphThatChargesTwice = `
+import { existsSync, writeFileSync } from "node:fs"
+import { setTimeout as sleep } from "node:timers/promises"
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph"
+
+const charge = async (state, { configurable }) => {
+  const receipt = configurable.run_id + ".receipt"
+  if (existsSync(receipt)) throw new Error("the card was charged already")
+  writeFileSync(receipt, "")
+  await sleep(2000)
+  return { messages: [{ role: "ai", content: "charged" }] }
+}
+export const graph = new StateGraph(MessagesAnnotation).addNode("charge", charge).addEdge(START, "charge").compile()
+`
+
+function project(files: Readonly<Record<string, string>>): string {
+  const folder = temporaryFolder()
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  symlinkSync(packages, join(folder, "node_modules"))
+  return folder
+}
+
+function example(name: string): string {
+  const folder = join(temporaryFolder(), name)
+  const isSource = (path: string) => !/node_modules|\.superstep|__pycache__/.test(path)
+  cpSync(fileURLToPath(new URL(`examples/${name}`, root)), folder, { recursive: true, filter: isSource })
+  symlinkSync(packages, join(folder, "node_modules"))
+  return folder
+}
+
+/** A proof whose temporary files are in a folder of their own. */
+function startProof(cwd: string, ...options: string[]) {
+  const temporary = temporaryFolder()
+  const env = { TMPDIR: temporary, SUPERSTEP_PYTHON: testPython }
+  const proof = startCli(["prove", ...options], { cwd, env })
+  return { ...proof, left: () => readdirSync(temporary) }
+}
+
+// Its first attacks are those that make nodes execute again: kills of workers and of a server, a stop, a pause.
+const killsFirst = "557"
+
+const held = /^✔ Held: \d+ attacks on \d+ runs, and no promise was broken\.$/m
+
+function assertHeld({ code, stdout, stderr }: Ended): void {
+  assert.match(stdout, held, stderr)
+  assert.doesNotMatch(stdout, /BROKEN/)
+  assert.equal(code, 0)
+}
+
+test("superstep prove", { skip, concurrency: 2 }, async (t) => {
+  await Promise.all([
+    t.test("holds on the example in TypeScript, and leaves nothing", async () => {
+      const proof = startProof(example("chat"), "--minutes", "0.5")
+
+      const ended = await proof.ended
+
+      assertHeld(ended)
+      assert.match(ended.stdout, /each final state is that of undisturbed runs +held, \d+ runs/)
+      assert.deepEqual(proof.left(), [])
+    }),
+
+    t.test("holds on the example in Python", { skip: withoutPython }, async () => {
+      assertHeld(await startProof(example("python-chat"), "--minutes", "0.5").ended)
+    }),
+
+    t.test("holds on a project of both languages", { skip: withoutPython }, async () => {
+      const graphs = { javascript: "./agent.js:graph", python: "./agent.py:graph" }
+      const folder = project({
+        "langgraph.json": JSON.stringify({ dependencies: ["."], graphs }),
+        "package.json": JSON.stringify({ type: "module" }),
+        "agent.js": graphInJavaScript,
+        "agent.py": graphInPython,
+      })
+
+      const ended = await startProof(folder, "--minutes", "0.5").ended
+
+      assertHeld(ended)
+      assert.match(ended.stdout, /graph javascript, python, 0\.5 minutes/)
+    }),
+
+    t.test("says what broke and how to repeat it when a graph does not survive kills", async () => {
+      const folder = project({
+        "langgraph.json": JSON.stringify({ graphs: { shop: "./shop.js:graph" } }),
+        "package.json": JSON.stringify({ type: "module" }),
+        "shop.js": graphThatChargesTwice,
+      })
+
+      const { code, stdout } = await startProof(folder, "--minutes", "0.5", "--seed", killsFirst).ended
+
+      assert.match(stdout, /no run failed that does not fail undisturbed +BROKEN/, stdout)
+      assert.match(stdout, /the card was charged already/)
+      assert.match(stdout, new RegExp(`superstep prove --seed ${killsFirst} --minutes 0\\.5`))
+      assert.equal(code, 1)
+    }),
+
+    t.test("Ctrl-C ends it without a verdict, and leaves nothing", async () => {
+      const proof = startProof(example("chat"))
+      await until(() => proof.lines.some((line) => line.includes("round 1")), {
+        what: "it attacks",
+        timeoutMs: 180_000,
+      })
+
+      proof.signal("SIGINT")
+      const { code, stderr } = await proof.ended
+
+      assert.match(stderr, /stopped before there was a verdict/)
+      assert.equal(code, 2)
+      assert.deepEqual(proof.left(), [])
+    }),
+  ])
+})
