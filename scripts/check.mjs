@@ -11,6 +11,8 @@ import { checkImports } from "./check-imports.mjs"
 import { checkPublished } from "./check-published.mjs"
 import { checkTime } from "./check-time.mjs"
 import { budgetBytes, loadedFirst } from "./console.mjs"
+import { checkPlanted } from "./plant.mjs"
+import { faults } from "./planted-faults.mjs"
 import { explain, root, setUp } from "./setup.mjs"
 import { checkVersions } from "./versions.mjs"
 
@@ -37,6 +39,7 @@ const parts = {
     const { published } = await import("../toolkit/dist/published.js")
     return lines(checkPublished(sources(), published))
   },
+  "planted faults": async () => lines(checkPlanted(sources(), faults)),
   "size of the console": async () => sizeProblems(loadedFirst()),
 }
 

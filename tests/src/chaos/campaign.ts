@@ -49,6 +49,8 @@ export interface CampaignOptions {
   readonly mains?: readonly string[]
   /** Hears of each round as it ends. */
   readonly onRound?: (report: CampaignReport) => void
+  /** Ends the campaign after the round that is held. */
+  readonly signal?: AbortSignal
 }
 
 export interface CampaignReport {
@@ -90,6 +92,7 @@ export async function campaign({
   env,
   mains = [],
   onRound,
+  signal,
 }: CampaignOptions): Promise<CampaignReport> {
   const isDisturbed = servers > 2
   // A run whose claim got no reply waits for a lease.
@@ -115,7 +118,7 @@ export async function campaign({
   const chance = schedule.between(0, points.length * targets.length - 1)
   const first = wanted ?? chance
   const goesOn = () => sum(report.kills) < kills || missed(report.aims, mostAttempts).length > 0
-  for (let number = first; number < first + rounds || goesOn(); number++) {
+  for (let number = first; !signal?.aborted && (number < first + rounds || goesOn()); number++) {
     const round = roundOf(number, schedule, { folder: installation.folder, disturbed })
     const recorder = new Recorder(join(historiesFolder ?? installation.folder, `seed-${seed}-round-${number}.jsonl`))
     const writers = histories ? writersOf(round, schedule, { installation, random, recorder }) : undefined

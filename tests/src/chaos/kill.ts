@@ -7,6 +7,7 @@ export type Target = (typeof targets)[number] | (typeof disturbances)[number]
 /**
  * - `random`: whenever it happens to be.
  * - `before the first checkpoint`: the run executes and its first checkpoint waits for a lock of the test.
+ * - `before its events are committed`: the run executes, and its events wait for a lock of the test.
  * - `while streaming`: a client has got tokens of a super-step that is not over.
  * - `between checkpoint and status`: the last checkpoint is saved, and the worker has not yet said that it is done.
  * - `during the final write`: the statement that writes the run's end waits for a lock of the test.
@@ -15,6 +16,7 @@ export type Target = (typeof targets)[number] | (typeof disturbances)[number]
 export const points = [
   "random",
   "before the first checkpoint",
+  "before its events are committed",
   "while streaming",
   "between checkpoint and status",
   "during the final write",

@@ -12,6 +12,7 @@ import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
 import { durabilityPage, promisesOf, unreached } from "./marks.js"
 import { type ChaosOptions, parseOptions, usage } from "./options.js"
+import { outagesCampaign, renderOutages } from "./outages.js"
 import { renderReport, totalKills } from "./report.js"
 
 // A campaign of this length that never reaches a promise has stopped testing it.
@@ -27,6 +28,7 @@ async function main(): Promise<void> {
   const keepsCalls = options.histories || options.deployments || options.lossy
   const historiesFolder = keepsCalls ? mkdtempSync(join(tmpdir(), "superstep-histories-")) : undefined
   if (historiesFolder) console.log(`calls are written to ${historiesFolder}`)
+  if (options.outages) return outages(options)
   if (options.lossy) return lossy(options, historiesFolder)
   if (options.deployments) return deployments(options, historiesFolder)
   let told = 0
@@ -38,7 +40,8 @@ async function main(): Promise<void> {
   const mains = options.mixed === undefined ? [] : [{ folder: resolve(options.mixed) }, thisRelease].map(serverOf)
   const env = language && { env: language.env }
   const aims = aimsOf(options.aims)
-  const report = await campaign({ ...options, ...env, mains, aims, historiesFolder, onRound })
+  const { signal } = interrupted
+  const report = await campaign({ ...options, ...env, mains, aims, historiesFolder, onRound, signal })
   console.log(`\n${renderReport(report)}`)
   const missing = unreached(promisesOf(readFileSync(durabilityPage, "utf8")), report)
   for (const { id, words } of missing) console.log(`not put to the test: ${id} ${words}`)
@@ -48,13 +51,19 @@ async function main(): Promise<void> {
 
 async function deployments(options: ChaosOptions, folder: string | undefined): Promise<void> {
   const onRound = (report: DeploymentReport) => console.log(renderDeployments(report))
-  const { faults } = await deploymentCampaign({ ...options, folder, onRound })
+  const { faults } = await deploymentCampaign({ ...options, folder, onRound, signal: interrupted.signal })
   if (faults.length > 0) process.exitCode = 1
+}
+
+async function outages({ seed, kills }: ChaosOptions): Promise<void> {
+  const onRound = (report: Parameters<typeof renderOutages>[0]) => console.log(renderOutages(report))
+  const { broken } = await outagesCampaign({ seed, outages: kills, onRound, signal: interrupted.signal })
+  if (broken.length > 0) process.exitCode = 1
 }
 
 async function lossy(options: ChaosOptions, folder: string | undefined): Promise<void> {
   const onRound = (report: LossyReport) => console.log(renderLossy(report))
-  const { faults } = await lossyCampaign({ ...options, folder, onRound })
+  const { faults } = await lossyCampaign({ ...options, folder, onRound, signal: interrupted.signal })
   if (faults.length > 0) process.exitCode = 1
 }
 
@@ -67,7 +76,13 @@ function judge(file: string): void {
   if (faults.length > 0) process.exitCode = 1
 }
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
+// The first Ctrl-C ends a campaign after its round, with its report.
+const interrupted = new AbortController()
+process.on("SIGINT", () => {
+  if (interrupted.signal.aborted) process.exit(1)
+  interrupted.abort()
+})
+process.once("SIGTERM", () => process.exit(1))
 
 main().catch((error: unknown) => {
   console.error(error)

@@ -63,6 +63,7 @@ const lockCheckpoint = (threadId: string, step: number): Sql =>
   sql`select pg_advisory_xact_lock(hashtextextended(${threadId} || ' ' || ${String(step)}, 0))`
 
 export const lockCheckpoints = sql`lock table checkpoints in share mode`
+export const lockEvents = sql`lock table run_events in share mode`
 export const lockThread = (threadId: string): Sql => sql`select from threads where thread_id = ${threadId} for update`
 
 /** Waits until a server waits for the lock. */

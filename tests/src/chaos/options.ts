@@ -15,6 +15,8 @@ export interface ChaosOptions {
   readonly deployments: boolean
   /** Postgres loses its last seconds when it is killed. */
   readonly lossy: boolean
+  /** Postgres and the way to it fail, and nothing else. */
+  readonly outages: boolean
   /** Which faults of the way to Postgres are aimed at. */
   readonly aims: "none" | "quick" | "all"
   /** A recorded history to judge, in place of a campaign. */
@@ -32,6 +34,7 @@ export const usage = `npm run chaos [-- options]
               any order of the calls explains what they saw. The calls of each round are kept in a folder, which is printed
   --deployments  several clients change each deployment while its control plane is killed; a judge says the same of what they saw
   --lossy     several clients write to each thread, and Postgres loses the last seconds when it is killed, as a standby does that is promoted
+  --outages   Postgres and the way to it fail --kills times, and nothing else is killed: no run may be attempted again
   --aims quick  --histories, while the way to Postgres fails at chosen statements: replies of commits are lost, requests break, notifications are
               held. Each aim must be hit. --aims all: also connections on which nothing arrives any more, which servers notice after a minute
   --judge F   judge the calls in the file F of such a folder again
@@ -48,6 +51,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     histories: flag,
     deployments: flag,
     lossy: flag,
+    outages: flag,
     aims: text,
     judge: text,
     python: flag,
@@ -61,6 +65,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     servers: wholeNumber("servers", values.servers, 2),
     deployments: values.deployments ?? false,
     lossy: values.lossy ?? false,
+    outages: values.outages ?? false,
     histories: values.histories ?? values.aims !== undefined,
     aims: oneOf("aims", values.aims, ["none", "quick", "all"]),
     judged: values.judge,

@@ -12,6 +12,7 @@ import type { Installation } from "./installation.js"
 import {
   holdLock,
   lockCheckpoints,
+  lockEvents,
   lockThread,
   stopAfterLastCheckpoint,
   untilExecuting,
@@ -46,6 +47,8 @@ export async function carryOut(strike: Strike, scene: Scene): Promise<Struck> {
       return kill(strike, scene)
     case "before the first checkpoint":
       return beforeFirstCheckpoint(strike, scene)
+    case "before its events are committed":
+      return beforeEventsAreCommitted(strike, scene)
     case "while streaming":
       return whileStreaming(strike, scene)
     case "between checkpoint and status":
@@ -62,6 +65,18 @@ async function beforeFirstCheckpoint(strike: Strike, scene: Scene): Promise<Stru
   await using lock = await holdLock(installation.db, lockCheckpoints)
   await begin()
   await untilWaiting(installation.db, lock)
+  const struck = await kill(strike, scene, await claimedBy(scene))
+  await lock.release()
+  return struck
+}
+
+/** Neither its client nor a checkpoint may be ahead of its events. */
+async function beforeEventsAreCommitted(strike: Strike, scene: Scene): Promise<Struck> {
+  const { installation, begin } = scene
+  await using lock = await holdLock(installation.db, lockEvents)
+  await begin()
+  await untilWaiting(installation.db, lock)
+  await sleep(strike.delayMs)
   const struck = await kill(strike, scene, await claimedBy(scene))
   await lock.release()
   return struck

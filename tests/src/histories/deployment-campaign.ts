@@ -28,6 +28,8 @@ export interface DeploymentCampaignOptions {
   /** Where the calls of each round are written. */
   readonly folder?: string | undefined
   readonly onRound?: (report: DeploymentReport) => void
+  /** Ends the campaign after the round that is held. */
+  readonly signal?: AbortSignal
 }
 
 const deployments = 2
@@ -38,12 +40,13 @@ export async function deploymentCampaign({
   kills,
   folder = temporaryFolder(),
   onRound,
+  signal,
 }: DeploymentCampaignOptions): Promise<DeploymentReport> {
   await using platform = await platformWithRepository()
   for (const ref of refs) platform.repository.commit({ ...smallProject, "ref.txt": ref }, ref)
   const [schedule, times] = [seededRandom(seed), seededRandom(~seed)]
   let report: DeploymentReport = { seed, kills: 0, deployments: 0, calls: 0, unknown: 0, undecided: [], faults: [] }
-  for (let round = 0; round === 0 || report.kills < kills; round++) {
+  for (let round = 0; (round === 0 || report.kills < kills) && !signal?.aborted; round++) {
     const recorder = new Recorder<DeploymentCall>(join(folder, `seed-${seed}-deployments-${round}.jsonl`))
     const all = Array.from({ length: deployments }, (_, index) => {
       const shared = { name: `r${round}d${index}`, seed: schedule.between(0, 2 ** 31), clients: 3, calls: 8 }

@@ -26,19 +26,21 @@ export interface LossyOptions {
   /** Where the calls of each round are written; a folder of the campaign unless told. */
   readonly folder?: string | undefined
   readonly onRound?: (report: LossyReport) => void
+  /** Ends the campaign after the round that is held. */
+  readonly signal?: AbortSignal
 }
 
 const threadsOfRound = 4
 // So that runs go on while Postgres is lost and comes back.
 const stepMs = [200, 600, 1500]
 
-export async function lossyCampaign({ seed, kills, folder, onRound }: LossyOptions): Promise<LossyReport> {
+export async function lossyCampaign({ seed, kills, folder, onRound, signal }: LossyOptions): Promise<LossyReport> {
   await using installation = await startInstallation({ env: { SUPERSTEP_LEASE_SECONDS: "10" }, prepare: commitLate })
   const { servers, db, postgres } = installation
   const [schedule, times] = [seededRandom(seed), seededRandom(~seed)]
   const url = () => times.pick(servers).url
   let report: LossyReport = { seed, kills: 0, calls: 0, faults: [] }
-  for (let round = 0; report.kills < kills; round++) {
+  for (let round = 0; report.kills < kills && !signal?.aborted; round++) {
     const recorder = new Recorder(join(folder ?? installation.folder, `seed-${seed}-lossy-${round}.jsonl`))
     const threads = Array.from({ length: threadsOfRound }, (_, index) => {
       const shared = { name: `r${round}t${index}`, seed: schedule.between(0, 2 ** 31), writers: 3, calls: 12, stepMs }

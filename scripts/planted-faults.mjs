@@ -1,0 +1,300 @@
+/**
+ * The faults that `npm run planted` plants, one at a time, and the campaign that should find each. A change names a place that must be in its
+ * file exactly once; `npm run check` fails when it is not.
+ */
+
+const chaos = (...args) => ({ program: "chaos", args })
+const simulate = (...args) => ({ program: "simulate", args })
+
+const [claimWrites, claims, publisher] = [
+  "server/src/checkpoints/claim-writes.ts",
+  "server/src/runs/claims.ts",
+  "server/src/events/publisher.ts",
+]
+const [checkpointsSql, runsSql] = [
+  "server/src/migrations/functions/checkpoints.sql",
+  "server/src/migrations/functions/runs.sql",
+]
+
+/**
+ * `name`; `what` is wrong; `changes` of the source, as `{ file, find, replace }`; the `campaign` that should find it; `isQuick`: within a minute
+ * on two processors, so the wide tests take it too.
+ */
+export const faults = [
+  {
+    name: "a fence removed",
+    what: "the late writes of an attempt that is over are accepted",
+    changes: [
+      {
+        file: checkpointsSql,
+        find: "perform from runs r where r.run_id = _claim.run_id and r.claim_id = _claim.claim_id for update;",
+        replace: "perform from runs r where r.run_id = _claim.run_id for update;",
+      },
+    ],
+    campaign: chaos("--servers", "4", "--kills", "400", "--seed", "1"),
+  },
+  {
+    name: "a commit acknowledged early",
+    isQuick: true,
+    what: "a graph goes on before its checkpoint is committed, also with `durability: sync`",
+    changes: [
+      {
+        file: claimWrites,
+        find: "      const outcomes = await this.#commit(shares)\n",
+        replace: `      for (const { items } of shares) for (const item of items) if (!item.isEnding) item.resolve({ outcome: "held" })
+      const outcomes = await this.#commit(shares)\n`,
+      },
+    ],
+    campaign: chaos("--kills", "400", "--seed", "1"),
+  },
+  {
+    name: "a lease renewed late",
+    what: "a lease is renewed shortly after its end, and not when a third of it is over",
+    changes: [
+      { file: "server/src/runs/lease-times.ts", find: "renewMs: leaseMs / 3,", replace: "renewMs: leaseMs * 1.1," },
+    ],
+    campaign: chaos("--outages", "--kills", "40", "--seed", "7"),
+  },
+  {
+    name: "a checkpoint before its events",
+    isQuick: true,
+    what: "a checkpoint of a resumable run may be committed before the events that led to it",
+    changes: [
+      {
+        file: "server/src/checkpoints/calls.ts",
+        find: `const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
+    await attempt.putCheckpoint(`,
+        replace: `const order = { mayWait: put.may_wait ?? false }
+    await attempt.putCheckpoint(`,
+      },
+      {
+        file: "server/src/checkpoints/calls.ts",
+        find: `const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
+    await attempt.putWrites(`,
+        replace: `const order = { mayWait: put.may_wait ?? false }
+    await attempt.putWrites(`,
+      },
+    ],
+    campaign: chaos("--kills", "400", "--seed", "14"),
+  },
+  {
+    name: "an event before its log",
+    isQuick: true,
+    what: "clients get an event of a resumable run before it is committed",
+    changes: [
+      {
+        file: publisher,
+        find: "    if (this.#isLogged)\n      return eventLog.append(",
+        replace: "    if (this.#isLogged) this.#deliver(item)\n    if (this.#isLogged)\n      return eventLog.append(",
+      },
+      {
+        file: publisher,
+        find: "(logged) => this.#deliverLogged(logged))",
+        replace: "(logged) => void (this.loggedSeq = logged.seq))",
+      },
+    ],
+    campaign: chaos("--kills", "400", "--seed", "14"),
+  },
+  {
+    name: "a swallowed notification",
+    what: "a server looks at the queue only when it is notified, so a run whose notification was lost waits for good",
+    changes: [
+      {
+        file: "server/src/runs/claim-loop.ts",
+        find: "      this.lookForAll()\n    } catch (err) {",
+        replace: "    } catch (err) {",
+      },
+    ],
+    campaign: chaos("--aims", "quick", "--kills", "400", "--seed", "1"),
+  },
+  {
+    name: "a plan from mixed facts",
+    what: "the planner plans with what it saw of a unit before its last action",
+    changes: [
+      {
+        file: "control/src/planner/planner.ts",
+        find: "executeOnUnit[does](context, unit).finally(() => observer.lookAgain(unit.unit_id)),",
+        replace: "executeOnUnit[does](context, unit),",
+      },
+    ],
+    campaign: simulate("--seeds", "2000", "--from", "1"),
+  },
+  {
+    name: "a removal that does not ask again",
+    what: "a unit that retires is removed although a request came since it was seen to be idle",
+    changes: [
+      {
+        file: "control/src/planner/execute.ts",
+        find: "  if (isBusy || (await openAtTheEdge(context, unit)) > 0) return\n",
+        replace: "",
+      },
+    ],
+    campaign: simulate("--seeds", "2000", "--from", "1"),
+  },
+  {
+    name: "an idempotency key ignored",
+    isQuick: true,
+    what: "a request that is repeated with its key creates another run",
+    changes: [
+      {
+        file: "server/src/idempotency/queries.ts",
+        find: "      where k.created_at < now() - interval '24 hours'`)",
+        replace: "      where true`)",
+      },
+      {
+        file: "server/src/idempotency/queries.ts",
+        find: "and created_at >= now() - interval '24 hours'`)",
+        replace: "and false`)",
+      },
+    ],
+    campaign: chaos("--aims", "quick", "--kills", "400", "--seed", "1"),
+  },
+  {
+    name: "two inputs swapped",
+    isQuick: true,
+    what: "of the runs that wait on a thread the newest starts first",
+    changes: [
+      {
+        file: claims,
+        find: "o.status = 'pending' and o.seq < r.seq and",
+        replace: "o.status = 'pending' and o.seq > r.seq and",
+      },
+    ],
+    campaign: chaos("--histories", "--kills", "400", "--seed", "1"),
+  },
+  {
+    name: "a checkpoint lost",
+    isQuick: true,
+    what: "writes that could not be committed at first are taken for committed",
+    changes: [
+      {
+        file: claimWrites,
+        find: "writes: items.map((item) => item.write(attempt.failure)),",
+        replace:
+          "writes: items.filter((item) => item.isEnding || !item.isRepeated).map((item) => item.write(attempt.failure)),",
+      },
+    ],
+    campaign: chaos("--kills", "400", "--seed", "1"),
+  },
+  {
+    name: "an outage judged without contact",
+    what: "after an outage a server takes the runs of servers that live, since nobody could renew a lease",
+    changes: [
+      {
+        file: "server/src/runs/contact.ts",
+        find: "if (this.#sinceMs === undefined || this.#lastMs - this.#sinceMs < this.#lastingMs) return undefined",
+        replace: "if (this.#sinceMs === undefined) return undefined",
+      },
+    ],
+    campaign: chaos("--outages", "--kills", "40", "--seed", "1"),
+  },
+  {
+    name: "a cancel forgotten",
+    what: "a run that was cancelled and whose server or worker dies is attempted again",
+    changes: [
+      {
+        file: runsSql,
+        find: "  if _run.cancel_action is not null then\n    return query select e.outcome, 'interrupted'",
+        replace: "  if false then\n    return query select e.outcome, 'interrupted'",
+      },
+      {
+        file: runsSql,
+        find: "claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, updated_at = now(),\n    -- The thread's pin",
+        replace:
+          "claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, updated_at = now(), cancel_action = null,\n    -- The thread's pin",
+      },
+    ],
+    campaign: chaos("--histories", "--kills", "400", "--seed", "1"),
+  },
+  {
+    name: "a rollback forgotten",
+    what: "a run that ends while it is rolled back stays",
+    changes: [
+      {
+        file: runsSql,
+        find: "  if _run.cancel_action = 'rollback' then\n    delete from runs r",
+        replace: "  if false then\n    delete from runs r",
+      },
+    ],
+    campaign: chaos("--histories", "--kills", "400", "--seed", "1"),
+  },
+  {
+    name: "a run claimed twice",
+    what: "two servers may take the same run",
+    changes: [
+      {
+        file: claims,
+        find: `where \${canStart} and r.revision_id is null and \${isOurs}
+      order by r.not_before, r.seq limit \${limit} for update skip locked),`,
+        replace: `where \${canStart} and r.revision_id is null and \${isOurs}
+      order by r.not_before, r.seq limit \${limit}),`,
+      },
+    ],
+    campaign: chaos("--outages", "--kills", "40", "--seed", "7"),
+  },
+  {
+    name: "an edge that routes to a stopped unit",
+    what: "a unit is stopped before the edge has heard that it gets no more requests",
+    changes: [
+      {
+        file: "control/src/planner/execute.ts",
+        find: '  context.crashPoint("sleep:after-hold")\n  await syncEdge(context)\n',
+        replace: '  context.crashPoint("sleep:after-hold")\n',
+      },
+      {
+        file: "control/src/planner/execute.ts",
+        find: "async function stop(context: PipelineContext, unit: UnitRow): Promise<void> {\n  await syncEdge(context)\n",
+        replace: "async function stop(context: PipelineContext, unit: UnitRow): Promise<void> {\n",
+      },
+    ],
+    campaign: simulate("--seeds", "2000", "--from", "1"),
+  },
+  {
+    name: "C1: a statement without a limit",
+    what: "commits hang for good when the host of Postgres vanishes, while leases are renewed",
+    changes: [
+      {
+        file: "server/src/databases.ts",
+        find: "poolSize: sizes.engine, cancelAfterMs: engineMs, log",
+        replace: "poolSize: sizes.engine, cancelAfterMs: 0, log",
+      },
+    ],
+    campaign: chaos("--outages", "--kills", "40", "--seed", "4"),
+  },
+  {
+    name: "C2: the newest by its id",
+    what: "the newest checkpoint is the one with the highest id, which the clock of a worker makes",
+    changes: [
+      {
+        file: "server/src/checkpoints/queries.ts",
+        find: "newestFirst: Sql = sql`seq desc, checkpoint_id desc`",
+        replace: "newestFirst: Sql = sql`checkpoint_id desc`",
+      },
+    ],
+    campaign: chaos("--histories", "--kills", "400", "--seed", "1"),
+  },
+  {
+    name: "C3: lost commits unnoticed",
+    what: "an attempt goes on after a database that has lost its last checkpoint",
+    changes: [
+      {
+        file: checkpointsSql,
+        find: "  select (_checkpoint_id is not null and case when _task_id is null\n",
+        replace: "  select (false and _checkpoint_id is not null and case when _task_id is null\n",
+      },
+    ],
+    campaign: chaos("--lossy", "--kills", "100", "--seed", "1"),
+  },
+  {
+    name: "C4: a locked run",
+    what: "a transaction that holds the row of one run keeps its server from renewing any lease",
+    changes: [
+      {
+        file: claims,
+        find: `for update \${locked === "skip" ? sql\`skip locked\` : sql\`\`}),`,
+        replace: "for update),",
+      },
+    ],
+    campaign: chaos("--outages", "--kills", "40", "--seed", "8"),
+  },
+]

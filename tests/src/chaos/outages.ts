@@ -1,0 +1,209 @@
+/**
+ * Rounds in which nothing of ours dies: Postgres is killed, the way to it is cut, its host vanishes, or another program's transaction holds the
+ * row of a run. Every run must be over after it, in its first attempt, and no lease may end at a server that lives and reaches Postgres.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { sql } from "@superstep/toolkit/db/sql"
+import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
+import { until } from "@superstep/toolkit/testing/until"
+import { ConversationClient } from "./client.js"
+import { conversationOf } from "./conversation.js"
+import { factsOf, readEffects, type ThreadFacts, unfinished } from "./facts.js"
+import { type Installation, startInstallation } from "./installation.js"
+import { holdLock, untilExecuting } from "./moments.js"
+import { judge } from "./verdict.js"
+
+/**
+ * - `calm`: nothing happens, for longer than a lease.
+ * - `reset`, `silence`: no server reaches Postgres for longer than a lease; its connections break, or nobody hears of it.
+ * - `short`: the same for a moment, a few times: so short that servers go on to judge the leases of others.
+ * - `restart`: Postgres is killed and started again.
+ * - `locked run`: a transaction holds the row of a run for two leases. That run may be attempted again, no other one.
+ * - `vanished host`: open connections hang for good, new ones work. A server notices when its statements take too long: a minute.
+ */
+export const outageKinds = ["calm", "locked run", "reset", "short", "silence", "restart", "vanished host"] as const
+export type OutageKind = (typeof outageKinds)[number]
+
+export interface OutagesReport {
+  readonly seed: number
+  readonly outages: number
+  readonly runs: number
+  readonly broken: readonly string[]
+}
+
+export interface OutagesOptions {
+  readonly seed: number
+  /** How many rounds, with an outage each. */
+  readonly outages: number
+  /** Which of them in turn. */
+  readonly kinds?: readonly OutageKind[]
+  readonly onRound?: (report: OutagesReport) => void
+  /** Ends the campaign after the round that is held. */
+  readonly signal?: AbortSignal
+}
+
+const leaseSeconds = 6
+const leaseMs = leaseSeconds * 1000
+// The limits of a server's statements, one after the other, and a lease.
+const overMs = 150_000
+
+export async function outagesCampaign({
+  seed,
+  outages,
+  kinds = outageKinds,
+  onRound,
+  signal,
+}: OutagesOptions): Promise<OutagesReport> {
+  await using installation = await startInstallation({
+    isCuttable: true,
+    // The log of a run is kept until the run is judged.
+    env: { SUPERSTEP_LEASE_SECONDS: String(leaseSeconds), RESUMABLE_STREAM_TTL_SECONDS: "3600" },
+  })
+  const random = seededRandom(seed)
+  // A short campaign does not reach every kind: another one begins elsewhere.
+  const first = random.between(0, kinds.length - 1)
+  let report: OutagesReport = { seed, outages: 0, runs: 0, broken: [] }
+  for (let round = 0; round < outages && !signal?.aborted; round++) {
+    const kind = kinds[(first + round) % kinds.length] ?? "calm"
+    const { runs, broken } = await hold(installation, { round, kind, random })
+    report = { seed, outages: round + 1, runs: report.runs + runs, broken: [...report.broken, ...broken] }
+    onRound?.(report)
+  }
+  return report
+}
+
+interface Round {
+  readonly round: number
+  readonly kind: OutageKind
+  readonly random: Random
+}
+
+async function hold(
+  installation: Installation,
+  { round, kind, random }: Round,
+): Promise<{ runs: number; broken: string[] }> {
+  const { servers, db, network, effectsFile } = installation
+  const name = (words: string) => `round ${round}, ${kind}, ${words}`
+  // They take two to three leases, and both servers have some.
+  const long = { steps: 24, stepMs: random.between(500, 700) }
+  const conversations = [
+    conversationOf({ name: name("sync"), ...long }),
+    conversationOf({ name: name("async"), ...long, durability: "async" }),
+    conversationOf({ name: name("exit"), ...long, durability: "exit" }),
+    conversationOf({ name: name("queued"), steps: 6, turns: 2 }),
+  ]
+  const clients = conversations.flatMap((one) =>
+    servers.map((server) => {
+      const conversation = { ...one, name: `${one.name} at ${server.name}` }
+      return new ConversationClient(conversation, servers, random, () => server.url)
+    }),
+  )
+  const begun = await Promise.all(clients.map((client) => client.begin()))
+  const all = Promise.all(begun.map(({ ended }) => ended))
+  // It is awaited below.
+  all.catch(() => undefined)
+  const [first] = clients
+  await untilExecuting(installation, ({ run_id, step }) => step >= 2 && first?.acknowledged.includes(run_id) === true)
+  const lost = network?.aim({ kind: "hold notification", at: /./, forMs: Number.POSITIVE_INFINITY })
+  const leases = watchLeases(installation)
+  const spared = await strike(kind, installation, random)
+  const overdue = await leases.end()
+  const isOver = async () => (await unfinished(db)).length === 0
+  // What is not over by then is the finding.
+  await until(isOver, { what: "all runs are over", timeoutMs: overMs }).catch(() => undefined)
+  const broken = (await unfinished(db)).map((detail) => `${kind}: ${detail}`)
+  lost?.disarm()
+  // Only now: connections to a host that has vanished are not reset while servers wait for it.
+  network?.heal()
+  if (broken.length > 0) return { runs: 0, broken }
+  await all
+  // Where nothing kept its server from Postgres.
+  if (kind === "calm" || kind === "locked run")
+    broken.push(
+      ...[...overdue].filter((runId) => runId !== spared).map((runId) => `lease: ${kind}: that of ${runId} has ended`),
+    )
+  const effects = readEffects(effectsFile)
+  const facts = await Promise.all(clients.map(({ threadId }) => factsOf(db, effects, threadId)))
+  for (const [index, client] of clients.entries()) {
+    const fact = facts[index]
+    if (!fact) continue
+    broken.push(...judge(client.conversation, fact, client).map(({ promise, detail }) => `${promise}: ${detail}`))
+    broken.push(...attemptedAgain(fact, spared))
+  }
+  return { runs: facts.flatMap(({ runs }) => runs).length, broken }
+}
+
+const attemptedAgain = ({ runs }: ThreadFacts, spared: string | undefined): string[] =>
+  runs
+    .filter(({ runId, attempt }) => attempt > 1 && runId !== spared)
+    .map(({ turn, attempt }) => `attempt: ${turn} has attempt ${attempt}, and no worker or server has died`)
+
+/** Looks for runs whose lease ends while they execute. */
+function watchLeases({ db }: Installation): { end(): Promise<ReadonlySet<string>> } {
+  const found = new Set<string>()
+  const over = new AbortController()
+  const look = async () => {
+    while (!over.signal.aborted) {
+      const rows = await db
+        .rows<{ run_id: string }>(sql`select run_id from runs where status = 'running' and lease_until < now()`)
+        // Postgres is away.
+        .catch(() => [])
+      for (const { run_id } of rows) found.add(run_id)
+      await sleep(200)
+    }
+  }
+  const looking = look()
+  const end = async () => {
+    over.abort()
+    await looking
+    return found
+  }
+  return { end }
+}
+
+/** @returns  the run that may be attempted again */
+async function strike(
+  kind: OutageKind,
+  { db, network, postgres }: Installation,
+  random: Random,
+): Promise<string | undefined> {
+  const cut = async (how: "reset" | "silence", ms: number) => {
+    network?.cut(how)
+    await sleep(ms)
+    network?.heal()
+  }
+  switch (kind) {
+    case "calm":
+      await sleep(leaseMs)
+      return undefined
+    case "reset":
+    case "silence":
+      await cut(kind, leaseMs * 1.5)
+      return undefined
+    case "short":
+      for (let times = 0; times < 4; times++) {
+        await cut(random.pick(["reset", "silence"]), leaseMs * 0.2)
+        await sleep(leaseMs * (0.2 + random.next() * 0.3))
+      }
+      return undefined
+    case "restart":
+      await postgres.kill()
+      await sleep(random.pick([0, 300, leaseMs]))
+      await postgres.start()
+      return undefined
+    case "vanished host":
+      network?.cut("vanish")
+      return undefined
+    case "locked run": {
+      // The newest one: a server that takes runs whose leases are over goes from the oldest on, and would wait for the lock before any other.
+      const newest = sql`select run_id from runs where status = 'running' order by run_id desc limit 1`
+      const runId = (await db.row<{ run_id: string }>(newest))?.run_id
+      await using _lock = await holdLock(db, sql`select from runs where run_id = ${runId} for update`)
+      await sleep(leaseMs * 2)
+      return runId
+    }
+  }
+}
+
+export const renderOutages = ({ seed, outages, runs, broken }: OutagesReport): string =>
+  [`seed ${seed}: ${outages} outages, ${runs} runs, ${broken.length} promises broken`, ...broken].join("\n  ")

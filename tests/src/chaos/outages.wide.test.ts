@@ -1,0 +1,21 @@
+/** The bounded form of `npm run chaos -- --outages`. */
+import assert from "node:assert/strict"
+import { randomInt } from "node:crypto"
+import { test } from "node:test"
+import { skip } from "@superstep/toolkit/testing/processes"
+import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
+import { outageKinds, outagesCampaign, renderOutages } from "./outages.js"
+
+const kinds = runsLongTests ? outageKinds : (["locked run", "silence"] as const)
+
+test("no run is attempted again because of an outage, or of a transaction that holds another run", {
+  skip,
+}, async (t) => {
+  const seed = randomInt(2 ** 31)
+  t.diagnostic(`seed ${seed}`)
+
+  const report = await outagesCampaign({ seed, outages: kinds.length, kinds })
+
+  t.diagnostic(renderOutages(report))
+  assert.deepEqual(report.broken, [])
+})
