@@ -167,7 +167,7 @@ function stageTemplate(name) {
   const template = join(root, "examples", name)
   if (!existsSync(template)) throw new SetupFailed(`examples/${name} is missing: \`superstep new\` copies it`)
   for (const entry of readdirSync(template)) {
-    if (isLeftBehind(entry) || entry === "package-lock.json") continue
+    if (isLeftBehind(entry)) continue
     const carried = entry.startsWith(".") ? `dot-${entry.slice(1)}` : entry
     cpSync(join(template, entry), join(lib, "cli/templates", name, carried), { recursive: true })
   }

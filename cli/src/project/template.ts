@@ -40,7 +40,7 @@ function templateFolder(name: string): string {
 
 // Files that running an example creates in its folder.
 const leftovers = new Set([
-  ...["node_modules", ".superstep", "dist", "package-lock.json", ".langgraph_api", ".env"],
+  ...["node_modules", ".superstep", "dist", ".langgraph_api", ".env"],
   ...[".venv", "__pycache__"],
 ])
 
@@ -88,6 +88,16 @@ async function nameProject(folder: string, name: string, call: string): Promise<
   // A command and no dependency: a deployment would install the packages of a server that it never starts.
   const scripts = { dev: `${call} dev`, ...(given as object) }
   await writeFile(file, `${JSON.stringify({ ...manifest, name, scripts, ...buildSettings }, null, 2)}\n`)
+  await nameLockFile(folder, name)
+}
+
+/** npm copies name and licence of the project into its lock file, and would change them at the first installation. */
+async function nameLockFile(folder: string, name: string): Promise<void> {
+  const file = join(folder, "package-lock.json")
+  const lock = JSON.parse(await readFile(file, "utf8")) as { packages: Record<string, Record<string, unknown>> }
+  const { license: _, ...project } = lock.packages[""] ?? {}
+  const packages = { ...lock.packages, "": { ...project, name } }
+  await writeFile(file, `${JSON.stringify({ ...lock, name, packages }, null, 2)}\n`)
 }
 
 /** How the examples are started in this repository (`examples/<name>/README.md`). */
