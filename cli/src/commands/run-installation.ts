@@ -9,7 +9,14 @@ import { consoleAddress } from "../first-start/console-address.js"
 import { ensureExample, untilAgentAnswers } from "../first-start/example-deployment.js"
 import { requireGit } from "../first-start/example-repository.js"
 import { ensureCredentials } from "../first-start/first-credentials.js"
-import { showInstallation, showPostgresRestart, showRestart, showTryIt } from "../first-start/greeting.js"
+import { streamsToken } from "../first-start/first-token.js"
+import {
+  showFirstToken,
+  showInstallation,
+  showPostgresRestart,
+  showRestart,
+  showTryIt,
+} from "../first-start/greeting.js"
 import { showRevision } from "../first-start/show-revision.js"
 import { agentsOf } from "../home/agents.js"
 import { controlDatabaseName } from "../home/control-database.js"
@@ -36,6 +43,8 @@ export interface InstallationOptions {
   readonly place: Place
   /** Whether a first start deploys the example. */
   readonly example: boolean
+  /** When `npm start` began, in milliseconds since 1970; undefined where the command was started directly. */
+  readonly npmStartAt?: number | undefined
   /** The program that it was taken over from. */
   readonly former?: Program | undefined
 }
@@ -216,7 +225,7 @@ async function scheduledBackups({ context, home }: Start, databaseUri: string): 
 }
 
 async function deployExample(
-  { example, context, home, stop }: Start,
+  { example, context, home, stop, npmStartAt }: Start,
   credentials: Credentials,
   { agentsUrl, nearAgents }: { readonly agentsUrl: string; readonly nearAgents: string },
 ): Promise<void> {
@@ -225,14 +234,24 @@ async function deployExample(
   const { url: platformUrl, api_key: apiKey, tenant_id: workspaceId } = credentials
   const api = platformApi({ url: platformUrl, apiKey, workspaceId })
   const searchPath = config.environment.PATH ?? ""
-  const deployment = await ensureExample({ home, api, searchPath })
-  if (!deployment) return
+  const began =
+    npmStartAt === undefined
+      ? { at: Date.now(), event: "its deployment began" }
+      : { at: npmStartAt, event: "npm start" }
+  const found = await ensureExample({ home, api, searchPath })
+  if (!found) return
+  const { deployment, isNew } = found
   const revision = await showRevision(err, { api, deployment, signal: stop.first })
   const url = deployment.source_config.custom_url ?? `${agentsUrl}/d/${deployment.name}`
   if (revision?.status !== "DEPLOYED") return
   const target = { url, graph: deployment.name, apiKey: credentials.api_key }
   const near = { ...target, url: `${nearAgents}${url.slice(url.lastIndexOf("/d/"))}` }
-  const answers = await withProgress(err, "starting the example", () => untilAgentAnswers(near, stop.requested))
+  const answers = await withProgress(
+    err,
+    "starting the example",
+    async () => (await untilAgentAnswers(near, stop.requested)) && (!isNew || (await streamsToken(near, stop.first))),
+  )
+  if (answers && isNew) showFirstToken(err, began)
   if (answers) showTryIt(context, target)
   else if (!stop.first.aborted)
     err.line(`  ${err.style("yellow", "!")} ${url} does not answer yet: see its log with superstep logs`)

@@ -41,6 +41,7 @@ test("the first start deploys the example, the second one finds it, and the prin
   }
 
   assert.match(outputs[0] ?? "", /deploying the example chat: .*BUILDING.*DEPLOYED/)
-  assert.doesNotMatch(outputs[1] ?? "", /deploying/)
+  assert.match(outputs[0] ?? "", /streamed its first token [\d.]+ s after its deployment began/)
+  assert.doesNotMatch(outputs[1] ?? "", /deploying|first token/)
   for (const answer of answers) assert.match(answer, /^event: end\ndata: .*"status":"success"/m)
 })

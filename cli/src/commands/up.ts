@@ -24,6 +24,7 @@ interface UpOptions {
   readonly example: boolean
   readonly takeOver?: boolean
   readonly machine?: string
+  readonly npmStartAt?: number
 }
 
 export const up: CliCommand<UpOptions> = {
@@ -41,6 +42,8 @@ export const up: CliCommand<UpOptions> = {
       .env("SUPERSTEP_MACHINE"),
     new Option("--no-example", "do not deploy the example on the first start"),
     new Option("--take-over", "replace the superstep up that runs on the folder; agents keep running: for upgrades"),
+    // Given by scripts/start.mjs.
+    new Option("--npm-start-at <ms>").argParser(Number).hideHelp(),
   ],
   async run({ options, ...given }) {
     const context = withMachine(given, options.machine)
@@ -55,7 +58,7 @@ export const up: CliCommand<UpOptions> = {
     const place = placeFor(options, context, entry?.place)
     const about: About = { command: "superstep up", release: release(), place }
     const own = () => takeOwnership(home, about.command, about)
-    const start = { context, home, place, example: options.example && !former, former }
+    const start = { context, home, place, example: options.example && !former, npmStartAt: options.npmStartAt, former }
     if (await run(start, options.takeOver ? await takeOver(home, about) : await own())) return
     do {
       // The successor failed, and no program has the folder: adopt everything again, as after a kill.

@@ -11,7 +11,13 @@ import { ensureExampleRepository, exampleName } from "./example-repository.js"
 
 const markerFile = (home: Home): string => join(home.folder, "example.json")
 
-/** @returns  the example's deployment; undefined when it has been deleted */
+export interface Example {
+  readonly deployment: Deployment
+  /** Whether this start created it. */
+  readonly isNew: boolean
+}
+
+/** @returns  undefined when it has been deleted */
 export async function ensureExample({
   home,
   api,
@@ -20,9 +26,12 @@ export async function ensureExample({
   home: Home
   api: PlatformApi
   searchPath: string
-}): Promise<Deployment | undefined> {
+}): Promise<Example | undefined> {
   const deployed = await readMarker(home)
-  if (deployed) return orNone(api.send<Deployment>("GET", `/v2/deployments/${deployed}`))
+  if (deployed) {
+    const deployment = await orNone(api.send<Deployment>("GET", `/v2/deployments/${deployed}`))
+    return deployment && { deployment, isNew: false }
+  }
   const repoUrl = await ensureExampleRepository(home, searchPath)
   // With the idempotency key, a second attempt after a kill finds the deployment of the first.
   const deployment = await api.send<Deployment>("POST", "/v2/deployments", {
@@ -30,7 +39,7 @@ export async function ensureExample({
     headers: { "idempotency-key": "first-start-example" },
   })
   await writeFile(markerFile(home), `${JSON.stringify({ deployment_id: deployment.id })}\n`, { flush: true })
-  return deployment
+  return { deployment, isNew: true }
 }
 
 const exampleRequest = (repoUrl: string) => ({

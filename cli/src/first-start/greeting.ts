@@ -40,6 +40,11 @@ export function showInstallation(err: Output, { credentials, home, consoleUrl, a
   err.line()
 }
 
+/** @param since  milliseconds since 1970, and what began then */
+export function showFirstToken(err: Output, since: { readonly at: number; readonly event: string }): void {
+  err.line(`  the example streamed its first token ${seconds(Date.now() - since.at)} after ${since.event}\n`)
+}
+
 export function showTryIt({ out, err }: Context, given: Target): void {
   const target = out.isTerminal ? given : { ...given, apiKey: "<api_key in credentials.json>" }
   const title = (text: string, note = "") => out.line(`  ${out.style("bold", text)}${out.style("dim", note)}\n`)

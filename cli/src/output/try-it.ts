@@ -20,17 +20,23 @@ export function exampleKey(keys: string | undefined, isTerminal: boolean): strin
 
 const question = { messages: [{ role: "user", content: "Hello! What can you do?" }] }
 
+/** The body of `POST /runs/stream`. Pure. */
+export const bodyOf = (graph: string): object => ({
+  assistant_id: graph,
+  input: question,
+  stream_mode: ["messages-tuple"],
+})
+
 /** One word for a shell. Pure. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Streams one answer; `-N` shows it as it arrives. */
 export function curlCommand({ url, graph, apiKey }: Target): string {
-  const body = { assistant_id: graph, input: question, stream_mode: ["messages-tuple"] }
   return [
     `curl -N ${url}/runs/stream`,
     ...(apiKey ? [`  -H ${quoted(`x-api-key: ${apiKey}`)}`] : []),
     "  -H 'content-type: application/json'",
-    `  -d ${quoted(JSON.stringify(body))}`,
+    `  -d ${quoted(JSON.stringify(bodyOf(graph)))}`,
   ].join(" \\\n")
 }
 
