@@ -174,7 +174,7 @@ const filesOfExample = () =>
   filesBelow(example).filter((file) => !/\/(node_modules|\.superstep|dist)\/|\/\.env$/.test(file))
 
 function digestOfSources() {
-  const own = [join(root, "node_modules/.package-lock.json"), fileURLToPath(import.meta.url)]
+  const own = [join(root, "package-lock.json"), fileURLToPath(import.meta.url)]
   const files = [...sourceFiles(), ...filesOfExample(), ...own]
   const hash = createHash("sha256")
   for (const file of files) hash.update(`${relative(root, file)}\0`).update(readFileSync(file))

@@ -26,12 +26,14 @@ export async function buildDocs() {
   const digest = digestOfSources()
   if (readJson(join(site, "digest.json"))?.digest === digest) return
   if (!isInstalled())
-    await commandStep("installing VitePress", "npm", ["ci", "--ignore-scripts", "--loglevel=error"], docs)
+    await commandStep("installing VitePress", "npm", ["ci", "--ignore-scripts", "--loglevel=error"], {
+      cwd: docs,
+    })
   await commandStep(
     "building the documentation",
     process.execPath,
     ["node_modules/vitepress/bin/vitepress.js", "build"],
-    docs,
+    { cwd: docs },
   )
   const problems = deadLinks(readPages(next))
   if (problems.length > 0) throw new SetupFailed(problems.join("\n"))

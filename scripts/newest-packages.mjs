@@ -29,7 +29,7 @@ async function installPins() {
   const installed = join(pins, "node_modules/.package-lock.json")
   if (missingPackages(lock, existsSync(installed) ? readJson(installed) : undefined).length === 0) return
   const args = ["ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"]
-  await commandStep("installing the newest LangGraph", "npm", args, pins)
+  await commandStep("installing the newest LangGraph", "npm", args, { cwd: pins })
 }
 
 function pinProject(folder) {

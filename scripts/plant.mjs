@@ -86,7 +86,7 @@ async function build(checkout, files) {
     const { code } = await transform(readFileSync(join(checkout, file), "utf8"), options)
     writeFileSync(join(checkout, compiledOf(file)), code)
   }
-  await commandStep("bundling", process.execPath, [join(checkout, "scripts/programs.mjs")], checkout)
+  await commandStep("bundling", process.execPath, [join(checkout, "scripts/programs.mjs")], { cwd: checkout })
 }
 
 async function search(checkout, { program, args }, { seconds, signal, onLine }) {

@@ -63,7 +63,8 @@ async function buildPackage(folder, path, programs) {
   const at = Date.now()
   const target = join(folder, path, "programs")
   const { entries, files, modules } = await bundle({ folder, path, programs, target })
-  const inputs = [...modules.filter((it) => !it.includes("node_modules/")), "node_modules/.package-lock.json"]
+  // npm's own list of what is installed also changes with packages that no program contains.
+  const inputs = [...modules.filter((it) => !it.includes("node_modules/")), "package-lock.json"]
   const digest = digestOf(inputs.map((file) => join(folder, file)))
   // What changed during the build may not be in it.
   if (inputs.some((file) => statSync(join(folder, file)).ctimeMs >= at)) return buildPackage(folder, path, programs)

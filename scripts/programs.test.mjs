@@ -20,7 +20,7 @@ function checkout(t) {
   write("one/tsconfig.json", "{}")
   write("one/src/words.ts", "export const words: string = 'hello'\n")
   write("one/src/main.ts", 'import { words } from "./words.js"\nprocess.stdout.write(words)\n')
-  write("node_modules/.package-lock.json", "{}")
+  write("package-lock.json", "{}")
   const start = (...args) =>
     spawnSync(process.execPath, [...args, join(folder, "one/programs/main.js")], { encoding: "utf8" })
   return { folder, write, start }
@@ -49,7 +49,7 @@ test("a program whose sources were written anew with the same content runs", asy
 })
 
 test("a program of other sources or packages does not start, and says what to do", async (t) => {
-  for (const path of ["one/src/words.ts", "node_modules/.package-lock.json"]) {
+  for (const path of ["one/src/words.ts", "package-lock.json"]) {
     const { folder, write, start } = checkout(t)
     await buildPrograms(folder)
     write(path, path.endsWith(".ts") ? "export const words = 'changed'\n" : '{"changed":1}')

@@ -13,8 +13,6 @@ export function makeSecondCheckout(folder, others) {
   cpSync(root, folder, { recursive: true, filter: isCopied })
   const packages = new Map([...packagesIn(join(root, "node_modules")), ...(others ? packagesIn(others) : [])])
   for (const [name, target] of packages) link(target, join(folder, "node_modules", name))
-  // The inputs of the programs (scripts/programs.mjs).
-  link(join(root, "node_modules/.package-lock.json"), join(folder, "node_modules/.package-lock.json"))
   for (const workspace of readJson(join(root, "package.json")).workspaces) {
     const { name } = readJson(join(root, workspace, "package.json"))
     link(join(folder, workspace), join(folder, "node_modules", name))

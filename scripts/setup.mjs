@@ -2,11 +2,13 @@
  * Prepares a clone: checks the version of Node, installs the packages of the lock file, compiles the sources and bundles the
  * programs and the console. It uses only Node's own modules, since it runs before anything is installed. It skips steps that are up to date.
  * `npm start` needs less than the other commands: the compiler's output is for tests, and packages that only tests, benches or checks use
- * are not installed.
+ * are not installed. In a fresh clone it runs twice: what runs comes first, and the console's packages, half of all files, after the start.
  */
 import { spawn } from "node:child_process"
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
 import { dirname, join, resolve } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { buildConsole, consoleIsStale } from "./console.mjs"
 import { buildPrograms, programsAreStale } from "./programs.mjs"
@@ -15,31 +17,78 @@ export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 
 // Shorter steps are not shown.
 const quietMs = 1000
+// How often a command looks whether another one still prepares the clone.
+const pollMs = 200
 // How often a terminal, and a log, show that a step goes on.
 const terminalTickMs = 200
 const logTickMs = 10_000
 
 /**
- * @param toStart  prepares only what `npm start` needs
+ * One set-up at a time prepares a clone; others wait for it.
+ * @param toStart       prepares only what `npm start` needs
+ * @param consoleLater  leaves the console out in a fresh clone: a second call prepares it
+ * @param background    prints nothing, since the terminal is in use, and stops npm at this signal
  * @throws SetupFailed  with a sentence that says what to do
  */
-export async function setUp({ toStart = false } = {}) {
+export async function setUp({ toStart = false, consoleLater = false, background } = {}) {
   const problem = nodeProblem(process.versions.node, readJson("package.json").engines.node)
   if (problem) throw new SetupFailed(problem)
-  const installed = readJson("node_modules/.package-lock.json")
-  if (missingPackages(readJson("package-lock.json"), installed, { toStart }).length > 0) {
-    await install({ toStart: toStart && !hasDevelopmentPackages(installed) })
+  const release = await soleSetup(background)
+  try {
+    const installed = installedPackages()
+    const withoutConsole = consoleLater && installed === undefined
+    if (missingPackages(readJson("package-lock.json"), installed, { toStart }).length > 0)
+      await install(npmArguments({ installed, toStart, withoutConsole }), background)
+    if (!toStart) {
+      removeStaleOutput()
+      if (sourcesAreNewer()) await compile()
+    }
+    if (programsAreStale() || (!withoutConsole && consoleIsStale()))
+      await step("bundling", () => bundleAll({ withoutConsole }), background)
+  } finally {
+    release()
   }
-  if (!toStart) {
-    removeStaleOutput()
-    if (sourcesAreNewer()) await compile()
+}
+
+async function bundleAll({ withoutConsole }) {
+  await Promise.all([buildPrograms(), withoutConsole ? undefined : buildConsole()])
+  // Its process would stay as long as this one, which for `npm start` is until Superstep stops.
+  const { stop } = await import("esbuild")
+  await stop()
+}
+
+/**
+ * Waits until no other process prepares this clone: two npms would damage each other's files. A socket without a file is free again when its
+ * process dies, however it dies. Only Linux has them; elsewhere nothing waits.
+ * @returns  lets the next one begin
+ */
+export async function soleSetup(background) {
+  if (process.platform !== "linux") return () => {}
+  let server = await listening()
+  if (!server) await step("waiting for another command that prepares this clone", untilFree, background)
+  async function untilFree() {
+    while (!server) {
+      await pause(pollMs, undefined, { signal: background })
+      server = await listening()
+    }
   }
-  if (programsAreStale() || consoleIsStale())
-    await step("bundling", () => Promise.all([buildPrograms(), buildConsole()]))
+  return () => server.close()
+}
+
+/** @returns  undefined while another process has the name */
+function listening() {
+  const server = createServer()
+  return new Promise((done, failed) => {
+    server.once("error", (error) => (error.code === "EADDRINUSE" ? done(undefined) : failed(error)))
+    server.listen(`\0superstep setup ${root}`, () => done(server))
+  })
 }
 
 /** A step of the setup failed; the message includes its output. */
 export class SetupFailed extends Error {}
+
+/** A signal stopped a step. */
+class SetupStopped extends SetupFailed {}
 
 /** @param wanted  the form `>=20.19` of our package.json */
 export function nodeProblem(version, wanted) {
@@ -62,14 +111,44 @@ export function missingPackages(lock, installed, { toStart = false } = {}) {
     .map(([path]) => path)
 }
 
-/** An installation with packages for development keeps them: `npm test` would install them again. */
-const hasDevelopmentPackages = (installed) => Object.values(installed?.packages ?? {}).some(({ dev }) => dev)
+const unfinished = join(root, "node_modules/.unfinished")
 
-async function install({ toStart }) {
-  // `npm ci` deletes an existing folder; `npm install` only updates it, since running processes may use its files.
-  const fresh = !existsSync(join(root, "node_modules"))
-  const args = [fresh ? "ci" : "install", toStart ? "--omit=dev" : "--include=dev"]
-  await commandStep("installing packages", "npm", [...args, "--no-fund", "--no-audit", "--loglevel=error"])
+/** @returns  npm's list; undefined when there is none that is true, after an installation that was killed */
+const installedPackages = () => (existsSync(unfinished) ? undefined : readJson("node_modules/.package-lock.json"))
+
+/** npm takes a package that it has unpacked partially for a complete one, so what a kill leaves is not used. It cleans up after its own errors. */
+async function install(args, background) {
+  mkdirSync(dirname(unfinished), { recursive: true })
+  writeFileSync(unfinished, "")
+  let wasKilled = false
+  try {
+    await commandStep("installing packages", "npm", args, { background })
+  } catch (error) {
+    wasKilled = error instanceof SetupStopped
+    throw error
+  } finally {
+    if (!wasKilled) rmSync(unfinished, { force: true })
+  }
+}
+
+/** The workspaces without the console, tests and benches. */
+const platform = ["protocol", "toolkit", "server", "control", "workers/js", "cli"]
+
+/**
+ * `npm ci` deletes an existing folder. `npm install` only updates it, since running processes may use its files.
+ * @param installed  what `installedPackages` returns
+ */
+export function npmArguments({ installed, toStart, withoutConsole }) {
+  // An installation with packages for development keeps them: `npm test` would install them again.
+  const hasDevelopmentPackages = Object.values(installed?.packages ?? {}).some(({ dev }) => dev)
+  return [
+    installed === undefined ? "ci" : "install",
+    toStart && !hasDevelopmentPackages ? "--omit=dev" : "--include=dev",
+    ...(withoutConsole ? ["--include-workspace-root", ...platform.map((path) => `--workspace=${path}`)] : []),
+    // It would touch the lock file, which programs compare with the one they were built from (programs.mjs).
+    "--no-save",
+    ...["--no-fund", "--no-audit", "--loglevel=error"],
+  ]
 }
 
 async function compile() {
@@ -81,28 +160,47 @@ async function compile() {
  * For a step that takes longer than a second it prints what is being done and for how long: on one line of a terminal, and every 10 s on a
  * line of its own elsewhere.
  */
-async function step(name, work) {
-  const progress = showProgress(name)
+async function step(name, work, background) {
+  const progress = background ? undefined : showProgress(name)
   try {
     await work()
   } finally {
-    progress.end()
+    progress?.end()
   }
 }
 
-/** A step that is a program; its output is printed only if it fails. */
-export const commandStep = (name, program, args, cwd = root) =>
-  step(name, async () => {
-    const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] })
-    const output = []
-    child.stdout.on("data", (chunk) => output.push(chunk))
-    child.stderr.on("data", (chunk) => output.push(chunk))
-    const code = await new Promise((done, failed) => {
-      child.once("error", (error) => failed(new SetupFailed(`${name}: cannot run ${program}: ${error.message}`)))
-      child.once("close", done)
-    })
-    if (code !== 0) throw new SetupFailed(`${Buffer.concat(output)}\n${name} failed (${[program, ...args].join(" ")})`)
-  })
+const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"]
+
+/**
+ * A step that is a program; its output is printed only if it fails. A signal kills the program and its children: by itself npm would unpack
+ * everything and then delete it, while the next command installs.
+ */
+export const commandStep = (name, program, args, { cwd = root, background } = {}) =>
+  step(
+    name,
+    async () => {
+      background?.throwIfAborted()
+      // As a group of its own it gets no Ctrl-C of the terminal.
+      const child = spawn(program, args, { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] })
+      const output = []
+      child.stdout.on("data", (chunk) => output.push(chunk))
+      child.stderr.on("data", (chunk) => output.push(chunk))
+      const kill = () => process.kill(-child.pid, "SIGKILL")
+      background?.addEventListener("abort", kill)
+      if (!background) for (const signal of stopSignals) process.on(signal, kill)
+      const code = await new Promise((done, failed) => {
+        child.once("error", (error) => failed(new SetupFailed(`${name}: cannot run ${program}: ${error.message}`)))
+        child.once("close", done)
+      }).finally(() => {
+        background?.removeEventListener("abort", kill)
+        for (const signal of stopSignals) process.off(signal, kill)
+      })
+      if (code === null) throw new SetupStopped(`stopped while ${name}: the same command continues`)
+      if (code !== 0)
+        throw new SetupFailed(`${Buffer.concat(output)}\n${name} failed (${[program, ...args].join(" ")})`)
+    },
+    background,
+  )
 
 /** @param out  a stream that may be a terminal: other streams get no line twice */
 export function showProgress(name, out = process.stderr, started = Date.now()) {

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict"
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import test from "node:test"
-import { missingPackages, nodeProblem, showProgress } from "./setup.mjs"
+import { commandStep, missingPackages, nodeProblem, npmArguments, showProgress, soleSetup } from "./setup.mjs"
 
 test("an old Node is told which one is needed, and how to get it", () => {
   assert.equal(nodeProblem("20.19.0", ">=20.19"), undefined)
@@ -33,6 +36,59 @@ test("npm start needs no packages that only development uses", () => {
 
   assert.deepEqual(missingPackages(lock, undefined, { toStart: true }), ["node_modules/a"])
   assert.deepEqual(missingPackages(lock, undefined), ["node_modules/a", "node_modules/b"])
+})
+
+test("a fresh clone installs what runs before the console's packages; other commands need all at once", () => {
+  const first = npmArguments({ installed: undefined, toStart: true, withoutConsole: true })
+  const others = npmArguments({ installed: undefined, toStart: false })
+
+  assert.deepEqual(first.slice(0, 2), ["ci", "--omit=dev"])
+  assert.deepEqual([first.includes("--workspace=control"), first.includes("--workspace=console")], [true, false])
+  assert.deepEqual(others.slice(0, 2), ["ci", "--include=dev"])
+  assert.ok(!others.some((it) => it.includes("workspace")))
+})
+
+test("an existing installation is updated, and keeps its packages for development", () => {
+  const ofStart = { packages: { "node_modules/a": { version: "1.0.0" } } }
+  const ofTest = { packages: { ...ofStart.packages, "node_modules/b": { version: "1.0.0", dev: true } } }
+  const words = (installed, toStart) => npmArguments({ installed, toStart }).slice(0, 2).join(" ")
+
+  assert.equal(words(ofStart, true), "install --omit=dev")
+  assert.equal(words(ofTest, true), "install --include=dev")
+  assert.equal(words(ofStart, false), "install --include=dev")
+})
+
+test("a second set-up of a clone waits for the first", async () => {
+  const order = []
+  const release = await soleSetup()
+
+  const second = soleSetup().then((releaseSecond) => {
+    order.push("second")
+    releaseSecond()
+  })
+  await new Promise((done) => setTimeout(done))
+  order.push("first")
+  release()
+  await second
+
+  assert.deepEqual(order, ["first", "second"])
+})
+
+test("a stopped step kills its program", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "setup-"))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const pidFile = join(folder, "pid")
+  const program = `process.on("SIGTERM", () => {})
+    setInterval(() => {}, 1000)
+    require("node:fs").writeFileSync("${pidFile}", String(process.pid))`
+  const stop = new AbortController()
+
+  const step = commandStep("working", process.execPath, ["-e", program], { background: stop.signal })
+  while (!existsSync(pidFile) || readFileSync(pidFile, "utf8") === "") await new Promise((done) => setTimeout(done, 10))
+  stop.abort()
+
+  await assert.rejects(step, /stopped while working/)
+  assert.throws(() => process.kill(Number(readFileSync(pidFile, "utf8")), 0), { code: "ESRCH" })
 })
 
 test("a long step shows its time on one line of a terminal, and a line elsewhere; a short one shows nothing", () => {

@@ -1,4 +1,4 @@
-/** `npm start`: prepares the clone and starts Superstep. Arguments are passed to `superstep up`. */
+/** `npm start`: prepares the clone and starts Superstep; in a fresh clone the console follows. Arguments are passed to `superstep up`. */
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { problemBefore } from "./early-checks.mjs"
@@ -9,12 +9,14 @@ import { explain, root, SetupFailed, setUp } from "./setup.mjs"
 const sameSignalMs = 500
 
 async function start() {
+  const startedAt = Date.now()
   const problem = await problemBefore(process.argv.slice(2))
   if (problem) throw new SetupFailed(problem)
-  await setUp({ toStart: true })
+  await setUp({ toStart: true, consoleLater: true })
   const main = join(root, "cli/programs/main.js")
   // In a session of its own it gets each signal once, from this process, whether a terminal or `kill` sent it.
-  const child = spawn(process.execPath, [main, "up", ...process.argv.slice(2)], { stdio: "inherit", detached: true })
+  const args = ["up", "--npm-start-at", String(startedAt), ...process.argv.slice(2)]
+  const child = spawn(process.execPath, [main, ...args], { stdio: "inherit", detached: true })
   let lastAt = Number.NEGATIVE_INFINITY
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => {
@@ -24,8 +26,15 @@ async function start() {
     })
   }
   child.once("error", explain)
+  const ended = new AbortController()
   child.once("exit", (code, signal) => {
     process.exitCode = signal ? 1 : (code ?? 1)
+    ended.abort()
+  })
+  await setUp({ toStart: true, background: ended.signal }).catch((error) => {
+    if (ended.signal.aborted) return
+    explain(error)
+    process.stderr.write("everything but the console works; the next npm start prepares it again\n")
   })
 }
 

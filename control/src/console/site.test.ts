@@ -142,8 +142,8 @@ test("the page asks which home it has; without a built site the answer says what
   const page = await api.call("GET", "/", { headers: browser })
 
   assert.deepEqual(home.body, { home: "platform", version: "1.2.3" })
-  assert.deepEqual([page.status, page.body.code], [503, "unavailable"])
-  assert.match(page.body.detail, /the console is not built: run `npm run build`/)
+  assert.deepEqual([page.status, page.headers.get("retry-after")], [503, "5"])
+  assert.match(page.text, /The console is not built yet[\s\S]*npm run build/)
 })
 
 test("the status page of the CLIs leads a browser to the console, whether there is such a deployment or not", async () => {

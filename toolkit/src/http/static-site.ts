@@ -6,9 +6,11 @@ import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { Context } from "hono"
-import { Unavailable } from "../errors/errors.js"
 import { ifCode, missing } from "../errors/if-code.js"
 import { sendForEver, staticFiles } from "./static-files.js"
+
+// Soon enough for who waits, and rare enough to be read.
+const reloadSeconds = 5
 
 export interface StaticSiteOptions {
   /** Absolute path of the folder. */
@@ -20,7 +22,7 @@ export interface StaticSiteOptions {
 }
 
 export interface StaticSite {
-  /** @throws Unavailable  the site is not built */
+  /** Where the site is not built: 503 and a page that says so and reloads itself. */
   page(c: Context): Promise<Response>
   /** @returns  undefined when there is no such file */
   asset(c: Context, name: string): Promise<Response | undefined>
@@ -35,9 +37,7 @@ export function staticSite({ folder, base, connectsTo = [] }: StaticSiteOptions)
     },
     page: async (c) => {
       const text = await readFile(join(folder, "index.html"), "utf8").catch(ifCode(missing))
-      if (text === undefined) {
-        throw new Unavailable("the console is not built: run `npm run build` in the repository of Superstep", 60_000)
-      }
+      if (text === undefined) return notBuilt(c)
       // A new one for each reply: with it, packages that add style sheets to the page are allowed to, and nothing else is.
       const nonce = randomBytes(16).toString("base64")
       return c.html(placed(text, base, nonce), 200, {
@@ -47,6 +47,16 @@ export function staticSite({ folder, base, connectsTo = [] }: StaticSiteOptions)
     },
   }
 }
+
+const notBuilt = (c: Context): Response =>
+  c.html(
+    `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="${reloadSeconds}"><title>Superstep</title>
+<h1>The console is not built yet</h1>
+<p>The first <code>npm start</code> in a clone builds it within a minute or two, and this page reloads itself. Its terminal says if that fails.</p>
+<p>Elsewhere, run <code>npm run build</code> in the repository of Superstep.</p></html>`,
+    503,
+    { "cache-control": "no-store", "retry-after": String(reloadSeconds), ...headersOfPage({}) },
+  )
 
 /** The page for its place. Addresses in it are relative to `<base>`. */
 const placed = (text: string, base: string, nonce: string): string =>
