@@ -69,6 +69,26 @@ function replyOf(method: string, status: number, raw: string[]): { response: Res
   for (let at = 0; at < passing.length; at += 2) headers.append(passing[at] ?? "", passing[at + 1] ?? "")
   const hasBody = !bodiless.has(status) && method !== "HEAD"
   if (!hasBody) sink.resume()
-  const body = hasBody ? (Readable.toWeb(sink) as ReadableStream) : null
-  return { response: new Response(body, { status, headers }), sink }
+  return { response: new Response(hasBody ? webStreamOf(sink) : null, { status, headers }), sink }
+}
+
+/**
+ * `Readable.toWeb` for bytes. That one throws outside of any call, and so ends the process, when its reader leaves in the tick in which the
+ * first bytes come (Node 20 and 24).
+ */
+export function webStreamOf(source: Readable): ReadableStream<Uint8Array> {
+  const chunks = source.iterator()
+  // The iterator tells an error to its reader; until then, and after it, there is no listener.
+  source.on("error", () => undefined)
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value, done } = await chunks.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: () => void source.destroy(),
+    },
+    { highWaterMark: 0 },
+  )
 }
