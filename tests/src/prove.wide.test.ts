@@ -82,7 +82,7 @@ function startProof(cwd: string, ...options: string[]) {
 // Its first attacks are those that make nodes execute again: kills of workers and of a server, a stop, a pause.
 const killsFirst = "557"
 
-const held = /^✔ Held: \d+ attacks on \d+ runs, and no promise was broken\.$/m
+const held = /^✔ Held: \d+ attacks on \d+ runs, \d+ while runs executed, and no promise was broken\.$/m
 
 function assertHeld({ code, stdout, stderr }: Ended): void {
   assert.match(stdout, held, stderr)

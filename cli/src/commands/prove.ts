@@ -12,7 +12,7 @@ import { withProgress } from "../output/progress.js"
 import { listenForStop } from "../processes/stop-signals.js"
 import { type Project, readProject } from "../project/project.js"
 import { Campaign, mostRuns, type Subject } from "../prove/campaign.js"
-import { brokenRulesIn, keepEvidence, logsOf } from "../prove/evidence.js"
+import { faultsOf, keepEvidence } from "../prove/evidence.js"
 import type { ThreadFacts } from "../prove/facts.js"
 import { type Input, inputsFor, runsPerConversation } from "../prove/inputs.js"
 import { type Installation, startInstallation } from "../prove/installation.js"
@@ -112,11 +112,11 @@ async function proveProject({ project, graphs, options, context, signal }: Proof
   const onProgress = (words: string) => err.line(err.style("dim", `  ${words}`))
   const campaign = new Campaign({ installation, subjects, minutes, seed, headers, signal, onProgress })
   const report = await campaign.attack(await campaign.learn(throwIfFailed))
-  const brokenRules = brokenRulesIn(logsOf(installation))
-  const held = isHeld(report, { brokenRules })
+  const serverFaults = faultsOf(installation)
+  const held = isHeld(report, { serverFaults })
   const evidence = held ? undefined : keepEvidence(installation, report.found)
   const command = commandOf(seed, options)
-  const screen = { release: release(), seed, minutes, command, brokenRules, evidence }
+  const screen = { release: release(), seed, minutes, command, serverFaults, evidence }
   err.line()
   for (const line of screenOf(report, screen, out.style)) out.line(line)
   process.exitCode = held ? 0 : brokenCode

@@ -6,7 +6,7 @@ import { Conversation } from "./conversation.js"
 import type { ThreadFacts } from "./facts.js"
 import { type Input, runsPerConversation } from "./inputs.js"
 import type { Installation } from "./installation.js"
-import { type Broken, judge, learn, type Promised, promises, type Undisturbed } from "./judge.js"
+import { type Broken, judge, learn, type Undisturbed } from "./judge.js"
 
 export interface Subject {
   readonly graph: string
@@ -54,8 +54,8 @@ export interface CampaignReport {
   readonly attacks: ReadonlyMap<Attack, AttackTally>
   /** How many runs were attacked. */
   readonly runs: number
-  /** How many runs each promise was judged of. */
-  readonly judged: ReadonlyMap<Promised, number>
+  /** How many runs of each graph were judged. */
+  readonly judged: ReadonlyMap<string, number>
   readonly found: readonly Found[]
 }
 
@@ -70,7 +70,7 @@ const longestCalmMs = 30 * 60_000
 
 /** The most runs of graphs that a campaign starts. An attack may execute a run's current step once more. */
 export const mostRuns = (graphs: number, minutes: number): number =>
-  (graphs * calmConversations + Math.ceil(minutes * roundsPerMinute) * conversationsPerRound) * runsPerConversation
+  (2 * graphs * calmConversations + Math.ceil(minutes * roundsPerMinute) * conversationsPerRound) * runsPerConversation
 
 /** The campaign itself, with what all of its rounds need. */
 export class Campaign {
@@ -82,7 +82,7 @@ export class Campaign {
   readonly #tallies = new Map<Attack, AttackTally>(
     attacks.map((attack) => [attack, { times: 0, underWay: 0, continued: 0, broken: 0 }]),
   )
-  readonly #judged = new Map<Promised, number>()
+  readonly #judged = new Map<string, number>()
   readonly #found: Found[] = []
   #runs = 0
 
@@ -102,8 +102,7 @@ export class Campaign {
       this.#options.onProgress(`running ${subject.graph} undisturbed`)
       const first = await this.#holdCalm(subject, "calm-1")
       onFirst(first.facts)
-      const names = Array.from({ length: calmConversations - 1 }, (_, index) => `calm-${index + 2}`)
-      const others = await Promise.all(names.map((name) => this.#holdCalm(subject, name)))
+      const others = await this.#holdCalmly(subject, calmConversations - 1)
       const calm = [first, ...others].map(({ facts }) => facts)
       // The first one also waits for workers that load.
       const longestMs = Math.max(...others.map(({ ms }) => ms))
@@ -113,6 +112,11 @@ export class Campaign {
       for (const facts of calm) this.#judge(facts, learned, "nothing was attacked")
     }
     return all
+  }
+
+  #holdCalmly(subject: Subject, count: number): Promise<{ readonly facts: ThreadFacts; readonly ms: number }[]> {
+    const names = Array.from({ length: count }, (_, index) => `calm-${index + 2}`)
+    return Promise.all(names.map((name) => this.#holdCalm(subject, name)))
   }
 
   async #holdCalm(subject: Subject, name: string): Promise<{ readonly facts: ThreadFacts; readonly ms: number }> {
@@ -135,7 +139,43 @@ export class Campaign {
       const attack = waiting.shift()
       if (attack) await this.#round(number, attack, learned)
     }
-    return { learned, attacks: this.#tallies, runs: this.#runs, judged: this.#judged, found: this.#found }
+    const confirmed = await this.#confirm(learned)
+    return { learned: confirmed, attacks: this.#tallies, runs: this.#runs, judged: this.#judged, found: this.#found }
+  }
+
+  /**
+   * Whether a graph, of which a final state differed, really answers the same each time: some more conversations without an attack. If
+   * they differ, too, its states say nothing.
+   * @returns  what is known of the graphs now
+   */
+  async #confirm(learned: readonly Learned[]): Promise<Learned[]> {
+    const confirmed: Learned[] = []
+    for (const of of learned) {
+      const { graph } = of.subject
+      const isDoubtful = ({ promise, facts }: Found) => promise.id === "values" && facts.graph === graph
+      if (!this.#found.some(isDoubtful)) {
+        confirmed.push(of)
+        continue
+      }
+      this.#options.onProgress(`running ${graph} undisturbed once more, since a final state differed`)
+      const calm = await this.#holdCalmly(of.subject, calmConversations)
+      const { values } = learn(calm.map(({ facts }) => facts))
+      if (values === of.values) confirmed.push(of)
+      else {
+        confirmed.push({ ...of, values: undefined })
+        this.#withdraw(isDoubtful)
+      }
+    }
+    return confirmed
+  }
+
+  #withdraw(isWithdrawn: (found: Found) => boolean): void {
+    const withdrawn = this.#found.filter(isWithdrawn)
+    for (const found of withdrawn) this.#found.splice(this.#found.indexOf(found), 1)
+    for (const [attack, tally] of this.#tallies) {
+      const count = withdrawn.filter(({ during }) => during === attack.words).length
+      this.#tallies.set(attack, { ...tally, broken: tally.broken - count })
+    }
   }
 
   async #round(number: number, attack: Attack, learned: readonly Learned[]): Promise<void> {
@@ -160,9 +200,13 @@ export class Campaign {
     const isDone = await attack.carryOut({ installation, random: this.#random, signal, disconnect })
     await installation.untilWhole()
     await ended
+    // One may have crashed since, which is a finding; what became of the runs is another.
+    await installation.untilWhole()
     const foundBefore = this.#found.length
-    for (const { of, conversation } of held) {
-      const facts = await conversation.facts(this.#urls())
+    const seen = await Promise.all(
+      held.map(async ({ of, conversation }) => [of, await conversation.facts(this.#urls())] as const),
+    )
+    for (const [of, facts] of seen) {
       this.#runs += facts.runs.length
       this.#judge(facts, of, attack.words)
     }
@@ -176,10 +220,7 @@ export class Campaign {
   }
 
   #judge(facts: ThreadFacts, undisturbed: Undisturbed, during: string): void {
-    for (const promise of promises) {
-      if (promise.isNotJudged?.(undisturbed) !== undefined) continue
-      this.#judged.set(promise, (this.#judged.get(promise) ?? 0) + facts.runs.length)
-    }
+    this.#judged.set(facts.graph, (this.#judged.get(facts.graph) ?? 0) + facts.runs.length)
     this.#found.push(...judge(facts, undisturbed).map((broken) => ({ ...broken, during, facts })))
   }
 

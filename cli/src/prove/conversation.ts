@@ -65,6 +65,8 @@ export class Conversation {
   /** Of the run that is being created. */
   #creating: EventClient | undefined
   #isOver = false
+  /** Node 20 may drop a time limit of `AbortSignal.any` to which only the combined signal refers. */
+  readonly #timeLimits: AbortSignal[] = []
 
   constructor(options: ConversationOptions) {
     this.#options = options
@@ -245,7 +247,9 @@ export class Conversation {
   async #askOnce(over: AbortSignal, method: string, path: string, body?: object): Promise<string | undefined> {
     const { url, headers: own } = this.#options
     const headers = { ...own, "content-type": "application/json" }
-    const signal = AbortSignal.any([over, AbortSignal.timeout(replyMs)])
+    const asking = new AbortController()
+    const timer = setTimeout(() => asking.abort(), replyMs)
+    const signal = AbortSignal.any([over, asking.signal])
     try {
       const response = await fetch(`${url()}${path}`, {
         method,
@@ -260,12 +264,16 @@ export class Conversation {
     } catch (error) {
       if (error instanceof UnexpectedAnswer || over.aborted) throw error
       return undefined
+    } finally {
+      clearTimeout(timer)
     }
   }
 
   #timeLimit(): AbortSignal {
     const { signal, patienceMs } = this.#options
-    return AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+    const limit = AbortSignal.timeout(patienceMs)
+    this.#timeLimits.push(limit)
+    return AbortSignal.any([signal, limit])
   }
 }
 

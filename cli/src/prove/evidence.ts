@@ -9,7 +9,13 @@ import type { Installation } from "./installation.js"
 export const brokenRulesIn = (logs: readonly string[]): string[] =>
   logs.flatMap((text) => text.split("\n").filter((line) => line.includes('"msg":"a rule is broken')))
 
-export const logsOf = ({ servers }: Pick<Installation, "servers">): string[] =>
+/** What servers did that they never may, whatever is attacked: the lines that report a broken rule, and the logs of crashes. */
+export const faultsOf = (installation: Pick<Installation, "servers">): string[] => [
+  ...brokenRulesIn(logsOf(installation)),
+  ...installation.servers.flatMap(({ name, crashes }) => crashes.map((log) => `${name} crashed: ${log}`)),
+]
+
+const logsOf = ({ servers }: Pick<Installation, "servers">): string[] =>
   servers.map(({ logFile }) => readFileSync(logFile, "utf8"))
 
 /**

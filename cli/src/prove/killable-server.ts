@@ -54,6 +54,9 @@ export class KillableServer {
   #child: ChildProcess | undefined
   /** Those of its processes that were stopped by `pause`. */
   #paused: readonly number[] = []
+  /** Whether it was told to end. */
+  #mayEnd = false
+  readonly #crashes: string[] = []
 
   private constructor(options: KillableServerOptions, port: number) {
     this.name = options.name
@@ -68,6 +71,11 @@ export class KillableServer {
   /** It is not started yet. */
   static async create(options: KillableServerOptions): Promise<KillableServer> {
     return new KillableServer(options, await freePort())
+  }
+
+  /** The ends of its logs, for each time that it exited by itself after it had been ready. */
+  get crashes(): readonly string[] {
+    return this.#crashes
   }
 
   get pid(): number | undefined {
@@ -119,6 +127,10 @@ export class KillableServer {
       stdio: ["ignore", log, log],
     })
     closeSync(log)
+    this.#mayEnd = false
+    this.#child.once("exit", () => {
+      if (!this.#mayEnd && this.said("server ready")) this.#crashes.push(this.log().slice(-endOfLog))
+    })
   }
 
   /**
@@ -151,6 +163,7 @@ export class KillableServer {
   async kill(): Promise<boolean> {
     if (this.pid === undefined || this.#child === undefined) return false
     const exited = once(this.#child, "exit")
+    this.#mayEnd = true
     await killAll([this.pid, ...this.workerPids()])
     await exited
     return true
@@ -158,6 +171,7 @@ export class KillableServer {
 
   /** Asks it to stop, as its owner does at a shutdown, and does not wait. */
   terminate(): void {
+    this.#mayEnd = true
     if (this.pid !== undefined) send(this.pid, "SIGTERM")
   }
 
