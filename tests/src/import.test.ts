@@ -16,7 +16,7 @@ import { graphLanguages } from "./testing/languages.js"
 type Json = Record<string, unknown>
 
 const cwd = temporaryFolder()
-const importTo = (to: GraphServer, from: GraphServer, ...more: string[]): Promise<Ended> =>
+const importTo = (to: { readonly url: string }, from: GraphServer, ...more: string[]): Promise<Ended> =>
   runCli(["import", to.url, "--from", from.url, ...more], { cwd })
 
 async function send(server: GraphServer, method: string, path: string, body?: unknown) {
@@ -49,25 +49,35 @@ async function historyOf(server: GraphServer, threadId: string) {
   return states.map(({ values, next }) => ({ values, next }))
 }
 
-/** In front of a server: the first request waits until it is released. */
-async function waitingProxy({ url }: GraphServer) {
-  let release: () => void = () => undefined
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  let isAsked = false
+/**
+ * In front of a server.
+ * @param pass  called with each request before the server gets it; `loses` decides whether the caller gets the server's reply
+ */
+async function proxyOf({ url }: GraphServer, pass: (asked: string) => Promise<{ readonly loses: boolean }>) {
   const proxy = createServer(async (request, response) => {
-    isAsked = true
     const body = await text(request)
-    await released
-    const headers = { "content-type": "application/json" }
     const { method = "GET" } = request
+    const { loses } = await pass(`${method} ${request.url} ${body}`)
+    const key = request.headers["idempotency-key"]
+    const headers = { "content-type": "application/json", ...(key && { "idempotency-key": String(key) }) }
     const reply = await fetch(`${url}${request.url}`, { method, headers, ...(body !== "" && { body }) })
-    response.writeHead(reply.status, headers).end(await reply.text())
+    const answer = await reply.text()
+    if (loses) response.destroy()
+    else response.writeHead(reply.status, { "content-type": "application/json" }).end(answer)
   })
   await once(proxy.listen(0, "127.0.0.1"), "listening")
   const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-  return { url: address, isAsked: () => isAsked, release: () => release(), close: () => proxy.close() }
+  return { url: address, [Symbol.dispose]: () => void proxy.close() }
+}
+
+/** The first reply to each request that writes is lost, after the server has done it. */
+function losingProxy(server: GraphServer) {
+  const asked = new Set<string>()
+  return proxyOf(server, async (request) => {
+    const loses = !/^GET |\/(search|history|versions|count|namespaces) /.test(request) && !asked.has(request)
+    asked.add(request)
+    return { loses }
+  })
 }
 
 const openServers = async (env: Readonly<Record<string, string>>) =>
@@ -167,13 +177,17 @@ test("an import is repeated, goes on after a kill, and changes nothing that live
   })
 
   await t.test("Ctrl-C ends it in order", async () => {
-    const proxy = await waitingProxy(old)
+    let [isAsked, isReleased] = [false, false]
+    using proxy = await proxyOf(old, async () => {
+      isAsked = true
+      await until(() => isReleased, { what: "it is told to stop" })
+      return { loses: false }
+    })
     const stopped = startCli(["import", now.url, "--from", proxy.url, "--only", "threads"], { cwd })
-    await until(proxy.isAsked, { what: "it reads", timeoutMs: 60_000 })
+    await until(() => isAsked, { what: "it reads", timeoutMs: 60_000 })
     stopped.signal("SIGINT")
-    proxy.release()
+    isReleased = true
     const { code, stdout, stderr } = await stopped.ended
-    proxy.close()
 
     assert.equal(code, 1)
     assert.match(stdout, /^threads: 0 imported/)
@@ -183,7 +197,8 @@ test("an import is repeated, goes on after a kill, and changes nothing that live
   await t.test("a thread that went on there is imported again on request, one that went on here is not", async () => {
     await run(old, chat, "chat", human("two"))
     const refused = await importTo(now, old, "--only", "threads")
-    const replaced = await importTo(now, old, "--only", "threads", "--replace")
+    using losing = await losingProxy(now)
+    const replaced = await importTo(losing, old, "--only", "threads", "--replace")
     assert.match(
       refused.stderr,
       new RegExp(`${chat}: the new server has it with another state: it is left as it is; --replace`),
@@ -214,7 +229,7 @@ test("an import is repeated, goes on after a kill, and changes nothing that live
   })
 })
 
-test("store items, assistants with their versions, and exact numbers are brought", async (t) => {
+test("store items, crons, assistants with their versions, and exact numbers are brought once, also when replies are lost", async (t) => {
   const servers = await openServers({ SUPERSTEP_CONFIG: graphsConfig })
   const [old, now] = servers as [GraphServer, GraphServer]
   t.after(() => Promise.all(servers.map((server) => server[Symbol.asyncDispose]())))
@@ -244,7 +259,8 @@ test("store items, assistants with their versions, and exact numbers are brought
   await send(old, "POST", `/threads/${thread_id}/runs/crons`, { ...yearly, end_time, metadata: { is: "of a thread" } })
   await send(old, "POST", "/runs/crons", { ...yearly, enabled: false, metadata: { is: "paused" } })
 
-  const first = await importTo(now, old)
+  using losing = await losingProxy(now)
+  const first = await importTo(losing, old)
   const again = await importTo(now, old, "--json")
 
   assert.equal(first.code, 0, first.stderr)
@@ -279,6 +295,37 @@ test("store items, assistants with their versions, and exact numbers are brought
   const paused = await cronsIn(now)
   assert.deepEqual(
     paused,
+    (await cronsIn(old)).map((cron) => ({ ...cron, enabled: false })),
+  )
+
+  // Not moved: what was deleted there. Without --replace, what changed there neither.
+  const { value } = await send(now, "GET", "/store/items?namespace=users&key=top")
+  await send(old, "PUT", "/store/items", { namespace: ["users"], key: "top", value: { is: "new" } })
+  await send(old, "DELETE", "/store/items", { namespace: ["users", "ada"], key: "deep" })
+  const [free] = await send(old, "POST", "/runs/crons/search", { metadata: { is: "free" } })
+  const changes = { timezone: null, input: null, end_time, interrupt_before: ["agent"] }
+  await send(old, "PATCH", `/runs/crons/${free.cron_id}`, changes)
+  const kept = await importTo(now, old, "--only", "crons,store")
+  const unchanged = await send(now, "GET", "/store/items?namespace=users&key=top")
+  const replaced = await importTo(now, old, "--only", "crons,store", "--replace")
+  const settled = await importTo(now, old, "--only", "crons,store", "--replace")
+
+  assert.equal(kept.code, 1)
+  assert.match(kept.stderr, /users top: the new server has it with another value: .*--replace/)
+  assert.match(kept.stderr, /the new server has it with another plan: .*--replace/)
+  assert.deepEqual(unchanged.value, value)
+  assert.deepEqual(
+    [replaced.stdout, settled.stdout],
+    [
+      "crons: 1 imported, 2 were on the new server already\nstore items: 1 imported, 1 were on the new server already\n",
+      "crons: 0 imported, 3 were on the new server already\nstore items: 0 imported, 2 were on the new server already\n",
+    ],
+    replaced.stderr,
+  )
+  assert.deepEqual((await send(now, "GET", "/store/items?namespace=users&key=top")).value, { is: "new" })
+  assert.ok(await send(now, "GET", "/store/items?namespace=users.ada&key=deep"), "an item that was deleted there stays")
+  assert.deepEqual(
+    await cronsIn(now),
     (await cronsIn(old)).map((cron) => ({ ...cron, enabled: false })),
   )
 

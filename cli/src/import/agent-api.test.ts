@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import { AgentAway, AgentRefused, agentApi, unlessMissing } from "./agent-api.js"
 
-async function serverThat(t: TestContext, answer: RequestListener) {
+async function serverThat(t: TestContext, answer: RequestListener, times: { readonly giveUpMs?: number } = {}) {
   const server = createServer(answer)
   await once(server.listen(0, "127.0.0.1"), "listening")
   t.after(() => {
@@ -15,7 +15,7 @@ async function serverThat(t: TestContext, answer: RequestListener) {
   })
   const { port } = server.address() as AddressInfo
   const stop = new AbortController()
-  return { stop, api: agentApi({ url: `http://127.0.0.1:${port}/`, headers: {}, signal: stop.signal, giveUpMs: 400 }) }
+  return { stop, api: agentApi({ url: `http://127.0.0.1:${port}/`, headers: {}, signal: stop.signal, ...times }) }
 }
 
 test("a busy or broken server is asked again, as it says, and numbers keep their text", async (t) => {
@@ -30,8 +30,29 @@ test("a busy or broken server is asked again, as it says, and numbers keep their
   assert.deepEqual(statuses, [])
 })
 
+test("what makes something has one key for all tries, and another one each time", async (t) => {
+  const keys: unknown[] = []
+  const { api } = await serverThat(t, ({ headers }, response) => {
+    keys.push(headers["idempotency-key"])
+    if (keys.length === 1) response.destroy()
+    else response.end("{}")
+  })
+
+  await api.sendOnce("POST", "/runs/crons", {})
+  await api.sendOnce("POST", "/runs/crons", {})
+  await api.send("POST", "/threads/search", {})
+
+  const [first, again, second, none] = keys
+  assert.equal(typeof first, "string")
+  assert.equal(again, first)
+  assert.notEqual(second, first)
+  assert.equal(none, undefined)
+})
+
 test("what a server that is there never answers is refused, and ends nothing else", async (t) => {
-  const { api } = await serverThat(t, ({ url }, response) => response.writeHead(url === "/ok" ? 200 : 500).end("{}"))
+  const { api } = await serverThat(t, ({ url }, response) => response.writeHead(url === "/ok" ? 200 : 500).end("{}"), {
+    giveUpMs: 0,
+  })
 
   await assert.rejects(api.send("GET", "/threads/1/state"), (error) => {
     assert.ok(error instanceof AgentRefused)
@@ -40,8 +61,10 @@ test("what a server that is there never answers is refused, and ends nothing els
   })
 })
 
-test("after the given time without an answer the server is away", async (t) => {
-  const { api } = await serverThat(t, (_, response) => response.writeHead(503).end('{"detail":"starting"}'))
+test("a server that gives no answer for the given time is away", async (t) => {
+  const { api } = await serverThat(t, (_, response) => response.writeHead(503).end('{"detail":"starting"}'), {
+    giveUpMs: 0,
+  })
 
   await assert.rejects(api.send("GET", "/info"), (error) => {
     assert.ok(error instanceof AgentAway)

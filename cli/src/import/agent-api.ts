@@ -2,6 +2,7 @@
  * Client of an agent server's public API, ours or another one's. Numbers keep their text (decision 57), which the official SDKs do not do.
  * A server that is busy, restarts or cannot be reached is asked again, for two minutes after the first failure of a request.
  */
+import { randomUUID } from "node:crypto"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { pause } from "@superstep/toolkit/exec/pause"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
@@ -32,6 +33,12 @@ export interface AgentApi {
    */
   // biome-ignore lint/suspicious/noExplicitAny: as of JSON.parse
   send(method: string, path: string, body?: unknown): Promise<any>
+  /**
+   * The same for a request that makes something without an id of the caller's: if the reply to the first try is lost, the second one must not
+   * make it twice. Both have the same `Idempotency-Key`, which our servers know.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  sendOnce(method: string, path: string, body: unknown): Promise<any>
 }
 
 export interface AgentAddress {
@@ -54,11 +61,16 @@ const mostBytes = 256 * 1024 * 1024
 export function agentApi({ url: given, headers, signal, giveUpMs = usualGiveUpMs }: AgentAddress): AgentApi {
   const url = withoutEnd(given, "/")
 
-  const once = async (method: string, path: string, body: string | undefined): Promise<Answer> => {
+  const once = async (method: string, path: string, body?: string, key?: string): Promise<Answer> => {
     try {
       const response = await fetch(`${url}${path}`, {
         method,
-        headers: { accept: "application/json", "content-type": "application/json", ...headers },
+        headers: {
+          accept: "application/json",
+          "content-type": "application/json",
+          ...(key && { "idempotency-key": key }),
+          ...headers,
+        },
         signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
         // To another host, a redirect would take the key along.
         redirect: "manual",
@@ -77,18 +89,18 @@ export function agentApi({ url: given, headers, signal, giveUpMs = usualGiveUpMs
     }
   }
 
-  const isThere = async () => (await once("GET", "/ok", undefined)).status === 200
+  const isThere = async () => (await once("GET", "/ok")).status === 200
 
-  const send: AgentApi["send"] = async (method, path, body) => {
+  const sendWithKey = async (method: string, path: string, body: unknown, key?: string): Promise<unknown> => {
     const sent = body === undefined ? undefined : toJsonText(body)
     let failedAt: number | undefined
     for (let delayMs = firstDelayMs; ; delayMs = Math.min(longestDelayMs, 2 * delayMs)) {
-      const { status, text, retryAfterMs: asked } = await once(method, path, sent)
+      const { status, text, retryAfterMs: asked } = await once(method, path, sent, key)
       if (status !== undefined && status < 300) return text === "" ? undefined : parsed(text, url, path)
       const sentence = `${url}${path}: ${status === undefined ? text : `${detailOf(text)} (${status})`}`
       if (status !== undefined && !isTransient(status)) throw new AgentRefused(sentence, status)
       failedAt ??= performance.now()
-      if (performance.now() - failedAt > giveUpMs) {
+      if (performance.now() - failedAt >= giveUpMs) {
         // One thing that the server cannot answer must not end the import of the others.
         if (status !== undefined && (await isThere())) throw new AgentRefused(sentence, status)
         throw new AgentAway(sentence)
@@ -98,7 +110,11 @@ export function agentApi({ url: given, headers, signal, giveUpMs = usualGiveUpMs
       signal.throwIfAborted()
     }
   }
-  return { url, send }
+  return {
+    url,
+    send: (method, path, body) => sendWithKey(method, path, body),
+    sendOnce: (method, path, body) => sendWithKey(method, path, body, randomUUID()),
+  }
 }
 
 interface Answer {

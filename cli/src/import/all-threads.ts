@@ -1,29 +1,23 @@
 /** The ids of all threads of an agent server. */
 import { type AgentApi, AgentRefused } from "./agent-api.js"
-
-const pageSize = 100
+import { every, pageSize } from "./every.js"
 
 /**
- * From the one that changed longest ago, so that the order of changes stays. One that changes meanwhile is found later, or by the next import.
+ * From the one that changed longest ago, so that the order of changes stays. A thread that changes meanwhile moves to the end, and the one at a
+ * page's border before it: that one is found by its id, which does not change. A thread that is new may be left to the next import.
  * @returns  each id once
  */
 export async function* threadIds(from: AgentApi): AsyncGenerator<string> {
-  const seen = new Set<string>()
-  for (let offset = 0; ; offset += pageSize) {
-    // Without their values; former servers send these all the same.
-    const page: { thread_id: string }[] = await from.send("POST", "/threads/search", {
+  const read = (offset: number, round: number): Promise<{ thread_id: string }[]> =>
+    from.send("POST", "/threads/search", {
       limit: pageSize,
       offset,
-      sort_by: "updated_at",
+      sort_by: round === 0 ? "updated_at" : "thread_id",
       sort_order: "asc",
+      // Without their values; former servers send these all the same.
       select: ["thread_id"],
     })
-    for (const { thread_id: id } of page) {
-      if (!seen.has(id)) yield id
-      seen.add(id)
-    }
-    if (page.length < pageSize) return
-  }
+  for await (const { thread_id: id } of every(read, (thread) => thread.thread_id)) yield id
 }
 
 /** @returns  undefined for a server that cannot count them */

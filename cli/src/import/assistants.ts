@@ -1,5 +1,6 @@
 /** Brings assistants and their versions from one agent server to another, under the same ids. Those that come with a graph are there already. */
 import { type AgentApi, unlessMissing } from "./agent-api.js"
+import { every, pageSize } from "./every.js"
 import { sameJson } from "./same-json.js"
 import type { Outcome } from "./threads.js"
 
@@ -14,14 +15,11 @@ export interface Assistant {
   readonly version: number
 }
 
-const pageSize = 100
-
 export async function* ownAssistants(from: AgentApi): AsyncGenerator<Assistant> {
-  for (let offset = 0; ; offset += pageSize) {
-    const page: Assistant[] = await from.send("POST", "/assistants/search", { limit: pageSize, offset })
-    for (const assistant of page) if (assistant.metadata?.created_by !== "system") yield assistant
-    if (page.length < pageSize) return
-  }
+  const read = (offset: number): Promise<Assistant[]> =>
+    from.send("POST", "/assistants/search", { limit: pageSize, offset })
+  for await (const assistant of every(read, (it) => it.assistant_id))
+    if (assistant.metadata?.created_by !== "system") yield assistant
 }
 
 const fieldsOf = ({ graph_id, name, description, config, context, metadata }: Assistant) => ({
@@ -55,7 +53,7 @@ export async function importAssistant(
         ...fieldsOf(version),
         if_exists: "do_nothing",
       })
-    } else await to.send("PATCH", path, fieldsOf(version))
+    } else await to.sendOnce("PATCH", path, fieldsOf(version))
   }
   await to.send("POST", `${path}/latest`, { version: wanted })
   return { kind: "imported", checkpoints: 0, notes: [] }
@@ -63,10 +61,9 @@ export async function importAssistant(
 
 /** From the first one on. Numbers may be missing there: here they are counted anew. */
 async function versionsOf(api: AgentApi, path: string): Promise<Assistant[]> {
+  const read = (offset: number): Promise<Assistant[]> =>
+    api.send("POST", `${path}/versions`, { limit: pageSize, offset })
   const all: Assistant[] = []
-  for (let offset = 0; ; offset += pageSize) {
-    const page: Assistant[] = await api.send("POST", `${path}/versions`, { limit: pageSize, offset })
-    all.push(...page)
-    if (page.length < pageSize) return all.sort((one, other) => one.version - other.version)
-  }
+  for await (const version of every(read, (it) => String(it.version))) all.push(version)
+  return all.sort((one, other) => one.version - other.version)
 }

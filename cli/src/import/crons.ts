@@ -3,6 +3,7 @@
  * gets another id here: its metadata has the one that it had there.
  */
 import { type AgentApi, unlessMissing } from "./agent-api.js"
+import { every, pageSize } from "./every.js"
 import { sameJson } from "./same-json.js"
 import type { Outcome } from "./threads.js"
 
@@ -22,19 +23,16 @@ export interface Cron {
   readonly enabled?: boolean
 }
 
-const pageSize = 100
 const formerId = "imported_cron_id"
 
 /** None for a server without crons, such as `langgraph dev`. */
 export async function* cronsOf(from: AgentApi): AsyncGenerator<Cron> {
   const info: { flags?: { crons?: boolean } } | undefined = await unlessMissing(from.send("GET", "/info"))
   if (info?.flags?.crons === false) return
-  for (let offset = 0; ; offset += pageSize) {
-    const order = { sort_by: "created_at", sort_order: "asc" }
-    const page = await unlessMissing(from.send("POST", "/runs/crons/search", { limit: pageSize, offset, ...order }))
-    for (const cron of (page ?? []) as Cron[]) yield cron
-    if (page === undefined || page.length < pageSize) return
-  }
+  const search = { limit: pageSize, sort_by: "created_at", sort_order: "asc" }
+  const read = async (offset: number): Promise<Cron[]> =>
+    (await unlessMissing(from.send("POST", "/runs/crons/search", { ...search, offset }))) ?? []
+  yield* every(read, (cron) => cron.cron_id)
 }
 
 export const shownCron = ({ schedule, cron_id }: Cron): string => `${schedule} (${cron_id})`
@@ -54,12 +52,17 @@ const payloadFields = [
   "durability",
 ]
 
-/** When it fires, and what it starts: the fields of a request that creates or changes it. */
-function planOf({ schedule, timezone, end_time, on_run_completed, payload = {} }: Cron): Json {
-  const plan = { timezone, on_run_completed, end_time: end_time && new Date(end_time).toISOString() }
+/** When it fires, and what it starts: the fields of a request that creates or changes it. Null: it has none, also where it had one before. */
+function planOf({ schedule, timezone, end_time, on_run_completed, thread_id, payload = {} }: Cron): Json {
+  const plan = {
+    schedule,
+    timezone,
+    end_time: end_time && new Date(end_time).toISOString(),
+    // What a server assumes for threads that a cron makes.
+    on_run_completed: thread_id ? null : (on_run_completed ?? "delete"),
+  }
   const given = [...Object.entries(plan), ...payloadFields.map((field) => [field, payload[field]] as const)]
-  const isGiven = ([, value]: readonly [string, unknown]) => value !== undefined && value !== null
-  return { schedule, ...Object.fromEntries(given.filter(isGiven)) }
+  return Object.fromEntries(given.map(([field, value]) => [field, value ?? null]))
 }
 
 export interface Target {
@@ -79,7 +82,7 @@ export async function importCron({ to, replaces, enables }: Target, cron: Cron):
   if (here === undefined) {
     const path = thread_id ? `/threads/${thread_id}/runs/crons` : "/runs/crons"
     const body = { assistant_id, ...plan, metadata: { ...metadata, [formerId]: cron_id }, enabled: enabled && enables }
-    await to.send("POST", path, body)
+    await to.sendOnce("POST", path, body)
     return imported
   }
   const isSame = sameJson(planOf(here), plan)

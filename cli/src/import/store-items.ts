@@ -1,5 +1,6 @@
 /** Brings the items of a store from one agent server to another. An item that is there already is never changed, unless that is asked for. */
 import { type AgentApi, unlessMissing } from "./agent-api.js"
+import { every, pageSize } from "./every.js"
 import { sameJson } from "./same-json.js"
 import type { Outcome } from "./threads.js"
 
@@ -9,27 +10,18 @@ export interface StoreItem {
   readonly value: unknown
 }
 
-const pageSize = 100
-
 /** All items, namespace by namespace. */
 export async function* itemsOf(from: AgentApi): AsyncGenerator<StoreItem> {
-  for (let offset = 0; ; offset += pageSize) {
-    const { namespaces } = await from.send("POST", "/store/namespaces", { limit: pageSize, offset })
-    for (const namespace of namespaces) yield* itemsIn(from, namespace)
-    if (namespaces.length < pageSize) return
-  }
-}
-
-async function* itemsIn(from: AgentApi, namespace: readonly string[]): AsyncGenerator<StoreItem> {
-  for (let offset = 0; ; offset += pageSize) {
-    const { items } = await from.send("POST", "/store/items/search", {
-      namespace_prefix: namespace,
-      limit: pageSize,
-      offset,
-    })
+  const namespaces = async (offset: number): Promise<string[][]> =>
+    (await from.send("POST", "/store/namespaces", { limit: pageSize, offset })).namespaces
+  for await (const namespace of every(namespaces, (names) => JSON.stringify(names))) {
+    const search = { namespace_prefix: namespace, limit: pageSize }
+    // Servers sort them by their last change.
+    const items = async (offset: number): Promise<StoreItem[]> =>
+      (await from.send("POST", "/store/items/search", { ...search, offset })).items
     // The search finds those of namespaces below this one too.
-    for (const item of items) if (item.namespace.length === namespace.length) yield item
-    if (items.length < pageSize) return
+    for await (const item of every(items, (it) => JSON.stringify([it.namespace, it.key])))
+      if (item.namespace.length === namespace.length) yield item
   }
 }
 

@@ -55,7 +55,7 @@ export async function importThread(context: ThreadImport, threadId: string): Pro
     if (differenceOf(head, readState(await to.send("GET", `${path}/state`))) === undefined) return { kind: "there" }
     const refusal = await whyNotReplaced(context, path)
     if (refusal !== undefined) return { kind: "differs", why: refusal }
-    await to.send("DELETE", path)
+    await remove(to, path)
   }
   const metadata = thread.metadata ?? {}
   if (head.id === undefined) {
@@ -78,6 +78,9 @@ async function whyNotReplaced({ to, replaces }: ThreadImport, path: string): Pro
 
 const create = (to: AgentApi, body: object): Promise<unknown> =>
   to.send("POST", "/threads", { ...body, if_exists: "do_nothing" })
+
+/** It is missing already if the reply to the first try was lost. */
+const remove = (to: AgentApi, path: string): Promise<unknown> => unlessMissing(to.send("DELETE", path))
 
 interface Difference {
   readonly in: "values" | "next"
@@ -206,7 +209,7 @@ async function write(context: ThreadImport, wanted: Wanted): Promise<Outcome> {
       }
     // With less of its history it would wait for no other node.
     if (part === "next" || index === plans.length - 1) return { kind: "differs", why: words }
-    await to.send("DELETE", `/threads/${threadId}`)
+    await remove(to, `/threads/${threadId}`)
     failure = new AgentRefused(words, 422)
   }
   throw failure ?? new AgentRefused("its graph has no node that could make its state", 422)
@@ -248,7 +251,7 @@ async function tryReplay(
     return { updates: [...superstep.updates.slice(0, -1), goTo(last, missing)] }
   })
   if (corrected.some((superstep, index) => superstep !== supersteps[index])) {
-    await to.send("DELETE", path)
+    await remove(to, path)
     found = await createAndCompare(corrected)
   }
   const isOther = (state: State, index: number) => missingNames(state.next, found[index]?.next ?? [])?.length !== 0

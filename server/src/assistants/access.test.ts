@@ -14,9 +14,9 @@ import {
   createAssistant,
   getAssistant,
   getVersions,
+  prepareUpdate,
   searchAssistants,
   setLatest,
-  updateAssistant,
 } from "./operations.js"
 import { assistantPatch, assistantSearch, newAssistant } from "./schema.js"
 
@@ -46,7 +46,8 @@ test("metadata that a rule adds is stored, and every operation is authorized onc
 
   const { assistant_id: id, metadata } = await createAssistant(server, ann, agent)
   await getAssistant(server, ann, id)
-  await updateAssistant(server, ann, id, assistantPatch.parse({ name: "x" }))
+  const update = await prepareUpdate(server, ann, id, assistantPatch.parse({ name: "x" }))
+  await update(server.db)
   await setLatest(server, ann, id, 1)
   await getVersions(server, ann, id, { metadata: undefined, limit: 10, offset: 0 })
   const found = await searchAssistants(server, ann, everything)
@@ -70,7 +71,8 @@ test("another user's assistant can neither be read nor changed", async () => {
   const before = await snapshot(db)
 
   await assert.rejects(getAssistant(server, bob, id), NotFound)
-  await assert.rejects(updateAssistant(server, bob, id, assistantPatch.parse({ name: "mine" })), NotFound)
+  const update = await prepareUpdate(server, bob, id, assistantPatch.parse({ name: "mine" }))
+  await assert.rejects(update(server.db), NotFound)
   await assert.rejects(setLatest(server, bob, id, 1), NotFound)
   await assert.rejects(getVersions(server, bob, id, { metadata: undefined, limit: 10, offset: 0 }), NotFound)
   await assert.rejects(deleteAssistant(server, bob, id, { deleteThreads: true }), NotFound)

@@ -123,21 +123,22 @@ export async function getAssistant(parts: Assistants, caller: Caller, name: stri
 /**
  * Changes an assistant. Every call makes a new version, even if it changes nothing (agent-server-api §4.5). Metadata is merged;
  * other given fields replace the former values.
- * @throws NotFound  there is no such assistant, or no such graph
+ * @returns a function that changes it. It throws `NotFound` when there is no such assistant
+ * @throws NotFound  no such graph
  */
-export async function updateAssistant(
+export async function prepareUpdate(
   parts: Assistants,
   caller: Caller,
   name: string,
   patch: AssistantPatchBody,
-): Promise<AssistantRow> {
+): Promise<(db: Database) => Promise<AssistantRow>> {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== null && value !== undefined))
   const { value, filter } = await caller.authorize("assistants:update", {
     assistant_id: idOf(parts, name),
     ...(given as Given<AssistantPatchBody>),
   })
   if (value.graph_id !== undefined) requireGraph(parts, value.graph_id)
-  return parts.db.transaction(async (tx) => {
+  const update = async (tx: Db): Promise<AssistantRow> => {
     const before = existing(await lockAssistant(tx, value.assistant_id, filter))
     requireHeldBy(parts, value.graph_id ?? before.graph_id, value)
     const { config, context, metadata } = jsonOf(value)
@@ -150,7 +151,8 @@ export async function updateAssistant(
       metadata: value.metadata ? mergedMetadata(before.metadata, metadata) : before.metadata,
     })
     return existing(after)
-  })
+  }
+  return (db) => db.transaction(update)
 }
 
 type Given<Body> = { [Key in keyof Body]?: NonNullable<Body[Key]> }

@@ -124,7 +124,9 @@ test("every change creates a version: metadata is merged, other fields are repla
     metadata: { k: 1, deep: { a: 1 } },
   })
 
-  const second = one((await http.send("PATCH", `/assistants/${id}`, {})).json)
+  const key = { "idempotency-key": randomUUID() }
+  const second = one((await http.send("PATCH", `/assistants/${id}`, {}, key)).json)
+  const repeated = one((await http.send("PATCH", `/assistants/${id}`, {}, key)).json)
   const third = one(
     (
       await http.send("PATCH", `/assistants/${id}`, {
@@ -137,6 +139,7 @@ test("every change creates a version: metadata is merged, other fields are repla
   )
 
   assert.equal(second.version, 2)
+  assert.deepEqual(repeated, second)
   assert.deepEqual([second.name, second.description, second.context], ["a", "d", { c: 1 }])
   assert.equal(third.version, 3)
   assert.deepEqual(third.config, { configurable: { x: 3 } })

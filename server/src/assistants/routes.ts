@@ -12,9 +12,9 @@ import {
   getAssistant,
   getVersions,
   prepareAssistant,
+  prepareUpdate,
   searchAssistants,
   setLatest,
-  updateAssistant,
 } from "./operations.js"
 import {
   assistant,
@@ -78,8 +78,11 @@ export function addAssistantRoutes(api: Api, parts: AssistantDeletion): void {
       body: assistantPatch,
       responses: { ...one, ...missing, ...invalid },
     },
-    async ({ c, params, body }) =>
-      jsonResponse(renderAssistant(await updateAssistant(parts, callerOf(c), params.assistant_id, body))),
+    async ({ c, params, body, bodyText }) =>
+      once(parts.db, { c, bodyText }, async () => {
+        const update = await prepareUpdate(parts, callerOf(c), params.assistant_id, body)
+        return async (db) => jsonResponse(renderAssistant(await update(db)))
+      }),
   )
   addRoute(
     api,
