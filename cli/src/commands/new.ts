@@ -2,6 +2,7 @@ import { Option } from "commander"
 import type { Call, CliCommand } from "../command.js"
 import { ask } from "../output/ask.js"
 import { nearPath } from "../output/near-path.js"
+import { shellWord } from "../output/shell-word.js"
 import { howToCall } from "../project/how-to-call.js"
 import { createProject } from "../project/template.js"
 
@@ -29,7 +30,7 @@ export const newProject = {
     const { folder, name } = await createProject(path, isPython ? "python-chat" : "chat")
     out.line(`${out.style("green", "✔")} ${name} is ready. Next:`)
     out.line()
-    out.line(`  cd ${nearPath(folder)}`)
+    out.line(`  cd ${shellWord(nearPath(folder))}`)
     // `dev` installs the packages of a project in Python.
     if (!isPython) out.line("  npm install")
     out.line(`  ${howToCall(folder, process.argv[1] ?? "")} dev`)

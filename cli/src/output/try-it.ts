@@ -1,4 +1,5 @@
 /** Complete commands to paste: the real address, the real key, a real question. */
+import { quoted } from "./shell-word.js"
 
 export interface Target {
   /** Base address of the agent server. */
@@ -26,9 +27,6 @@ export const bodyOf = (graph: string): object => ({
   input: question,
   stream_mode: ["messages-tuple"],
 })
-
-/** One word for a shell. Pure. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Streams one answer; `-N` shows it as it arrives. */
 export function curlCommand({ url, graph, apiKey }: Target): string {

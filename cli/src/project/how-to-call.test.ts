@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
@@ -49,4 +50,28 @@ test("a program of a clone is called by its path, and where the package is insta
 
   assert.equal(clone, "node ../clone/cli/bin/superstep.mjs")
   assert.equal(installed, "npx --no -- superstep")
+})
+
+test("a path with spaces can be pasted, and what only creates projects is not called for anything else", () => {
+  const folder = join(temporaryFolder(), "Ada's agents")
+  const cache = join(folder, "cache/_npx/474980d5")
+  file(
+    join(cache, "package.json"),
+    JSON.stringify({ dependencies: { superstep: "file:../../../superstep-1.2.3.tgz" } }),
+  )
+
+  const calls = [
+    howToCall(join(folder, "a"), join(folder, "my clone/cli/bin/superstep.mjs")),
+    howToCall(folder, join(cache, "node_modules/.bin/superstep")),
+  ]
+  const created = howToCall(folder, join(folder, "tools/node_modules/create-superstep/bin/create-superstep.mjs"))
+
+  for (const [index, path] of ["../my clone/cli/bin/superstep.mjs", `file:${folder}/superstep-1.2.3.tgz`].entries()) {
+    const words = execFileSync("sh", ["-c", `printf '%s\\n' ${calls[index]}`])
+      .toString()
+      .trim()
+      .split("\n")
+    assert.equal(words.at(-1), path)
+  }
+  assert.equal(created, "npx --no -- superstep")
 })

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { published } from "@superstep/toolkit/published"
+import { shellWord } from "../output/shell-word.js"
 import { release } from "../release.js"
 
 /**
@@ -15,12 +16,16 @@ const installed = published.npmPackage === undefined ? "npx --no -- superstep" :
  * @param folder  where the reader will be
  * @param script  the script that Node runs now
  * @returns       npx where it finds an installed package (it looks in every folder above); what npx or uvx was given, when one of them runs
- *                the script; `superstep` for the script of an installed wheel (scripts/wheel.py); else Node with the script's path
+ *                the script; `superstep` for the script of an installed wheel (scripts/wheel.py); else Node with the script's path. A
+ *                shell reads paths with spaces as they are
  */
 export function howToCall(folder: string, script: string): string {
   if (script.includes(inWheel)) return calledByUvx(script) ?? "superstep"
   if (isInstalledAbove(folder)) return installed
-  return calledByNpx(script) ?? `node ${relative(folder, script)}`
+  const called = calledByNpx(script)
+  if (called !== undefined) return called
+  // This program only creates projects: the package beside it, which it does not find, has the command.
+  return /\/create-superstep(\.mjs)?$/.test(script) ? installed : `node ${shellWord(relative(folder, script))}`
 }
 
 function isInstalledAbove(folder: string): boolean {
@@ -40,7 +45,10 @@ function calledByNpx(script: string): string | undefined {
     dependencies?: Record<string, string>
   }
   const tarballs = Object.values(dependencies).flatMap((from) => /^file:(.*\.tgz)$/.exec(from)?.slice(1) ?? [])
-  return tarballs[0] && `npx --yes file:${resolve(cache, tarballs[0]).replace(/create-(superstep-[^/]+)$/, "$1")}`
+  return (
+    tarballs[0] &&
+    `npx --yes ${shellWord(`file:${resolve(cache, tarballs[0]).replace(/create-(superstep-[^/]+)$/, "$1")}`)}`
+  )
 }
 
 const inWheel = "/superstep/package/node_modules/superstep/"
@@ -54,5 +62,5 @@ function calledByUvx(script: string): string | undefined {
   const file = join(packages, notes, "direct_url.json")
   if (!existsSync(file)) return undefined
   const { url } = JSON.parse(readFileSync(file, "utf8")) as { url: string }
-  return `uvx --from ${url.startsWith("file:") ? fileURLToPath(url) : url} superstep`
+  return `uvx --from ${shellWord(url.startsWith("file:") ? fileURLToPath(url) : url)} superstep`
 }
