@@ -4,7 +4,7 @@
  * install it.
  */
 import { createHash } from "node:crypto"
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { licencesOf, packageFolders } from "./licences.mjs"
@@ -41,16 +41,34 @@ export async function buildDocs() {
   const { modules } = readJson(join(next, "modules.json"))
   rmSync(join(next, "modules.json"))
   writeFileSync(join(next, "THIRD-PARTY-LICENSES"), licencesOf(modules))
-  writeFileSync(join(next, "digest.json"), JSON.stringify({ digest, packages: packageFolders(modules) }))
-  rmSync(site, { recursive: true, force: true })
+  const files = ["digest.json", ...filesBelow(next).map((file) => relative(next, file))]
+  writeFileSync(join(next, "digest.json"), JSON.stringify({ digest, packages: packageFolders(modules), files }))
+  replaceSite(next, site)
+}
+
+/**
+ * Puts a built site in the place of the former one. Assets of that one stay until the next replacement, since pages that are open load some of
+ * them late, such as the search.
+ * @param next  the folder of the built site, whose digest.json lists its files
+ * @param site  the folder that is served
+ */
+export function replaceSite(next, site) {
+  const assets = (readJson(join(site, "digest.json"))?.files ?? []).filter((file) => file.startsWith("assets/"))
+  for (const file of assets) {
+    if (!existsSync(join(next, file))) cpSync(join(site, file), join(next, file))
+  }
+  const former = `${site}.former`
+  rmSync(former, { recursive: true, force: true })
+  if (existsSync(site)) renameSync(site, former)
   renameSync(next, site)
+  rmSync(former, { recursive: true, force: true })
 }
 
 /** @returns  the folders of the packages that the built site contains parts of */
 export const packagesOfDocs = () => readJson(join(site, "digest.json")).packages
 
-/** @returns  the paths below docs/site of the built site */
-export const filesOfDocs = () => filesBelow(site).map((file) => relative(site, file))
+/** @returns  the paths below docs/site of the built site, without the assets of the one before */
+export const filesOfDocs = () => readJson(join(site, "digest.json")).files
 
 /**
  * VitePress checks that linked pages exist; this also checks their anchors, and that each page has content.
@@ -96,7 +114,7 @@ function isInstalled() {
 
 function digestOfSources() {
   const own = fileURLToPath(import.meta.url)
-  const isSource = (file) => !/^(site|site\.new|\.vitepress\/\.temp)\//.test(relative(docs, file))
+  const isSource = (file) => !/^(site|site\.new|site\.former|\.vitepress\/\.temp)\//.test(relative(docs, file))
   const hash = createHash("sha256")
   for (const file of [...filesBelow(docs).filter(isSource), own]) {
     hash.update(`${relative(root, file)}\0`).update(readFileSync(file))

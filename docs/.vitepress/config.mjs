@@ -29,7 +29,7 @@ export default defineConfig({
   base: "/docs/",
   outDir: out,
   cacheDir: "node_modules/.vitepress",
-  srcExclude: ["site", "site.new"],
+  srcExclude: ["site", "site.new", "site.former"],
   rewrites: { "README.md": "index.md" },
   cleanUrls: true,
   // In a file of its own, not in a script of each page.

@@ -16,7 +16,8 @@ const addresses = /https?:\/\/(?:127\.0\.0\.1|localhost):(?:8900|2024)(\/[^\s"'`
 
 /** The paths of the platform's and the development server's addresses in our pages for people. */
 function pathsInDocs(): string[] {
-  const pages = readdirSync(fileURLToPath(new URL("docs", root))).filter((name) => name.endsWith(".md"))
+  const files = readdirSync(fileURLToPath(new URL("docs", root)), { recursive: true, encoding: "utf8" })
+  const pages = files.filter((name) => name.endsWith(".md") && !/^(decisions|node_modules)\//.test(name))
   const texts = ["README.md", ...pages.map((name) => `docs/${name}`)].map(read)
   return texts.flatMap((text) => [...text.matchAll(addresses)].map(([, path = "/"]) => path.replace(/[.,:#].*$/, "")))
 }
