@@ -47,10 +47,19 @@ export function withRelease(changelog, { notes, text, release }) {
     const texts = notes.filter((note) => note.kind === kind).map((note) => `- ${note.text}`)
     return texts.length === 0 ? [] : [`### ${title}\n\n${texts.join("\n")}\n`]
   })
-  return changelog.replace(
-    "# Changelog\n",
-    () => `# Changelog\n\n## ${release}\n\n${text.trim()}\n\n${parts.join("\n")}`,
+  const section = `## ${release}\n\n${text.trim()}\n\n${parts.join("\n")}`
+  return replaced(
+    changelog,
+    /^# Changelog\n/,
+    () => `# Changelog\n\n${section}`,
+    'CHANGELOG.md must start with "# Changelog"',
   )
+}
+
+/** A heading that is missing would lose what is written below it. */
+function replaced(text, heading, replacement, problem) {
+  if (!heading.test(text)) throw new SetupFailed(problem)
+  return text.replace(heading, replacement)
 }
 
 /**
@@ -58,9 +67,11 @@ export function withRelease(changelog, { notes, text, release }) {
  * @returns     the same with the release's number in that heading, and an empty section for the one after it above
  */
 export const withNextUpgrade = (text, version) =>
-  text.replace(
+  replaced(
+    text,
     /^### (\S+) to the next release$/m,
     (_, former) => `### ${version} to the next release\n\nNothing so far.\n\n### ${former} to ${version}`,
+    `${upgrading} must have a heading "### … to the next release"`,
   )
 
 /** Writes everything that the commit of a release contains. */
@@ -77,18 +88,21 @@ function makeRelease(version) {
     .map((name) => parseNote(read(`changes/${name}`)))
   if (notes.some(({ problem }) => problem)) throw new SetupFailed("a note has another form: npm run check names it")
   const release = `${version} (${new Date().toISOString().slice(0, 10)})`
-  writeFileSync(join(root, "CHANGELOG.md"), withRelease(read("CHANGELOG.md"), { notes, text: read(essay), release }))
-  writeFileSync(join(root, upgrading), withNextUpgrade(read(upgrading), version))
-  for (const name of files) rmSync(join(root, "changes", name))
+  // All that may fail comes before the first change, and the notes go last.
+  const changelog = withRelease(read("CHANGELOG.md"), { notes, text: read(essay), release })
+  const upgrade = withNextUpgrade(read(upgrading), version)
   const tracked = execFileSync("git", ["ls-files", "*package.json", "package-lock.json", "*Chart.yaml", "docs/*.md"], {
     cwd: root,
   })
   const paths = tracked.toString().trim().split("\n")
-  for (const { path, text } of withVersion(
+  const versioned = withVersion(
     paths.map((path) => ({ path, text: read(path) })),
     version,
-  ))
-    writeFileSync(join(root, path), text)
+  )
+  writeFileSync(join(root, "CHANGELOG.md"), changelog)
+  writeFileSync(join(root, upgrading), upgrade)
+  for (const { path, text } of versioned) writeFileSync(join(root, path), text)
+  for (const name of files) rmSync(join(root, "changes", name))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

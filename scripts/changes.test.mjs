@@ -40,6 +40,11 @@ test("a release has its essay and its notes by kind, above the releases before",
   )
 })
 
+test("a page without the heading that a release needs ends it, and no note is lost", () => {
+  assert.throws(() => withRelease("Changelog\n", { notes: [], text: "", release: "0.3.0" }), /must start with/)
+  assert.throws(() => withNextUpgrade("## Notes\n", "0.3.0"), /must have a heading/)
+})
+
 test("the upgrade notes of a release get its number, and the next one has a place for its own", () => {
   assert.equal(
     withNextUpgrade("## Notes\n\n### 0.2.0 to the next release\n\n- A.\n\n### 0.1.0 to 0.2.0\n", "0.3.0"),
