@@ -59,7 +59,18 @@ export function checkPublished(files, published) {
   const forbidden = commands.filter(({ field }) => published[field] === undefined)
   return files
     .filter(({ path }) => !posix.basename(path).startsWith("check-published."))
-    .flatMap(({ path, text }) => text.split("\n").flatMap((line, index) => problemsOf(path, line, index, forbidden)))
+    .flatMap(({ path, text }) => commandsOf(text).flatMap((line, index) => problemsOf(path, line, index, forbidden)))
+}
+
+/** The lines of a text. One that ends with a backslash has the ones after it, up to the end of its command; these are empty. */
+function commandsOf(text) {
+  const lines = text.split("\n")
+  for (let index = lines.length - 2; index >= 0; index--) {
+    if (!/(^|\s)\\\r?$/.test(lines[index])) continue
+    lines[index] = `${lines[index].replace(/\\\r?$/, "")} ${lines[index + 1].trimStart()}`
+    lines[index + 1] = ""
+  }
+  return lines
 }
 
 const problemsOf = (path, line, index, forbidden) =>

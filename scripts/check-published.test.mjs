@@ -39,6 +39,12 @@ test("a command that fetches a package of ours is refused until the package is p
     for (const command of commands) {
       assert.match(found(`Run this:\n${command}\n`).join(), new RegExp(`^2 .*since ${field} is not`), command)
       assert.deepEqual(found(command, { [field]: "superstep" }), [], command)
+      const inLines = command.trim().replaceAll(" ", " \\\n  ")
+      assert.match(
+        found(`Run this:\n${inLines}\nnpm start\n`).join(),
+        new RegExp(`^2 .*since ${field} is not`),
+        inLines,
+      )
     }
   }
 })
