@@ -3,12 +3,13 @@
  * (docs/decisions/0041-the-console.md). The pages are parts of their own; all style sheets of `console/src` become one.
  */
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { gzipSync } from "node:zlib"
+import { writeWhole } from "./write-whole.mjs"
 
-// The scripts that prepare a clone import this one, so it imports none of them.
+// The scripts that prepare a clone import this one, so it imports none of them but the one that writes files.
 const root = join(dirname(fileURLToPath(import.meta.url)), "..")
 const source = join(root, "console/src")
 const site = join(root, "console/site")
@@ -179,13 +180,6 @@ function digestOfSources() {
   const hash = createHash("sha256")
   for (const file of files) hash.update(`${relative(root, file)}\0`).update(readFileSync(file))
   return hash.digest("hex")
-}
-
-/** Writes atomically: a server that reads it at this moment gets the old file or the new one. */
-function writeWhole(path, text) {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(`${path}.new`, text)
-  renameSync(`${path}.new`, path)
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await buildConsole()

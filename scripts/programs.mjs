@@ -4,9 +4,10 @@
  * is an entry of the package's `exports` that points to `programs/`; its source is the file of that name in `src/`.
  */
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { basename, dirname, join, relative } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { writeWhole } from "./write-whole.mjs"
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..")
 
@@ -179,13 +180,6 @@ function digestOf(files) {
 }
 
 const ownDigest = digestOf([fileURLToPath(import.meta.url)])
-
-/** Writes atomically: a program that starts at this moment reads the old file or the new one. */
-function writeWhole(path, text) {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(`${path}.new`, text)
-  renameSync(`${path}.new`, path)
-}
 
 function removeOld(folder, current) {
   for (const name of readdirSync(folder).filter((it) => !current.has(it))) {

@@ -1,6 +1,7 @@
 /** The table on disk: an edge that restarts loads it. */
-import { open, readFile, rename } from "node:fs/promises"
+import { open, readFile } from "node:fs/promises"
 import type { Log } from "@superstep/toolkit/log/log"
+import { writeWhole } from "../files/whole-file.js"
 import { emptyTable, hasKeyRights, type Table, tableSchema } from "./table.js"
 
 /**
@@ -30,12 +31,13 @@ export async function readTableFile(path: string, log: Log): Promise<Table> {
  */
 const resetGeneration = (table: Table): Table => (hasKeyRights(table) ? table : { ...table, generation: 0 })
 
-/** Replaces the file as a whole: a reader finds the old table or the new one, at any moment and after any crash. */
+/**
+ * Replaces the file as a whole: a reader finds the old table or the new one, at any moment and after any crash. Of an edge and the one that replaces it,
+ * both may write.
+ */
 export async function writeTableFile(path: string, table: Table): Promise<void> {
-  const temporary = `${path}.new`
-  // The file holds the units' tokens.
-  await using file = await open(temporary, "w", 0o600)
-  await file.writeFile(JSON.stringify(table))
-  await file.sync()
-  await rename(temporary, path)
+  await writeWhole(path, JSON.stringify(table), async (partial) => {
+    await using file = await open(partial, "r+")
+    await file.sync()
+  })
 }
