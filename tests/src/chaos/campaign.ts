@@ -29,9 +29,9 @@ export interface CampaignOptions {
   /** How many servers share the database; more than two are disturbed too (`kill.ts`). */
   readonly servers?: number
   /** How long the servers' leases are, in seconds. */
-  readonly leaseSeconds?: number
+  readonly leaseSeconds?: number | undefined
   /** How long more than two servers may be cut off from Postgres, in milliseconds. */
-  readonly cutMs?: readonly number[]
+  readonly cutMs?: readonly number[] | undefined
   /** Which round is the first; a random one unless told. */
   readonly first?: number
   /**

@@ -12,7 +12,7 @@ import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
 import { durabilityPage, promisesOf, unreached } from "./marks.js"
 import { type ChaosOptions, parseOptions, usage } from "./options.js"
-import { outagesCampaign, renderOutages } from "./outages.js"
+import { type OutageKind, outagesCampaign, renderOutages } from "./outages.js"
 import { renderReport, totalKills } from "./report.js"
 
 // A campaign of this length that never reaches a promise has stopped testing it.
@@ -28,7 +28,7 @@ async function main(): Promise<void> {
   const keepsCalls = options.histories || options.deployments || options.lossy
   const historiesFolder = keepsCalls ? mkdtempSync(join(tmpdir(), "superstep-histories-")) : undefined
   if (historiesFolder) console.log(`calls are written to ${historiesFolder}`)
-  if (options.outages) return outages(options)
+  if (options.outages) return outages(options, options.outages)
   if (options.lossy) return lossy(options, historiesFolder)
   if (options.deployments) return deployments(options, historiesFolder)
   let told = 0
@@ -41,7 +41,10 @@ async function main(): Promise<void> {
   const env = language && { env: language.env }
   const aims = aimsOf(options.aims)
   const { signal } = interrupted
-  const report = await campaign({ ...options, ...env, mains, aims, historiesFolder, onRound, signal })
+  const { leaseSeconds } = options
+  // With short leases, cuts of half a lease and of two.
+  const cutMs = leaseSeconds === undefined ? undefined : [leaseSeconds * 500, leaseSeconds * 2000]
+  const report = await campaign({ ...options, ...env, cutMs, mains, aims, historiesFolder, onRound, signal })
   console.log(`\n${renderReport(report)}`)
   const missing = unreached(promisesOf(readFileSync(durabilityPage, "utf8")), report)
   for (const { id, words } of missing) console.log(`not put to the test: ${id} ${words}`)
@@ -55,9 +58,9 @@ async function deployments(options: ChaosOptions, folder: string | undefined): P
   if (faults.length > 0) process.exitCode = 1
 }
 
-async function outages({ seed, kills }: ChaosOptions): Promise<void> {
+async function outages({ seed, kills }: ChaosOptions, kinds: readonly OutageKind[]): Promise<void> {
   const onRound = (report: Parameters<typeof renderOutages>[0]) => console.log(renderOutages(report))
-  const { broken } = await outagesCampaign({ seed, outages: kills, onRound, signal: interrupted.signal })
+  const { broken } = await outagesCampaign({ seed, outages: kills, kinds, onRound, signal: interrupted.signal })
   if (broken.length > 0) process.exitCode = 1
 }
 

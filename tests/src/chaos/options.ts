@@ -2,11 +2,14 @@
 import { randomInt } from "node:crypto"
 import { parseArgs } from "node:util"
 import type { LanguageName } from "../testing/languages.js"
+import { kindsOf, type OutageKind } from "./outages.js"
 
 export interface ChaosOptions {
   readonly kills: number
   readonly seed: number
   readonly servers: number
+  /** How long leases are, in seconds. */
+  readonly leaseSeconds: number | undefined
   readonly language: LanguageName
   /** The folder of another release. */
   readonly mixed: string | undefined
@@ -16,7 +19,7 @@ export interface ChaosOptions {
   /** Postgres loses its last seconds when it is killed. */
   readonly lossy: boolean
   /** Postgres and the way to it fail, and nothing else. */
-  readonly outages: boolean
+  readonly outages: readonly OutageKind[] | undefined
   /** Which faults of the way to Postgres are aimed at. */
   readonly aims: "none" | "quick" | "all"
   /** A recorded history to judge, in place of a campaign. */
@@ -28,13 +31,15 @@ export const usage = `npm run chaos [-- options]
   --seed N    choose as an earlier run did; it prints its seed (a new one)
   --servers N so many agent servers on one database (2). More than two are also paused for longer than their leases, and
               cut off from Postgres for up to a minute; their clients join and cancel too
+  --lease N   leases of so many seconds (10): with short ones more servers are paused for longer than a lease
   --mixed FOLDER  half of the servers start as the program of another release (.ci/release prints the folder of the last one), and each
               server changes the release with each of its starts
   --histories several clients write to each thread, with calls of every kind, while servers' clocks differ by two seconds; a judge says whether
               any order of the calls explains what they saw. The calls of each round are kept in a folder, which is printed
   --deployments  several clients change each deployment while its control plane is killed; a judge says the same of what they saw
   --lossy     several clients write to each thread, and Postgres loses the last seconds when it is killed, as a standby does that is promoted
-  --outages   Postgres and the way to it fail --kills times, and nothing else is killed: no run may be attempted again
+  --outages all  Postgres and the way to it fail --kills times, and nothing else is killed: no run may be attempted again. Or one kind by its
+              name: "calm", "locked run", "reset", "short", "silence", "restart", "vanished host", "long lock" (not in all: it finds a fault)
   --aims quick  --histories, while the way to Postgres fails at chosen statements: replies of commits are lost, requests break, notifications are
               held. Each aim must be hit. --aims all: also connections on which nothing arrives any more, which servers notice after a minute
   --judge F   judge the calls in the file F of such a folder again
@@ -47,11 +52,12 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     kills: text,
     seed: text,
     servers: text,
+    lease: text,
     mixed: text,
     histories: flag,
     deployments: flag,
     lossy: flag,
-    outages: flag,
+    outages: text,
     aims: text,
     judge: text,
     python: flag,
@@ -63,9 +69,10 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     kills: wholeNumber("kills", values.kills, 1000),
     seed: wholeNumber("seed", values.seed, randomInt(2 ** 31)),
     servers: wholeNumber("servers", values.servers, 2),
+    leaseSeconds: values.lease === undefined ? undefined : wholeNumber("lease", values.lease, 10),
     deployments: values.deployments ?? false,
     lossy: values.lossy ?? false,
-    outages: values.outages ?? false,
+    outages: outagesOf(values.outages),
     histories: values.histories ?? values.aims !== undefined,
     aims: oneOf("aims", values.aims, ["none", "quick", "all"]),
     judged: values.judge,
@@ -78,6 +85,12 @@ function oneOf<Word extends string>(name: string, text: string | undefined, word
   const word = text === undefined ? words[0] : words.find((one) => one === text)
   if (word === undefined) throw new TypeError(`--${name} ${text}: expected one of ${words.join(", ")}`)
   return word
+}
+
+function outagesOf(name: string | undefined): readonly OutageKind[] | undefined {
+  const kinds = name === undefined ? undefined : kindsOf(name)
+  if (name !== undefined && !kinds) throw new TypeError(`--outages ${name}: expected all, or a kind that --help names`)
+  return kinds
 }
 
 function wholeNumber(name: string, text: string | undefined, otherwise: number): number {

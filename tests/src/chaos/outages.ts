@@ -1,6 +1,7 @@
 /**
  * Rounds in which nothing of ours dies: Postgres is killed, the way to it is cut, its host vanishes, or another program's transaction holds the
- * row of a run. Every run must be over after it, in its first attempt, and no lease may end at a server that lives and reaches Postgres.
+ * row of a run. Every run must be over after it, in its first attempt, and in calm no lease may end. The first
+ * messages between the servers are lost, and a run that is cancelled by another server must stop all the same.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -22,7 +23,13 @@ import { judge } from "./verdict.js"
  * - `vanished host`: open connections hang for good, new ones work. A server notices when its statements take too long: a minute.
  */
 export const outageKinds = ["calm", "locked run", "reset", "short", "silence", "restart", "vanished host"] as const
-export type OutageKind = (typeof outageKinds)[number]
+/** `long lock`: the row of a run is held for longer than a statement may wait. It costs other runs an attempt (decision 77), so only who names it gets it. */
+const openKinds = ["long lock"] as const
+export type OutageKind = (typeof outageKinds | typeof openKinds)[number]
+
+/** @returns  the kind of this name; all usual ones for `all`; undefined for any other text */
+export const kindsOf = (name: string): readonly OutageKind[] | undefined =>
+  name === "all" ? outageKinds : [...outageKinds, ...openKinds].find((kind) => kind === name) && [name as OutageKind]
 
 export interface OutagesReport {
   readonly seed: number
@@ -42,10 +49,13 @@ export interface OutagesOptions {
   readonly signal?: AbortSignal
 }
 
-const leaseSeconds = 6
+// A server on a busy machine must be able to renew three times in it.
+const leaseSeconds = 8
 const leaseMs = leaseSeconds * 1000
 // The limits of a server's statements, one after the other, and a lease.
 const overMs = 150_000
+// More than the 60 s of a statement of the engine.
+const longMs = 80_000
 
 export async function outagesCampaign({
   seed,
@@ -98,13 +108,17 @@ async function hold(
       return new ConversationClient(conversation, servers, random, () => server.url)
     }),
   )
+  const stopped = addStopped(installation, name("stopped"), random)
+  clients.push(stopped)
+  const lost = Array.from({ length: 3 }, () => network?.aim(lostMessage))
   const begun = await Promise.all(clients.map((client) => client.begin()))
   const all = Promise.all(begun.map(({ ended }) => ended))
   // It is awaited below.
   all.catch(() => undefined)
   const [first] = clients
   await untilExecuting(installation, ({ run_id, step }) => step >= 2 && first?.acknowledged.includes(run_id) === true)
-  const lost = network?.aim({ kind: "hold notification", at: /./, forMs: Number.POSITIVE_INFINITY })
+  // A claim whose reply is lost waits for its lease, and then for its second attempt: no run may be about to be claimed.
+  await Promise.all(begun.filter((_, index) => clients[index]?.conversation.turns === 2).map(({ ended }) => ended))
   const leases = watchLeases(installation)
   const spared = await strike(kind, installation, random)
   const overdue = await leases.end()
@@ -112,16 +126,13 @@ async function hold(
   // What is not over by then is the finding.
   await until(isOver, { what: "all runs are over", timeoutMs: overMs }).catch(() => undefined)
   const broken = (await unfinished(db)).map((detail) => `${kind}: ${detail}`)
-  lost?.disarm()
+  for (const aim of lost) aim?.disarm()
   // Only now: connections to a host that has vanished are not reset while servers wait for it.
   network?.heal()
   if (broken.length > 0) return { runs: 0, broken }
   await all
-  // Where nothing kept its server from Postgres.
-  if (kind === "calm" || kind === "locked run")
-    broken.push(
-      ...[...overdue].filter((runId) => runId !== spared).map((runId) => `lease: ${kind}: that of ${runId} has ended`),
-    )
+  // Of a run that nobody locks: statements are about several runs, and hold all of them while they wait for one.
+  if (kind === "calm") broken.push(...[...overdue].map((runId) => `lease: the lease of ${runId} has ended`))
   const effects = readEffects(effectsFile)
   const facts = await Promise.all(clients.map(({ threadId }) => factsOf(db, effects, threadId)))
   for (const [index, client] of clients.entries()) {
@@ -130,6 +141,10 @@ async function hold(
     broken.push(...judge(client.conversation, fact, client).map(({ promise, detail }) => `${promise}: ${detail}`))
     broken.push(...attemptedAgain(fact, spared))
   }
+  const stop = facts.at(-1)?.runs[0]
+  const isReached = kind === "calm" || kind === "locked run"
+  if (isReached && stop?.runId !== spared && stop?.status !== "interrupted")
+    broken.push(`stop: ${kind}: a run was asked to stop, and is ${stop?.status}`)
   return { runs: facts.flatMap(({ runs }) => runs).length, broken }
 }
 
@@ -137,6 +152,18 @@ const attemptedAgain = ({ runs }: ThreadFacts, spared: string | undefined): stri
   runs
     .filter(({ runId, attempt }) => attempt > 1 && runId !== spared)
     .map(({ turn, attempt }) => `attempt: ${turn} has attempt ${attempt}, and no worker or server has died`)
+
+// What servers say to each other: to look for a run, or to stop one.
+const lostMessage = { kind: "hold notification", at: /^server_/, forMs: Number.POSITIVE_INFINITY } as const
+
+/** A run that takes half a minute, and is cancelled at once by a server that does not execute it. */
+function addStopped({ servers }: Installation, name: string, random: Random): ConversationClient {
+  const conversation = conversationOf({ name, steps: 60, stepMs: 500, isCancelled: true })
+  const [own, other] = servers
+  const url = () => (client.acknowledged.length === 0 ? own : other)?.url ?? ""
+  const client: ConversationClient = new ConversationClient(conversation, servers, random, url)
+  return client
+}
 
 /** Looks for runs whose lease ends while they execute. */
 function watchLeases({ db }: Installation): { end(): Promise<ReadonlySet<string>> } {
@@ -194,12 +221,13 @@ async function strike(
     case "vanished host":
       network?.cut("vanish")
       return undefined
-    case "locked run": {
+    case "locked run":
+    case "long lock": {
       // The newest one: a server that takes runs whose leases are over goes from the oldest on, and would wait for the lock before any other.
       const newest = sql`select run_id from runs where status = 'running' order by run_id desc limit 1`
       const runId = (await db.row<{ run_id: string }>(newest))?.run_id
       await using _lock = await holdLock(db, sql`select from runs where run_id = ${runId} for update`)
-      await sleep(leaseMs * 2)
+      await sleep(kind === "long lock" ? longMs : leaseMs * 2)
       return runId
     }
   }

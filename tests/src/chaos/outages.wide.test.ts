@@ -1,4 +1,4 @@
-/** The bounded form of `npm run chaos -- --outages`. */
+/** The bounded form of `npm run chaos -- --outages all`. */
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"

@@ -69,11 +69,11 @@ function strikeOf(kill: Kill, random: Random): Strike {
   return { ...kill, count, delayMs: random.between(0, 400), awayMs: random.pick([0, 0, 50, 300]) }
 }
 
-/** Still under way when a disturbance comes; somebody joins it, and some are cancelled. */
+/** Three seconds and more, so still under way when a disturbance comes after a kill; somebody joins it, and some are cancelled. */
 function longChanceOf(name: string, graph: Conversation["graph"], random: Random): Conversation {
   const conversation = shortChanceOf(name, graph, random)
-  const steps = random.between(8, 20)
-  const stepMs = random.pick([40, 80, 160])
+  const steps = random.between(20, 40)
+  const stepMs = random.pick([80, 160, 240])
   const isAlone = graph === "steps" && conversation.turns === 1
   const isCancelled = isAlone && conversation.isStreamed && random.next() < 0.4
   return { ...conversation, steps, stepMs, isCancelled, isJoined: isAlone && !isCancelled && random.next() < 0.5 }
