@@ -1,8 +1,23 @@
 /** Runs a program of commands: the only place where errors become messages and an exit code. */
+import { existsSync } from "node:fs"
+import type { ErrorCode } from "@superstep/toolkit/errors/codes"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { errorAddress } from "@superstep/toolkit/errors/explain"
 import { type Command, CommanderError } from "commander"
 import { outputTo } from "./output/output.js"
+
+const sources = new URL("../../", import.meta.url)
+
+/**
+ * Where the reader of a printed error finds its entry: at the published site, in a clone the page, in an installed package the built page.
+ * @param folder  the clone, or the package's folder with all programs
+ */
+export function entryOf(code: ErrorCode, folder = sources): string {
+  const address = errorAddress(code)
+  const built = new URL("docs/site/errors.html", folder)
+  const isInstalled = !existsSync(new URL("docs/errors.md", folder)) && existsSync(built)
+  return isInstalled && !address.startsWith("https://") ? `${built.href}#${code}` : address
+}
 
 function report(error: unknown): void {
   if (error instanceof CommanderError) {
@@ -18,7 +33,7 @@ function report(error: unknown): void {
         ? (error.stack ?? error.message)
         : String(error)
   err.line(`${err.style("red", "✖")} ${words}`)
-  if (error instanceof KnownError) err.line(err.style("dim", `  See ${errorAddress(error.code)}`))
+  if (error instanceof KnownError) err.line(err.style("dim", `  See ${entryOf(error.code)}`))
   process.exitCode ||= 1
 }
 

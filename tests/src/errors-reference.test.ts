@@ -119,7 +119,7 @@ const reference = `${[
     "A revision has `error_code`, `error_doc_url` and `status_message`. A code without an HTTP status is stored, logged or printed; if a request " +
     "meets it nevertheless, its status is 500. The anchor of an entry is its code, in lower case.",
   "This page is printed from the `error-codes.ts` of each folder: `UPDATE_DOCS=1 npm test -- errors-reference` updates it. " +
-    "By symptom instead of by code: [troubleshooting](troubleshooting.md).",
+    "A control plane serves it at `/docs/errors`. By symptom instead of by code: [troubleshooting](troubleshooting.md).",
   ...sections.map(({ title, words, entries }) =>
     [`## ${title}`, words, ...inOrder(entries).map(entryText)].join("\n\n"),
   ),
