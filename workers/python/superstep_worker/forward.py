@@ -39,8 +39,10 @@ _status_line = re.compile(rb"HTTP/1\.1 ([1-5][0-9]{2})(?: .*)?")
 async def forward_request(
     socket_path: str, request: OwnRequest, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """:raises OSError: the server does not answer"""
-    reader, writer = await asyncio.open_unix_connection(socket_path, limit=longest_head)
+    try:
+        reader, writer = await asyncio.open_unix_connection(socket_path, limit=longest_head)
+    except OSError:
+        return await _refuse(send)
     try:
         sending = asyncio.ensure_future(_send_request(writer, request.ticket, scope, receive))
         answering = asyncio.ensure_future(_pass_answer(reader, scope["method"], send))
@@ -99,14 +101,29 @@ def _framed(method: str, body: bytes, has_more: bool) -> Headers:
     return [(b"content-length", b"%d" % len(body))] if body or method in ("POST", "PUT", "PATCH") else []
 
 
+_refusal = b'{"detail":"the agent server closed the connection: try again in a moment","code":"unavailable"}'
+
+
+async def _refuse(send: Send) -> None:
+    """The server stops. Otherwise the app would reply with 500, after which no client tries again."""
+    headers = [(b"content-type", b"application/json"), (b"retry-after", b"1")]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": _refusal, "more_body": False})
+
+
 async def _pass_answer(reader: asyncio.StreamReader, method: str, send: Send) -> None:
     status = 100
     headers: Headers = []
     while status < 200:
-        head = await read_head(reader)
-        found = None if head is None else _status_line.fullmatch(head[0])
-        if head is None or found is None:
-            raise ConnectionResetError("the agent server closed the connection")
+        try:
+            head = await read_head(reader)
+        except ConnectionError:
+            head = None
+        if head is None:
+            return await _refuse(send)
+        found = _status_line.fullmatch(head[0])
+        if found is None:
+            raise ConnectionResetError("the agent server's answer is invalid")
         status, headers = int(found[1]), head[1]
     await send({"type": "http.response.start", "status": status, "headers": end_to_end(headers)})
     framing: Framing | None = 0 if method == "HEAD" or status in (204, 304) else framing_of(headers)

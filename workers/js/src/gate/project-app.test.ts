@@ -72,6 +72,17 @@ test("pipelined requests are checked separately: one without a ticket is rejecte
   )
 })
 
+test("while the server stops, requests that the app forwards get 503 and not 500", async () => {
+  const appSocket = join(folder, "app-alone.sock")
+  const server = await listenForApp(new Hono(), appSocket, { socket_path: join(folder, "nobody.sock"), credential })
+
+  const reply = await sendRaw(appSocket, `GET /threads HTTP/1.1\r\n${known}Connection: close\r\n\r\n`)
+
+  assert.match(reply, /^HTTP\/1\.1 503/)
+  assert.match(reply, /^retry-after: 1\r$/im)
+  server.close()
+})
+
 test("an app does not receive our headers, and cannot set them", async () => {
   const app = new Hono<{ Bindings: { incoming: { rawHeaders: string[]; headers: object } } }>()
     .get("/seen", (c) => {

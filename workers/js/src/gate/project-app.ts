@@ -148,5 +148,19 @@ async function onward(
   const headers = new Headers([...asked].filter(([name]) => !isOwnHeader(name)))
   headers.set(ticketHeader, tickets.get(incoming) ?? "")
   const { pathname, search } = new URL(url)
-  return fetchOverSocket({ socketPath, method, path: `${pathname}${search}`, headers, body, signal: gone.signal })
+  try {
+    return await fetchOverSocket({
+      socketPath,
+      method,
+      path: `${pathname}${search}`,
+      headers,
+      body,
+      signal: gone.signal,
+    })
+  } catch (error) {
+    if (gone.signal.aborted) throw error
+    // It stops. Otherwise the app would reply with 500, after which no client tries again.
+    const detail = "the agent server closed the connection: try again in a moment"
+    return Response.json({ detail, code: "unavailable" }, { status: 503, headers: { "retry-after": "1" } })
+  }
 }

@@ -72,6 +72,17 @@ test("pipelined requests to an ASGI app are checked separately: one without a ti
   )
 })
 
+test("while the server stops, requests that an ASGI app forwards get 503 and not 500", { skip }, async () => {
+  const { worker, loaded } = await startGate("empty", join(folder, "nothing.sock"))
+  await using _ = worker
+
+  const request = `GET /threads HTTP/1.1\r\n${known}Connection: close\r\n\r\n`
+  const reply = await sendRaw(loaded.app?.socket_path ?? "", request)
+
+  assert.match(reply, /^HTTP\/1\.1 503/)
+  assert.match(reply, /^retry-after: 1\r$/im)
+})
+
 test("an ASGI app does not receive our headers, and cannot set them", { skip }, async () => {
   await using setup = await appBeforeTarget("reports")
   const { appSocket, target } = setup
