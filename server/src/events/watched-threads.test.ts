@@ -5,34 +5,12 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { insertRun, type NewRun } from "../runs/queries.js"
+import { insertRun } from "../runs/queries.js"
+import { newRun } from "../testing/new-run.js"
 import { migrations } from "../testing/test-server.js"
 import { watchThreads } from "./thread-queries.js"
 
 const forMs = 60_000
-
-const followedRun = (threadId: string): NewRun => ({
-  runId: randomUUID(),
-  threadId,
-  threadRule: "must_exist",
-  threadMetadata: "{}",
-  assistantId: randomUUID(),
-  graphId: "agent",
-  metadata: "{}",
-  kwargs: "{}",
-  multitaskStrategy: "enqueue",
-  isResumable: false,
-  deleteThreadOnCompletion: false,
-  afterSeconds: 0,
-  serverId: randomUUID(),
-  revisionId: null,
-  canExecute: false,
-  isStreamed: false,
-  leaseMs: 60_000,
-  caller: null,
-  webhook: null,
-  following: { forMs, firstEvents: [] },
-})
 
 test("a client that opens a thread's stream waits for a run that is being created, and the run not for the client", async () => {
   await using db = await freshDatabase({ migrations })
@@ -50,7 +28,7 @@ test("a client that opens a thread's stream waits for a run that is being create
       where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into watched_threads%'`
     await until(() => db.row(waiting), { what: "the client to wait for the thread" })
     // It holds no lock that the run needs; otherwise each would wait for the other.
-    return insertRun(tx, followedRun(threadId))
+    return insertRun(tx, { ...newRun(threadId), following: { forMs, firstEvents: [] } })
   })
 
   assert.equal(created.outcome, "created")

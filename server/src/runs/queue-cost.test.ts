@@ -6,10 +6,11 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { idleness } from "../serving/queries.js"
+import { newRun } from "../testing/new-run.js"
 import { rowsRead } from "../testing/rows-read.js"
 import { migrations } from "../testing/test-server.js"
 import { claimRuns, findExpiredClaims, findFormerClaims, nextDueMs, readQueueState, releaseRun } from "./claims.js"
-import { insertRun, type NewRun } from "./queries.js"
+import { insertRun } from "./queries.js"
 
 const endedRuns = 20_000
 const delayedRuns = 5_000
@@ -48,26 +49,6 @@ async function filledThread(db: Db): Promise<string> {
   return threadId
 }
 
-const newRun = (threadId: string, canExecute: boolean): NewRun => ({
-  runId: randomUUID(),
-  threadId,
-  threadRule: "must_exist",
-  threadMetadata: "{}",
-  assistantId: randomUUID(),
-  graphId: "agent",
-  metadata: "{}",
-  kwargs: "{}",
-  multitaskStrategy: "enqueue",
-  isResumable: false,
-  deleteThreadOnCompletion: false,
-  afterSeconds: 0,
-  canExecute,
-  isStreamed: false,
-  caller: null,
-  webhook: null,
-  ...claimer,
-})
-
 const finish = (tx: Db, runId: string, claimId: string | null) =>
   tx.run(sql`select end_run(${runId}, ${claimId}, 'success', null, null, '{}', 'idle')`)
 
@@ -79,7 +60,8 @@ async function readByStep(db: Database, threadId: string): Promise<Record<string
   }
   for (let round = 0; round < rounds; round++) {
     await db.transaction(async (tx) => {
-      const [direct, queued] = [newRun(threadId, true), newRun(threadId, false)]
+      const direct = { ...newRun(threadId), ...claimer, canExecute: true }
+      const queued = { ...newRun(threadId), ...claimer }
       let claimId: string | null = null
       await step(tx, "create and claim", async () => {
         claimId = (await insertRun(tx, direct)).claim_id

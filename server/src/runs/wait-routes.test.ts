@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
@@ -16,6 +17,22 @@ const newThread = async (http: TestHttp) =>
 const nextRun = (http: TestHttp, n = 0) => until(() => http.server.workers.started[n], { what: "the run to start" })
 
 const agent = { assistant_id: "agent", input: {} }
+
+/** Two runs of a thread, one after the other, each with a checkpoint. @returns  their ids */
+async function twoRuns(db: Database, threadId: string, asked: TestHttp, executing: TestHttp): Promise<string[]> {
+  const runs: string[] = []
+  for (const [n, from] of ["the first", "the second"].entries()) {
+    await asked.send("POST", `/threads/${threadId}/runs`, agent)
+    const run = await nextRun(executing, n)
+    const { runId, claimId } = run.order
+    runs.push(runId)
+    const checkpoint = { threadId, checkpointNs: "", checkpointId: `c${n}`, parentCheckpointId: null, blobs: [] }
+    await putCheckpoint(db, { runId, claimId }, { ...checkpoint, checkpoint: "{}", metadata: "{}" })
+    run.done({ values: JSON.stringify({ from }) })
+    await until(async () => (await findRun(db, threadId, runId))?.status === "success", { what: "its end" })
+  }
+  return runs
+}
 
 test("wait returns the state, and a Location at which to wait again", async () => {
   await using db = await freshDatabase({ migrations })
@@ -122,17 +139,7 @@ test("a run's result is the state at its end, also when a later run has changed 
     questions.push({ method, ...fields })
     return { fields: {}, payload: [Buffer.from('{"values":{"from":"the first"},"tasks":[]}')] }
   }
-  const runs: string[] = []
-  for (const [n, from] of ["the first", "the second"].entries()) {
-    await asked.send("POST", `/threads/${threadId}/runs`, agent)
-    const run = await nextRun(other, n)
-    const { runId, claimId } = run.order
-    runs.push(runId)
-    const checkpoint = { threadId, checkpointNs: "", checkpointId: `c${n}`, parentCheckpointId: null, blobs: [] }
-    await putCheckpoint(db, { runId, claimId }, { ...checkpoint, checkpoint: "{}", metadata: "{}" })
-    run.done({ values: JSON.stringify({ from }) })
-    await until(async () => (await findRun(db, threadId, runId))?.status === "success", { what: "its end" })
-  }
+  const runs = await twoRuns(db, threadId, asked, other)
 
   const [first, second] = await Promise.all(
     runs.map((runId) => asked.send("GET", `/threads/${threadId}/runs/${runId}/join`)),
@@ -149,17 +156,7 @@ test("the result of a run whose state is pruned while it is read is the thread's
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)
   const threadId = await newThread(http)
-  const runs: string[] = []
-  for (const [n, from] of ["the first", "the second"].entries()) {
-    await http.send("POST", `/threads/${threadId}/runs`, agent)
-    const run = await nextRun(http, n)
-    const { runId, claimId } = run.order
-    runs.push(runId)
-    const checkpoint = { threadId, checkpointNs: "", checkpointId: `c${n}`, parentCheckpointId: null, blobs: [] }
-    await putCheckpoint(db, { runId, claimId }, { ...checkpoint, checkpoint: "{}", metadata: "{}" })
-    run.done({ values: JSON.stringify({ from }) })
-    await until(async () => (await findRun(db, threadId, runId))?.status === "success", { what: "its end" })
-  }
+  const runs = await twoRuns(db, threadId, http, http)
   let isPruned = false
   http.server.workers.answer = async () => {
     // As a worker finds it: what it was to read is gone.
