@@ -1,11 +1,23 @@
-/** What went wrong, as a sentence, and what to do next. */
+/** What went wrong, as a sentence, its code, and what to do next. */
 
-import type { ReactNode } from "react"
+import { type ReactNode, useContext } from "react"
 import { ApiError } from "./api-error.js"
 import { agentFailureOf } from "./client-error.js"
-import { ErrorCode } from "./error-code.js"
-import type { Explained } from "./explained.js"
+import { type Explained, entryAddress } from "./explained.js"
+import { HomeContext } from "./home.js"
 import { TriangleAlert } from "./icons.js"
+
+/** The code of an error, which leads to its entry in the documentation. */
+export function ErrorCode({ explained }: { explained: Explained }) {
+  const address = entryAddress(explained, useContext(HomeContext))
+  const code = <code>{explained.code}</code>
+  if (address === undefined) return code
+  return (
+    <a className="error-code" href={address} target="_blank" rel="noreferrer">
+      {code}
+    </a>
+  )
+}
 
 export interface ProblemProps {
   readonly error: unknown
