@@ -1,9 +1,11 @@
 /** A project's own access rules, through the official client: who may call, what each sees, and what a graph is told. */
 import assert from "node:assert/strict"
-import { describe, test } from "node:test"
+import { after, before, describe, test } from "node:test"
 import { Client } from "@langchain/langgraph-sdk"
+import type { Database } from "@superstep/toolkit/db/database"
 import { until } from "@superstep/toolkit/testing/until"
-import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 import { makeGuarded } from "./testing/guarded-project.js"
@@ -12,65 +14,18 @@ for (const { name, skip, folder, ending, envOf } of languages) {
   describe(`in ${name}`, { skip }, () => {
     const env = envOf("langgraph.json")
     const auth = `src/auth.${ending}`
-
-    test("who calls is the auth module's decision", async (t) => {
-      await using db = await agentDatabase()
-      await using server = await startAgentServer({ databaseUri: db.uri, env })
-      const search = (headers: Record<string, string>) =>
-        ask(server, "/assistants/search", { method: "POST", body: "{}", headers })
-
-      await t.test("an exception's status, text and headers come through, in our shape", async () => {
-        const { status, headers, body } = await search({})
-
-        assert.equal(status, 401)
-        assert.equal(headers.get("www-authenticate"), 'Bearer realm="agents"')
-        assert.match(headers.get("content-type") ?? "", /^application\/json/)
-        assert.deepEqual([body.detail, body.code], ["Send a token.", "unauthenticated"])
-        const revoked = await search(bearer("mallory"))
-        assert.deepEqual([revoked.status, revoked.body.detail], [403, "This token was revoked."])
-      })
-
-      await t.test("what else a handler throws or returns is a 500 that tells nothing of it", async () => {
-        for (const name of ["broken", "odd"]) {
-          const { status, body } = await search(bearer(name))
-
-          assert.equal(status, 500)
-          assert.deepEqual(body.detail, "internal error")
-        }
-        assert.match(server.log(), /the identity provider at 10\.0\.0\.7 is down/)
-        assert.match(server.log(), /authenticate returned a number/)
-      })
-
-      await t.test("probes and the reference are open, and nothing beside them", async () => {
-        for (const path of ["/ok", "/info", "/openapi.json", "/%6Fk"])
-          assert.equal((await ask(server, path)).status, 200, path)
-        for (const path of ["/threads", "/ok/../threads", "/uiuiui", "/nothing"]) {
-          assert.equal((await ask(server, path)).status, 401, path)
-        }
-      })
-
-      await t.test("a graph that burns the processor delays nobody's authentication", async () => {
-        const reply = await ask(server, "/runs", {
-          method: "POST",
-          body: JSON.stringify({ assistant_id: "burn", input: { n: 1 } }),
-          headers: bearer("ada"),
-        })
-        assert.equal(reply.status, 200)
-        await until(() => server.log().includes("the graph burns"), { what: "the graph burns" })
-
-        // The only worker of graphs is held for ever, and yet everybody is told who they are: that is another process.
-        assert.equal((await search(bearer("ada"))).status, 200)
-        assert.equal((await search({})).status, 401)
-      })
-
-      await t.test("the Studio header is nothing special outside of development", async () => {
-        assert.equal((await search({ "x-auth-scheme": "langsmith" })).status, 401)
-      })
+    let db: Database
+    let server: AgentServerProcess
+    before(async () => {
+      db = await agentDatabase()
+      server = await startAgentServer({ databaseUri: db.uri, env })
+    })
+    after(async () => {
+      await server[Symbol.asyncDispose]()
+      await db.close()
     })
 
     test("two users see what is their own", async (t) => {
-      await using db = await agentDatabase()
-      await using server = await startAgentServer({ databaseUri: db.uri, env })
       const as = (name: string) =>
         new Client({
           apiUrl: server.url,
@@ -158,7 +113,66 @@ for (const { name, skip, folder, ending, envOf } of languages) {
       })
     })
 
-    test("in development the Studio header is a user, unless the project says no", async (t) => {
+    test("who calls is the auth module's decision", async (t) => {
+      const search = (headers: Record<string, string>) =>
+        ask(server, "/assistants/search", { method: "POST", body: "{}", headers })
+
+      await t.test("an exception's status, text and headers come through, in our shape", async () => {
+        const { status, headers, body } = await search({})
+
+        assert.equal(status, 401)
+        assert.equal(headers.get("www-authenticate"), 'Bearer realm="agents"')
+        assert.match(headers.get("content-type") ?? "", /^application\/json/)
+        assert.deepEqual([body.detail, body.code], ["Send a token.", "unauthenticated"])
+        const revoked = await search(bearer("mallory"))
+        assert.deepEqual([revoked.status, revoked.body.detail], [403, "This token was revoked."])
+      })
+
+      await t.test("what else a handler throws or returns is a 500 that tells nothing of it", async () => {
+        for (const name of ["broken", "odd"]) {
+          const { status, body } = await search(bearer(name))
+
+          assert.equal(status, 500)
+          assert.deepEqual(body.detail, "internal error")
+        }
+        assert.match(server.log(), /the identity provider at 10\.0\.0\.7 is down/)
+        assert.match(server.log(), /authenticate returned a number/)
+      })
+
+      await t.test("probes and the reference are open, and nothing beside them", async () => {
+        for (const path of ["/ok", "/info", "/openapi.json", "/%6Fk"])
+          assert.equal((await ask(server, path)).status, 200, path)
+        for (const path of ["/threads", "/ok/../threads", "/uiuiui", "/nothing"]) {
+          assert.equal((await ask(server, path)).status, 401, path)
+        }
+      })
+
+      await t.test("the Studio header is nothing special outside of development", async () => {
+        assert.equal((await search({ "x-auth-scheme": "langsmith" })).status, 401)
+      })
+
+      // The last one with this server: its only worker of graphs is held from here on.
+      await t.test("a graph that burns the processor delays nobody's authentication", async () => {
+        const reply = await ask(server, "/runs", {
+          method: "POST",
+          body: JSON.stringify({ assistant_id: "burn", input: { n: 1 } }),
+          headers: bearer("ada"),
+        })
+        assert.equal(reply.status, 200)
+        await until(() => server.log().includes("the graph burns"), { what: "the graph burns" })
+
+        // The only worker of graphs is held for ever, and yet everybody is told who they are: that is another process.
+        assert.equal((await search(bearer("ada"))).status, 200)
+        assert.equal((await search({})).status, 401)
+      })
+
+      // The graph would burn while the tests below run.
+      await server[Symbol.asyncDispose]()
+    })
+
+    test("in development the Studio header is a user, unless the project says no", {
+      skip: unlessWide("starts two servers"),
+    }, async (t) => {
       await using db = await agentDatabase()
       const studio = { method: "POST", body: "{}", headers: { "x-auth-scheme": "langsmith" } }
       for (const [disabled, status] of [

@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { text } from "node:stream/consumers"
 import { describe, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { WebSocket } from "ws"
 import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
@@ -154,7 +155,9 @@ for (const { name, skip, envOf } of languages) {
       })
     })
 
-    test("an app that cannot wrap routes answers first, and leaves its 404s to the server", async () => {
+    test("an app that cannot wrap routes answers first, and leaves its 404s to the server", {
+      skip: unlessWide("starts a server"),
+    }, async () => {
       await using db = await agentDatabase()
       await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("fetch-only.json") })
 

@@ -68,7 +68,7 @@ function keepAsking(url: string, apiKey: string): { stop(): Promise<{ failed: st
   return { stop }
 }
 
-// redeploys.test.ts does a part of it in less time.
+// redeploys.wide.test.ts does a part of it in less time.
 const skip = unlessWide("takes a minute")
 
 for (const { name: language, skip: withoutLanguage } of agentLanguages) {

@@ -1,10 +1,11 @@
 /** Webhooks of a server process, as the official client asks for them (docs/webhooks.md). */
 import assert from "node:assert/strict"
 import { createHmac } from "node:crypto"
-import { describe, test } from "node:test"
+import { after, before, describe, test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
-import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { ask } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 
@@ -17,10 +18,19 @@ for (const { name, skip, envOf } of languages) {
   const env = { ...envOf("hooks.json"), ...secret }
 
   describe(`a server with an app in ${name}`, { skip }, () => {
+    let db: Database
+    let server: AgentServerProcess
+    before(async () => {
+      db = await agentDatabase()
+      server = await startAgentServer({ databaseUri: db.uri, env })
+    })
+    after(async () => {
+      await server[Symbol.asyncDispose]()
+      await db.close()
+    })
+
     test("a run tells its end to another server, signed and with the project's headers", async () => {
-      await using db = await agentDatabase()
       await using receiver = await startReceiver()
-      await using server = await startAgentServer({ databaseUri: db.uri, env })
       const { client } = server
 
       const waited = await client.runs.wait(null, "echo", { input, webhook: receiver.url })
@@ -34,8 +44,6 @@ for (const { name, skip, envOf } of languages) {
     })
 
     test("a path is a route of the project's own app, and never one of the server's", async () => {
-      await using db = await agentDatabase()
-      await using server = await startAgentServer({ databaseUri: db.uri, env })
       const { client } = server
 
       const { run_id } = await client.runs.create(null, "echo", { input, webhook: "/custom/hook" })

@@ -46,18 +46,6 @@ const childOf = (cwd: string): ProcessIdentity =>
 const postgresOf = (cwd: string): Promise<ProcessIdentity | undefined> =>
   identify(Number(readFileSync(join(cwd, ".superstep/postgres/data/postmaster.pid"), "utf8").split("\n")[0]))
 
-test("the command that dev prints streams an answer when it is pasted", async () => {
-  const { running } = await startServer("dev", makeProject())
-
-  const { stdout } = await promisify(execFile)("sh", ["-c", printedCurl(running.lines)])
-  running.signal("SIGINT")
-  const { code, stderr } = await running.ended
-
-  assert.match(stdout, /^event: metadata\ndata: \{"run_id":"[0-9a-f-]{36}","attempt":1\}/m)
-  assert.match(stdout, /^event: end\ndata: .*"status":"success"/m)
-  assert.equal(code, 0, stderr)
-})
-
 test("serve without one graph that loads exits with the reason, and dev goes on", async () => {
   const cwd = await preparedFolder(makeProject('const password = "hunter2"\nthrow new Error("no database")\n'))
   const port = await freePort()
@@ -82,16 +70,20 @@ test("serve without one graph that loads exits with the reason, and dev goes on"
   assert.match(developer.stdout + developer.stderr, /hunter2/, "the developer gets them")
 })
 
-test("a second dev gets an error that names the first, Ctrl-C stops its server and Postgres, and the next has its threads", async () => {
-  const first = await startServer("dev")
+test("the command that dev prints streams an answer, a second dev names the first, Ctrl-C stops its server and Postgres, and the next has its threads", async () => {
+  const first = await startServer("dev", makeProject())
+  const { stdout } = await promisify(execFile)("sh", ["-c", printedCurl(first.running.lines)])
   const reply = await fetch(`${first.url}/threads`, { method: "POST", body: "{}" })
   const { thread_id } = (await reply.json()) as { thread_id: string }
   const processes = [childOf(first.cwd), await postgresOf(first.cwd)]
 
   const refused = await runCli(["dev", "--port", String(await freePort())], { cwd: first.cwd })
   first.running.signal("SIGINT")
-  await first.running.ended
+  const { code, stderr } = await first.running.ended
 
+  assert.match(stdout, /^event: metadata\ndata: \{"run_id":"[0-9a-f-]{36}","attempt":1\}/m)
+  assert.match(stdout, /^event: end\ndata: .*"status":"success"/m)
+  assert.equal(code, 0, stderr)
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /superstep dev is already running on .* \(process \d+\)/)
   assert.equal(existsSync(join(first.cwd, ".superstep/running.json")), false)

@@ -135,7 +135,9 @@ test("a killed control plane is restarted, and the edge keeps running", {
   assert.equal(await isAlive(edge), false)
 })
 
-test("a killed Postgres is restarted with all acknowledged data", async () => {
+test("a killed Postgres is restarted with all acknowledged data", {
+  skip: unlessWide("starts an installation again"),
+}, async () => {
   const place = await installation()
   const running = await startUp(place)
   const postgres = await postgresOf(place.cwd)
@@ -208,7 +210,7 @@ test("a restart by a service manager keeps agents and Postgres running, and so d
   assert.deepEqual([await isAlive(edge), postgres && (await isAlive(postgres))], [false, false])
 })
 
-test("a second Ctrl-C kills everything at once", async () => {
+test("a second Ctrl-C kills everything at once", { skip: unlessWide("starts an installation again") }, async () => {
   const place = await installation()
   const running = await startUp(place)
   const processes = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]

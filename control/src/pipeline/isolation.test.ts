@@ -8,6 +8,7 @@ import { after, before, test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { membersOf } from "../machines/process/cgroups/cgroup.js"
 import { existingCgroups } from "../machines/process/cgroups/cgroups.js"
 import { machineFolders } from "../machines/process/folders.js"
@@ -245,7 +246,9 @@ test("machine process and control plane have one life, whichever is killed", { s
   assert.equal(answer?.status, 200)
 })
 
-test("the API answers on a port that only root may bind", { skip }, async () => {
+test("the API answers on a port that only root may bind", {
+  skip: skip || unlessWide("starts the platform twice"),
+}, async () => {
   await platform.kill()
   const port = await freeLowPort()
   await platform.start({ SUPERSTEP_PORT: String(port) })

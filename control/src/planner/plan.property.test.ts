@@ -1,12 +1,15 @@
 /** What holds of the plan whatever happens: crashes, hangs, deploys, restarts, sleep and pauses in any order. */
 import assert from "node:assert/strict"
 import test from "node:test"
+import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { after, isDueSoon } from "./due.js"
 import type { DeploymentFacts } from "./facts.js"
 import { type Action, plan } from "./plan.js"
 import { World } from "./testing/world.js"
 import { factsOf } from "./testing/world-facts.js"
 import { pass, passTime } from "./testing/world-pass.js"
+
+const histories = runsWideTests ? 400 : 100
 
 /** The same seed gives the same history. */
 function chance(seed: number): (below: number) => number {
@@ -173,7 +176,7 @@ function checkQuiet(world: World, history: string[]): void {
 }
 
 test("after any history, the deployment comes to what is wanted of it, and no step on the way does harm", () => {
-  for (let seed = 1; seed <= 400; seed++) {
+  for (let seed = 1; seed <= histories; seed++) {
     const upTo = chance(seed)
     const world = new World()
     const history: string[] = []
@@ -202,7 +205,7 @@ test("after any history, the deployment comes to what is wanted of it, and no st
 })
 
 test("the facts after some time are those of a world in which that time has passed", () => {
-  for (let seed = 1; seed <= 200; seed++) {
+  for (let seed = 1; seed <= histories / 2; seed++) {
     const upTo = chance(seed)
     const world = new World()
     world.deploy(1 + upTo(3))

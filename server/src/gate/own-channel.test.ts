@@ -15,21 +15,18 @@ const project = { folder, env: {}, auth: undefined, cache: undefined, disableStu
 
 test("a call of a route of the app reaches only the app's routes, none of the server's", async () => {
   await using db = await freshDatabase({ migrations })
-  const mounted = { mount_prefix: "/agents" }
-  for (const http of [{}, mounted]) {
-    await using app = await startTestHttp(db, { http, gate: { ...project, app: "./src/app.ts:app" } })
-    const call = (method: string, path: string, body?: string) =>
-      callOwnRoute(app.channel, { method, path, ...(body !== undefined && { body }) })
+  const gate = { ...project, app: "./src/app.ts:app" }
+  await using app = await startTestHttp(db, { http: { mount_prefix: "/agents" }, gate })
+  const call = (method: string, path: string, body?: string) =>
+    callOwnRoute(app.channel, { method, path, ...(body !== undefined && { body }) })
 
-    const threads = await call("POST", "/threads", "{}")
+  const threads = await call("POST", "/threads", "{}")
 
-    assert.equal(threads.status, 404)
-    assert.deepEqual(await db.rows(sql`select thread_id from threads`), [])
-    assert.equal((await call("GET", "/info")).status, 404)
-    assert.deepEqual(await (await call("POST", "/custom/hook", '{"a":1}')).json(), { ok: true })
-    const prefix = http === mounted ? "/agents" : ""
-    assert.deepEqual((await app.send("GET", `${prefix}/custom/delivered`)).json, { a: 1 })
-  }
+  assert.equal(threads.status, 404)
+  assert.deepEqual(await db.rows(sql`select thread_id from threads`), [])
+  assert.equal((await call("GET", "/info")).status, 404)
+  assert.deepEqual(await (await call("POST", "/custom/hook", '{"a":1}')).json(), { ok: true })
+  assert.deepEqual((await app.send("GET", "/agents/custom/delivered")).json, { a: 1 })
 })
 
 test("with a mount prefix the app's routes and middleware are below it too, and the app sees paths without it", async () => {

@@ -11,11 +11,12 @@ const found = async (read: (text: string) => unknown, examples = ['{"a": "b c"}'
   ).map(({ what }) => what)
 
 test("a fuzzer finds errors that are not documented, values that are not fit, and times that grow too fast", async () => {
-  // For each space it looks at a twentieth of the text: half a second for the longest one.
+  // For each space it looks at a part of the text: a fifth of a second for the longest one.
   const quadratic = (text: string) => {
+    const codes = Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at))
     let spaces = 0
-    for (let at = 0; at < text.length; at++) {
-      for (let other = 0; text[at] === " " && other < text.length; other += 20) if (text[other] === " ") spaces++
+    for (const code of codes) {
+      for (let other = 0; code === 32 && other < codes.length; other += 40) if (codes[other] === 32) spaces++
     }
     return spaces
   }

@@ -29,16 +29,41 @@ test("all graphs of the test project load, for every way of exporting one", asyn
   )
 })
 
-test("a compile error shows its place in the file", async (t) => {
-  const { code, report } = await verifyGraph(t, "const a = 1\nexport const graph = {\n  channels: ,\n}\n")
+test("each graph that fails shows its place or what there is instead, and prevents no other from loading", async (t) => {
+  const folder = project(t, {
+    "syntax.ts": "const a = 1\nexport const graph = {\n  channels: ,\n}\n",
+    "throws.ts":
+      'interface Wanted { name: string }\n\nconst wanted: Wanted | undefined = undefined\nthrow new Error("no settings")\n',
+    "lacks-package.ts": 'import { readFile } from "node:fs"\nimport { x } from "not-installed"\nx(readFile)\n',
+    "lacks-file.ts": 'import { x } from "./not-here.js"\nx()\n',
+    "graph.ts": "export const agent = 1\nexport default 2\n",
+  })
+  const graphs = {
+    syntax: "./syntax.ts:graph",
+    throws: "./throws.ts:graph",
+    "lacks-package": "./lacks-package.ts:graph",
+    "lacks-file": "./lacks-file.ts:graph",
+    mistyped: "./grpah.ts:agent",
+    elsewhere: "./src/graph.ts:agent",
+    "other-export": "./graph.ts:graph",
+    number: "./graph.ts:agent",
+    "verified-by-another-program": "./graph.py:graph",
+    good: `${graphsFolder}src/chat.ts:graph`,
+  }
+  writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs }))
+
+  const { code, report } = await verify(join(folder, "langgraph.json"))
 
   assert.equal(code, 1)
-  assert.deepEqual(report.graphs, [])
-  assert.match(report.failed[0]?.message ?? "", /Unexpected ","/)
+  assert.deepEqual(report.graphs, ["good"])
+  const failed = (graphId: string) => report.failed.find(({ graph_id }) => graph_id === graphId)
+  const messageOf = (graphId: string) => failed(graphId)?.message ?? ""
+  const frameOf = (graphId: string) => failed(graphId)?.code_frame ?? ""
+  assert.match(messageOf("syntax"), /Unexpected ","/)
   assert.equal(
-    report.failed[0]?.code_frame,
+    frameOf("syntax"),
     [
-      "graph.ts:3:13",
+      "syntax.ts:3:13",
       "  1 | const a = 1",
       "  2 | export const graph = {",
       "> 3 |   channels: ,",
@@ -47,59 +72,22 @@ test("a compile error shows its place in the file", async (t) => {
       "  5 |",
     ].join("\n"),
   )
+  assert.equal(messageOf("throws"), "no settings")
+  assert.match(frameOf("throws"), /^throws\.ts:4:7\n[\s\S]*> 4 \| throw new Error/)
+  assert.match(messageOf("lacks-package"), /Cannot find package 'not-installed'/)
+  assert.match(frameOf("lacks-package"), /^lacks-package\.ts:2:19\n/)
+  assert.match(frameOf("lacks-file"), /^lacks-file\.ts:1:19\n/)
+  assert.match(messageOf("mistyped"), /^no such file: grpah\.ts; its folder has .*\bgraph\.ts/)
+  assert.equal(messageOf("elsewhere"), "no such file: src/graph.ts; its folder does not exist either")
+  assert.equal(messageOf("other-export"), './graph.ts has no export "graph": it exports agent, default')
+  assert.equal(messageOf("number"), "./graph.ts:agent is not a graph but a number")
+  assert.equal(report.failed.length, Object.keys(graphs).length - 2)
 })
 
-test("an error during import shows its place in the user's source", async (t) => {
-  const source =
-    'interface Wanted { name: string }\n\nconst wanted: Wanted | undefined = undefined\nthrow new Error("no settings")\n'
+test("a graph without the name of an export is reported", async (t) => {
+  const { report } = await verifyGraph(t, "export default 2\n", "./graph.ts")
 
-  const { report } = await verifyGraph(t, source)
-
-  assert.equal(report.failed[0]?.message, "no settings")
-  assert.match(report.failed[0]?.code_frame ?? "", /^graph\.ts:4:7\n[\s\S]*> 4 \| throw new Error/)
-})
-
-test("a missing import shows its place", async (t) => {
-  const missingPackage = await verifyGraph(
-    t,
-    'import { readFile } from "node:fs"\nimport { x } from "not-installed"\nx(readFile)\n',
-  )
-  const missingFile = await verifyGraph(t, 'import { x } from "./not-here.js"\nx()\n')
-
-  assert.match(missingPackage.report.failed[0]?.message ?? "", /Cannot find package 'not-installed'/)
-  assert.match(missingPackage.report.failed[0]?.code_frame ?? "", /^graph\.ts:2:19\n/)
-  assert.match(missingFile.report.failed[0]?.code_frame ?? "", /^graph\.ts:1:19\n/)
-})
-
-test("an error about a wrong path or export lists the existing ones", async (t) => {
-  const source = "export const agent = 1\nexport default 2\n"
-
-  const messages = async (spec: string) =>
-    (await verifyGraph(t, source, spec)).report.failed.map(({ message }) => message)
-
-  assert.deepEqual(await messages("./grpah.ts:agent"), ["no such file: grpah.ts; its folder has graph.ts"])
-  assert.deepEqual(await messages("./src/graph.ts:agent"), [
-    "no such file: src/graph.ts; its folder does not exist either",
-  ])
-  assert.deepEqual(await messages("./graph.ts:graph"), ['./graph.ts has no export "graph": it exports agent, default'])
-  assert.deepEqual(await messages("./graph.ts:agent"), ["./graph.ts:agent is not a graph but a number"])
-  assert.match((await messages("./graph.ts"))[0] ?? "", /must be a path and an export/)
-  assert.deepEqual(await messages("./graph.py:graph"), [], "another program verifies graphs in Python")
-})
-
-test("one graph that fails does not prevent the others from loading", async (t) => {
-  const folder = project(t, { "graph.ts": "throw new Error('no')\n" })
-  const chat = `${graphsFolder}src/chat.ts:graph`
-  writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs: { bad: "./graph.ts:graph", good: chat } }))
-
-  const { code, report } = await verify(join(folder, "langgraph.json"))
-
-  assert.equal(code, 1)
-  assert.deepEqual(report.graphs, ["good"])
-  assert.deepEqual(
-    report.failed.map(({ graph_id }) => graph_id),
-    ["bad"],
-  )
+  assert.match(report.failed[0]?.message ?? "", /must be a path and an export/)
 })
 
 test("output of user code is not part of the report, and the report can go to a file", async (t) => {

@@ -9,6 +9,7 @@ import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { edgeStatus } from "../../edge/client.js"
 import type { Table } from "../../edge/table.js"
 import { type RunningUnit, readNext, route, startUnit, token, withKey } from "../../edge/testing/harness.js"
@@ -230,7 +231,9 @@ test("a ready edge that does not answer keeps no table from the others, and is k
   assert.deepEqual([after.generation, after.newestGeneration, after.silent], [0, 2, [dead]])
 })
 
-test("a push reaches edges whose search takes longer than one of them may be silent", async () => {
+test("a push reaches edges whose search takes longer than one of them may be silent", {
+  skip: unlessWide("starts two edges"),
+}, async () => {
   await using set = await setUp()
   await set.begin()
   const addresses = () => Promise.all(set.all.map((it) => it.found()))
@@ -273,7 +276,9 @@ test("what is open and what was answered is counted over all edges, also over on
   assert.equal(last.units.u0?.streams, 0)
 })
 
-test("a sum outlives the only edge that has counted, and ends with the deployment's route (M4)", async () => {
+test("a sum outlives the only edge that has counted, and ends with the deployment's route (M4)", {
+  skip: unlessWide("starts two edges"),
+}, async () => {
   await using setup = await setUp()
   await setup.begin()
   const { one, edges } = setup
