@@ -7,6 +7,7 @@
 import { spawn } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
+import { constants, setPriority } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
@@ -182,6 +183,8 @@ export const commandStep = (name, program, args, { cwd = root, background } = {}
       background?.throwIfAborted()
       // As a group of its own it gets no Ctrl-C of the terminal.
       const child = spawn(program, args, { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] })
+      // The first deployment goes on meanwhile.
+      if (background && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
       const output = []
       child.stdout.on("data", (chunk) => output.push(chunk))
       child.stderr.on("data", (chunk) => output.push(chunk))
