@@ -10,7 +10,7 @@ const root = new URL("../../../", import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), "utf8")
 
 /** Programs call these: with a method, a body or a key that a browser does not send. */
-const isForPrograms = (path: string): boolean => /^\/(v2|v1|d|api-host)\//.test(path) || /[{}$<>…]/.test(path)
+const isForPrograms = (path: string): boolean => /^\/(v2|v1|d|api-host|runs)\//.test(path) || /[{}$<>…]/.test(path)
 
 const addresses = /https?:\/\/(?:127\.0\.0\.1|localhost):(?:8900|2024)(\/[^\s"'`)\]|]*)?/g
 
