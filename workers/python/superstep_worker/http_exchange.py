@@ -56,8 +56,9 @@ class HttpExchange:
                 log_error(error)
         if self._bad is not None and not self._is_sent:
             await self.reply(400, str(self._bad))
-        elif not self._is_sent:
+        elif self._started is None:
             await self.reply(500, "Internal Server Error")
+        # An answer that has begun and does not end is broken off (`finish`), also when none of it was sent: what it answers has happened.
 
     async def reply(self, status: int, text: str) -> None:
         data = text.encode()

@@ -1,7 +1,9 @@
 /** An ASGI app in the gate: from the app to the server, neither a body nor bytes after a request are parsed as a request. */
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
+import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
@@ -81,6 +83,24 @@ test("while the server stops, requests that an ASGI app forwards get 503 and not
 
   assert.match(reply, /^HTTP\/1\.1 503/)
   assert.match(reply, /^retry-after: 1\r$/im)
+})
+
+test("an answer that the server begins and does not end is broken off, and is no 500", { skip }, async (t) => {
+  const serverSocket = join(folder, "begins.sock")
+  const server = createServer((socket) =>
+    socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n")),
+  )
+  await once(server.listen(serverSocket), "listening")
+  t.after(() => server.close())
+  const { worker, loaded } = await startGate("empty", serverSocket)
+  await using _ = worker
+
+  const reply = await sendRaw(
+    loaded.app?.socket_path ?? "",
+    `GET /threads HTTP/1.1\r\n${known}Connection: close\r\n\r\n`,
+  )
+
+  assert.doesNotMatch(reply, /500|\{\}/)
 })
 
 test("an ASGI app does not receive our headers, and cannot set them", { skip }, async () => {
