@@ -35,6 +35,8 @@ export async function installRelease(version: string): Promise<Release> {
     const file = join(folder, path, "package.json")
     await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), version }))
   }
+  // The programs are compared with it at their start.
+  await cp(join(repository, "package-lock.json"), join(folder, "package-lock.json"))
   const modules = join(folder, "node_modules")
   await mkdir(join(modules, "@superstep"), { recursive: true })
   const others = await readdir(join(repository, "node_modules"))
