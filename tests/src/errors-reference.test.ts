@@ -156,7 +156,9 @@ test("each entry is of a code that a program makes, and workers make no other", 
   )
   // Workers do not share the types. Their replies are written in many ways: in one line or several, in both kinds of quotes.
   const fields = ofBothWorkers?.matchAll(/\bcode["']?\s*[:=]\s*["']([a-z]\w*)["']/g) ?? []
-  const ofWorkers = new Set([...fields].map(([, code = ""]) => code))
+  const replies = [...fields].map(([, code = ""]) => code)
+  const addresses = [...(ofBothWorkers?.matchAll(/docs\/errors\.md#([a-z]\w*)/g) ?? [])].map(([, code]) => code)
+  const ofWorkers = new Set(replies)
 
   assert.deepEqual(unused, [])
   assert.deepEqual(
@@ -164,6 +166,7 @@ test("each entry is of a code that a program makes, and workers make no other", 
     [],
   )
   assert.deepEqual([...ofWorkers].toSorted(), ["not_found", "unavailable", "websocket_of_app"], "none is overlooked")
+  assert.deepEqual(addresses.toSorted(), replies.toSorted(), "each reply has the address of its entry")
 })
 
 test("the exit codes of workers are those of the page, in both languages", async () => {

@@ -221,7 +221,7 @@ def _content(message: str | bytes) -> Message:
 
 async def refuse_unknown(send: Send) -> None:
     """Refuses a WebSocket for which the app has no route."""
-    body = b'{"detail":"the app has no WebSocket at this path","code":"not_found"}'
+    body = b'{"detail":"the app has no WebSocket at this path","code":"not_found","doc_url":"docs/errors.md#not_found"}'
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "websocket.http.response.start", "status": 404, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": body})

@@ -101,7 +101,10 @@ def _framed(method: str, body: bytes, has_more: bool) -> Headers:
     return [(b"content-length", b"%d" % len(body))] if body or method in ("POST", "PUT", "PATCH") else []
 
 
-_refusal = b'{"detail":"the agent server closed the connection: try again in a moment","code":"unavailable"}'
+_refusal = (
+    b'{"detail":"the agent server closed the connection: try again in a moment","code":"unavailable",'
+    b'"doc_url":"docs/errors.md#unavailable"}'
+)
 
 
 async def _refuse(send: Send) -> None:

@@ -124,7 +124,10 @@ const asksForSocket = ({ incoming }: Bindings): boolean => incoming.headers.upgr
 function refuseSocket(): Response {
   const detail =
     "an app in JavaScript cannot open a WebSocket: stream a response instead, such as server-sent events, or write the app in Python"
-  return Response.json({ detail, code: "websocket_of_app" }, { status: 501 })
+  return Response.json(
+    { detail, code: "websocket_of_app", doc_url: "docs/errors.md#websocket_of_app" },
+    { status: 501 },
+  )
 }
 
 /** A middleware that has read the body may have changed Hono's cached body, or have set a new request. */
@@ -161,6 +164,7 @@ async function onward(
     if (gone.signal.aborted) throw error
     // It stops. Otherwise the app would reply with 500, after which no client tries again.
     const detail = "the agent server closed the connection: try again in a moment"
-    return Response.json({ detail, code: "unavailable" }, { status: 503, headers: { "retry-after": "1" } })
+    const body = { detail, code: "unavailable", doc_url: "docs/errors.md#unavailable" }
+    return Response.json(body, { status: 503, headers: { "retry-after": "1" } })
   }
 }
