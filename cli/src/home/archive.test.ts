@@ -1,11 +1,20 @@
 import assert from "node:assert/strict"
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { list } from "tar"
-import { backUp, NoBackup, packFolders, removeKilledBackup, restore, verify } from "./archive.js"
+import { create, list } from "tar"
+import { backUp, NoBackup, packFolders, removeKilledBackup, restore, unpack, verify } from "./archive.js"
 import { homeAt, openHome } from "./home.js"
 import { AlreadyRunning, takeOwnership } from "./owner.js"
 
@@ -25,6 +34,25 @@ test("files with hard links outside the folder are packed completely", async () 
   const packed: string[] = []
   await list({ file, onReadEntry: ({ path }) => packed.push(path) })
   assert.equal(packed.filter((path) => /\/f\d+$/.test(path)).length, 200)
+})
+
+test("links that leave the folder are restored as they were, and nothing is written through one", async () => {
+  const [folder, outside, to] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
+  mkdirSync(join(folder, "artifacts"))
+  symlinkSync(outside, join(folder, "artifacts/absolute"))
+  symlinkSync("../../../elsewhere", join(folder, "artifacts/relative"))
+  symlinkSync("absolute", join(folder, "artifacts/within"))
+  const [whole, hostile] = [join(folder, "whole.tar.gz"), join(folder, "hostile.tar.gz")]
+  await packFolders({ folder, names: ["artifacts"], file: whole })
+  // A folder by the first name, whose file would be written through the link.
+  await create({ cwd: folder, file: hostile, gzip: true, prefix: "artifacts/absolute" }, ["whole.tar.gz"])
+
+  unpack({ file: whole, to, wants: () => true })
+
+  const links = ["absolute", "relative", "within"].map((name) => readlinkSync(join(to, "artifacts", name)))
+  assert.deepEqual(links, [outside, "../../../elsewhere", "absolute"])
+  assert.throws(() => unpack({ file: hostile, to, wants: () => true }), NoBackup)
+  assert.deepEqual(readdirSync(outside), [])
 })
 
 test("a truncated backup restores nothing and leaves nothing", async () => {

@@ -2,13 +2,13 @@
  * A data folder as one file: its databases, the artefacts of its deployments, and the keys of its secrets. The databases are
  * copied while they are in use; files are copied after them, so that everything a row refers to is included.
  */
-import { existsSync } from "node:fs"
+import { existsSync, realpathSync, type Stats, symlinkSync } from "node:fs"
 import { chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
-import { basename, dirname, join } from "node:path"
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { copyCluster, placeCluster } from "@superstep/toolkit/postgres/base-backup"
-import { create, extract, list } from "tar"
+import { create, extract, list, type ReadEntry } from "tar"
 import type { Home } from "./home.js"
 import { AlreadyRunning, isOwned, takeOwnership } from "./owner.js"
 
@@ -180,9 +180,26 @@ export async function restore({ home, file }: { home: Home; file: string }): Pro
  * @throws NoBackup  the file is no backup, or cannot be read
  */
 export function unpack({ file, to, wants }: { file: string; to: string; wants: (path: string) => boolean }): void {
+  // Links that leave the folder, such as that to the interpreter of a Python environment; `tar` refuses them, since it could write through them.
+  const linksOut: { readonly path: string; readonly target: string }[] = []
+  const root = realpathSync(to)
+  const leaves = (path: string) => relative(root, path).split("/")[0] === ".."
+  const filter = (path: string, entry: Stats | ReadEntry): boolean => {
+    if (!wants(path)) return false
+    const target = "linkpath" in entry && entry.type === "SymbolicLink" ? entry.linkpath : undefined
+    if (target === undefined || !(isAbsolute(target) || leaves(resolve(root, dirname(path), target)))) return true
+    linksOut.push({ path, target })
+    return false
+  }
   try {
     // Synchronous: else files would still be written after the first error, into the folder that is being removed.
-    extract({ cwd: to, file, preserveOwner: process.getuid?.() === 0, strict: true, sync: true, filter: wants })
+    extract({ cwd: to, file, preserveOwner: process.getuid?.() === 0, strict: true, sync: true, filter })
+    // After all files: none is written through them.
+    for (const { path, target } of linksOut) {
+      const folder = realpathSync(join(to, dirname(path)))
+      if (leaves(folder)) throw new Error(`${path} is outside of the folder`)
+      symlinkSync(target, join(folder, basename(path)))
+    }
   } catch (cause) {
     throw new NoBackup(`${file} cannot be restored: ${(cause as Error).message}`, { cause })
   }
