@@ -242,7 +242,9 @@ test("a run on a busy thread waits by default; reject is an error, and interrupt
   const taking = await startRun(http, threadId, { multitaskStrategy: "interrupt" })
   await executing(taking, http)
   const stream = await openEvents(http, threadId, { channels: ["lifecycle"] })
-  await untilTerminals(() => framesOf(stream), 2)
+  await until(() => framesOf(stream).at(-1)?.event_id.endsWith(`${taking}:running`), {
+    what: "the last run's beginning",
+  })
 
   assert.deepEqual([rejected.type, rejected.error], ["error", "invalid_argument"])
   assert.match(rejected.message, /^Thread is already running a task/)
