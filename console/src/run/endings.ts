@@ -11,6 +11,7 @@ const texts: Readonly<Record<string, string>> = {
   shared_worker_died: "its worker process died while it executed other runs, too",
   lease_ended: "its server was gone: the lease ended",
   server_restarted: "its server restarted",
+  abandoned: "its server did not execute it",
 }
 
 /** @param ending  null while the attempt executes */

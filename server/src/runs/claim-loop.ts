@@ -10,14 +10,14 @@ import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
-import type { WaitingRun } from "../servers/server.js"
+import type { Claimer, WaitingRun } from "../servers/server.js"
 import {
-  type Claimer,
   claimRuns,
-  findExpiredClaims,
   findFormerClaims,
+  findUnheldClaims,
   type LostClaim,
   nextDueMs,
+  type Release,
   readQueueState,
   releaseRun,
 } from "./claims.js"
@@ -73,7 +73,8 @@ export class ClaimLoop {
   async start(): Promise<void> {
     const { db, claimer, sweepMs } = this.#options
     // Claims of this server's former process are lost. Other servers notice this only when the lease ends.
-    await this.#release(await findFormerClaims(db, claimer.serverId), { ending: "server_restarted" })
+    const former = await findFormerClaims(db, claimer.serverId)
+    await this.#release(former.map((claim) => ({ ...claim, ending: "server_restarted" })))
     this.#sweep = setInterval(() => void this.#look(), sweepMs)
     this.#sweep.unref()
     this.#mayClaim = true
@@ -221,40 +222,38 @@ export class ClaimLoop {
   async #sweepLost(): Promise<void> {
     this.#isSweeping = true
     try {
-      await this.#releaseExpired()
+      await this.#releaseUnheld()
       await this.#overdueEnds.tell(this.#options)
       this.lookForAll()
     } catch (err) {
-      this.#options.log.warn({ err }, "expired claims could not be searched")
+      this.#options.log.warn({ err }, "claims that nobody executes could not be searched")
     } finally {
       this.#isSweeping = false
     }
   }
 
-  async #releaseExpired(): Promise<void> {
-    const { leases, executor, log } = this.#options
+  async #releaseUnheld(): Promise<void> {
+    const { leases, executor, claimer, log } = this.#options
     const untilMs = this.#contact.judgeUntilMs
     if (untilMs === undefined) {
       log.debug({ promise: "D7" }, "expired leases are not judged: the contact with the database has not lasted")
       return
     }
-    const expired = await findExpiredClaims(leases, { heldHere: executor.heldClaims(), untilMs })
-    await this.#release(expired, { ending: "lease_ended", untilMs })
+    const { serverId } = claimer
+    const unheld = await findUnheldClaims(leases, { serverId, heldHere: executor.heldClaims(), untilMs })
+    await this.#release(unheld, untilMs)
   }
 
   /** Returns runs with lost claims to the queue; a run that was lost too often ends (R5). */
-  async #release(
-    claims: readonly LostClaim[],
-    how: { ending: "lease_ended" | "server_restarted"; untilMs?: number },
-  ): Promise<void> {
+  async #release(claims: readonly (LostClaim & Pick<Release, "ending">)[], untilMs?: number): Promise<void> {
     const { db, log, streams, peers, hints } = this.#options
     const error = toJsonText(workerLost("its server"))
-    for (const { runId, threadId, claimId } of claims) {
-      const release = { runId, claimId, watcher: undefined, ...how }
+    for (const { runId, threadId, claimId, ending } of claims) {
+      const release = { runId, claimId, ending, watcher: undefined, ...(untilMs !== undefined && { untilMs }) }
       const { outcome, status, waiting } = await releaseRun(db, release, error)
       if (waiting) peers.runWaits(waiting)
       if (outcome === "finished") hints.send("webhooks_due")
-      const promise = how.ending === "lease_ended" ? "D4" : "D3"
+      const promise = ending === "server_restarted" ? "D3" : "D4"
       if (outcome !== "claim_lost")
         log.warn({ run_id: runId, outcome, promise }, "a run of a lost server was taken back")
       if (outcome === "finished") {

@@ -3,6 +3,7 @@
  * product. After each step the rules of README.md (R1 to R8) are checked, and from each state that is new, whether all runs come to an end.
  * Steps happen one after the other; what happens while another transaction holds a lock is in races.test.ts.
  */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { type TestContext, test } from "node:test"
@@ -14,8 +15,10 @@ import { runsLongTests, runsWideTests } from "@superstep/toolkit/testing/wide-te
 import type { NewCheckpoint } from "../checkpoints/checkpoint.js"
 import type { ClaimWrite } from "../checkpoints/claim-batch.js"
 import { writeClaims } from "../checkpoints/queries.js"
+import { renewServer } from "../servers/queries.js"
+import { endLeases } from "../testing/end-leases.js"
 import { migrations } from "../testing/test-server.js"
-import { claimRuns, findExpiredClaims, findFormerClaims, releaseRun, renewLeases } from "./claims.js"
+import { claimRuns, findFormerClaims, findHeldClaims, findUnheldClaims, type LostClaim, releaseRun } from "./claims.js"
 import { deleteRun, insertRun, stopRun } from "./queries.js"
 import { type AttemptEnding, type CancelAction, isFinal, type MultitaskStrategy, type RunStatus } from "./run.js"
 
@@ -23,7 +26,6 @@ const leaseMs = 30_000
 const servers: readonly [string, string] = [randomUUID(), randomUUID()]
 const names = ["A", "B"]
 const threadId = randomUUID()
-const assistantId = randomUUID()
 
 /** What the tables say of a run. */
 interface Run {
@@ -32,6 +34,8 @@ interface Run {
   readonly attempt: number
   readonly claim_id: string | null
   readonly claimed_by: string | null
+  /** Whether its own time has ended, and whether its server's lease has, too. */
+  readonly is_old: boolean | null
   readonly is_expired: boolean | null
   readonly cancel_action: CancelAction | null
   readonly losses: number
@@ -44,7 +48,7 @@ interface Facts {
   readonly thread: string | undefined
   /** How many checkpoints each run has, by its id. */
   readonly saved: Readonly<Record<string, number>>
-  /** Everything of these tables, to see whether a step changed anything. */
+
   readonly all: string
 }
 
@@ -75,8 +79,8 @@ async function readFacts(db: Db): Promise<Facts> {
   const row = await db.row<{ runs: string | null; thread: string | null; saved: string | null; all: string }>(sql`
     select
       (select json_agg(json_build_object('run_id', run_id, 'status', status, 'attempt', attempt, 'claim_id', claim_id,
-          'claimed_by', claimed_by, 'is_expired', lease_until < now(), 'cancel_action', cancel_action, 'losses', losses,
-          'servers_lost', servers_lost, 'runs_alone', runs_alone) order by seq) from runs) as runs,
+          'claimed_by', claimed_by, 'is_expired', is_claim_lost(r), 'is_old', lease_until < now(), 'cancel_action', cancel_action, 'losses', losses,
+          'servers_lost', servers_lost, 'runs_alone', runs_alone) order by seq) from runs r) as runs,
       (select status from threads) as thread,
       (select json_object_agg(run_id, count) from (
         select metadata ->> 'run_id' as run_id, count(*) from checkpoints group by 1) of_run) as saved,
@@ -100,6 +104,7 @@ const keyOf = ({ runs, thread, saved }: Facts, given: readonly Given[]): string 
       run.attempt,
       servers.indexOf(run.claimed_by ?? ""),
       run.is_expired,
+      run.is_old,
       run.cancel_action,
       run.losses,
       run.servers_lost,
@@ -117,7 +122,7 @@ function create(strategy: MultitaskStrategy): Step {
       threadId,
       threadRule: "create_if_missing",
       threadMetadata: "{}",
-      assistantId,
+      assistantId: randomUUID(),
       graphId: "agent",
       metadata: "{}",
       kwargs: "{}",
@@ -149,9 +154,7 @@ const claim = (server: 0 | 1, runsAlone: boolean): Step => ({
 const silence = (server: 0 | 1): Step => ({
   name: `${names[server]} is silent for a lease`,
   take: async (db) => {
-    await db.run(
-      sql`update runs set lease_until = now() - interval '1 s' where claimed_by = ${servers[server]} and status = 'running'`,
-    )
+    await endLeases(db, servers[server])
     return {}
   },
 })
@@ -159,28 +162,30 @@ const silence = (server: 0 | 1): Step => ({
 const renew = (server: 0 | 1, runs: readonly Run[]): Step => ({
   name: `${names[server]} renews`,
   take: async (db) => {
-    const held = runs.flatMap(({ claim_id }) => claim_id ?? [])
-    const renewed = await renewLeases(db, { serverId: servers[server], revisionId: null, leaseMs }, held, "wait")
-    assert.equal(renewed.length, held.length, "a claim that the table shows is renewed")
+    await renewServer(db, { serverId: servers[server], revisionId: null, leaseMs }, { freeSlots: 2, freeSoloSlots: 1 })
+    const claims = runs.flatMap(({ claim_id }) => claim_id ?? [])
+    const held = await findHeldClaims(db, servers[server], claims)
+    assert.equal(held.length, claims.length, "a claim that the table shows is held")
     return {}
   },
 })
 
-/** Another server, or the next process of the same one, gives the runs back. */
-const takeBack = (server: 0 | 1, ending: "lease_ended" | "server_restarted"): Step => ({
-  name:
-    ending === "lease_ended"
-      ? `${names[1 - server]} takes back what ${names[server]} has lost`
-      : `${names[server]} restarts`,
+/** What happens to claims of a server that nobody executes. */
+const takeBack = (server: 0 | 1, ending: "lease_ended" | "server_restarted" | "abandoned"): Step => ({
+  name: {
+    lease_ended: `${names[1 - server]} takes back what ${names[server]} has lost`,
+    server_restarted: `${names[server]} restarts`,
+    abandoned: `${names[server]} gives back what it does not execute`,
+  }[ending],
   take: async (db) => {
-    const lost =
-      ending === "lease_ended"
-        ? await findExpiredClaims(db, { heldHere: [], untilMs: Number.POSITIVE_INFINITY })
-        : await findFormerClaims(db, servers[server])
-    let wakes = false
-    for (const { runId, claimId } of lost)
-      wakes ||= (await releaseRun(db, { runId, claimId, ending, watcher: undefined }, "{}")).waiting !== null
-    return { wakes }
+    const serverId = servers[ending === "lease_ended" ? 1 - server : server] ?? ""
+    const unheld = () => findUnheldClaims(db, { serverId, heldHere: [], untilMs: Number.POSITIVE_INFINITY })
+    const isOne = (one: LostClaim) => !("ending" in one) || one.ending === ending
+    const lost = await (ending === "server_restarted" ? findFormerClaims(db, serverId) : unheld())
+    const released = []
+    for (const one of lost.filter(isOne))
+      released.push(await releaseRun(db, { ...one, ending, watcher: undefined }, "{}"))
+    return { wakes: released.some(({ waiting }) => waiting !== null) }
   },
 })
 
@@ -252,6 +257,7 @@ function stepsIn({ runs }: Facts, given: readonly Given[], mayCreate: boolean): 
     if (held.length === 0) continue
     if (held.some(({ is_expired }) => !is_expired)) steps.push(silence(server))
     else steps.push(renew(server, held), takeBack(server, "lease_ended"))
+    if (held.some(({ is_old }) => is_old)) steps.push(takeBack(server, "abandoned"))
     steps.push(takeBack(server, "server_restarted"))
   }
   for (const [which, run] of runs.entries()) {
@@ -284,9 +290,9 @@ function check(before: Facts, after: Facts, { by }: Step, outcome: Outcome, give
   const running = after.runs.filter(({ status }) => status === "running")
   assert.ok(running.length <= 1, "R2: a thread has one running run")
   for (const run of after.runs) {
-    const isHeld = run.claim_id !== null && run.claimed_by !== null && run.is_expired !== null
-    const isFree = run.claim_id === null && run.claimed_by === null && run.is_expired === null
-    assert.ok(run.status === "running" ? isHeld : isFree, "R1: a run has a claim while it executes, and only then")
+    const claim = [run.claim_id, run.claimed_by, run.is_old]
+    const isOne = claim.every((part) => (run.status === "running" ? part !== null : part === null))
+    assert.ok(isOne, "R1: a run has a claim while it executes, and only then")
     assert.ok(isFinal(run.status) || run.losses < 3, "R5: a run that was lost three times has ended")
     assert.ok(
       run.status !== "pending" || run.cancel_action === null,

@@ -4,16 +4,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { must } from "@superstep/toolkit/errors/must"
 import { parseJson } from "@superstep/toolkit/http/json"
 import { followedMs, protocolMs } from "../events/thread-queries.js"
-import type { WaitingRun } from "../servers/server.js"
+import type { Claimer, WaitingRun } from "../servers/server.js"
 import { type AttemptEnding, type CancelAction, type Claim, maxLosses } from "./run.js"
-
-export interface Claimer {
-  readonly serverId: string
-  /** The server's revision; null: the server may execute every run. */
-  readonly revisionId: string | null
-  /** How long a claim lasts without renewal, in milliseconds. */
-  readonly leaseMs: number
-}
 
 /**
  * Claims the runs that have waited longest since they could start. Two servers never get the same run (R1); a thread has one
@@ -97,35 +89,16 @@ export interface HeldClaim {
   /** A stop that was requested meanwhile; the hint for it may have been lost. */
   readonly cancel_action: CancelAction | null
   readonly watched_by: readonly string[]
-  /** False: another transaction has locked the run. */
-  readonly is_renewed: boolean
 }
 
 /**
- * Renews the leases of claims that are still held. The result is authoritative; hints only bring the same news sooner.
- * @param locked  what to do about a run that another transaction has locked, such as a commit of its writes
- * @returns the claims that are still held; the other runs have moved on
+ * Which of these claims of a server are still held. The result is authoritative; hints only bring the same news sooner. It waits for no
+ * other transaction.
  */
-export const renewLeases = (
-  db: Db,
-  { serverId, leaseMs }: Claimer,
-  claimIds: readonly string[],
-  locked: "skip" | "wait",
-): Promise<HeldClaim[]> => {
-  const isHeld = sql`claimed_by = ${serverId} and claim_id = any (${claimIds}::uuid[]) and status = 'running'`
-  return db.rows<HeldClaim>(sql`
-    with held as materialized (select claim_id, cancel_action, watched_by from runs where ${isHeld}),
-    locked as (
-      select run_id from runs where ${isHeld} order by run_id for update ${locked === "skip" ? sql`skip locked` : sql``}),
-    renewed as (
-      update runs r set lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0)
-      from locked where r.run_id = locked.run_id
-      returning r.claim_id, r.cancel_action, r.watched_by)
-    select claim_id, cancel_action, watched_by, true as is_renewed from renewed
-    union all
-    select claim_id, cancel_action, watched_by, false from held
-    where ${locked === "skip"} and claim_id not in (select claim_id from renewed)`)
-}
+export const findHeldClaims = (db: Db, serverId: string, claimIds: readonly string[]): Promise<HeldClaim[]> =>
+  db.rows<HeldClaim>(sql`
+    select claim_id, cancel_action, watched_by from runs
+    where claimed_by = ${serverId} and claim_id = any (${claimIds}::uuid[]) and status = 'running'`)
 
 /**
  * Called for a claim that is not held any more. Normally a later attempt has the run, and nothing changes; after a loss of commits the run
@@ -189,16 +162,26 @@ export const findFormerClaims = (db: Db, serverId: string): Promise<LostClaim[]>
     select run_id as "runId", thread_id as "threadId", claim_id as "claimId" from runs
     where status = 'running' and claimed_by = ${serverId} order by run_id`)
 
+/** A claim that nobody executes. */
+export interface UnheldClaim extends LostClaim {
+  /** `lease_ended`: its server is gone. `abandoned`: it belongs to the server that has found it. */
+  readonly ending: "lease_ended" | "abandoned"
+}
+
 /**
- * Claims whose lease has expired.
- * @param heldHere  claims that this server holds: it renews these itself, however long that was impossible
+ * Claims that nobody executes: those of servers whose lease has ended, and those of this server without an attempt here, once they are
+ * older than a lease.
+ * @param heldHere  claims that this server executes: these it holds however long it could not renew its lease
  * @param untilMs   no claim is found after this time, by the database's clock, in milliseconds since 1970
  */
-export const findExpiredClaims = (
+export const findUnheldClaims = (
   db: Db,
-  { heldHere, untilMs }: { heldHere: readonly string[]; untilMs: number },
-): Promise<LostClaim[]> =>
-  db.rows<LostClaim>(sql`
-    select run_id as "runId", thread_id as "threadId", claim_id as "claimId" from runs
+  { serverId, heldHere, untilMs }: { serverId: string; heldHere: readonly string[]; untilMs: number },
+): Promise<UnheldClaim[]> =>
+  db.rows<UnheldClaim>(sql`
+    select run_id as "runId", thread_id as "threadId", claim_id as "claimId",
+      case when claimed_by = ${serverId} then 'abandoned' else 'lease_ended' end as ending
+    from runs r
     where status = 'running' and lease_until < now() and claim_id <> all (${heldHere}::uuid[]) and ${isBefore(untilMs)}
+      and (claimed_by = ${serverId} or is_claim_lost(r))
     order by run_id`)

@@ -5,8 +5,8 @@
  * X1 A claim ends in `AttemptWrites.finish`, in `releaseRun`, or when its lease expires.
  * X2 Nothing is published for a claim after it ended, even if its worker still sends events.
  * X3 The `end` event follows the commit of the run's final status, so that a client that got it reads the final state.
- * X4 The renewal is authoritative for a claim: it returns whether the claim is still held, whether a stop was requested, and
- *    which servers watch the run. Hints bring the same news sooner. A claim is renewed until its end is committed.
+ * X4 The server renews one lease, for all its claims, until the end of each is committed. Then it reads which of them are still
+ *    held, whether a stop was requested, and which servers watch the run. Hints bring the same news sooner.
  * X5 Clients of a run that has left this server are served through the event log.
  */
 import type { Database, Db } from "@superstep/toolkit/db/database"
@@ -18,11 +18,12 @@ import { firstSeq } from "../events/event.js"
 import type { Stretch } from "../events/queries.js"
 import type { Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
+import type { Claimer } from "../servers/server.js"
 import { type LanguageSlots, slotsForAnyGraph, slotsWithout, takes } from "../workers/language-slots.js"
 import type { LostReason, Workers } from "../workers/port.js"
 import { Attempt } from "./attempt.js"
 import { type Written, writeEnd } from "./attempt-end.js"
-import { type Claimer, giveBackAfterLoss, type HeldClaim, releaseRun, renewLeases } from "./claims.js"
+import { findHeldClaims, giveBackAfterLoss, type HeldClaim, releaseRun } from "./claims.js"
 import { followElsewhere } from "./follow.js"
 import { leaseTimes } from "./lease-times.js"
 import type { RunObserver } from "./observer.js"
@@ -41,7 +42,7 @@ export interface ExecutorOptions {
   readonly streams: Streams
   readonly writes: ClaimWrites
   readonly claimer: Claimer
-  readonly peers: Pick<Peers, "runWaits">
+  readonly peers: Pick<Peers, "runWaits" | "renew">
   /** How long an attempt may take, in milliseconds; 0: no limit. */
   readonly runTimeoutMs: number
   /** Notified of every attempt. */
@@ -68,7 +69,7 @@ export class Executor {
     this.#options = options
   }
 
-  /** Starts renewing leases. */
+  /** Starts renewing the server's lease. */
   start(): void {
     this.#renewAfter(leaseTimes(this.#options.claimer.leaseMs).renewMs)
   }
@@ -183,44 +184,26 @@ export class Executor {
   }
 
   /**
-   * Renews all claims of this server and acts on stops and watchers that were recorded meanwhile (X4).
+   * Renews the lease of this server, if it executes runs, and acts on stops and watchers that were recorded meanwhile (X4).
    * @returns false when the database could not be reached
    */
   async renew(): Promise<boolean> {
-    const { leases, log, claimer, streams } = this.#options
+    const { leases, log, claimer, streams, peers } = this.#options
     this.#earlyCancels.clear()
     streams.forgetEarlyWatchers()
     const attempts = [...this.#attempts]
     if (attempts.length === 0) return true
     try {
-      const held = await renewLeases(leases, claimer, this.heldClaims(), "skip")
+      await peers.renew(leases)
+      const held = await findHeldClaims(leases, claimer.serverId, this.heldClaims())
       const byClaim = new Map(held.map((row) => [row.claim_id, row]))
-      const isLocked = ({ claim }: Attempt) => byClaim.get(claim.claimId)?.is_renewed === false
-      for (const attempt of attempts) if (!isLocked(attempt)) this.#follow(attempt, byClaim.get(attempt.claim.claimId))
+      for (const attempt of attempts) this.#follow(attempt, byClaim.get(attempt.claim.claimId))
       this.#isCutOff = false
-      await this.#renewLocked(attempts.filter(isLocked))
       return true
     } catch (err) {
-      if (!this.#isCutOff) log.warn({ err, runs: attempts.length }, "leases could not be renewed")
+      if (!this.#isCutOff) log.warn({ err, runs: attempts.length }, "the lease of this server could not be renewed")
       this.#isCutOff = true
       return false
-    }
-  }
-
-  /** A transaction that holds the row of one run for long must cost no other run its lease. Most hold it for a commit only. */
-  async #renewLocked(attempts: readonly Attempt[]): Promise<void> {
-    const { leases, log, claimer } = this.#options
-    if (attempts.length === 0) return
-    const claimIds = attempts.map(({ claim }) => claim.claimId)
-    try {
-      const held = await renewLeases(leases, claimer, claimIds, "wait")
-      for (const attempt of attempts)
-        this.#follow(
-          attempt,
-          held.find((row) => row.claim_id === attempt.claim.claimId),
-        )
-    } catch (err) {
-      log.warn({ err, runs: attempts.length }, "leases of runs that are locked could not be renewed yet")
     }
   }
 

@@ -2,7 +2,7 @@
 import type { Database } from "@superstep/toolkit/db/database"
 import type { EndOfRun, Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
-import type { Claimer } from "./claims.js"
+import type { Claimer } from "../servers/server.js"
 import { findStartableRun, findUnsavedInputs, watchRun } from "./queries.js"
 import { isFinal } from "./run.js"
 

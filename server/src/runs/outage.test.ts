@@ -1,5 +1,7 @@
 /** The connection to the database is interrupted for longer than a lease, while Postgres keeps running (E1). */
+
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -7,8 +9,9 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { postgresProxy } from "@superstep/toolkit/testing/postgres-proxy"
 import { until } from "@superstep/toolkit/testing/until"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
+import { endLeases } from "../testing/end-leases.js"
 import { migrations, startTestServer, type TestServer, testPoolSize } from "../testing/test-server.js"
-import { findExpiredClaims, readQueueState, releaseRun } from "./claims.js"
+import { findUnheldClaims, readQueueState, releaseRun } from "./claims.js"
 import { newRun } from "./schema.js"
 
 const leaseMs = 6_000
@@ -29,22 +32,23 @@ const serverBehind = (db: Database, uri: string, graceMs: number) =>
   startTestServer({ ...db, uri }, { leaseMs, graceMs, maxGapMs })
 
 /** Expires leases as if the outage had lasted longer than a lease. The outage really lasts longer than `maxGapMs`. */
-async function endLeases(db: Database): Promise<void> {
+async function endLeasesDuringOutage(db: Database): Promise<void> {
   const cutAt = await db.row<{ now: string }>(sql`select now()::text as now`)
   const isLater = sql`select 1 where now() > ${cutAt?.now}::timestamptz + make_interval(secs => ${(2 * maxGapMs) / 1000})`
   await until(() => db.row(isLater), { what: "the outage has lasted" })
-  await db.run(sql`update runs set lease_until = now() - interval '1 minute' where status = 'running'`)
+  await endLeases(db)
 }
 
-/** Waits until a server has renewed all its claims. */
+/** Waits until a server has renewed its lease. */
 const untilRenewed = (db: Database, { claimer }: TestServer) =>
-  until(
-    () =>
-      db.row(sql`
-        select 1 where not exists (
-          select from runs where claimed_by = ${claimer.serverId} and status = 'running' and lease_until < now())`),
-    { what: "its leases are renewed" },
-  )
+  until(() => db.row(sql`select from servers where server_id = ${claimer.serverId} and lease_until > now()`), {
+    what: "its lease is renewed",
+  })
+
+/** When the first lease of a server is over, in milliseconds. */
+const leaseUntil = async (db: Database) =>
+  (await db.row<{ ms: number }>(sql`select extract(epoch from min(lease_until))::float8 * 1000 as ms from servers`))
+    ?.ms ?? 0
 
 const attemptsOf = (...servers: readonly TestServer[]) =>
   servers.map(({ workers }) => workers.started.map(({ order }) => order.attempt))
@@ -59,7 +63,7 @@ for (const how of ["reset", "silence"] as const) {
     const runs = [...(await addRuns(one, 2)), ...(await addRuns(two, 2))]
 
     for (const proxy of [first, second]) proxy.cut(how)
-    await endLeases(db)
+    await endLeasesDuringOutage(db)
     first.heal()
     await untilRenewed(db, one)
     second.heal()
@@ -82,7 +86,7 @@ for (const how of ["reset", "silence"] as const) {
 
     proxy.cut(how)
     server.workers.running.get(ended?.run_id ?? "")?.done()
-    await endLeases(db)
+    await endLeasesDuringOutage(db)
     proxy.heal()
     await waitForEnd(server, ended?.run_id ?? "")
     await untilRenewed(db, server)
@@ -114,22 +118,17 @@ test("runs go on when the host of the database vanishes without a word and anoth
   assert.deepEqual(attemptsOf(server), [[1, 1, 1, 1]])
 })
 
-test("the claim of a run whose end cannot be committed yet is renewed until it is committed", async () => {
+test("a server whose last run cannot be ended yet renews its lease until it is", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { leaseMs: renewedSoonMs })
   const [run] = await addRuns(server, 1)
-  const leaseUntil = async () =>
-    (
-      await db.row<{ ms: number }>(sql`
-      select extract(epoch from lease_until)::float8 * 1000 as ms from runs where run_id = ${run?.run_id}`)
-    )?.ms ?? 0
 
   const before = await db.transaction(async (tx) => {
     // Writing a run's end locks its thread first; a renewal does not.
     await tx.run(sql`select from threads where thread_id = ${run?.thread_id} for update`)
     server.workers.started[0]?.done()
-    const held = await leaseUntil()
-    await until(async () => (await leaseUntil()) > held + renewedSoonMs / 2, { what: "the lease is renewed" })
+    const held = await leaseUntil(db)
+    await until(async () => (await leaseUntil(db)) > held + renewedSoonMs / 2, { what: "the lease is renewed" })
     return db.row<{ status: string }>(sql`select status from runs where run_id = ${run?.run_id}`)
   })
   await waitForEnd(server, run?.run_id ?? "")
@@ -138,20 +137,15 @@ test("the claim of a run whose end cannot be committed yet is renewed until it i
   assert.deepEqual(attemptsOf(server), [[1]])
 })
 
-test("a transaction that holds the row of one run costs no other run its lease", async () => {
+test("a transaction that holds the row of a run costs no run its attempt", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { leaseMs: renewedSoonMs })
   const [locked, other] = await addRuns(server, 2)
-  const leaseUntil = async () =>
-    (
-      await db.row<{ ms: number }>(sql`
-      select extract(epoch from lease_until)::float8 * 1000 as ms from runs where run_id = ${other?.run_id}`)
-    )?.ms ?? 0
 
   await db.transaction(async (tx) => {
     await tx.run(sql`select from runs where run_id = ${locked?.run_id} for update`)
-    const held = await leaseUntil()
-    await until(async () => (await leaseUntil()) > held + renewedSoonMs, { what: "the other lease is renewed" })
+    const held = await leaseUntil(db)
+    await until(async () => (await leaseUntil(db)) > held + renewedSoonMs, { what: "the lease is renewed" })
   })
   for (const run of server.workers.running.values()) run.done()
   for (const run of [locked, other]) await waitForEnd(server, run?.run_id ?? "")
@@ -163,8 +157,6 @@ test("slow statements that occupy the whole pool cost no run its lease", async (
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { leaseMs: renewedSoonMs })
   await addRuns(server, 1)
-  const leaseUntil = async () =>
-    (await db.row<{ ms: number }>(sql`select extract(epoch from lease_until)::float8 * 1000 as ms from runs`))?.ms ?? 0
   let release: () => void = () => undefined
   const released = new Promise<void>((resolve) => {
     release = resolve
@@ -178,8 +170,8 @@ test("slow statements that occupy the whole pool cost no run its lease", async (
     }),
   )
   await until(() => occupied === testPoolSize, { what: "the pool is occupied" })
-  const held = await leaseUntil()
-  await until(async () => (await leaseUntil()) > held + renewedSoonMs / 2, { what: "the lease is renewed" })
+  const held = await leaseUntil(db)
+  await until(async () => (await leaseUntil(db)) > held + renewedSoonMs / 2, { what: "the lease is renewed" })
   release()
   await Promise.all(slow)
 
@@ -190,14 +182,15 @@ test("a release of expired claims that arrives too late changes nothing", async 
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { leaseMs })
   const [run] = await addRuns(server, 1)
-  await db.run(sql`update runs set lease_until = now() - interval '1 minute'`)
+  await endLeases(db)
   const { nowMs } = await readQueueState(db)
   const claimId = server.workers.started[0]?.order.claimId ?? ""
   const release = { runId: run?.run_id ?? "", claimId, ending: "lease_ended", watcher: undefined } as const
 
   const [late, inTime] = [nowMs - 1, nowMs + 60_000]
-  const found = await Promise.all([late, inTime].map((untilMs) => findExpiredClaims(db, { heldHere: [], untilMs })))
-  const held = await findExpiredClaims(db, { heldHere: [claimId], untilMs: inTime })
+  const all = { serverId: randomUUID(), heldHere: [], untilMs: inTime }
+  const found = await Promise.all([late, inTime].map((untilMs) => findUnheldClaims(db, { ...all, untilMs })))
+  const held = await findUnheldClaims(db, { ...all, heldHere: [claimId] })
   const lateRelease = await releaseRun(db, { ...release, untilMs: late }, "{}")
   const { outcome } = await releaseRun(db, { ...release, untilMs: inTime }, "{}")
 
@@ -206,4 +199,28 @@ test("a release of expired claims that arrives too late changes nothing", async 
     [0, 1, 0],
   )
   assert.deepEqual([lateRelease.outcome, outcome], ["claim_lost", "waiting"])
+})
+
+test("a claim is held while the lease of its server is, also against a server that asks only for the claim's own time", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db, { sweepMs: neverMs })
+  const [run] = await addRuns(server, 1)
+  const claimId = server.workers.started[0]?.order.claimId ?? ""
+  const release = { runId: run?.run_id ?? "", claimId, ending: "lease_ended", watcher: undefined } as const
+  const another = { serverId: randomUUID(), heldHere: [], untilMs: Number.POSITIVE_INFINITY }
+  await server.executor.renew()
+
+  await db.run(sql`update runs set lease_until = now() - interval '1 minute'`)
+  const found = await findUnheldClaims(db, another)
+  // As a server of the release before, which has found the claim by its own time.
+  const released = await releaseRun(db, release, "{}")
+  const own = await findUnheldClaims(db, { ...another, serverId: server.claimer.serverId })
+  await endLeases(db)
+  const foundLater = await findUnheldClaims(db, another)
+
+  assert.deepEqual([found, released.outcome], [[], "claim_lost"])
+  assert.deepEqual(
+    [own, foundLater].map(([claim]) => claim?.ending),
+    ["abandoned", "lease_ended"],
+  )
 })

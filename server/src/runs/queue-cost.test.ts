@@ -9,7 +9,15 @@ import { idleness } from "../serving/queries.js"
 import { newRun } from "../testing/new-run.js"
 import { rowsRead } from "../testing/rows-read.js"
 import { migrations } from "../testing/test-server.js"
-import { claimRuns, findExpiredClaims, findFormerClaims, nextDueMs, readQueueState, releaseRun } from "./claims.js"
+import {
+  claimRuns,
+  findFormerClaims,
+  findHeldClaims,
+  findUnheldClaims,
+  nextDueMs,
+  readQueueState,
+  releaseRun,
+} from "./claims.js"
 import { insertRun } from "./queries.js"
 
 const endedRuns = 20_000
@@ -84,7 +92,9 @@ async function readByStep(db: Database, threadId: string): Promise<Record<string
       await step(tx, "is it idle", (it) => idleness(it, claimer.revisionId))
       await step(tx, "look at the queue", readQueueState)
       const untilMs = Date.now() + 60_000
-      await step(tx, "find expired claims", () => findExpiredClaims(tx, { heldHere: [randomUUID()], untilMs }))
+      const { serverId } = claimer
+      await step(tx, "find unheld claims", () => findUnheldClaims(tx, { serverId, heldHere: [randomUUID()], untilMs }))
+      await step(tx, "find held claims", () => findHeldClaims(tx, serverId, [randomUUID()]))
       await step(tx, "find former claims", () => findFormerClaims(tx, randomUUID()))
     })
   }

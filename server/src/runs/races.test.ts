@@ -1,5 +1,7 @@
 /** Races: a concurrent claim, a lost notification, a lease that expires early. */
+
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -7,10 +9,11 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
+import { endLeases } from "../testing/end-leases.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { createThread, getThread } from "../threads/operations.js"
-import { findExpiredClaims, releaseRun } from "./claims.js"
+import { findUnheldClaims, releaseRun } from "./claims.js"
 import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "./operations.js"
 import { watchRun } from "./queries.js"
 import { workerLost } from "./run.js"
@@ -29,22 +32,16 @@ const started = (server: TestServer, runId: string, attempt = 1) =>
     what: `attempt ${attempt} of run ${runId} to start`,
   })
 
-const endLease = (db: Database, runId: string) =>
-  db.run(sql`update runs set lease_until = now() - interval '1 s' where run_id = ${runId}`)
-
-/** Releases a run like another server after its lease has expired. */
-async function takeBack(db: Database, runId: string): Promise<void> {
-  await endLease(db, runId)
-  const claim = (await findExpiredClaims(db, { heldHere: [], untilMs: Number.POSITIVE_INFINITY })).find(
-    (one) => one.runId === runId,
-  )
-  assert.ok(claim)
-  await releaseRun(
-    db,
-    { ...claim, ending: "lease_ended", watcher: undefined },
-    JSON.stringify(workerLost("its server")),
-  )
-}
+/** Releases a run like another server after the lease of its server has ended. */
+const takeBack = (db: Database, runId: string): Promise<void> =>
+  // In one transaction: its server would renew.
+  db.transaction(async (tx) => {
+    await endLeases(tx)
+    const all = { serverId: randomUUID(), heldHere: [], untilMs: Number.POSITIVE_INFINITY }
+    const claim = (await findUnheldClaims(tx, all)).find((one) => one.runId === runId)
+    assert.ok(claim)
+    await releaseRun(tx, { ...claim, watcher: undefined }, JSON.stringify(workerLost("its server")))
+  })
 
 /** Terminates the listening connections and returns at once, so that notifications sent now are lost. */
 const cutListeners = (db: Database) =>
@@ -167,7 +164,7 @@ test("clients of a run that another server took over still get its events (X5)",
   await former.loop.stop()
 
   await using next = await startTestServer(db)
-  await endLease(db, runId)
+  await endLeases(db, former.claimer.serverId)
   const second = await started(next, runId, 2)
   await former.executor.renew()
   await until(

@@ -37,7 +37,8 @@ export const maxLosses = 3
 
 /**
  * How an attempt ended whose run is not over; `requeue_run` decides what follows. `worker_died`: the worker executed only
- * this run. `worker_blocked`: the same, and its event loop was blocked. `shared_worker_died`: it executed other runs too (R9). `lease_ended`, `server_restarted`: the server is gone.
+ * this run. `worker_blocked`: the same, and its event loop was blocked. `shared_worker_died`: it executed other runs too (R9). `lease_ended`, `server_restarted`: the server is gone. `abandoned`: the
+ * server does not execute the run that it has claimed.
  */
 export const attemptEndings = [
   "handed_back",
@@ -46,6 +47,7 @@ export const attemptEndings = [
   "shared_worker_died",
   "lease_ended",
   "server_restarted",
+  "abandoned",
 ] as const
 export type AttemptEnding = (typeof attemptEndings)[number]
 

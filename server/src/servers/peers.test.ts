@@ -163,6 +163,7 @@ test("another server takes the run of a stopping server at once", async () => {
   const execution = await started(staying, runId)
 
   assert.equal(execution.order.attempt, 2)
+  await leaving.peers.close()
   assert.deepEqual(await db.rows(sql`select server_id from servers`), [{ server_id: staying.claimer.serverId }])
 })
 

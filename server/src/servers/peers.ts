@@ -7,19 +7,29 @@
  *    loop's regular poll or the renewal of leases finds the change.
  * M3 A server that is woken without a free slot writes this to its row, then forwards the message. So a message is
  *    forwarded at most once per server.
+ * M4 A server has one lease, in its row of the table `servers`. Its claims are held while the lease is. No transaction of a run locks
+ *    this row, so nothing that happens to one run costs another one its claim.
  */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
-import { countOtherServers, findServerWithRoom, putServer, removeServer, seenForMs } from "./queries.js"
-import { channelOf, messageText, parseMessage, type Room, type StoppingRun, type WaitingRun } from "./server.js"
+import { countOtherServers, findServerWithRoom, removeServer, renewServer } from "./queries.js"
+import {
+  type Claimer,
+  channelOf,
+  messageText,
+  parseMessage,
+  type Room,
+  type StoppingRun,
+  type WaitingRun,
+} from "./server.js"
 
 export interface PeersOptions {
   readonly db: Database
   readonly log: Log
   readonly hints: Hints
-  readonly self: { readonly serverId: string; readonly revisionId: string | null }
+  readonly self: Claimer
 }
 
 /** The actions that messages trigger in this server. */
@@ -31,9 +41,6 @@ export interface LocalServer {
   /** Called when messages may have been lost: checks for all changes that messages announce. */
   lookForAll(): void
 }
-
-// Two refreshes may fail before the server counts as gone.
-const refreshMs = seenForMs / 3
 
 export class Peers {
   readonly #options: PeersOptions
@@ -86,28 +93,41 @@ export class Peers {
   }
 
   /**
-   * Updates this server's row and counts the other servers. Call it every few seconds.
+   * Updates this server's row when it is old, and counts the other servers. Call it every few seconds.
    * @param db  a connection that does not wait for the busy pool
    */
   async look(db: Db): Promise<void> {
     if (this.#hasLeft) return
     const { self } = this.#options
-    const room = this.#local?.room() ?? noRoom
-    const isOld = this.#written === undefined || performance.now() - this.#written.at > refreshMs
-    if (isOld || !isSameRoom(room, this.#written?.room)) await this.#writeRow(db, room)
+    // Two refreshes may fail before the server counts as gone.
+    const isOld = this.#written === undefined || performance.now() - this.#written.at > self.leaseMs / 3
+    if (isOld || !isSameRoom(this.#room(), this.#written?.room)) await this.renew(db)
     this.#others = await countOtherServers(db, self.serverId)
   }
 
-  /** Removes this server's row, so that others stop waking it for runs. It still receives messages to stop runs. */
-  async leave(): Promise<void> {
-    this.#hasLeft = true
-    const { db, self, log } = this.#options
-    await removeServer(db, self.serverId).catch((err: unknown) => log.debug({ err }, "a server's row was not removed"))
+  /**
+   * Renews the lease of this server: its claims are held for that long (M4). The row is locked by nothing else for longer than a statement.
+   * @param db  a connection that does not wait for the busy pool
+   */
+  async renew(db: Db): Promise<void> {
+    const room = this.#room()
+    await renewServer(db, this.#options.self, room)
+    this.#written = { room, at: performance.now() }
   }
 
+  /** From now on others do not wake this server for runs. It still holds its claims, and receives messages to stop runs. */
+  async leave(): Promise<void> {
+    this.#hasLeft = true
+    const { db, log } = this.#options
+    await this.renew(db).catch((err: unknown) => log.debug({ err }, "other servers may still wake this one"))
+  }
+
+  /** Removes this server's row. Call it when it holds no claims any more. */
   async close(): Promise<void> {
+    const { db, self, log } = this.#options
     await Promise.all(this.#subscriptions.map((subscription) => subscription.close()))
     await this.#choosing
+    await removeServer(db, self.serverId).catch((err: unknown) => log.debug({ err }, "a server's row was not removed"))
   }
 
   #hear(text: string): void {
@@ -116,9 +136,8 @@ export class Peers {
     if (message?.kind === "cancel") this.#local?.cancel(message.runId)
   }
 
-  async #writeRow(db: Db, room: Room): Promise<void> {
-    await putServer(db, this.#options.self, room)
-    this.#written = { room, at: performance.now() }
+  #room(): Room {
+    return (this.#hasLeft ? undefined : this.#local?.room()) ?? noRoom
   }
 
   #wakeOther(run: WaitingRun): void {
@@ -153,10 +172,9 @@ export class Peers {
 
   /** Updates the row of a server that has become full since its last refresh. */
   async #correctRow({ runsAlone }: WaitingRun): Promise<void> {
-    const room = this.#local?.room() ?? noRoom
     const isFull = (one: Room) => (runsAlone ? one.freeSoloSlots : one.freeSlots) === 0
-    if (this.#hasLeft || !this.#written || isFull(this.#written.room) || !isFull(room)) return
-    await this.#writeRow(this.#options.db, room)
+    if (!this.#written || isFull(this.#written.room) || !isFull(this.#room())) return
+    await this.renew(this.#options.db)
   }
 }
 

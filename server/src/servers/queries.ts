@@ -1,27 +1,26 @@
 /** SQL of the table `servers`: which servers share this database, and which of them have free slots. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
-import type { Room, WaitingRun } from "./server.js"
+import type { Claimer, Room, WaitingRun } from "./server.js"
 
-// A server writes its row three times in this period. A killed server may receive hints for at most this long. Those are
-// lost, and other servers find the runs at their next poll.
-export const seenForMs = 60_000
+// A server of the release before has no lease. It writes `seen_at` three times in this period.
+const seenForSeconds = 60
 
-/** Condition on a row of `servers`: the server wrote its row recently. */
-export const isAlive = (): Sql => sql`seen_at > now() - make_interval(secs => ${seenForMs / 1000})`
+/** Condition on a row of `servers`: the server's lease has not ended. A killed server may receive hints until then; those are lost. */
+export const isAlive = (): Sql => sql`coalesce(lease_until, seen_at + make_interval(secs => ${seenForSeconds})) > now()`
 
-/** Writes a server's free slots, and deletes rows of servers that are gone. */
-export const putServer = (
+/** Writes a server's row: its lease and its free slots. Deletes rows of servers that are gone. */
+export const renewServer = (
   db: Db,
-  { serverId, revisionId }: { readonly serverId: string; readonly revisionId: string | null },
+  { serverId, revisionId, leaseMs }: Claimer,
   { freeSlots, freeSoloSlots }: Room,
 ): Promise<number> =>
   db.run(sql`
     with forgotten as (delete from servers where server_id <> ${serverId} and seen_at < now() - interval '1 hour')
-    insert into servers (server_id, revision_id, free_slots, free_solo_slots)
-    values (${serverId}, ${revisionId}, ${freeSlots}, ${freeSoloSlots})
+    insert into servers (server_id, revision_id, free_slots, free_solo_slots, lease_until)
+    values (${serverId}, ${revisionId}, ${freeSlots}, ${freeSoloSlots}, now() + make_interval(secs => ${leaseMs} / 1000.0))
     on conflict (server_id) do update set revision_id = excluded.revision_id, free_slots = excluded.free_slots,
-      free_solo_slots = excluded.free_solo_slots, seen_at = now()`)
+      free_solo_slots = excluded.free_solo_slots, seen_at = now(), lease_until = excluded.lease_until`)
 
 export const removeServer = (db: Db, serverId: string): Promise<number> =>
   db.run(sql`delete from servers where server_id = ${serverId}`)

@@ -22,6 +22,15 @@ export interface Room {
   readonly freeSoloSlots: number
 }
 
+/** A server that claims runs. */
+export interface Claimer {
+  readonly serverId: string
+  /** The server's revision; null: the server may execute every run. */
+  readonly revisionId: string | null
+  /** How long a claim, and the lease of the server, last without renewal, in milliseconds. */
+  readonly leaseMs: number
+}
+
 /** The channel of messages to one server. */
 export const channelOf = (serverId: string): string => `server_${serverId}`
 

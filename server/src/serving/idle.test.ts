@@ -4,7 +4,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { putServer, removeServer } from "../servers/queries.js"
+import { removeServer, renewServer } from "../servers/queries.js"
 import { startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import { everything, openEvents } from "../thread-stream/testing/protocol-client.js"
@@ -91,8 +91,8 @@ test("a run that is pinned to a revision without servers does not keep the deplo
   await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} }, token)
 
   assert.equal(await isIdle(), true)
-  const old = { serverId: randomUUID(), revisionId: "old" }
-  await putServer(db, old, { freeSlots: 0, freeSoloSlots: 0 })
+  const old = { serverId: randomUUID(), revisionId: "old", leaseMs: 60_000 }
+  await renewServer(db, old, { freeSlots: 0, freeSoloSlots: 0 })
   assert.equal(await isIdle(), false)
   await removeServer(db, old.serverId)
   assert.equal(await isIdle(), true)

@@ -39,7 +39,7 @@ export const usage = `npm run chaos [-- options]
   --deployments  several clients change each deployment while its control plane is killed; a judge says the same of what they saw
   --lossy     several clients write to each thread, and Postgres loses the last seconds when it is killed, as a standby does that is promoted
   --outages all  Postgres and the way to it fail --kills times, and nothing else is killed: no run may be attempted again. Or one kind by its
-              name: "calm", "locked run", "reset", "short", "silence", "restart", "vanished host", "long lock" (not in all: it finds a fault)
+              name: "calm", "locked run", "reset", "short", "silence", "restart", "vanished host", "long lock"
   --aims quick  --histories, while the way to Postgres fails at chosen statements: replies of commits are lost, requests break, notifications are
               held. Each aim must be hit. --aims all: also connections on which nothing arrives any more, which servers notice after a minute
   --judge F   judge the calls in the file F of such a folder again

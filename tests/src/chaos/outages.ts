@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
+import { isPassing } from "@superstep/toolkit/db/unavailable"
 import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import { ConversationClient } from "./client.js"
@@ -19,17 +20,25 @@ import { judge } from "./verdict.js"
  * - `reset`, `silence`: no server reaches Postgres for longer than a lease; its connections break, or nobody hears of it.
  * - `short`: the same for a moment, a few times: so short that servers go on to judge the leases of others.
  * - `restart`: Postgres is killed and started again.
- * - `locked run`: a transaction holds the row of a run for two leases. That run may be attempted again, no other one.
+ * - `locked run`: a transaction holds the row of a run for two leases.
+ * - `long lock`: it holds it for longer than a statement of the engine may take.
  * - `vanished host`: open connections hang for good, new ones work. A server notices when its statements take too long: a minute.
  */
-export const outageKinds = ["calm", "locked run", "reset", "short", "silence", "restart", "vanished host"] as const
-/** `long lock`: the row of a run is held for longer than a statement may wait. It costs other runs an attempt (decision 77), so only who names it gets it. */
-const openKinds = ["long lock"] as const
-export type OutageKind = (typeof outageKinds | typeof openKinds)[number]
+export const outageKinds = [
+  "calm",
+  "locked run",
+  "long lock",
+  "reset",
+  "short",
+  "silence",
+  "restart",
+  "vanished host",
+] as const
+export type OutageKind = (typeof outageKinds)[number]
 
 /** @returns  the kind of this name; all usual ones for `all`; undefined for any other text */
 export const kindsOf = (name: string): readonly OutageKind[] | undefined =>
-  name === "all" ? outageKinds : [...outageKinds, ...openKinds].find((kind) => kind === name) && [name as OutageKind]
+  name === "all" ? outageKinds : outageKinds.find((kind) => kind === name) && [name as OutageKind]
 
 export interface OutagesReport {
   readonly seed: number
@@ -120,8 +129,10 @@ async function hold(
   // A claim whose reply is lost waits for its lease, and then for its second attempt: no run may be about to be claimed.
   await Promise.all(begun.filter((_, index) => clients[index]?.conversation.turns === 2).map(({ ended }) => ended))
   const leases = watchLeases(installation)
-  const spared = await strike(kind, installation, random)
+  const locked = await strike(kind, installation, random)
   const overdue = await leases.end()
+  // Postgres answers all the time.
+  const isReached = kind === "calm" || kind === "locked run" || kind === "long lock"
   const isOver = async () => (await unfinished(db)).length === 0
   // What is not over by then is the finding.
   await until(isOver, { what: "all runs are over", timeoutMs: overMs }).catch(() => undefined)
@@ -131,26 +142,24 @@ async function hold(
   network?.heal()
   if (broken.length > 0) return { runs: 0, broken }
   await all
-  // Of a run that nobody locks: statements are about several runs, and hold all of them while they wait for one.
-  if (kind === "calm") broken.push(...[...overdue].map((runId) => `lease: the lease of ${runId} has ended`))
+  if (isReached) broken.push(...[...overdue].map((serverId) => `lease: the lease of the server ${serverId} has ended`))
   const effects = readEffects(effectsFile)
   const facts = await Promise.all(clients.map(({ threadId }) => factsOf(db, effects, threadId)))
   for (const [index, client] of clients.entries()) {
     const fact = facts[index]
     if (!fact) continue
     broken.push(...judge(client.conversation, fact, client).map(({ promise, detail }) => `${promise}: ${detail}`))
-    broken.push(...attemptedAgain(fact, spared))
+    broken.push(...attemptedAgain(fact))
   }
   const stop = facts.at(-1)?.runs[0]
-  const isReached = kind === "calm" || kind === "locked run"
-  if (isReached && stop?.runId !== spared && stop?.status !== "interrupted")
+  if (isReached && stop?.runId !== locked && stop?.status !== "interrupted")
     broken.push(`stop: ${kind}: a run was asked to stop, and is ${stop?.status}`)
   return { runs: facts.flatMap(({ runs }) => runs).length, broken }
 }
 
-const attemptedAgain = ({ runs }: ThreadFacts, spared: string | undefined): string[] =>
+const attemptedAgain = ({ runs }: ThreadFacts): string[] =>
   runs
-    .filter(({ runId, attempt }) => attempt > 1 && runId !== spared)
+    .filter(({ attempt }) => attempt > 1)
     .map(({ turn, attempt }) => `attempt: ${turn} has attempt ${attempt}, and no worker or server has died`)
 
 // What servers say to each other: to look for a run, or to stop one.
@@ -165,17 +174,20 @@ function addStopped({ servers }: Installation, name: string, random: Random): Co
   return client
 }
 
-/** Looks for runs whose lease ends while they execute. */
+/** Looks for servers whose lease ends while they execute runs. */
 function watchLeases({ db }: Installation): { end(): Promise<ReadonlySet<string>> } {
   const found = new Set<string>()
   const over = new AbortController()
   const look = async () => {
     while (!over.signal.aborted) {
+      const isOver = sql`lease_until < now() and server_id in (select claimed_by from runs where status = 'running')`
       const rows = await db
-        .rows<{ run_id: string }>(sql`select run_id from runs where status = 'running' and lease_until < now()`)
-        // Postgres is away.
-        .catch(() => [])
-      for (const { run_id } of rows) found.add(run_id)
+        .rows<{ server_id: string }>(sql`select server_id from servers where ${isOver}`)
+        .catch((error: unknown) => {
+          if (isPassing(error)) return []
+          throw error
+        })
+      for (const { server_id } of rows) found.add(server_id)
       await sleep(200)
     }
   }
@@ -188,7 +200,7 @@ function watchLeases({ db }: Installation): { end(): Promise<ReadonlySet<string>
   return { end }
 }
 
-/** @returns  the run that may be attempted again */
+/** @returns  the run whose row was locked */
 async function strike(
   kind: OutageKind,
   { db, network, postgres }: Installation,
@@ -223,7 +235,6 @@ async function strike(
       return undefined
     case "locked run":
     case "long lock": {
-      // The newest one: a server that takes runs whose leases are over goes from the oldest on, and would wait for the lock before any other.
       const newest = sql`select run_id from runs where status = 'running' order by run_id desc limit 1`
       const runId = (await db.row<{ run_id: string }>(newest))?.run_id
       await using _lock = await holdLock(db, sql`select from runs where run_id = ${runId} for update`)

@@ -52,6 +52,13 @@ create or replace function running_run(_thread_id uuid) returns jsonb language s
   from runs r where r.thread_id = _thread_id and r.status = 'running' order by r.seq limit 1
 $$;
 
+-- Whether nobody holds a run's claim: its server's lease has ended, and so has the time for which the claim itself is held. A server of
+-- the release before renews its claims one by one, and has no lease.
+create or replace function is_claim_lost(_run runs) returns boolean language sql stable as $$
+  select _run.lease_until < now() and not exists (
+    select from servers s where s.server_id = _run.claimed_by and s.lease_until >= now())
+$$;
+
 -- Whether anything of a run was saved in its thread: a checkpoint, or a result of its nodes. An answer that the node has not received
 -- yet (`__resume__`) is dropped with its run, and the question stays open.
 create or replace function has_saved_input(_thread_id uuid, _run_id uuid) returns boolean language sql stable as $$
@@ -316,9 +323,11 @@ $$;
 --         worker_blocked      its worker was killed because its event loop was blocked while executing only this run: counts twice, so that
 --                             the second one ends the run; each costs somebody the whole time limit of a blocked event loop
 --         shared_worker_died  its worker died while executing other runs, too, so the cause is unknown: no loss
---         lease_ended         its server is gone, if the lease has expired at this moment (its holder may have renewed it)
+--         lease_ended         its server is gone, if the claim is lost at this moment (its holder may have renewed its lease)
 --         server_restarted    its server is gone, reported by the restarted server
--- If a server is gone, this is a loss of a run that executed alone, since a graph that always ends its server must fail
+--         abandoned           its server does not execute it, reported by that server: the reply to the claim did not arrive, or the end of
+--                             the attempt could not be written
+-- If a server is gone or does not execute it, this is a loss of a run that executed alone, since a graph that always ends its server must fail
 -- eventually. For any other run it is no loss until it has happened too often; from then on the run executes alone.
 -- outcome: waiting | finished | rolled_back | claim_lost; status: of a run that has ended; waiting: like `end_run`
 create or replace function requeue_run(
@@ -328,13 +337,13 @@ create or replace function requeue_run(
 declare
   _run runs;
   _runs_alone boolean;
-  _is_server_gone boolean := _ending in ('lease_ended', 'server_restarted');
+  _is_server_gone boolean := _ending in ('lease_ended', 'server_restarted', 'abandoned');
   _losses integer;
   _servers_lost integer;
 begin
   perform from threads t where t.thread_id = (select r.thread_id from runs r where r.run_id = _run_id) for update;
   select * into _run from runs r where r.run_id = _run_id and r.claim_id = _claim_id for update;
-  if not found or (_ending = 'lease_ended' and _run.lease_until >= now()) then
+  if not found or (_ending = 'lease_ended' and not is_claim_lost(_run)) then
     return query select 'claim_lost', null::text, null::jsonb;
     return;
   end if;
