@@ -48,7 +48,7 @@ export interface UnitSpec {
 }
 
 export type UnitStatus =
-  /** `isDisrupted`: somebody else is ending it, for example by a drain of its node. */
+  /** `isDisrupted`: somebody else is ending it, for example by a drain of its node. It ends: a machine does not take this back. */
   | { readonly state: "running"; readonly isDisrupted?: true }
   /** It was started and has exited, or was killed for exceeding its memory limit, in megabytes. `isDisrupted`: somebody else has ended it. */
   | { readonly state: "exited"; readonly ranOutOfMb?: number; readonly isDisrupted?: true }

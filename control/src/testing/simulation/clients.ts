@@ -189,9 +189,8 @@ const acts: Readonly<Record<string, readonly [number, Act]>> = {
       tell(world, unit, { isDisrupted: true })
       world.clock.after(world.random.between(500, 30_000), () => {
         if (unit.start !== start || unit.process !== "running") return
-        // No node is drained any more once faults have stopped.
-        if (world.faults.areOn) world.units.exit(unit)
-        else tell(world, unit, { isDisrupted: false })
+        // Also after faults have stopped: what a node ends cannot be kept.
+        world.units.exit(unit)
       })
     }),
   ],
