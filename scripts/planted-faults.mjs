@@ -61,18 +61,18 @@ export const faults = [
     what: "a checkpoint of a resumable run may be committed before the events that led to it",
     changes: [
       {
-        file: "server/src/checkpoints/calls.ts",
-        find: `const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
-    await attempt.putCheckpoint(`,
-        replace: `const order = { mayWait: put.may_wait ?? false }
-    await attempt.putCheckpoint(`,
-      },
-      {
-        file: "server/src/checkpoints/calls.ts",
-        find: `const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
-    await attempt.putWrites(`,
-        replace: `const order = { mayWait: put.may_wait ?? false }
-    await attempt.putWrites(`,
+        file: "server/src/checkpoints/attempt-writes.ts",
+        find: "    const items: QueuedWrite[] = []\n",
+        replace: `    const all = [...this.#waiting]
+    const late = all.filter((item) => item.events)
+    if (late.length > 0 && late.length < all.length && !all.some((item) => item.isEnding)) {
+      this.#waiting = new Fifo()
+      this.#openEvents = undefined
+      for (const item of late) this.#waiting.push(item)
+      return all.filter((item) => !item.events)
+    }
+    const items: QueuedWrite[] = []
+`,
       },
     ],
     campaign: chaos("--kills", "400", "--seed", "14"),
@@ -84,13 +84,14 @@ export const faults = [
     changes: [
       {
         file: publisher,
-        find: "    if (this.#isLogged)\n      return eventLog.append(",
-        replace: "    if (this.#isLogged) this.#deliver(item)\n    if (this.#isLogged)\n      return eventLog.append(",
+        find: "    if (this.#isLogged) return this.#options.writes.log(",
+        replace:
+          "    if (this.#isLogged) this.#deliver({ seq, event, data: Buffer.from(data) })\n    if (this.#isLogged) return this.#options.writes.log(",
       },
       {
         file: publisher,
-        find: "(logged) => this.#deliverLogged(logged))",
-        replace: "(logged) => void (this.loggedSeq = logged.seq))",
+        find: "    for (const event of events) this.#deliverLogged(event)\n    onLogged(stretchOf(",
+        replace: "    onLogged(stretchOf(",
       },
     ],
     campaign: chaos("--kills", "400", "--seed", "14"),

@@ -66,7 +66,7 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
   })
   const writes = new ClaimWrites({ db, log })
   const store = { ...storeSettings(project.store), db, embed: embedBy(() => workers) }
-  const checkpoints = checkpointCalls({ db: calls, writes, beforePut: (runId) => streams.untilLogged(runId) })
+  const checkpoints = checkpointCalls({ db: calls, writes })
   const crashes = new ProjectCrashes()
   const name = config.name ?? basename(project.folder)
   const workers: WorkerPool = createWorkerPool({

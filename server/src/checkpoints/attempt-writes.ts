@@ -1,6 +1,7 @@
 /**
- * The writes of one attempt, in order, until they are committed or rejected. The object lives from the claim to the end of the
- * attempt, and only it holds these writes: a write after `close` is rejected and never queued (K5).
+ * What one attempt writes, in order, until it is committed or rejected: the events of its run, if that has a log, its checkpoints, writes of
+ * tasks, and its end. The object lives from the claim to the end of the attempt, and only it holds these writes: a write after `close` is
+ * rejected and never queued (K5).
  */
 import { Fifo } from "@superstep/toolkit/collections/fifo"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
@@ -8,13 +9,24 @@ import { must } from "@superstep/toolkit/errors/must"
 import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import type { CheckpointAddress, NewCheckpoint, PendingWrite } from "./checkpoint.js"
-import { type Acknowledged, type ClaimWrite, type Ending, type SavedPlace, sizeOf } from "./claim-batch.js"
-import type { ClaimOutcome } from "./queries.js"
+import {
+  type Acknowledged,
+  type ClaimWrite,
+  type Ending,
+  type LogEvent,
+  type SavedPlace,
+  sizeOf,
+  sizeOfEvent,
+} from "./claim-batch.js"
+import type { ClaimOutcome, LoggedPlaces } from "./queries.js"
+
+// A batch of this size takes a few milliseconds; a larger one would only delay its first event.
+export const mostEvents = 500
+// Two batches of one run: the one being written, and the next.
+const maxWaitingBytesOfRun = 4 * 1024 * 1024
 
 /** When a write may be sent. */
 export interface WriteOrder {
-  /** Settles when other data is committed, such as the events that led to the write. If it rejects, the write does not happen. */
-  readonly after?: Promise<void> | undefined
   /** Whether the graph goes on without waiting for the write (K6). */
   readonly mayWait?: boolean
 }
@@ -28,25 +40,31 @@ export interface WrittenEnding {
   readonly isRepeated: boolean
 }
 
-/** One requested write. */
+/** One requested write, or events that were requested one after the other. */
 export class QueuedWrite {
   /** Makes the write when it is sent: an ending depends on whether the earlier writes were kept. */
   readonly write: (failure: Error | undefined) => ClaimWrite
   readonly isEnding: boolean
+  readonly events: LogEvent[] | undefined
+  /** What it takes in memory; 0 for an ending. */
+  bytes: number
   /** Settles once the write is committed or rejected. */
   readonly written: Promise<ClaimOutcome>
   resolve!: (outcome: ClaimOutcome) => void
   reject!: (error: unknown) => void
-  /** Whether other data must be committed first. */
-  isHeld = false
   /** Whether it no longer waits for other writes to join its batch (K6). */
   isDue = false
   /** Whether it was sent before without a response. */
   isRepeated = false
 
-  constructor(write: QueuedWrite["write"], isEnding: boolean) {
+  constructor(
+    write: QueuedWrite["write"],
+    { isEnding = false, events }: { isEnding?: boolean; events?: LogEvent[] } = {},
+  ) {
     this.write = write
     this.isEnding = isEnding
+    this.events = events
+    this.bytes = isEnding ? 0 : sizeOf(write(undefined))
     this.written = new Promise((resolve, reject) => {
       this.resolve = resolve
       this.reject = reject
@@ -54,11 +72,12 @@ export class QueuedWrite {
   }
 }
 
-/** What an attempt knows to be committed beside its own writes. */
-export interface AcknowledgedSource {
-  readonly attempt: number
-  /** The event of the run that was logged last. */
-  loggedSeq(): number | undefined
+/** The attempt whose writes they are. */
+export interface WritingAttempt {
+  readonly number: number
+  readonly threadId: string
+  /** Called when events can be read from the log, in their order; never for one that is not in the log (K2). */
+  readonly onLogged: (events: readonly LogEvent[], appended: LoggedPlaces) => void
 }
 
 /** Commits the writes of all attempts. */
@@ -67,6 +86,8 @@ export interface Committer {
   schedule(mayWait: boolean): void
   /** Adds to the number of waiting bytes; negative when fewer wait. */
   count(bytes: number): void
+  /** A promise to wait for before the next write; undefined while there is room (K7). */
+  backlog(): Promise<void> | undefined
   /** Called when no more writes of the attempt are accepted. */
   closed(attempt: AttemptWrites): void
 }
@@ -74,29 +95,89 @@ export interface Committer {
 export class AttemptWrites {
   readonly fence: Fence
   /** Whether a batch with writes of this attempt is being sent; there is never a second one (K1). */
-  isUnderWay = false
+  underWay: Promise<void> | undefined
   /** The error of the first write that Postgres rejected. */
   failure: Error | undefined
   /** Whether it has requested a write other than an answer to an interrupt, which its node may not have received yet. */
   hasSaved = false
   #saved: SavedPlace | undefined
-  readonly #source: AcknowledgedSource | undefined
+  /** The last event of the run that is known to be in the log. */
+  #loggedSeq: number | undefined
+  /** Undefined for writes that are no attempt's. */
+  readonly #attempt: WritingAttempt | undefined
   readonly #committer: Committer
   #waiting = new Fifo<QueuedWrite>()
+  /** Takes the next event, while nothing else was requested after it. */
+  #openEvents: QueuedWrite | undefined
+  #eventBytes = 0
   /** Settles with the last requested write. */
   #last: Promise<unknown> = Promise.resolve()
+  /** Why nothing more is written. */
+  #refusal: Error | undefined
   #isClosed = false
 
-  constructor(fence: Fence, committer: Committer, source?: AcknowledgedSource) {
+  constructor(fence: Fence, committer: Committer, attempt?: WritingAttempt) {
     this.fence = fence
     this.#committer = committer
-    this.#source = source
+    this.#attempt = attempt
   }
 
   /** What the database must have (K8). */
   get acknowledged(): Acknowledged | undefined {
-    if (!this.#source) return undefined
-    return { attempt: this.#source.attempt, saved: this.#saved, seq: this.#source.loggedSeq() }
+    if (!this.#attempt) return undefined
+    return { attempt: this.#attempt.number, saved: this.#saved, seq: this.#loggedSeq }
+  }
+
+  /** Called when an event of the run is known to be in the log. */
+  noteLogged(seq: number): void {
+    this.#loggedSeq = seq
+  }
+
+  /**
+   * Logs an event of the run, before everything that is requested later.
+   * @returns a promise to wait for before the next event, when too much waits (K7)
+   */
+  log(event: LogEvent): Promise<void> | undefined {
+    if (this.#refusal || !this.#attempt) return undefined
+    const bytes = sizeOfEvent(event)
+    let item = this.#openEvents
+    if (item?.events && item.events.length < mostEvents) {
+      item.events.push(event)
+      item.bytes += bytes
+      this.#committer.count(bytes)
+    } else item = this.#pushEvents([event])
+    this.#eventBytes += bytes
+    if (this.#eventBytes <= maxWaitingBytesOfRun) return this.#committer.backlog()
+    const settled = () => undefined
+    return item.written.then(settled, settled)
+  }
+
+  #pushEvents(events: LogEvent[]): QueuedWrite {
+    const item = this.#push(this.#eventsOf(events), {}, { events })
+    this.#openEvents = item
+    return item
+  }
+
+  #eventsOf(events: readonly LogEvent[]): QueuedWrite["write"] {
+    const threadId = this.#attempt?.threadId ?? ""
+    return () => ({ kind: "events", threadId, events })
+  }
+
+  /** The events of a rejected item, each to be sent by itself (K3). */
+  apart({ events = [] }: QueuedWrite): QueuedWrite[] {
+    return events.map((event) => new QueuedWrite(this.#eventsOf([event]), { events: [event] }))
+  }
+
+  /** Called when a batch with these events was committed, or refused because the claim was lost. */
+  settleEvents(items: readonly QueuedWrite[], { outcome, places, place_before: after }: ClaimOutcome): void {
+    const given = items.flatMap(({ events = [] }) => events)
+    const known = new Map(places)
+    // Of a lost claim, an earlier try whose answer was lost may have appended some.
+    const logged = outcome === "claim_lost" ? given.filter(({ seq }) => known.has(seq)) : given
+    const last = logged.at(-1)
+    if (!last) return
+    this.noteLogged(last.seq)
+    this.#attempt?.onLogged(logged, { after: outcome === "claim_lost" ? null : after, places: known })
   }
 
   /** Saves a checkpoint with its new blobs. @throws ClaimLost  and nothing was written */
@@ -121,23 +202,20 @@ export class AttemptWrites {
    * @param ending  makes the end; its argument is the error of the run's first rejected write
    * @throws Unavailable  the server stops before the end could be committed
    */
-  async finish(
-    ending: (failure: Error | undefined) => Ending,
-    { after }: Pick<WriteOrder, "after"> = {},
-  ): Promise<WrittenEnding> {
+  async finish(ending: (failure: Error | undefined) => Ending): Promise<WrittenEnding> {
     try {
-      return await this.#end(ending, { after }).catch((error: unknown) => {
+      return await this.#end(ending).catch((error: unknown) => {
         if (isPassing(error)) throw error
-        return this.#end(ending, {})
+        return this.#end(ending)
       })
     } finally {
       this.close()
     }
   }
 
-  async #end(ending: (failure: Error | undefined) => Ending, order: WriteOrder): Promise<WrittenEnding> {
+  async #end(ending: (failure: Error | undefined) => Ending): Promise<WrittenEnding> {
     const write = (failure: Error | undefined): ClaimWrite => ({ kind: "ending", ending: ending(failure) })
-    const item = this.#push(write, order, true)
+    const item = this.#push(write, {}, { isEnding: true })
     try {
       const { outcome, watched_by: watchedBy, waiting } = await item.written
       must(outcome !== "held", "X1", "a run whose end was committed is over", { run_id: this.fence.runId })
@@ -150,6 +228,7 @@ export class AttemptWrites {
 
   /** Resolves when all requested writes are committed or rejected. */
   async settled(): Promise<void> {
+    while (this.underWay) await this.underWay
     await this.#last
   }
 
@@ -163,13 +242,13 @@ export class AttemptWrites {
 
   /** Whether a batch should be sent now for this attempt's waiting writes. */
   get isDue(): boolean {
-    if (this.isUnderWay) return false
-    // A held write also holds back later ones.
-    for (const { isHeld, isDue } of this.#waiting) {
-      if (isHeld) return false
-      if (isDue) return true
-    }
+    if (this.underWay) return false
+    for (const { isDue } of this.#waiting) if (isDue) return true
     return false
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0
   }
 
   /** Called when the waiting writes have waited long enough for others to join their batch (K6). */
@@ -179,69 +258,60 @@ export class AttemptWrites {
 
   /**
    * Takes the writes that may be sent now, in order (K1).
-   * @param maxBytes  stops once this many bytes are taken
+   * @param maxBytes  stops once this many bytes, or as many events as a batch may have, are taken
    */
-  take(maxBytes: number): { items: QueuedWrite[]; bytes: number } {
+  take(maxBytes: number): QueuedWrite[] {
     const items: QueuedWrite[] = []
     let bytes = 0
-    for (let item = this.#waiting.peek(); item && !item.isHeld && bytes < maxBytes; item = this.#waiting.peek()) {
+    let events = 0
+    for (
+      let item = this.#waiting.peek();
+      item && bytes < maxBytes && events < mostEvents;
+      item = this.#waiting.peek()
+    ) {
       this.#waiting.shift()
+      if (item === this.#openEvents) this.#openEvents = undefined
       // Writes after a rejected one would leave an incomplete state.
-      if (this.failure && !item.isEnding) item.reject(this.failure)
+      if (this.failure && !item.isEnding && !item.events) item.reject(this.failure)
       else {
-        bytes += sizeOf(item.write(this.failure))
+        bytes += item.isEnding ? sizeOf(item.write(this.failure)) : item.bytes
+        events += item.events?.length ?? 0
         items.push(item)
         if (item.isEnding) break
       }
     }
-    return { items, bytes }
+    return items
   }
 
+  /** Rejects everything that waits, and everything that is requested later: it would follow a hole. */
   refuseWaiting(error: Error): void {
+    this.#refusal ??= error
     const waiting = this.#waiting
     this.#waiting = new Fifo()
+    this.#openEvents = undefined
     for (const item of waiting) item.reject(error)
   }
 
-  #push(write: QueuedWrite["write"], { after, mayWait = false }: WriteOrder = {}, isEnding = false): QueuedWrite {
-    const item = new QueuedWrite(write, isEnding)
-    if (this.#isClosed) {
-      // The write is lost, whether or not the promise that it would wait for rejects.
-      after?.catch(() => undefined)
-      item.reject(new ClaimLost(this.fence.runId))
+  #push(
+    write: QueuedWrite["write"],
+    { mayWait = false }: WriteOrder = {},
+    kind: { isEnding?: boolean; events?: LogEvent[] } = {},
+  ): QueuedWrite {
+    const item = new QueuedWrite(write, kind)
+    if (this.#refusal) {
+      item.reject(this.#refusal)
       return item
     }
-    item.isHeld = after !== undefined
     item.isDue = !mayWait
+    this.#openEvents = undefined
     this.#waiting.push(item)
-    this.#count(item)
-    if (after)
-      void after.then(
-        () => this.#release(item, mayWait),
-        (error: Error) => this.#drop(item, error),
-      )
-    else this.#committer.schedule(mayWait)
-    return item
-  }
-
-  #count({ write, written, isEnding }: QueuedWrite): void {
-    const bytes = isEnding ? 0 : sizeOf(write(undefined))
-    this.#committer.count(bytes)
-    const settled = () => this.#committer.count(-bytes)
-    this.#last = written.then(settled, settled)
-  }
-
-  #release(item: QueuedWrite, mayWait: boolean): void {
-    item.isHeld = false
+    this.#committer.count(item.bytes)
+    const settled = () => {
+      this.#committer.count(-item.bytes)
+      if (item.events) this.#eventBytes -= item.bytes
+    }
+    this.#last = item.written.then(settled, settled)
     this.#committer.schedule(mayWait)
-  }
-
-  /** Drops a write whose `after` was rejected. */
-  #drop(item: QueuedWrite, error: Error): void {
-    const waiting = this.#waiting
-    this.#waiting = new Fifo()
-    for (const one of waiting) if (one !== item) this.#waiting.push(one)
-    item.reject(error)
-    this.#committer.schedule(false)
+    return item
   }
 }

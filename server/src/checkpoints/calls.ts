@@ -11,14 +11,9 @@ import { describeTuple, describeValues, linesOfTuple, linesOfValues } from "./tu
 export interface CheckpointCallsOptions {
   readonly db: Db
   readonly writes: Pick<ClaimWrites, "of">
-  /**
-   * Resolves when every event that the run has sent so far is stored. A resumable run's checkpoint never commits before the
-   * events that led to it, else a crash leaves a gap in its stream (architecture D4).
-   */
-  readonly beforePut?: (runId: string) => Promise<void> | undefined
 }
 
-export const checkpointCalls = ({ db, writes, beforePut }: CheckpointCallsOptions): CallHandlers => ({
+export const checkpointCalls = ({ db, writes }: CheckpointCallsOptions): CallHandlers => ({
   "checkpoint.get": async (fields) => get(db, parseFields(getFields, fields)),
   "checkpoint.list": async (fields) => list(db, parseFields(listFields, fields)),
   "checkpoint.ancestors": async (fields) => ancestors(db, parseFields(ancestorsFields, fields)),
@@ -26,7 +21,7 @@ export const checkpointCalls = ({ db, writes, beforePut }: CheckpointCallsOption
     const fence = fenceOf(fields)
     const put = parseFields(putCall, fields)
     const attempt = writes.of(fence)
-    const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
+    const order = { mayWait: put.may_wait ?? false }
     await attempt.putCheckpoint(newCheckpoint(put.thread_id, put, payload), order)
     return {}
   },
@@ -36,7 +31,7 @@ export const checkpointCalls = ({ db, writes, beforePut }: CheckpointCallsOption
     const { thread_id: threadId, checkpoint_ns: checkpointNs, checkpoint_id: checkpointId } = put
     const address = { threadId, checkpointNs, checkpointId }
     const attempt = writes.of(fence)
-    const order = { after: beforePut?.(fence.runId), mayWait: put.may_wait ?? false }
+    const order = { mayWait: put.may_wait ?? false }
     await attempt.putWrites(address, pendingWrites(put, payload), order)
     return {}
   },

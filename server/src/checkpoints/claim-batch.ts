@@ -16,15 +16,15 @@ export interface Ending {
   /** Whether the thread is deleted with its run, so that writes to it can be left out. */
   readonly deletesThread: boolean
   /** The run's last events, when it has a log. */
-  readonly events: readonly LastEvent[]
+  readonly events: readonly LogEvent[]
   /** The run's last events if it is rolled back instead. */
-  readonly eventsOfRollback: readonly LastEvent[]
+  readonly eventsOfRollback: readonly LogEvent[]
 }
 
-export interface LastEvent {
+export interface LogEvent {
   readonly seq: number
   readonly event: string
-  /** JSON text. */
+  /** One line of JSON. */
   readonly data: string
 }
 
@@ -32,6 +32,7 @@ export interface LastEvent {
 export type ClaimWrite =
   | { readonly kind: "checkpoint"; readonly checkpoint: NewCheckpoint }
   | { readonly kind: "writes"; readonly address: CheckpointAddress; readonly writes: readonly PendingWrite[] }
+  | { readonly kind: "events"; readonly threadId: string; readonly events: readonly LogEvent[] }
   | { readonly kind: "ending"; readonly ending: Ending }
 
 /** A checkpoint, or one write to it. */
@@ -71,10 +72,15 @@ export function sizeOf(write: ClaimWrite): number {
     }
     case "writes":
       return write.writes.reduce((sum, { bytes }) => sum + perRow + bytes.length, perRow)
+    case "events":
+      return write.events.reduce((sum, event) => sum + sizeOfEvent(event), 0)
     case "ending":
       return (write.ending.values?.length ?? 0) + perRow
   }
 }
+
+/** What an event takes in memory: a million events of two bytes each take 300 MB. */
+export const sizeOfEvent = ({ data }: LogEvent): number => data.length + 300
 
 /** All bytes are sent in one binary parameter: as elements of an array they would be sent as hex, with twice the size. */
 class Bytes {
@@ -113,27 +119,31 @@ class Rows {
 export function describeBatch(batches: readonly ClaimBatch[]): ClaimBatchArguments {
   const bytes = new Bytes()
   const [checkpoints, blobs, writes, replacing] = [new Rows(), new Rows(), new Rows(), new Rows()]
+  const log: object[] = []
   const events: object[] = []
   const claims = batches.map(({ fence, acknowledged, writes: all }, n) => {
     const ending = all.find((write) => write.kind === "ending")?.ending
     const own = { claim: n, run_id: fence?.runId }
     const gone = ending?.deletesThread ? ending.threadId : undefined
     for (const write of all) {
-      if (threadOf(write) === gone) continue
+      if (gone !== undefined && threadOf(write) === gone) continue
       if (write.kind === "checkpoint") addCheckpoint(write.checkpoint, own, { checkpoints, blobs, bytes })
       if (write.kind === "writes") addWrites(write, own, { writes, replacing, bytes })
+      if (write.kind === "events")
+        for (const { seq, event, data } of write.events) log.push({ claim: n, seq, event, ...bytes.add(data) })
     }
     const end = ending && describeEnding(ending, bytes)
-    const addEvents = (outcome: string, last: readonly LastEvent[] = []) => {
+    const addEvents = (outcome: string, last: readonly LogEvent[] = []) => {
       for (const { seq, event, data } of last) events.push({ claim: n, outcome, seq, event, ...bytes.add(data) })
     }
     addEvents("finished", ending?.events)
     addEvents("rolled_back", ending?.eventsOfRollback)
     const claim = { n, run_id: fence?.runId, claim_id: fence?.claimId, ...describeAcknowledged(acknowledged) }
-    return { ...claim, thread_id: ending?.threadId, ending: end }
+    const logged = all.find((write) => write.kind === "events")
+    return { ...claim, thread_id: ending?.threadId ?? logged?.threadId, ending: end }
   })
   const lists = Object.entries({ checkpoints, blobs, writes, replacing }).map(([name, rows]) => [name, rows.list()])
-  const rows = toJsonText({ ...Object.fromEntries(lists), events })
+  const rows = toJsonText({ ...Object.fromEntries(lists), log, events })
   return { claims: toJsonText(claims), rows, bytes: bytes.joined() }
 }
 
@@ -147,7 +157,7 @@ const describeAcknowledged = ({ attempt, saved, seq }: Partial<Acknowledged> = {
   logged_seq: seq,
 })
 
-/** The thread of a write; undefined for an ending, which is not a row. */
+/** The thread to which a write belongs, and with which it goes. Undefined for an ending, which is not a row, and for events, which stay. */
 function threadOf(write: ClaimWrite): string | undefined {
   if (write.kind === "checkpoint") return write.checkpoint.threadId
   return write.kind === "writes" ? write.address.threadId : undefined

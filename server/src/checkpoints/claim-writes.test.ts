@@ -2,88 +2,18 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { type Database, type Db, openDatabase } from "@superstep/toolkit/db/database"
+import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { ClaimLost, type Fence } from "../workers/fence.js"
-import type { NewCheckpoint } from "./checkpoint.js"
-import type { Ending } from "./claim-batch.js"
+import { ClaimLost } from "../workers/fence.js"
 import { ClaimWrites } from "./claim-writes.js"
-import { findCheckpoints } from "./queries.js"
+import { addRun, checkpoint, ending, gate, idsOf, statusOf, watched } from "./testing/claimed-runs.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const log = createLog({ process: "test", level: "silent" })
-
-interface TestRun extends Fence {
-  readonly threadId: string
-}
-
-async function addRun(db: Db): Promise<TestRun> {
-  const [runId, claimId, threadId] = [randomUUID(), randomUUID(), randomUUID()]
-  await db.run(sql`insert into threads (thread_id, status) values (${threadId}, 'busy')`)
-  await db.run(sql`
-    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id)
-    values (${runId}, ${threadId}, ${randomUUID()}, 'chat', 'running', '{}', '{}', 'enqueue', ${claimId})`)
-  return { runId, claimId, threadId }
-}
-
-const checkpoint = ({ threadId }: TestRun, id: string, over: Partial<NewCheckpoint> = {}): NewCheckpoint => ({
-  threadId,
-  checkpointNs: "",
-  checkpointId: id,
-  parentCheckpointId: null,
-  checkpoint: JSON.stringify({ id, channel_versions: { messages: id } }),
-  metadata: "{}",
-  blobs: [{ channel: "messages", version: id, type: "json", bytes: Buffer.from(`"value of ${id}"`) }],
-  ...over,
-})
-
-const ending = ({ threadId }: TestRun, over: Partial<Ending> = {}): Ending => ({
-  threadId,
-  status: "success",
-  threadStatus: "idle",
-  error: null,
-  values: '{"n":1}',
-  interrupts: "{}",
-  deletesThread: false,
-  events: [],
-  eventsOfRollback: [],
-  ...over,
-})
-
-const statusOf = async (db: Db, { runId }: TestRun) =>
-  (await db.row<{ status: string }>(sql`select status from runs where run_id = ${runId}`))?.status
-
-const idsOf = async (db: Db, { threadId }: TestRun) =>
-  (await findCheckpoints(db, { threadId, checkpointNs: "" })).map(({ checkpointId }) => checkpointId)
-
-/** A promise that the test resolves. */
-function gate() {
-  let open: () => void = () => undefined
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { opened, open: () => open() }
-}
-
-/** A database that counts statements, fails on demand, and returns results when `answered` resolves. */
-function watched(db: Database) {
-  const told = { statements: 0, failures: 0, answered: Promise.resolve() }
-  const rows: Db["rows"] = async (statement) => {
-    told.statements++
-    if (told.failures > 0) {
-      told.failures--
-      throw new DatabaseUnavailable("the database cannot be reached", 1000)
-    }
-    const rows = await db.rows<never>(statement)
-    await told.answered
-    return rows
-  }
-  return { told, db: { ...db, rows } as Db }
-}
 
 test("writes that arrive during a batch join the next one, in order (K1, K2)", async () => {
   await using db = await freshDatabase({ migrations })
@@ -123,7 +53,7 @@ test("concurrent writes of runs share a statement, and a lost claim does not aff
   ])
   const lost = await staleAttempt.finish(() => ending(one))
 
-  assert.equal(told.statements, 2)
+  assert.equal(told.statements, 1)
   assert.deepEqual(
     results.map(({ status }) => status),
     ["fulfilled", "rejected", "fulfilled"],
@@ -197,28 +127,6 @@ test("a stateless run that ends at once writes nothing for its thread", async ()
   assert.equal(left?.n, 0)
 })
 
-test("a write waits for its own run's events, and for nothing of other runs", async () => {
-  await using db = await freshDatabase({ migrations })
-  const writes = new ClaimWrites({ db, log })
-  const [held, free] = [await addRun(db), await addRun(db)]
-  const heldAttempt = writes.open(held)
-  const freeAttempt = writes.open(free)
-  let release: () => void = () => undefined
-  const events = new Promise<void>((resolve) => {
-    release = resolve
-  })
-
-  const waiting = heldAttempt.putCheckpoint(checkpoint(held, "a"), { after: events })
-  const after = heldAttempt.putCheckpoint(checkpoint(held, "b"))
-  await freeAttempt.putCheckpoint(checkpoint(free, "a"))
-  const before = await idsOf(db, held)
-  release()
-  await Promise.all([waiting, after])
-
-  assert.deepEqual(before, [])
-  assert.deepEqual(await idsOf(db, held), ["b", "a"])
-})
-
 test("a close abandons writes that cannot be committed", async () => {
   await using shared = await freshDatabase({ migrations })
   const run = await addRun(shared)
@@ -281,29 +189,6 @@ test("a stateless run's end omits writes of its own thread, but not those of oth
   assert.deepEqual(await idsOf(db, memory), ["a"])
 })
 
-test("the end of a run waits for its events, and later writes are rejected (K5)", async () => {
-  await using db = await freshDatabase({ migrations })
-  const writes = new ClaimWrites({ db, log })
-  const run = await addRun(db)
-  const attempt = writes.open(run)
-  let release: () => void = () => undefined
-  const after = new Promise<void>((resolve) => {
-    release = resolve
-  })
-
-  const written = attempt.finish(() => ending(run), { after })
-  const late = assert.rejects(attempt.putCheckpoint(checkpoint(run, "late"), { mayWait: true }), ClaimLost)
-  const other = await addRun(db)
-  const otherAttempt = writes.open(other)
-  await otherAttempt.putCheckpoint(checkpoint(other, "a"))
-  const before = await statusOf(db, run)
-  release()
-
-  assert.equal(before, "running")
-  assert.equal((await written).outcome, "finished")
-  await late
-})
-
 test("while the database is unavailable, a run's end is abandoned together with its writes (K1)", async () => {
   await using shared = await freshDatabase({ migrations })
   const { told, db } = watched(shared)
@@ -345,43 +230,23 @@ test("a caller that writes faster than the database is told to wait (K7)", async
   assert.equal(writes.backlog(), undefined)
 })
 
-test("a write whose events could not be logged is not saved, and later writes wait for their own events (D4)", async () => {
-  await using db = await freshDatabase({ migrations })
-  const writes = new ClaimWrites({ db, log })
-  const [run, other] = [await addRun(db), await addRun(db)]
-  const attempt = writes.open(run)
-  const otherAttempt = writes.open(other)
-  const lost = Promise.reject(new DatabaseUnavailable("the events are lost"))
-
-  const saved = attempt.putCheckpoint(checkpoint(run, "1"), { after: lost })
-  const ended = attempt.finish(() => ending(run), { after: lost })
-  const neighbour = otherAttempt.putCheckpoint(checkpoint(other, "1"))
-
-  await assert.rejects(saved, DatabaseUnavailable)
-  await assert.rejects(ended, DatabaseUnavailable)
-  await neighbour
-  assert.deepEqual(await idsOf(db, run), [])
-  assert.equal(await statusOf(db, run), "running")
-})
-
 test("a write after the end of its attempt is rejected, also during a batch, and takes no space (K5, K7)", async () => {
   await using shared = await freshDatabase({ migrations })
   const { told, db } = watched(shared)
   const writes = new ClaimWrites({ db, log })
   const run = await addRun(shared)
   const attempt = writes.open(run)
-  const [answers, events] = [gate(), gate()]
+  const answers = gate()
   told.answered = answers.opened
 
   const underWay = attempt.putCheckpoint(checkpoint(run, "a"))
   await until(() => told.statements === 1, { what: "the batch is sent" })
   attempt.close()
   const blobs = [{ channel: "messages", version: "b", type: "bytes", bytes: Buffer.alloc(40 * 1024 * 1024, "x") }]
-  const late = attempt.putCheckpoint(checkpoint(run, "b", { blobs }), { after: events.opened })
+  const late = attempt.putCheckpoint(checkpoint(run, "b", { blobs }))
   const refused = assert.rejects(late, ClaimLost)
   answers.open()
   await underWay
-  events.open()
   await refused
 
   assert.equal(writes.backlog(), undefined)

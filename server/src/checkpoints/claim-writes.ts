@@ -1,25 +1,31 @@
 /**
- * Commits the writes of this server's attempts: checkpoints, writes of tasks, and ends of runs.
+ * Commits what this server's attempts write: events of runs that have a log (B1), checkpoints, writes of tasks, and ends of runs.
  *
- * K1 Writes of a claim are committed in the order of their requests; a claim has one batch at a time.
- * K2 A write's promise resolves when it is committed. Writes that arrive while a batch is being sent join the next batch, so
+ * K1 What a claim writes is committed in the order of the requests, so no checkpoint is there without the events that led to it; a claim
+ *    has one batch at a time.
+ * K2 A write's promise resolves when it is committed; clients get an event then, and none that is not in the log. Writes that arrive while a batch is being sent join the next batch, so
  *    that many runs, or many steps of a fast run, share a round trip and a commit.
- * K3 A write that Postgres rejects does not affect the writes of other claims: its batch is split, and its own run fails.
+ * K3 A write that Postgres rejects does not affect the writes of other claims: its batch is split, and its own run fails. A rejected
+ *    event is dropped and reported, and its run goes on.
  * K4 While the database is unavailable writes wait; afterwards the claim decides whether they are still valid.
  * K5 When a claim is lost, all its waiting writes are lost. A closed attempt accepts no more writes.
- * K6 A write for which a graph waits is sent at once, together with all other waiting writes; so is an end. Any other write
+ * K6 A write for which a graph waits is sent at once, together with all other waiting writes; so are events and an end. Any other write
  *    waits a few milliseconds so that more writes can join its batch: a fast run commits once, with its end.
- * K7 Waiting writes are bounded: while too many bytes wait, `backlog` returns a promise to wait for.
+ * K7 Waiting writes are bounded: while too many bytes wait, `backlog` returns a promise to wait for. Events are bounded for each run, too;
+ *    each counts with what its object takes, so the number of events is bounded.
  * K8 A batch names what the attempt knows to be committed. If the database does not have that, it has lost commits: a standby was
  *    promoted, or a backup restored. Then the run goes on from what there is, in a new attempt.
+ * K9 Each claim gets an equal share of a batch, so a run that writes much does not delay the others.
+ * K10 A row that another transaction has locked delays only its own claim: a batch that waits too long is split, and the share of the
+ *    locked row is tried again by itself.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
-import { isPassing } from "@superstep/toolkit/db/unavailable"
+import { isPassing, LockTimeout } from "@superstep/toolkit/db/unavailable"
 import { must } from "@superstep/toolkit/errors/must"
 import type { Log } from "@superstep/toolkit/log/log"
 import { ClaimLost, type Fence } from "../workers/fence.js"
-import { type AcknowledgedSource, AttemptWrites, type Committer, type QueuedWrite } from "./attempt-writes.js"
+import { AttemptWrites, type Committer, type QueuedWrite, type WritingAttempt } from "./attempt-writes.js"
 import { type ClaimOutcome, writeClaims } from "./queries.js"
 
 // Two: one batch fills while the other commits. More batches would only be smaller (bench/measurements.md).
@@ -27,6 +33,10 @@ const maxBatches = 2
 // A larger batch would delay the writes of the next one.
 const maxBytes = 8 * 1024 * 1024
 const retryDelayMs = 200
+// Commits of others hold a row for some milliseconds.
+const lockMs = 2_000
+// Of a row that was locked at the first try: the statement must not occupy its connection.
+const lockAgainMs = 50
 // The memory that waiting writes may use while the database is unavailable; above it the workers wait.
 const maxWaitingBytes = 32 * 1024 * 1024
 // About as long as a node without a model takes, and far less than one with a model.
@@ -57,10 +67,10 @@ export class ClaimWrites implements Committer {
   }
 
   /** Called when an attempt starts: its writes are accepted until it is closed. */
-  open(fence: Fence, source?: AcknowledgedSource): AttemptWrites {
-    const attempt = new AttemptWrites(fence, this, source)
-    this.#attempts.set(fence.claimId, attempt)
-    return attempt
+  open(fence: Fence, attempt?: WritingAttempt): AttemptWrites {
+    const writes = new AttemptWrites(fence, this, attempt)
+    this.#attempts.set(fence.claimId, writes)
+    return writes
   }
 
   /**
@@ -123,13 +133,23 @@ export class ClaimWrites implements Committer {
       const shares = this.#take()
       if (shares.length === 0) return
       this.#underWay++
-      for (const { attempt } of shares) attempt.isUnderWay = true
-      void this.#write(shares).finally(() => {
+      void this.#launch(shares).finally(() => {
         this.#underWay--
-        for (const { attempt } of shares) attempt.isUnderWay = false
         this.#writeOn()
       })
     }
+  }
+
+  async #launch(shares: readonly Share[]): Promise<void> {
+    const writing = this.#write(shares)
+    for (const { attempt } of shares) attempt.underWay = writing
+    await writing
+    for (const { attempt } of shares) if (attempt.underWay === writing) attempt.underWay = undefined
+  }
+
+  /** Sends the shares separately after one of them has waited too long for a lock (K10). The batch is over, and others may begin. */
+  #launchApart(shares: readonly Share[]): void {
+    for (const share of shares) void this.#launch([share]).finally(() => this.#writeOn())
   }
 
   #isAnyDue(): boolean {
@@ -137,17 +157,11 @@ export class ClaimWrites implements Committer {
     return false
   }
 
-  /** Takes the writes that may be sent now, from each attempt as many as are ready. */
+  /** Takes the writes that may be sent now, an equal share of each attempt (K9). */
   #take(): Share[] {
-    const shares: Share[] = []
-    let room = maxBytes
-    for (const attempt of this.#attempts.values()) {
-      if (attempt.isUnderWay) continue
-      const { items, bytes } = attempt.take(room)
-      room -= bytes
-      if (items.length > 0) shares.push({ attempt, items })
-    }
-    return shares
+    const free = [...this.#attempts.values()].filter(({ underWay, isEmpty }) => !underWay && !isEmpty)
+    const shares = free.map((attempt) => ({ attempt, items: attempt.take(maxBytes / free.length) }))
+    return shares.filter(({ items }) => items.length > 0)
   }
 
   async #write(shares: readonly Share[]): Promise<void> {
@@ -157,14 +171,15 @@ export class ClaimWrites implements Committer {
       must(claims.size === shares.length, "C2", "each claim of a batch has one outcome", { shares: shares.length })
       for (const outcome of outcomes) this.#settle(shares[outcome.claim], outcome)
     } catch (error) {
-      if (isPassing(error)) for (const share of shares) refuseAll(share, error as Error)
+      if (error instanceof LockTimeout && shares.length > 1) this.#launchApart(shares)
+      else if (isPassing(error)) for (const share of shares) refuseAll(share, error as Error)
       else await this.#writeApart(shares, error as Error)
     }
   }
 
   /** Retries until the database is available (K4). */
   async #commit(shares: readonly Share[]): Promise<ClaimOutcome[]> {
-    const isOne = shares.every(({ attempt }) => attempt.isUnderWay)
+    const isOne = new Set(shares.map(({ attempt }) => attempt)).size === shares.length
     must(isOne, "K1", "a claim has one batch at a time", { shares: shares.length })
     const batch = () =>
       shares.map(({ attempt, items }) => ({
@@ -174,11 +189,12 @@ export class ClaimWrites implements Committer {
       }))
     for (let isFirst = true; ; isFirst = false) {
       try {
-        const outcomes = await writeClaims(this.#db, batch())
+        const outcomes = await writeClaims(this.#db, batch(), isFirst ? lockMs : lockAgainMs)
         if (!isFirst) this.#log.info({ claims: shares.length, promise: "D8" }, "writes that had waited were committed")
         return outcomes
       } catch (error) {
         if (!isPassing(error) || (this.#isClosed && !isFirst)) throw error
+        if (error instanceof LockTimeout && shares.length > 1) throw error
         if (isFirst)
           this.#log.warn({ err: error, claims: shares.length }, "writes of runs could not be committed, will retry")
         for (const { items } of shares) for (const item of items) item.isRepeated = true
@@ -190,6 +206,7 @@ export class ClaimWrites implements Committer {
   #settle(share: Share | undefined, outcome: ClaimOutcome): void {
     must(share, "C2", "an outcome belongs to a claim of the batch", { claim: outcome.claim })
     const { attempt, items } = share
+    attempt.settleEvents(items, outcome)
     if (outcome.outcome !== "claim_lost") {
       for (const item of items) item.resolve(outcome)
       return
@@ -209,14 +226,32 @@ export class ClaimWrites implements Committer {
       for (const share of shares) await this.#write([share])
     } else if (items.length > 1) {
       for (const item of items) {
-        if (attempt.failure && !item.isEnding) item.reject(attempt.failure)
+        if (attempt.failure && !item.isEnding && !item.events) item.reject(attempt.failure)
         else await this.#write([{ attempt, items: [item] }])
       }
+    } else if (items[0]?.events) {
+      await this.#writeEventsApart(attempt, items[0], error)
     } else {
       this.#log.error({ err: error, run_id: attempt.fence.runId }, "Postgres rejected a write of a run")
       attempt.failure ??= error
       refuse(only, error)
     }
+  }
+
+  /** Writes events separately after they were rejected together, so that only those are dropped which Postgres rejects (K3). */
+  async #writeEventsApart(attempt: AttemptWrites, item: QueuedWrite, error: Error): Promise<void> {
+    const { events = [] } = item
+    if (events.length === 1) {
+      const facts = { err: error, run_id: attempt.fence.runId, seq: events[0]?.seq }
+      this.#log.error(facts, "an event could not be logged and was dropped")
+      return item.reject(error)
+    }
+    for (const one of attempt.apart(item)) {
+      // Its rejection was reported.
+      one.written.catch(() => undefined)
+      await this.#write([{ attempt, items: [one] }])
+    }
+    item.reject(error)
   }
 }
 

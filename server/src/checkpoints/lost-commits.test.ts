@@ -7,41 +7,15 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { appendEvents } from "../events/queries.js"
-import { ClaimLost, type Fence } from "../workers/fence.js"
-import type { NewCheckpoint } from "./checkpoint.js"
+import { ClaimLost } from "../workers/fence.js"
+import type { WritingAttempt } from "./attempt-writes.js"
 import { ClaimWrites } from "./claim-writes.js"
-import { findCheckpoints } from "./queries.js"
+import { addRun, checkpoint, idsOf, type TestRun } from "./testing/claimed-runs.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const log = createLog({ process: "test", level: "silent" })
 
-interface TestRun extends Fence {
-  readonly threadId: string
-}
-
-/** Executes, in its first attempt. */
-async function addRun(db: Db): Promise<TestRun> {
-  const [runId, claimId, threadId] = [randomUUID(), randomUUID(), randomUUID()]
-  await db.run(sql`insert into threads (thread_id, status) values (${threadId}, 'busy')`)
-  await db.run(sql`
-    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id, attempt)
-    values (${runId}, ${threadId}, ${randomUUID()}, 'chat', 'running', '{}', '{}', 'enqueue', ${claimId}, 1)`)
-  return { runId, claimId, threadId }
-}
-
-const checkpoint = ({ threadId }: TestRun, checkpointId: string): NewCheckpoint => ({
-  threadId,
-  checkpointNs: "",
-  checkpointId,
-  parentCheckpointId: null,
-  checkpoint: "{}",
-  metadata: "{}",
-  blobs: [],
-})
-
-const idsOf = async (db: Db, { threadId }: TestRun) =>
-  (await findCheckpoints(db, { threadId, checkpointNs: "" })).map(({ checkpointId }) => checkpointId)
+const attemptOf = ({ threadId }: TestRun): WritingAttempt => ({ number: 1, threadId, onLogged: () => undefined })
 
 const runRow = (db: Db, { runId }: TestRun) =>
   db.row<{ status: string; attempt: number; claim_id: string | null }>(
@@ -51,7 +25,7 @@ const runRow = (db: Db, { runId }: TestRun) =>
 test("a checkpoint that would follow a lost one is refused, and the run goes on from what is left (K8)", async () => {
   await using db = await freshDatabase({ migrations })
   const run = await addRun(db)
-  const attempt = new ClaimWrites({ db, log }).open(run, { attempt: 1, loggedSeq: () => undefined })
+  const attempt = new ClaimWrites({ db, log }).open(run, attemptOf(run))
   await attempt.putCheckpoint(checkpoint(run, "c1"))
   await attempt.putCheckpoint(checkpoint(run, "c2"))
 
@@ -66,7 +40,7 @@ test("so is one after a lost write of a task, and one after a lost event (K8)", 
   await using db = await freshDatabase({ migrations })
   const [wrote, told] = [await addRun(db), await addRun(db)]
   const writes = new ClaimWrites({ db, log })
-  const ofWriter = writes.open(wrote, { attempt: 1, loggedSeq: () => undefined })
+  const ofWriter = writes.open(wrote, attemptOf(wrote))
   const address = { threadId: wrote.threadId, checkpointNs: "", checkpointId: "c1" }
   const write = {
     taskId: randomUUID(),
@@ -77,7 +51,8 @@ test("so is one after a lost write of a task, and one after a lost event (K8)", 
     bytes: Buffer.from("1"),
   }
   await ofWriter.putWrites(address, [write])
-  const ofTeller = writes.open(told, { attempt: 1, loggedSeq: () => 7 })
+  const ofTeller = writes.open(told, attemptOf(told))
+  ofTeller.noteLogged(7)
 
   await db.run(sql`delete from checkpoint_writes`)
   await assert.rejects(ofWriter.putCheckpoint(checkpoint(wrote, "c2")), ClaimLost)
@@ -90,7 +65,7 @@ test("an attempt whose claim is lost keeps its number: the next one has a higher
   await using db = await freshDatabase({ migrations })
   const [waiting, claimedAgain] = [await addRun(db), await addRun(db)]
   const writes = new ClaimWrites({ db, log })
-  const attempts = [waiting, claimedAgain].map((run) => writes.open(run, { attempt: 1, loggedSeq: () => undefined }))
+  const attempts = [waiting, claimedAgain].map((run) => writes.open(run, attemptOf(run)))
 
   await db.run(sql`update runs set status = 'pending', attempt = 0, claim_id = null where run_id = ${waiting.runId}`)
   await db.run(sql`update runs set attempt = 1, claim_id = gen_random_uuid() where run_id = ${claimedAgain.runId}`)
@@ -104,7 +79,7 @@ test("an attempt whose claim is lost keeps its number: the next one has a higher
 test("an attempt that was released normally changes nothing of the next one (K5, K8)", async () => {
   await using db = await freshDatabase({ migrations })
   const run = await addRun(db)
-  const attempt = new ClaimWrites({ db, log }).open(run, { attempt: 1, loggedSeq: () => undefined })
+  const attempt = new ClaimWrites({ db, log }).open(run, attemptOf(run))
 
   const next = randomUUID()
   await db.run(sql`update runs set attempt = 2, claim_id = ${next} where run_id = ${run.runId}`)
@@ -116,20 +91,21 @@ test("an attempt that was released normally changes nothing of the next one (K5,
 test("events that would follow a lost one are left out, those of other runs are logged (K8)", async () => {
   await using db = await freshDatabase({ migrations })
   const [run, other] = [await addRun(db), await addRun(db)]
-  const event = ({ runId }: TestRun, seq: number, after?: number) => ({
-    runId,
-    seq,
-    event: "custom",
-    data: "{}",
-    after,
-  })
-  await appendEvents(db, [event(run, 0), event(run, 1), event(other, 0)])
+  const writes = new ClaimWrites({ db, log })
+  const logged: string[] = []
+  const [attempt, neighbour] = [run, other].map((one) =>
+    writes.open(one, {
+      ...attemptOf(one),
+      onLogged: (events) => logged.push(...events.map(({ seq }) => `${one.runId} ${seq}`)),
+    }),
+  )
+  const event = (seq: number) => ({ seq, event: "custom", data: "{}" })
+  for (const one of [attempt, neighbour]) one?.log(event(0))
+  await Promise.all([attempt?.settled(), neighbour?.settled()])
 
-  await db.run(sql`delete from run_events where run_id = ${run.runId} and seq = 1`)
-  const { refused } = await appendEvents(db, [event(run, 2, 1), event(run, 3, 1), event(other, 1, 0)])
+  await db.run(sql`delete from run_events where run_id = ${run.runId}`)
+  for (const one of [attempt, neighbour]) one?.log(event(1))
+  await Promise.all([attempt?.settled(), neighbour?.settled()])
 
-  assert.deepEqual(refused.map(({ runId, seq }) => [runId, seq]).sort(), [
-    [run.runId, 2],
-    [run.runId, 3],
-  ])
+  assert.deepEqual(logged, [`${run.runId} 0`, `${other.runId} 0`, `${other.runId} 1`])
 })

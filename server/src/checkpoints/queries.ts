@@ -18,12 +18,28 @@ export interface ClaimOutcome {
   readonly watched_by: readonly string[]
   /** The run of its thread that can start now; null unless the run is over. */
   readonly waiting: WaitingRun | null
+  /** `[seq, position]` of each event that was appended; of a lost claim, of each that an earlier try has appended. Null for none. */
+  readonly places: readonly (readonly [number, number])[] | null
+  /** The position of the last event in the thread's log before them, -1 for none; null when there is no log, or the claim is lost. */
+  readonly place_before: number | null
 }
 
-/** Writes the batches of several claims, each fenced, in one round trip and one transaction (C1, C2). */
-export const writeClaims = (db: Db, batches: readonly ClaimBatch[]): Promise<ClaimOutcome[]> => {
+/** Where events were appended to the log of their thread. */
+export interface LoggedPlaces {
+  /** The position of the event before them, -1 for none; null when that is unknown. */
+  readonly after: number | null
+  /** The position of each event, by its seq. One that was appended by an earlier try is absent. */
+  readonly places: ReadonlyMap<number, number>
+}
+
+/**
+ * Writes the batches of several claims, each fenced, in one round trip and one transaction (C1, C2).
+ * @param lockMs  how long to wait for each lock, in milliseconds; 0: as long as the statement may take
+ * @throws LockTimeout  another transaction has one of the rows
+ */
+export const writeClaims = (db: Db, batches: readonly ClaimBatch[], lockMs = 0): Promise<ClaimOutcome[]> => {
   const { claims, rows, bytes } = describeBatch(batches)
-  return db.rows<ClaimOutcome>(sql`select * from commit_claims(${claims}, ${rows}, ${bytes})`)
+  return db.rows<ClaimOutcome>(sql`select * from commit_claims(${claims}, ${rows}, ${bytes}, ${lockMs})`)
 }
 
 /**

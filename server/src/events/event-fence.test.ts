@@ -7,7 +7,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { migrations } from "../testing/test-server.js"
 import { firstSeq, lastSeq } from "./event.js"
-import { appendEvents, pageOfRun, pageOfThread } from "./queries.js"
+import { appendLateEvents, pageOfRun, pageOfThread } from "./queries.js"
 
 async function addRun(db: Db, attempt: number): Promise<string> {
   const [threadId, runId] = [randomUUID(), randomUUID()]
@@ -19,8 +19,9 @@ async function addRun(db: Db, attempt: number): Promise<string> {
 }
 
 const append = (db: Db, runId: string, ...seqs: number[]) =>
-  appendEvents(
+  appendLateEvents(
     db,
+    runId,
     seqs.map((seq) => ({ runId, seq, event: seq === lastSeq ? "end" : "values", data: "{}" })),
   )
 
@@ -47,40 +48,6 @@ test("nothing is logged after an end that no attempt wrote; the end of a deleted
 
   assert.deepEqual(await logged(db, over), [firstSeq(3), lastSeq])
   assert.deepEqual(await logged(db, gone), [lastSeq])
-})
-
-test("appended events come back with their places, next to what the thread's log had before (G8)", async () => {
-  await using db = await freshDatabase({ migrations })
-  const runId = await addRun(db, 1)
-  const { thread_id: threadId = "" } = (await db.row<{ thread_id: string }>(sql`select thread_id from runs`)) ?? {}
-  const places = async () => (await pageOfThread(db, threadId, -1)).events.map(({ place }) => place)
-  const atEnd = (seq: number) => ({ runId: randomUUID(), seq, event: "end", data: "{}", threadId })
-
-  const first = await append(db, runId, 0, 1)
-  const alone = await append(db, runId, 2, 1)
-  const gone = await appendEvents(db, [atEnd(lastSeq)])
-  const several = await appendEvents(db, [atEnd(lastSeq), { runId, seq: 3, event: "values", data: "{}" }])
-
-  const [a, b, c] = await places()
-  const stretches = [first, alone].map(({ runs: [run] }) => run?.stretch)
-  assert.deepEqual(
-    stretches.map((stretch) => [stretch?.after, stretch?.events.map(({ seq, place }) => [seq, place])]),
-    [
-      [
-        -1,
-        [
-          [0, a],
-          [1, b],
-        ],
-      ],
-      [b, [[2, c]]],
-    ],
-  )
-  // A deleted run may be that of a deleted thread, and the events of two runs may alternate: these are read.
-  assert.deepEqual(
-    [...gone.runs, ...several.runs].map(({ stretch }) => stretch),
-    [undefined, undefined, undefined],
-  )
 })
 
 test("events of a thread become visible in the order of their positions (G8)", async () => {

@@ -1,30 +1,29 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
-import { Unavailable } from "@superstep/toolkit/errors/errors"
-import type { EventLog } from "./event-log.js"
-import { Publisher } from "./publisher.js"
-import type { NewEvent } from "./queries.js"
+import { Publisher, type PublisherOptions } from "./publisher.js"
 import type { Topic } from "./topic.js"
 
 /** A run whose log accepts the first events and rejects the others, like that of an ended attempt. */
 function publisherOf(taken: number) {
   const delivered: string[] = []
   let count = 0
-  const eventLog = {
-    append: (_: string, event: NewEvent, onLogged: (event: NewEvent) => void) => {
-      if (count++ < taken) onLogged(event)
+  const writes: PublisherOptions["writes"] = {
+    log: (event) => {
+      if (count++ < taken) publisher.logged([event], { after: null, places: new Map() })
+      return undefined
     },
-    flushed: () => Promise.reject(new Unavailable("refused")),
-  } as unknown as EventLog
+    noteLogged: () => undefined,
+    settled: async () => undefined,
+  }
   const topic = {
     publish: ({ seq, event }: { seq: number; event: string }) => delivered.push(`${seq} ${event}`),
     wants: () => false,
   } as unknown as Topic
   const nothing = () => undefined
-  const publisher = new Publisher({
+  const publisher: Publisher = new Publisher({
     run: { runId: randomUUID(), threadId: randomUUID(), graphId: "agent", attempt: 1 },
-    eventLog,
+    writes,
     isWatched: false,
     isLogged: true,
     hasProtocolEvents: false,
@@ -32,6 +31,7 @@ function publisherOf(taken: number) {
     topic: () => topic,
     onLoggedForSlow: nothing,
     onLogged: nothing,
+    appendLate: async () => [],
     onOver: nothing,
     onDetached: nothing,
   })

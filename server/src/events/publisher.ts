@@ -5,16 +5,19 @@
  *    its thread, or a client reads more slowly than the run may wait for (B6).
  * B4 Events published after `detach` are dropped: another attempt has the run.
  * B5 Clients get an event of a logged run only once it is in the log, so they can read again everything they have seen.
+ *    `AttemptWrites` logs it, in order with the run's checkpoints.
  * B6 A run without a log waits for slow clients: up to `maxWaitMs` each time, and `patienceMs` in all. After a wait that was
  *    too long, the run is logged, and slow clients read the log at their own pace.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
+import type { AttemptWrites } from "../checkpoints/attempt-writes.js"
+import type { LogEvent } from "../checkpoints/claim-batch.js"
+import type { LoggedPlaces } from "../checkpoints/queries.js"
 import { firstSeq, type RunEvent, resultEvent, stateEvent } from "./event.js"
-import type { EventLog } from "./event-log.js"
 import { firstEvents, runningEvent } from "./first-events.js"
 import { finalEvents, type Refusal, rootLifecycle, rootStatusOf } from "./protocol-event.js"
-import type { NewEvent, Stretch } from "./queries.js"
+import { type NewEvent, type Stretch, stretchOf } from "./queries.js"
 import type { Topic } from "./topic.js"
 
 // A client that reads needs far less time than this. A client that does not read delays the run no longer than this.
@@ -53,7 +56,7 @@ export interface StartedRun {
 
 export interface PublisherOptions {
   readonly run: StartedRun
-  readonly eventLog: EventLog
+  readonly writes: Pick<AttemptWrites, "log" | "noteLogged" | "settled">
   /** Another server watches the run. */
   readonly isWatched: boolean
   readonly isLogged: boolean
@@ -65,8 +68,10 @@ export interface PublisherOptions {
   topic(): Topic | undefined
   /** Called when clients were behind for too long: from now on they can read from the log. */
   onLoggedForSlow(): void
-  /** Called when events were committed with the run: its first ones, which are known, or its last ones. */
+  /** Called when events of the run were committed. @param stretch  undefined when it is not known what they are in the thread's log */
   onLogged(stretch?: Stretch): void
+  /** Logs events of a run that is over. @returns  those that the log has taken */
+  appendLate(events: readonly NewEvent[]): Promise<readonly NewEvent[]>
   /** Called when the run is over and its end event was delivered. */
   onOver(): void
   /** Called when this publisher no longer has the run. */
@@ -89,9 +94,6 @@ export class Publisher {
   #isOver = false
   #patienceMs: number
   #waiting: Promise<void> | undefined
-
-  /** The event that was logged last. */
-  loggedSeq: number | undefined
 
   constructor(options: PublisherOptions) {
     const { run, isWatched, isLogged, hasProtocolEvents, patienceMs } = options
@@ -125,11 +127,10 @@ export class Publisher {
    */
   publish(event: string, data: Buffer | string): Promise<void> | undefined {
     if (this.#isDetached) return undefined
-    const { run, eventLog } = this.#options
-    const item = { seq: this.#seq++, event, data: typeof data === "string" ? Buffer.from(data) : data }
-    if (this.#isLogged)
-      return eventLog.append(run.runId, { ...item, after: this.loggedSeq }, (logged) => this.#deliverLogged(logged))
-    this.#deliver(item)
+    const seq = this.#seq++
+    // The payload is a slice of the socket's buffer, so the log keeps a copy as text.
+    if (this.#isLogged) return this.#options.writes.log({ seq, event, data: data.toString() })
+    this.#deliver({ seq, event, data: typeof data === "string" ? Buffer.from(data) : data })
     return this.#untilRead()
   }
 
@@ -165,30 +166,44 @@ export class Publisher {
     return [...protocol.map(({ event, data }) => [event, data] as const), ["end", endText(runId, status, isUnsaved)]]
   }
 
+  /** Called when events that were published can be read from the log. */
+  logged(events: readonly LogEvent[], { after, places }: LoggedPlaces): void {
+    const { run, onLogged } = this.#options
+    for (const event of events) this.#deliverLogged(event)
+    onLogged(stretchOf(run.runId, events, { after, places }))
+  }
+
   /**
    * Sends the last events and closes the stream; resolves when they are in the log, if there is one.
    * @param logged  the result of `lastEvents`, when it was committed with the run's end
    */
   async end(words: LastWords, logged: readonly NewEvent[] = []): Promise<void> {
     if (this.#isDetached) return
-    const { run, eventLog, onLogged } = this.#options
+    const { run, onLogged } = this.#options
     const { status, result, isUnsaved } = words
-    if (result && logged.every(({ event }) => event !== resultEvent)) this.#tellResult(result)
-    if (logged.length === 0) {
-      for (const [event, data] of [...this.#whatIsLeft(words), ...this.#ends(words)]) this.publish(event, data)
-    }
+    const { runId } = run
+    const isTold = result === undefined || logged.some(({ event }) => event === resultEvent)
+    const results = isTold ? [] : this.#tellResult(result)
+    const last = logged.length > 0 ? [] : [...results, ...this.#whatIsLeft(words), ...this.#ends(words)]
+    const late = last.map(([event, data], n) => ({ runId, seq: this.#seq + n, event, data }))
     this.#isDetached = true
     if (logged.length > 0) onLogged()
     for (const event of logged) this.#deliverLogged(event)
-    if (this.#isLogged) await eventLog.flushed(run.runId).catch(() => undefined)
-    // The event log dropped the end event, and reported that. The table `runs` has this end. Its id follows the last delivered event:
-    // events that were dropped before it are in no log, so no client has missed them.
+    const taken = this.#isLogged && late.length > 0 ? await this.#options.appendLate(late) : late
+    for (const event of taken) this.#deliverLogged(event)
+    // The log has not taken the end event. The table `runs` has this end. Its id follows the last delivered event: events that were dropped
+    // before it are in no log, so no client has missed them.
     if (!this.#isOver)
       this.#deliver({
         seq: this.#delivered + 1,
         event: "end",
         data: Buffer.from(endText(run.runId, status, isUnsaved)),
       })
+  }
+
+  /** Resolves when every event that was published so far can be read from the log, if the run has one. */
+  async flushed(): Promise<void> {
+    if (this.#isLogged) await this.#options.writes.settled()
   }
 
   /** Closes the writing end without an end event: the run goes on in another attempt. */
@@ -221,7 +236,10 @@ export class Publisher {
       return
     }
     this.#seq += logged.events.length
-    for (const event of logged.events) this.#deliverLogged(event)
+    for (const event of logged.events) {
+      this.#options.writes.noteLogged(event.seq)
+      this.#deliverLogged(event)
+    }
     onLogged(logged)
   }
 
@@ -234,8 +252,7 @@ export class Publisher {
     this.publish(event, data)
   }
 
-  #deliverLogged({ seq, event, data }: NewEvent): void {
-    this.loggedSeq = seq
+  #deliverLogged({ seq, event, data }: LogEvent): void {
     this.#deliver({ seq, event, data: Buffer.from(data) })
   }
 
@@ -254,15 +271,17 @@ export class Publisher {
     this.#options.onOver()
   }
 
-  #tellResult({ text, isOnlyCopy }: Result): void {
+  /** Sends the result to clients here. @returns  it as an event, when clients of another server need it */
+  #tellResult({ text, isOnlyCopy }: Result): (readonly [string, string])[] {
     const { run, topic: find } = this.#options
     const topic = find()
-    if (this.#isWatched && isOnlyCopy) this.publish(resultEvent, text())
+    if (this.#isWatched && isOnlyCopy) return [[resultEvent, text()]]
     // The result uses up no id: clients of the stream would see a gap.
-    else if (topic?.wants(resultEvent)) {
+    if (topic?.wants(resultEvent)) {
       const seq = this.#seq
       topic.tell({ runId: run.runId, seq, place: seq, event: resultEvent, data: Buffer.from(text()) })
     }
+    return []
   }
 
   #untilRead(): Promise<void> | undefined {

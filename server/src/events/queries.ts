@@ -2,7 +2,6 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { must } from "@superstep/toolkit/errors/must"
-import { parseJson } from "@superstep/toolkit/http/json"
 import { eventsPerAttempt, lastSeq } from "./event.js"
 
 export interface NewEvent {
@@ -13,8 +12,6 @@ export interface NewEvent {
   readonly data: string
   /** The run's thread, for an event of a run that may be deleted. */
   readonly threadId?: string | undefined
-  /** An earlier event of the run that is known to be in the log. */
-  readonly after?: number | undefined
 }
 
 /** An event with its place in the topic for which it was read. */
@@ -38,89 +35,49 @@ export interface AppendedTo {
   readonly stretch?: Stretch | undefined
 }
 
-export interface Appended {
-  readonly runs: readonly AppendedTo[]
-  /** Events that were left out. */
-  readonly refused: readonly Pick<NewEvent, "runId" | "seq">[]
-}
-
 /**
- * Appends a batch in one statement. Events of an attempt that is over are left out (R4): a server that was suspended for
- * longer than its lease still has some, and readers that are already past the next attempt's events would miss them. So are
- * those that would follow a gap, because the database has lost the events before them (K8). The
- * locks on the runs make a concurrent claim wait. They are taken in the order of ids, as everywhere, and before the locks on
- * the threads' logs (G8).
+ * Appends events that no attempt writes: the last ones of a run that is over. Left out are events of an attempt before the run's last one,
+ * since readers that are already past that attempt's events would miss them (R4), and all but an end after the end. The lock on the run
+ * makes a concurrent claim wait. It is taken before the lock on the thread's log (G8), as everywhere.
+ * @returns  the thread to whose log they were appended, null when none is known; and the events that are in the log
  */
-export async function appendEvents(db: Db, events: readonly NewEvent[]): Promise<Appended> {
-  const rows = await db.rows<AppendedRow>(sql`
+export async function appendLateEvents<Event extends NewEvent>(
+  db: Db,
+  runId: string,
+  events: readonly Event[],
+): Promise<{ readonly threadId: string | null; readonly taken: readonly Event[] }> {
+  const rows = await db.rows<{ threadId: string | null; seq: number }>(sql`
     with given as (
-      select * from unnest(${events.map((e) => e.runId)}::uuid[], ${events.map((e) => e.seq)}::bigint[],
-        ${events.map((e) => e.event)}::text[], ${events.map((e) => e.data)}::text[],
-        ${events.map((e) => e.threadId ?? null)}::uuid[], ${events.map((e) => e.after ?? null)}::bigint[])
-        with ordinality as given (run_id, seq, event, data, thread_id, after, n)),
-    locked as materialized (
-      select run_id, attempt, thread_id from runs where run_id in (select run_id from given) order by run_id for share),
-    torn as materialized (
-      select run_id from (select run_id, max(after) as seq from given group by run_id) last
-      where seq is not null and not exists (select from run_events e where e.run_id = last.run_id and e.seq = last.seq)),
-    over as materialized (
-      select run_id from run_events where run_id in (select run_id from given) and seq = ${lastSeq}),
-    gone as materialized (
-      -- Its run was rolled back or was a stateless one: then its end is still to be told.
-      select run_id, (select e.thread_id from run_events e where e.run_id = g.run_id order by e.seq limit 1) as thread_id
-      from (select distinct run_id from given) g where run_id not in (select run_id from locked)),
-    judged as materialized (
-      select g.run_id, g.seq, g.event, g.data, g.n, coalesce(l.thread_id, g.thread_id, gone.thread_id) as thread_id,
-        (l.run_id is null or (t.run_id is null and g.seq >= (l.attempt - 1) * ${eventsPerAttempt}::bigint))
-          and (o.run_id is null or g.seq = ${lastSeq}) as is_kept
-      from given g left join locked l on l.run_id = g.run_id left join gone on gone.run_id = g.run_id
-        left join over o on o.run_id = g.run_id left join torn t on t.run_id = g.run_id),
-    turn as materialized (
-      select lock_thread_logs_at_end(array(select distinct thread_id from judged where is_kept)) as last_places),
+      select * from unnest(${events.map((e) => e.seq)}::bigint[], ${events.map((e) => e.event)}::text[],
+        ${events.map((e) => e.data)}::text[]) with ordinality as given (seq, event, data, n)),
+    locked as materialized (select attempt, thread_id from runs where run_id = ${runId} for share),
+    -- Its run was rolled back or was a stateless one: then its end is still to be told.
+    former as materialized (select thread_id from run_events where run_id = ${runId} order by seq limit 1),
+    thread as materialized (
+      select coalesce((select thread_id from locked), ${events[0]?.threadId ?? null}::uuid, (select thread_id from former)) as thread_id),
+    kept as materialized (
+      select * from given
+      where seq >= coalesce((select (attempt - 1) * ${eventsPerAttempt}::bigint from locked), 0)
+        and (seq = ${lastSeq} or not exists (select from run_events where run_id = ${runId} and seq = ${lastSeq}))),
+    turn as materialized (select lock_thread_logs(array[thread_id]) from thread where exists (select from kept)),
     added as (
       insert into run_events (run_id, seq, event, data, thread_id)
-      select run_id, seq, event, data, thread_id from judged, turn where is_kept order by n
-      on conflict do nothing
-      returning run_id, thread_id, seq, position),
-    runs_of_added as (
-      select run_id, thread_id, json_agg(json_build_array(seq, position) order by position) as places
-      from added group by run_id, thread_id)
-    select a.run_id as "runId", a.thread_id as "threadId", null::bigint as seq, a.places,
-      -- Several runs of one thread: their events may alternate.
-      case when l.run_id is not null and count(*) over (partition by a.thread_id) = 1
-        then (turn.last_places ->> a.thread_id::text)::bigint end as after
-    from runs_of_added a cross join turn left join locked l on l.run_id = a.run_id
-    union all select run_id, null, seq, null, null from judged where not is_kept`)
-  const runs = rows.filter(({ seq }) => seq === null)
-  return {
-    runs: runs.map(({ runId, threadId, after, places }) => ({
-      runId,
-      threadId,
-      stretch: stretchOf(events, runId, { after, places }),
-    })),
-    refused: rows.flatMap(({ runId, seq }) => (seq === null ? [] : [{ runId, seq }])),
-  }
+      select ${runId}::uuid, k.seq, k.event, k.data, t.thread_id from kept k, thread t, turn order by k.n
+      on conflict do nothing)
+    select t.thread_id as "threadId", k.seq from kept k, thread t`)
+  const taken = new Set(rows.map(({ seq }) => seq))
+  return { threadId: rows[0]?.threadId ?? null, taken: events.filter(({ seq }) => taken.has(seq)) }
 }
 
-interface AppendedRow {
-  readonly runId: string
-  readonly threadId: string | null
-  /** Of an event that was left out. */
-  readonly seq: number | null
-  readonly after: number | null
-  /** JSON text: `[seq, position]` of each event. */
-  readonly places: string | null
-}
-
-function stretchOf(
-  given: readonly NewEvent[],
+/** @returns  undefined when not all of the events were appended now, or it is unknown what was before them */
+export function stretchOf(
   runId: string,
-  { after, places }: Pick<AppendedRow, "after" | "places">,
+  given: readonly Pick<NewEvent, "seq" | "event" | "data">[],
+  { after, places }: { readonly after: number | null; readonly places: ReadonlyMap<number, number> },
 ): Stretch | undefined {
-  if (after === null || places === null) return undefined
-  const placeOf = new Map(parseJson(places) as [number, number][])
-  const events = given.flatMap(({ seq, event, data, ...of }) => {
-    const place = of.runId === runId ? placeOf.get(seq) : undefined
+  if (after === null || given.length !== places.size) return undefined
+  const events = given.flatMap(({ seq, event, data }) => {
+    const place = places.get(seq)
     return place === undefined ? [] : [{ runId, seq, event, data, place }]
   })
   const isInOrder = events.every(({ place }, index) => place > (events[index - 1]?.place ?? after))

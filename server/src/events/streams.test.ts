@@ -8,7 +8,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { Listening, migrations } from "../testing/test-server.js"
-import { appendEvents } from "./queries.js"
+import { appendLateEvents } from "./queries.js"
 import { Streams } from "./streams.js"
 
 const sweepMs = 1_000
@@ -29,7 +29,7 @@ test("an event whose hint was lost is found by the regular sweep (B8)", async (t
   await using db = await freshDatabase({ migrations })
   const { streams, client, runId, look } = await followRun(t, db)
 
-  await appendEvents(db, [{ runId, seq: 0, event: "metadata", data: "{}" }])
+  await appendLateEvents(db, runId, [{ runId, seq: 0, event: "metadata", data: "{}" }])
   look()
   await until(() => client.events.length > 0, { what: "the event" })
 

@@ -7,10 +7,11 @@ import type { Database } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { AttemptWrites } from "../checkpoints/attempt-writes.js"
 import { Arrivals } from "./arrivals.js"
 import { endOf, failureOf, leftOf, lifecycleOf } from "./end-events.js"
 import { lastSeq } from "./event.js"
-import { EventLog } from "./event-log.js"
+import { LateEvents } from "./late-events.js"
 import { type LastWords, type StartedRun as PublishedRun, Publisher } from "./publisher.js"
 import {
   type AppendedTo,
@@ -88,7 +89,7 @@ export class Streams {
   /** Threads whose runs are logged because a client follows the thread. */
   readonly watched: WatchedThreads
   readonly #options: StreamsOptions
-  readonly #eventLog: EventLog
+  readonly #late: LateEvents
   readonly #publishers = new Map<string, Publisher>()
   /** Runs that another server watches and that do not, or not yet, execute here. */
   readonly #watchedEarly = new Set<string>()
@@ -99,7 +100,7 @@ export class Streams {
   constructor(options: StreamsOptions) {
     const { db, hints, log, threadTtlMs: ttlMs = defaultThreadTtlMs } = options
     this.#options = options
-    this.#eventLog = new EventLog({ db, log, onAppended: (run) => this.#announce(run) })
+    this.#late = new LateEvents({ db, log, onAppended: (run) => this.#announce(run) })
     this.runs = new Topics({
       kind: runKind,
       log,
@@ -107,7 +108,7 @@ export class Streams {
         page: (after) => pageOfRun(db, runId, after),
         lastPlace: () => lastSeqOfRun(db, runId),
         isEndAt: async (seq) => seq >= lastSeq || (seq >= 0 && (await isEndAt(db, runId, seq))),
-        flushed: () => this.#eventLog.flushed(runId),
+        flushed: () => this.#publishers.get(runId)?.flushed() ?? Promise.resolve(),
       }),
       isLive: (runId) => this.#publishers.has(runId),
       isLogged: (runId) => this.#publishers.get(runId)?.isLogged === true,
@@ -176,30 +177,15 @@ export class Streams {
     this.threads.breakAll(reason)
     this.protocol.breakAll(reason)
     this.runs.breakAll(reason)
-    await this.#eventLog.close()
+    this.stopWaiting()
   }
 
   isExecuting(runId: string): boolean {
     return this.#publishers.has(runId)
   }
 
-  /**
-   * Resolves when every event that a logged run has published so far is committed; undefined for a run without a log.
-   * A checkpoint must not commit before the events that led to it, else a crash leaves a gap (architecture D4).
-   * @throws Unavailable  when they cannot be committed any more: the server stops, and the run is attempted again
-   */
-  untilLogged(runId: string): Promise<void> | undefined {
-    return this.#publishers.get(runId)?.isLogged ? this.#eventLog.flushed(runId) : undefined
-  }
-
-  /** Resolves when the events that this process has published of a logged run are in the log, or are given up. */
-  async untilPublished(runId: string): Promise<void> {
-    // It rejects only when events were given up. The event log has reported that, and clients did not get these events.
-    await this.#eventLog.flushed(runId).catch(() => undefined)
-  }
-
-  /** Opens the writing end: the run executes here from now on. */
-  begin(run: StartedRun): Publisher {
+  /** Opens the writing end: the run executes here from now on. @param writes  of its attempt, which logs its events */
+  begin(run: StartedRun, writes: AttemptWrites): Publisher {
     const { runId, threadId, attempt, isResumable, watchedBy, followedMs = null, protocolMs = null } = run
     if (followedMs !== null) this.watched.note(threadId, followedMs)
     if (protocolMs !== null) this.watched.noteProtocol(threadId, protocolMs)
@@ -210,7 +196,7 @@ export class Streams {
     const isRead = this.runs.get(runId)?.isReadFromLog === true
     const publisher: Publisher = new Publisher({
       run,
-      eventLog: this.#eventLog,
+      writes,
       isWatched,
       isLogged: isResumable || isWatched || isRead || this.watched.isWatched(threadId),
       hasProtocolEvents: this.watched.isWatchedForProtocol(threadId),
@@ -222,6 +208,11 @@ export class Streams {
         this.runs.catchUp(runId)
       },
       onLogged: (stretch) => this.#announce({ runId, threadId, stretch }),
+      appendLate: (events) =>
+        this.#late.append(runId, events).catch((err: unknown) => {
+          this.#options.log.error({ err, run_id: runId }, "the last events of a run could not be logged")
+          return []
+        }),
       onOver: () => this.runs.end(runId),
       onDetached: () => {
         if (this.#publishers.get(runId) === publisher) this.#publishers.delete(runId)
@@ -254,10 +245,9 @@ export class Streams {
       ...(error === undefined ? [] : [failureOf(runId, error)]),
       endOf(runId, status, isUnsaved),
     ]
-    for (const event of events) {
-      this.#eventLog.append(runId, { ...event, threadId }, () => this.runs.publish(runId, event))
-    }
-    await this.#eventLog.flushed(runId)
+    const late = events.map((event) => ({ ...event, data: event.data.toString(), threadId }))
+    const taken = new Set((await this.#late.append(runId, late)).map(({ seq }) => seq))
+    for (const event of events) if (taken.has(event.seq)) this.runs.publish(runId, event)
     this.runs.end(runId)
   }
 
@@ -296,9 +286,9 @@ export class Streams {
     else if (last.event !== "end") await this.announceEnd(runId, ended.status, { error, isUnsaved: ended.isUnsaved })
   }
 
-  /** Stops the event log: events that cannot be written any more are given up (the server stops, the database may be unavailable). */
+  /** Events that cannot be logged now are given up: the server stops, and the database may be unavailable. */
   stopWaiting(): void {
-    void this.#eventLog.close()
+    this.#late.stop()
   }
 
   /** Forgets the announced watchers of runs that never executed here. */

@@ -63,8 +63,7 @@ export async function writeEnd(
     waiting,
     ...last,
   })
-  // The last events of a logged run are committed before its end, as those of a super-step before its checkpoint.
-  const { outcome, watchedBy, waiting, isRepeated } = await writes.finish(ending, { after: streams.untilLogged(runId) })
+  const { outcome, watchedBy, waiting, isRepeated } = await writes.finish(ending)
   if (outcome === "finished") return written(words.status)
   if (outcome === "rolled_back") return written("rollback", { words: rollback, logged: loggedRollback })
   const run = isRepeated ? await findRun(db, threadId, runId) : undefined

@@ -176,8 +176,12 @@ export class Executor {
         this.#conclude(attempt, () => this.#finish(attempt, timedOut(undefined, runTimeoutMs)))
       },
     })
-    const publisher = streams.begin(claim)
-    const own = writes.open(claim, { attempt: claim.attempt, loggedSeq: () => publisher.loggedSeq })
+    const own = writes.open(claim, {
+      number,
+      threadId: claim.threadId,
+      onLogged: (events, places) => publisher.logged(events, places),
+    })
+    const publisher = streams.begin(claim, own)
     const attempt = new Attempt({ claim, limit, publisher, writes: own, observed: observer?.started(claim) })
     this.#attempts.add(attempt)
     return attempt
@@ -220,7 +224,7 @@ export class Executor {
     if (attempt.state !== "executing") return
     if (!held) {
       this.#abandon(attempt)
-      this.#track(this.#serveElsewhere(attempt.claim))
+      this.#track(this.#serveElsewhere(attempt))
       this.#track(this.#giveBackAfterLoss(attempt.claim))
       return
     }
@@ -254,7 +258,7 @@ export class Executor {
         // The lease expires, and the run is attempted again.
         attempt.leave()
         this.#options.log.error({ err, run_id: attempt.claim.runId }, "the end of a run could not be written")
-        return this.#serveElsewhere(attempt.claim)
+        return this.#serveElsewhere(attempt)
       })
       .finally(() => {
         attempt.writes.close()
@@ -279,7 +283,7 @@ export class Executor {
     if (written === undefined) {
       attempt.leave()
       log.warn({ run_id: claim.runId, attempt: claim.attempt }, "a run ended here, but its claim was lost before")
-      return this.#serveElsewhere(claim)
+      return this.#serveElsewhere(attempt)
     }
     attempt.observed?.ended(written.status)
     this.#logEnd(attempt, written.status, written.result)
@@ -312,11 +316,10 @@ export class Executor {
     log.warn({ run_id: runId, attempt: claim.attempt, reason, detail, promise }, "a run was lost")
     if (reason === "claim_lost") {
       attempt.leave()
-      return this.#serveElsewhere(claim)
+      return this.#serveElsewhere(attempt)
     }
-    // Saves the worker's last writes, so that this progress is not repeated, and logs its events first, since the log leaves
-    // out events of an attempt that is over.
-    await Promise.all([writes.settled(), streams.untilPublished(runId)])
+    // Saves the worker's last writes, so that this progress is not repeated, and its events: nothing is written for an attempt that is over.
+    await writes.settled()
     const ending = endingOf(reason)
     const lost = workerLost(detail, ending)
     const error = toJsonText(lost)
@@ -332,15 +335,15 @@ export class Executor {
       return publisher.end({ status, error: status === "error" ? error : undefined, isUnsaved })
     }
     attempt.leave()
-    return this.#serveElsewhere(claim)
+    return this.#serveElsewhere(attempt)
   }
 
   /** Keeps sending this server's clients the events of a run that another server has, or will have (X5). */
-  async #serveElsewhere({ runId, attempt }: Claim): Promise<void> {
+  async #serveElsewhere({ claim: { runId, attempt }, writes }: Attempt): Promise<void> {
     const { streams, log } = this.#options
     if (!streams.runs.has(runId)) return
     log.info({ run_id: runId, promise: "D11" }, "clients of a run that has moved on are served from its log")
-    await streams.untilPublished(runId)
+    await writes.settled()
     // The clients have all events of this attempt, and need everything that a later attempt has already logged.
     const ended = await followElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)
     if (ended !== undefined) streams.endAll(runId, ended)

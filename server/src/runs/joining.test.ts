@@ -7,7 +7,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
-import { appendEvents, pageOfRun } from "../events/queries.js"
+import { appendLateEvents, pageOfRun } from "../events/queries.js"
 import { Streams } from "../events/streams.js"
 import { createRun } from "../testing/as-anyone.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
@@ -23,8 +23,9 @@ async function addEndedRun(db: Db, events: readonly string[]) {
     insert into runs (run_id, thread_id, assistant_id, graph_id, status, error, metadata, kwargs, multitask_strategy, attempt,
       is_resumable)
     values (${runId}, ${threadId}, ${randomUUID()}, 'agent', 'error', '{"error":"Oops"}', '{}', '{}', 'enqueue', 1, true)`)
-  await appendEvents(
+  await appendLateEvents(
     db,
+    runId,
     events.map((event, seq) => ({ runId, seq, event, data: "{}" })),
   )
   return { threadId, runId }

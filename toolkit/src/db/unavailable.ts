@@ -11,6 +11,9 @@ export class DatabaseUnavailable extends Unavailable {}
 /** Postgres stopped a statement at the time limit of its pool. A repeated one may take as long. */
 export class StatementTooSlow extends DatabaseUnavailable {}
 
+/** A statement did not get a lock within its `lock_timeout`: another transaction has it. */
+export class LockTimeout extends DatabaseUnavailable {}
+
 // Missing, not listening, or lost while in use; ENOENT is a Unix socket whose server has stopped.
 const systemCodes = new Set([
   "EAI_AGAIN",
@@ -34,6 +37,8 @@ const words =
 
 // A deadlock or a serialisation failure (class 40), exhausted resources (53), an unavailable lock (55P03).
 const passing = /^(40\w{3}|53\w{3}|55P03)$/
+
+const lockNotAvailable = "55P03"
 
 // query_canceled, which also reports a requested cancel.
 const statementTimeout = "57014"
@@ -66,7 +71,7 @@ const unavailable = (reason: string | undefined, cause: Error): DatabaseUnavaila
   new DatabaseUnavailable(`the database cannot be reached (${reason}): try again in a moment`, 1000, { cause })
 
 const busy = (cause: pg.DatabaseError): DatabaseUnavailable =>
-  new DatabaseUnavailable(
+  new (cause.code === lockNotAvailable ? LockTimeout : DatabaseUnavailable)(
     `${full[cause.code ?? ""] ?? "the database is busy with other changes"} (${cause.code}): try again in a moment`,
     1000,
     {

@@ -49,20 +49,31 @@ $$;
 -- `_claims`: a list of `{n, run_id, claim_id, attempt, saved_thread_id, saved_ns, saved_id, logged_seq, thread_id, ending}`, of which
 -- `saved_*` and `logged_seq` are what the attempt knows to be committed (K8); an entry without a run is a write of the API, which is not
 -- fenced. `ending` (`{status, thread_status, error, values, interrupts}`) finishes the run after its other writes.
--- `_rows`: `{checkpoints, blobs, writes, replacing, events}`, each row with the number of its claim. A text or value is a range
--- `{start, size}` of `_bytes`, counted from 1; null means no value. `events` are the last events of runs with a log, given for each
--- outcome of the end. They are committed with it, so no client waits for the end of a run whose server died at that moment, and no
--- event of the thread's next run precedes it.
+-- `_rows`: `{checkpoints, blobs, writes, replacing, log, events}`, each row with the number of its claim. A text or value is a range
+-- `{start, size}` of `_bytes`, counted from 1; null means no value. `log` are events of runs with a log. `events` are their last ones, given
+-- for each outcome of the end. They are committed with it, so no client waits for the end of a run whose server died at that moment, and
+-- no event of the thread's next run precedes it.
+-- `_lock_ms`: how long to wait for each lock (55P03 then); 0: as long as the statement may take.
 -- outcome: held | claim_lost (nothing of that claim was written) | finished | rolled_back
 -- waiting: the next run of the thread of a run that has ended (`startable_run`)
-create or replace function commit_claims(_claims json, _rows json, _bytes bytea)
-returns table (claim integer, outcome text, watched_by uuid[], waiting jsonb) language plpgsql as $$
+-- places: `[seq, position]` of each row of `log` that was appended; of a lost claim, of each that an earlier call has appended
+-- place_before: the position of the last event in the thread's log before them, -1 for none
+create or replace function commit_claims(_claims json, _rows json, _bytes bytea, _lock_ms integer default 0)
+returns table (claim integer, outcome text, watched_by uuid[], waiting jsonb, places jsonb, place_before bigint)
+language plpgsql as $$
 #variable_conflict use_column
 declare
   _claim record;
   _end record;
   _held integer[] := '{}';
+  _has_log boolean := json_array_length(_rows -> 'log') > 0;
+  _has_events boolean := json_array_length(_rows -> 'events') > 0;
+  _places_before jsonb;
+  _places jsonb;
 begin
+  if _lock_ms > 0 then
+    perform set_config('lock_timeout', _lock_ms::text, true);
+  end if;
   -- Threads first, then runs, each in order, as everywhere (runs.sql). One by one, so that each is found by its key, with any
   -- statistics of the planner.
   for _claim in
@@ -133,18 +144,40 @@ begin
         set channel = excluded.channel, type = excluded.type, blob = excluded.blob, run_id = excluded.run_id;
   end if;
 
-  if json_array_length(_rows -> 'events') > 0 then
-    perform lock_thread_logs(array(
-      select thread_id from json_to_recordset(_claims) as c (n integer, thread_id uuid)
-      where n in (select claim from json_to_recordset(_rows -> 'events') as e (claim integer))));
+  if _has_log or _has_events then
+    _places_before := lock_thread_logs_at_end(array(
+      select distinct thread_id from json_to_recordset(_claims) as c (n integer, thread_id uuid)
+      where n = any (_held) and n in (
+        select claim from json_to_recordset(_rows -> 'log') as e (claim integer)
+        union all select claim from json_to_recordset(_rows -> 'events') as e (claim integer))));
+  end if;
+  if _has_log then
+    with given as (
+      select e.claim, c.run_id, c.thread_id, e.seq, e.event, e.start, e.size
+      from json_to_recordset(_rows -> 'log') as e (claim integer, seq bigint, event text, start integer, size integer)
+        join json_to_recordset(_claims) as c (n integer, run_id uuid, thread_id uuid) on c.n = e.claim),
+    added as (
+      insert into run_events (run_id, thread_id, seq, event, data)
+        select run_id, thread_id, seq, event, convert_from(substring(_bytes from start for size), 'UTF8')
+        from given where claim = any (_held) order by claim, seq
+        on conflict do nothing
+        returning run_id, seq, position),
+    found as (
+      select run_id, seq, position from added
+      union all
+      select e.run_id, e.seq, e.position from given g join run_events e on e.run_id = g.run_id and e.seq = g.seq
+      where g.claim <> all (_held))
+    select jsonb_object_agg(of_run.run_id, of_run.places) into _places
+      from (select run_id, jsonb_agg(jsonb_build_array(seq, position) order by seq) as places from found group by run_id) of_run;
   end if;
   for _claim in
     select * from json_to_recordset(_claims) as c (n integer, run_id uuid, claim_id uuid, thread_id uuid, ending json)
   loop
     if not _claim.n = any (_held) then
-      return query select _claim.n, 'claim_lost', '{}'::uuid[], null::jsonb;
+      return query select _claim.n, 'claim_lost', '{}'::uuid[], null::jsonb, _places -> _claim.run_id::text, null::bigint;
     elsif _claim.ending is null then
-      return query select _claim.n, 'held', '{}'::uuid[], null::jsonb;
+      return query select _claim.n, 'held', '{}'::uuid[], null::jsonb, _places -> _claim.run_id::text,
+        (_places_before ->> _claim.thread_id::text)::bigint;
     else
       select f.outcome, f.watched_by, f.waiting into strict _end
         from json_to_record(_claim.ending) as e (status text, thread_status text, error_start integer,
@@ -155,7 +188,7 @@ begin
             convert_from(substring(_bytes from e.values_start for e.values_size), 'UTF8')::json,
             convert_from(substring(_bytes from e.interrupts_start for e.interrupts_size), 'UTF8')::json,
             e.thread_status) f;
-      if _end.outcome in ('finished', 'rolled_back') and json_array_length(_rows -> 'events') > 0 then
+      if _has_events and _end.outcome in ('finished', 'rolled_back') then
         insert into run_events (run_id, thread_id, seq, event, data)
           select _claim.run_id, _claim.thread_id, seq, event, convert_from(substring(_bytes from start for size), 'UTF8')
           from json_to_recordset(_rows -> 'events') as new (claim integer, outcome text, seq bigint, event text, start integer,
@@ -163,7 +196,8 @@ begin
           where claim = _claim.n and coalesce(outcome, 'finished') = _end.outcome order by seq
           on conflict do nothing;
       end if;
-      return query select _claim.n, _end.outcome, _end.watched_by, _end.waiting;
+      return query select _claim.n, _end.outcome, _end.watched_by, _end.waiting, _places -> _claim.run_id::text,
+        (_places_before ->> _claim.thread_id::text)::bigint;
     end if;
   end loop;
 end

@@ -1,0 +1,78 @@
+/** Runs with a claim, for tests of what their attempts write. */
+import { randomUUID } from "node:crypto"
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
+import type { Fence } from "../../workers/fence.js"
+import type { NewCheckpoint } from "../checkpoint.js"
+import type { Ending } from "../claim-batch.js"
+import { findCheckpoints } from "../queries.js"
+
+export interface TestRun extends Fence {
+  readonly threadId: string
+}
+
+/** Executes, in its first attempt. */
+export async function addRun(db: Db): Promise<TestRun> {
+  const [runId, claimId, threadId] = [randomUUID(), randomUUID(), randomUUID()]
+  await db.run(sql`insert into threads (thread_id, status) values (${threadId}, 'busy')`)
+  await db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id, attempt)
+    values (${runId}, ${threadId}, ${randomUUID()}, 'chat', 'running', '{}', '{}', 'enqueue', ${claimId}, 1)`)
+  return { runId, claimId, threadId }
+}
+
+export const checkpoint = ({ threadId }: TestRun, id: string, over: Partial<NewCheckpoint> = {}): NewCheckpoint => ({
+  threadId,
+  checkpointNs: "",
+  checkpointId: id,
+  parentCheckpointId: null,
+  checkpoint: JSON.stringify({ id, channel_versions: { messages: id } }),
+  metadata: "{}",
+  blobs: [{ channel: "messages", version: id, type: "json", bytes: Buffer.from(`"value of ${id}"`) }],
+  ...over,
+})
+
+export const ending = ({ threadId }: TestRun, over: Partial<Ending> = {}): Ending => ({
+  threadId,
+  status: "success",
+  threadStatus: "idle",
+  error: null,
+  values: '{"n":1}',
+  interrupts: "{}",
+  deletesThread: false,
+  events: [],
+  eventsOfRollback: [],
+  ...over,
+})
+
+export const statusOf = async (db: Db, { runId }: TestRun) =>
+  (await db.row<{ status: string }>(sql`select status from runs where run_id = ${runId}`))?.status
+
+export const idsOf = async (db: Db, { threadId }: TestRun) =>
+  (await findCheckpoints(db, { threadId, checkpointNs: "" })).map(({ checkpointId }) => checkpointId)
+
+/** A promise that the test resolves. */
+export function gate() {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
+/** A database that counts statements, fails on demand, and returns results when `answered` resolves. */
+export function watched(db: Database) {
+  const told = { statements: 0, failures: 0, answered: Promise.resolve() }
+  const rows: Db["rows"] = async (statement) => {
+    told.statements++
+    if (told.failures > 0) {
+      told.failures--
+      throw new DatabaseUnavailable("the database cannot be reached", 1000)
+    }
+    const rows = await db.rows<never>(statement)
+    await told.answered
+    return rows
+  }
+  return { told, db: { ...db, rows } as Db }
+}
