@@ -1,4 +1,4 @@
-/** The writes of several claims in one transaction, as arguments of `commit_claims` (migrations/functions/checkpoints.sql). Pure. */
+/** The writes of several claims in one transaction, as arguments of `commit_attempts` (migrations/functions/checkpoints.sql). Pure. */
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Fence } from "../workers/fence.js"

@@ -39,7 +39,7 @@ export interface LoggedPlaces {
  */
 export const writeClaims = (db: Db, batches: readonly ClaimBatch[], lockMs = 0): Promise<ClaimOutcome[]> => {
   const { claims, rows, bytes } = describeBatch(batches)
-  return db.rows<ClaimOutcome>(sql`select * from commit_claims(${claims}, ${rows}, ${bytes}, ${lockMs})`)
+  return db.rows<ClaimOutcome>(sql`select * from commit_attempts(${claims}, ${rows}, ${bytes}, ${lockMs})`)
 }
 
 /**

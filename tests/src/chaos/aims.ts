@@ -26,7 +26,7 @@ export interface AimTally {
 const statements = {
   "the creation of a run": /\bcreate_(followed_)?run\(/,
   "a claim": /set status = 'running', attempt/,
-  "a commit of writes": /\bcommit_claims\(/,
+  "a commit of writes": /\bcommit_attempts\(/,
   "a renewal of leases": /\bas is_renewed\b/,
   "a release of a run": /\brequeue_run\(/,
   "a stop of a run": /\bstop_run\(/,

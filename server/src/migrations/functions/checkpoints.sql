@@ -58,7 +58,7 @@ $$;
 -- waiting: the next run of the thread of a run that has ended (`startable_run`)
 -- places: `[seq, position]` of each row of `log` that was appended; of a lost claim, of each that an earlier call has appended
 -- place_before: the position of the last event in the thread's log before them, -1 for none
-create or replace function commit_claims(_claims json, _rows json, _bytes bytea, _lock_ms integer default 0)
+create or replace function commit_attempts(_claims json, _rows json, _bytes bytea, _lock_ms integer)
 returns table (claim integer, outcome text, watched_by uuid[], waiting jsonb, places jsonb, place_before bigint)
 language plpgsql as $$
 #variable_conflict use_column

@@ -1,5 +1,6 @@
--- Functions that servers of the previous release (0.1.0) call. Those servers are notified of runs and stops by these transactions;
--- servers of this release send hints after their commits instead (docs/decisions/0022). A migration of the next release drops these.
+-- Functions that servers of earlier releases call: `commit_claims` is called by 0.2.0, the others by 0.1.0. Servers of 0.1.0 are notified of
+-- runs and stops by these transactions; later ones send hints after their commits instead (docs/decisions/0022). A migration of the next
+-- release drops these.
 
 create or replace function create_run(
   _run_id uuid, _thread_id uuid, _thread_rule text, _thread_metadata json, _assistant_id uuid, _graph_id text,
@@ -29,12 +30,17 @@ begin
 end
 $$;
 
+create or replace function commit_claims(_claims json, _rows json, _bytes bytea)
+returns table (claim integer, outcome text, watched_by uuid[], waiting jsonb) language sql as $$
+  select claim, outcome, watched_by, waiting from commit_attempts(_claims, _rows, _bytes, 0)
+$$;
+
 create or replace function write_claims(_claims json, _rows json, _bytes bytea)
 returns table (claim integer, outcome text, watched_by uuid[]) language plpgsql as $$
 declare
   _claim record;
 begin
-  for _claim in select * from commit_claims(_claims, _rows, _bytes) loop
+  for _claim in select * from commit_attempts(_claims, _rows, _bytes, 0) loop
     perform tell_release_before(null, _claim.waiting);
     return query select _claim.claim, _claim.outcome, _claim.watched_by;
   end loop;
