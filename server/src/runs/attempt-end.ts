@@ -81,7 +81,9 @@ function lastWords(claim: Claim, result: RunEnd, isThreadFollowed: boolean): Las
   const { values, interrupts } = result
   const common = { status, state, left: { values, interrupts } }
   if (result.error) return { ...common, error: toJsonText(result.error), refusal: refusalOf(claim.kwargs, result) }
-  return { ...common, result: resultFor(result, claim) }
+  // A worker that was stopped before it read the thread does not know what an earlier attempt has saved: then the database is asked.
+  const isKnown = values !== undefined || claim.deletesThread
+  return isKnown ? { ...common, result: resultFor(result, claim) } : common
 }
 
 /** The end of a run whose checkpoint, or whose end, Postgres rejected: it must not report state that was not saved. */

@@ -17,6 +17,7 @@ import { findUnheldClaims, releaseRun } from "./claims.js"
 import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "./operations.js"
 import { watchRun } from "./queries.js"
 import { workerLost } from "./run.js"
+import { AwaitedEnd } from "./run-to-end.js"
 import { newRun } from "./schema.js"
 
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
@@ -262,6 +263,23 @@ test("a stateless run's result reaches a client at another server that becomes k
   await until(() => client.hasEnded, { what: "the end of the stream" })
 
   assert.deepEqual(client.names, ["result", "end"])
+})
+
+test("a worker that was stopped before it knew the state tells no result: what an earlier attempt has saved is read", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(server)
+  const awaited = new AwaitedEnd()
+  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body(), subscriber: awaited })
+  ;(await started(server, runId)).die()
+  const second = await started(server, runId, 2)
+
+  await cancelRun(server, { caller: anyone, threadId, runId, action: "interrupt", wait: false })
+  second.done({ status: "cancelled", values: undefined })
+  await awaited.over
+
+  assert.equal(awaited.hasEnd, true)
+  assert.equal(awaited.result, undefined)
 })
 
 test("a run that waited at the server of its only client is not logged (B1)", async () => {
