@@ -6,7 +6,9 @@ import { after, test } from "node:test"
 import { promisify } from "node:util"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess, untilGone } from "@superstep/toolkit/exec/stop-process"
+import { fakePooler } from "@superstep/toolkit/testing/fake-pooler"
 import { freePort } from "@superstep/toolkit/testing/free-port"
+import { testCluster } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { preparedFolder } from "../testing/prepared-folder.js"
@@ -68,6 +70,24 @@ test("serve without one graph that loads exits with the reason, and dev goes on"
   assert.match(answer, /no database/)
   assert.doesNotMatch(answer, /hunter2/, "callers get no lines of the source")
   assert.match(developer.stdout + developer.stderr, /hunter2/, "the developer gets them")
+})
+
+test("serve and dev refuse a pooler that shares sessions, and say what to use", async () => {
+  const cluster = new URL((await testCluster()).replace(/^postgres(ql)?:/, "http:"))
+  await using pooler = await fakePooler(`${cluster.searchParams.get("host")}/.s.PGSQL.5432`)
+  const env = {
+    DATABASE_URI: `postgres://${cluster.username}:${cluster.password}@127.0.0.1:${pooler.port}${cluster.pathname}`,
+  }
+  const cwd = makeProject()
+
+  for (const command of ["serve", "dev"]) {
+    const refused = startCli([command, "--port", String(await freePort())], { cwd, env })
+    started.push(refused)
+    const { code, stdout, stderr } = await refused.ended
+
+    assert.equal(code, 1, command)
+    assert.match(stdout + stderr, /PgBouncer with pool_mode = transaction.*a pool with pool_mode = session/)
+  }
 })
 
 test("the command that dev prints streams an answer, a second dev names the first, Ctrl-C stops its server and Postgres, and the next has its threads", async () => {
