@@ -214,12 +214,22 @@ export const settings = {
   nodeDirs: {
     env: "SUPERSTEP_NODE_DIRS",
     describe:
-      "Folders with other versions of Node, separated by colons, for projects that request one; the folders of nvm, fnm, volta, mise, asdf and n are searched anyway.",
+      "Folders with other versions of Node, separated by colons, for agents; the folders of nvm, fnm, volta, mise, asdf and n are searched anyway.",
     schema: z
       .string()
       .transform((folders) => folders.split(delimiter).filter((folder) => folder !== ""))
       .default([]),
     defaultText: "",
+  },
+  fetchesNode: {
+    env: "SUPERSTEP_FETCH_NODE",
+    describe:
+      "`1`: where the computer has no Node 24, a build that may use it fetches it once from the npm registry. `0`: builds use what is installed. With the machine `process`, on Linux.",
+    schema: z
+      .enum(["0", "1"])
+      .default("1")
+      .transform((flag) => flag === "1"),
+    defaultText: "`1`",
   },
   keepArtifacts: {
     env: "SUPERSTEP_KEEP_ARTIFACTS",

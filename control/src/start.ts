@@ -202,6 +202,7 @@ const machineFor = ({
       diskMb: config.buildDiskMb,
     },
     nodeDirs: config.nodeDirs,
+    fetchesNode: config.fetchesNode,
     requiresIsolation: config.isolation === "required",
     environment: processEnvironment(),
     log,

@@ -44,14 +44,14 @@ test("a new project in Python is complete, and the next steps are printed", asyn
   assert.match(stdout, /cd my-agent\n {2}node \S+main\.js dev\n$/)
 })
 
-// langgraph-cli of PyPI takes a bare major version there and nothing else, where langgraph.json names a Node as well.
-test("a new project requests its Node only in langgraph.json, so that every CLI deploys it", async () => {
+// Then it runs on the newest one. langgraph-cli of PyPI takes a bare major version in `engines`, and nothing else.
+test("a new project requests no Node, so that it gets the newest, and every CLI deploys it", async () => {
   const cwd = temporaryFolder()
   await runCli(["new", "my-agent"], { cwd })
   const read = (name: string) => JSON.parse(readFileSync(join(cwd, "my-agent", name), "utf8"))
 
   assert.equal(read("package.json").engines, undefined)
-  assert.match(read("langgraph.json").node_version, /^\d+$/)
+  assert.equal(read("langgraph.json").node_version, undefined)
 })
 
 test("an empty folder may be used, a non-empty one may not", async () => {

@@ -34,8 +34,8 @@ interface Place {
 export const startCli = (args: readonly string[], { cwd, env = {} }: Place): Running =>
   startProgram([process.execPath, "--enable-source-maps", mainScript, ...args], {
     cwd,
-    // A platform that the user of the tests runs must not be found.
-    env: { ...cleanEnvironment(), XDG_STATE_HOME: join(cwd, ".state"), ...env },
+    // A platform that the user of the tests runs must not be found, and no test waits for a download.
+    env: { ...cleanEnvironment(), XDG_STATE_HOME: join(cwd, ".state"), SUPERSTEP_FETCH_NODE: "0", ...env },
   })
 
 /** Starts a program in a process group of its own; a signal goes to the whole group, as a terminal's Ctrl-C does. */

@@ -69,7 +69,8 @@ export const revisionCodes = {
   node_version_unsupported: {
     http: [],
     what: "No Node of this machine is new enough for the project.",
-    cause: "`node_version` of `langgraph.json` or `engines.node` asks for a newer one.",
+    cause:
+      "`node_version` of `langgraph.json` or `engines.node` asks for a newer one, and it is not Node 24 or cannot be fetched from the npm registry.",
     next: "Change the version, or install that Node beside Superstep's and name its folder in SUPERSTEP_NODE_DIRS.",
   },
   python_unsupported: {

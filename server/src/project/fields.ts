@@ -32,7 +32,10 @@ export const fields: readonly Field[] = [
     path: "dependencies",
     what: "Python packages and folders. Node packages are read from `package.json` and its lock file.",
   },
-  { path: "node_version", what: "Major version of Node with which a deployment is built and run." },
+  {
+    path: "node_version",
+    what: "Major version of Node with which a deployment is built and run; without it the newest that `engines.node` allows.",
+  },
   {
     path: "python_version",
     what: "Version of Python with which a deployment is built and run. `superstep dev` uses the project's `.venv` or `SUPERSTEP_PYTHON`.",

@@ -77,7 +77,7 @@ export async function startLocalPlatform({
   const child = spawn(process.execPath, [cli, ...args], {
     cwd: home,
     // One worker is enough for what most tests ask, and each of them starts a process that loads LangGraph.
-    env: { ...withoutSettings(), SUPERSTEP_WORKERS: "1", ...machine.env, ...env },
+    env: { ...withoutSettings(), SUPERSTEP_WORKERS: "1", SUPERSTEP_FETCH_NODE: "0", ...machine.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   })
   let printed = ""

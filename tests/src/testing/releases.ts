@@ -63,7 +63,7 @@ export function startTakeOver(
   const main = join(folder, "cli/programs/main.js")
   const child = spawn(process.execPath, [main, "up", "--take-over", "--home", home, ...args], {
     cwd: dirname(home),
-    env: { ...withoutSettings(), ...env },
+    env: { ...withoutSettings(), SUPERSTEP_FETCH_NODE: "0", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   })
   let printed = ""

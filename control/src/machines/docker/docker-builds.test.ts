@@ -31,6 +31,7 @@ async function machinePlace() {
     masterKeyFile: undefined,
     buildLimits: limits,
     nodeDirs: [],
+    fetchesNode: false,
     environment: { PATH: process.env.PATH },
     log: silent,
     crashPoint: () => undefined,

@@ -14,6 +14,8 @@ export interface MachineFolders {
   readonly work: string
   /** A folder for each deployment, kept from one build to the next. */
   readonly cache: string
+  /** Fetched programs: Node. */
+  readonly toolchain: string
   /** Sockets. Outside the data folder when its path is too long. */
   readonly run: string
   /** Sockets of units. */
@@ -42,6 +44,7 @@ export function machineFolders(home: string): MachineFolders {
     units: inHome("units"),
     work: inHome("work"),
     cache: inHome("cache"),
+    toolchain: inHome("toolchain"),
     run,
     unitSockets: join(run, "units"),
     controlSockets: join(run, "control"),

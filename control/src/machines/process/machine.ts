@@ -12,6 +12,7 @@ import type { Machine, Units } from "../port.js"
 import { processArtifacts } from "./artifacts.js"
 import type { BuildLimits } from "./builds/build-request.js"
 import { processBuilds } from "./builds/builds.js"
+import { fetchableNode } from "./builds/fetch-node.js"
 import { type InstalledNodes, installedNodes } from "./builds/installed-nodes.js"
 import { type InstalledPythons, installedPythons } from "./builds/python/pythons.js"
 import { type Cgroups, openCgroups } from "./cgroups/cgroups.js"
@@ -50,6 +51,8 @@ export interface ProcessMachineOptions {
   readonly buildLimits: BuildLimits
   /** Where Nodes are installed besides the usual places. */
   readonly nodeDirs: readonly string[]
+  /** Whether the recommended Node is fetched for builds when this machine has only older ones. */
+  readonly fetchesNode: boolean
   readonly environment: NodeJS.ProcessEnv
   /** Refuse to start where deployments are not isolated from each other. */
   readonly requiresIsolation?: boolean
@@ -113,7 +116,7 @@ export async function openProcessMachine(
   await handOverFolders(options.controlFolders, controlUser)
   const token = await edgeToken(folders)
   const cgroups = openUnits ? undefined : await groupsOfUnits(options, isolation)
-  const found = { nodes: installedNodes(options.nodeDirs, environment), pythons: installedPythons(environment) }
+  const found = { nodes: nodesFor(options, folders), pythons: installedPythons(environment) }
   const other = await openUnits?.({ folders, isolation, pythons: found.pythons })
   const { nodes, pythons, runsAt } = other ?? { ...found, runsAt: undefined }
   const shared = { folders, isolation, nodes, pythons, runsAt, environment, log, crashPoint }
@@ -157,6 +160,14 @@ export async function openProcessMachine(
     },
     close: async () => cgroups?.close(),
   }
+}
+
+function nodesFor(
+  { nodeDirs, fetchesNode, environment }: ProcessMachineOptions,
+  folders: MachineFolders,
+): InstalledNodes {
+  const nodes = installedNodes([...nodeDirs, folders.toolchain], environment)
+  return { ...nodes, fetchable: fetchesNode ? fetchableNode({ ...folders, environment }) : undefined }
 }
 
 /** They were root's in releases before 0.2, and are again when there is no isolation any more. */

@@ -67,6 +67,7 @@ export async function testPlatform(
       SUPERSTEP_PORT: String(port),
       SUPERSTEP_AGENTS_PORT: String(agentsPort),
       SUPERSTEP_WATCH: "0",
+      SUPERSTEP_FETCH_NODE: "0",
       // Enough for the tests' units, and each worker is a process that loads LangGraph.
       SUPERSTEP_WORKERS: "1",
       DATABASE_URI: db.uri,

@@ -59,6 +59,7 @@ async function openHost(homeId: string): Promise<Host> {
       diskMb: config.buildDiskMb,
     },
     nodeDirs: config.nodeDirs,
+    fetchesNode: config.fetchesNode,
     environment: process.env,
     log,
     crashPoint,

@@ -44,6 +44,7 @@ export async function buildsPlace(tested: TestCluster, options: BuildsPlaceOptio
       masterKeyFile: undefined,
       buildLimits: { ...limits, memoryMb: options.memoryMb ?? limits.memoryMb },
       nodeDirs: [],
+      fetchesNode: false,
       environment: {
         ...options.environment,
         PATH: process.env.PATH,

@@ -23,27 +23,41 @@ const project = (nodeMajor: number | undefined, ...engines: string[]): ProjectFa
   },
   folders: [folder(undefined), ...engines.map(folder)],
 })
-const choose = (facts: ProjectFacts, found: readonly NodeProgram[] = []) => {
-  const requested = requestedNode(facts)
-  return requested && chooseNode(requested, own, found)
-}
+const choose = (facts: ProjectFacts, found: readonly NodeProgram[] = []) => chooseNode(requestedNode(facts), own, found)
 const refusal = (words: RegExp) => (error: unknown) =>
   error instanceof BuildFailed && error.code === "node_version_unsupported" && words.test(error.message)
 
-test("our own Node is used without a note if it fits", () => {
-  for (const facts of [
-    project(22),
-    project(undefined, ">=20"),
-    project(22, "^24"),
-    project(undefined, "^20", ">=22"),
-  ]) {
-    assert.deepEqual(choose(facts, nodes("v22.9.0", "v24.1.0")), { node: own, note: undefined })
-  }
-  assert.equal(choose(project(undefined)), undefined)
-  assert.equal(choose(project(undefined, "lts/*")), undefined)
+test("the newest major version that the project allows is used, with its reason in the log", () => {
+  const found = nodes("v22.9.0", "v24.1.0", "v24.21.0")
+
+  for (const facts of [project(undefined), project(undefined, ">=20"), project(undefined, "lts/*")])
+    assert.equal(choose(facts, found).node.version, "v24.21.0")
+  assert.equal(choose(project(undefined), found).note, "Node v24.21.0 is used")
+  assert.equal(
+    choose(project(undefined)).note,
+    "Node v22.5.0 is used. Node 24 streams more tokens a second",
+    "none is installed",
+  )
 })
 
-test("otherwise the newest fitting Node is used, with a note in the log", () => {
+test("of one major version our own Node is used", () => {
+  for (const facts of [project(22), project(22, "^24"), project(undefined, "^20", "22.x")]) {
+    const { node, note } = choose(facts, nodes("v22.9.0", "v24.1.0"))
+
+    assert.equal(node, own)
+    assert.match(note ?? "", /^"(node_version|engines)" .*: v22\.5\.0 is used\. Node 24 streams more tokens a second$/)
+  }
+})
+
+test("a Node that Superstep is not tested with is used only if it is requested, or ours", () => {
+  const [newer, ours] = [nodes("v24.1.0", "v26.0.0"), { path: "/own/node", version: "v26.1.0" }]
+
+  assert.equal(choose(project(undefined, ">=22"), newer).node.version, "v24.1.0")
+  assert.equal(choose(project(26), newer).node.version, "v26.0.0")
+  assert.deepEqual(chooseNode(undefined, ours, newer), { node: ours, note: undefined })
+})
+
+test("a requested Node is the newest one of its major version", () => {
   const choice = choose(project(24), nodes("v20.19.5", "v24.1.0", "v24.21.0", "v25.0.0"))
 
   assert.equal(choice?.node.version, "v24.21.0")

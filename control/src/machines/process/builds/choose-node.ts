@@ -39,25 +39,59 @@ export function requestedNode({ config, folders }: ProjectFacts): NodeRequest | 
   return range && { range, words: `"engines" of package.json requests Node ${engines}` }
 }
 
+// The newest major version that Superstep is tested with. A newer one is used only where a project requests it, or the platform runs on it.
+export const recommendedMajor = 24
+
 /**
- * Chooses our own Node if it fits, else the newest that fits, else our own or the newest if it is newer than the request.
- * @param found  the other Nodes of this machine that the project's users may start
+ * Chooses the newest major version that the project allows; of one major version our own Node, else the newest. Without one that fits, it
+ * is a newer one than the request.
+ * @param requested  undefined: the project allows every version
+ * @param found      the other Nodes of this machine that the project's users may start
  * @throws BuildFailed  `node_version_unsupported`
- * @see    control-plane §6.8, "Build", 3
+ * @see    docs/decisions/0078-agents-run-on-the-newest-node.md
  */
-export function chooseNode(requested: NodeRequest, own: NodeProgram, found: readonly NodeProgram[]): NodeChoice {
-  if (requested.range.includes(own.version)) return { node: own, note: undefined }
-  const usable = found.filter(({ version }) => compare(versionOf(version) ?? [0, 0, 0], oldest) >= 0)
-  const fitting = newest(usable.filter(({ version }) => requested.range.includes(version)))
-  if (fitting) return { node: fitting, note: `${requested.words}: ${fitting.version} is used` }
-  const best = newest([own, ...usable]) ?? own
-  const bestMajor = versionOf(best.version)?.[0] ?? 0
-  if (bestMajor > requested.range.lowestMajor) {
-    return { node: best, note: `${requested.words}, which is not installed on this machine: ${best.version} is used` }
-  }
-  const there = [own, ...usable].map(({ version }) => version).join(", ")
-  throw new BuildFailed("node_version_unsupported", `${requested.words}, and this machine has ${there}`)
+export function chooseNode(
+  requested: NodeRequest | undefined,
+  own: NodeProgram,
+  found: readonly NodeProgram[],
+): NodeChoice {
+  const usable = [own, ...found.filter(({ version }) => compare(versionOf(version) ?? [0, 0, 0], oldest) >= 0)]
+  const fitting = usable.filter(({ version }) => requested?.range.includes(version) ?? true)
+  const limit = Math.max(recommendedMajor, majorOf(own))
+  const best =
+    newest(
+      fitting.filter((node) => majorOf(node) <= limit),
+      own,
+    ) ?? newest(fitting, own)
+  if (best) return { node: best, note: noteFor(best, requested, own) }
+  return newerThan(requested as NodeRequest, own, usable)
 }
 
-const newest = (nodes: readonly NodeProgram[]): NodeProgram | undefined =>
-  nodes.toSorted((a, b) => compare(versionOf(b.version) ?? [0, 0, 0], versionOf(a.version) ?? [0, 0, 0]))[0]
+function newerThan({ range, words }: NodeRequest, own: NodeProgram, usable: readonly NodeProgram[]): NodeChoice {
+  const best = newest(usable, own)
+  if (best && majorOf(best) > range.lowestMajor)
+    return { node: best, note: `${words}, which is not installed on this machine: ${best.version} is used` }
+  const there = usable.map(({ version }) => version).join(", ")
+  throw new BuildFailed("node_version_unsupported", `${words}, and this machine has ${there}`)
+}
+
+function noteFor(node: NodeProgram, requested: NodeRequest | undefined, own: NodeProgram): string | undefined {
+  const isOlder = majorOf(node) < recommendedMajor
+  const slower = isOlder ? `. Node ${recommendedMajor} streams more tokens a second` : ""
+  if (requested && (node !== own || isOlder)) return `${requested.words}: ${node.version} is used${slower}`
+  return node !== own || isOlder ? `Node ${node.version} is used${slower}` : undefined
+}
+
+/** Whether a Node is of the same major version as another one, or of a newer one. Pure. */
+export const isAtLeast = (node: Pick<NodeProgram, "version">, other: Pick<NodeProgram, "version">): boolean =>
+  majorOf(node) >= majorOf(other)
+
+const majorOf = ({ version }: Pick<NodeProgram, "version">): number => versionOf(version)?.[0] ?? 0
+
+const newest = (nodes: readonly NodeProgram[], own: NodeProgram): NodeProgram | undefined =>
+  nodes.toSorted(
+    (a, b) =>
+      majorOf(b) - majorOf(a) ||
+      Number(b === own) - Number(a === own) ||
+      compare(versionOf(b.version) ?? [0, 0, 0], versionOf(a.version) ?? [0, 0, 0]),
+  )[0]

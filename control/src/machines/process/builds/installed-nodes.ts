@@ -7,12 +7,15 @@ import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { isReachable } from "@superstep/toolkit/postgres/postgres-user"
 import type { NodeProgram } from "./choose-node.js"
+import type { FetchableNode } from "./fetch-node.js"
 
 export interface InstalledNodes {
   /** The Node that we run on. */
   readonly own: NodeProgram
   /** The others that a user may start. They are searched each time, so that a new one needs no restart. */
   others(user: OsUser | undefined): Promise<NodeProgram[]>
+  /** A newer one for builds that can be fetched, and is among the others then. */
+  readonly fetchable?: FetchableNode | undefined
 }
 
 export const ownNode: NodeProgram = { path: process.execPath, version: process.version }

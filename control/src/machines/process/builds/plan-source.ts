@@ -1,10 +1,12 @@
 /** Plans the build of a fetched tree: what is to run, with which Node and Python, and what the result is called. */
 import { dirname, relative } from "node:path"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import { BuildFailed } from "../../errors.js"
 import type { BuildSource } from "../../port.js"
 import { artifactId } from "./artifact.js"
 import type { BuildPlan } from "./build-step.js"
-import { chooseNode, type NodeChoice, requestedNode } from "./choose-node.js"
+import { chooseNode, isAtLeast, type NodeChoice, requestedNode } from "./choose-node.js"
+import { NodeNotFetched } from "./fetch-node.js"
 import type { InstalledNodes } from "./installed-nodes.js"
 import { planBuild } from "./plan.js"
 import { platformOf } from "./platform.js"
@@ -54,11 +56,32 @@ export async function planSource(tree: string, source: BuildSource, place: Build
   }
 }
 
-/** Searches for other Nodes only when our own does not fit the project's request. */
+/**
+ * The newest Node that the project allows, of this machine or fetched. A build that can do without the fetched one does not wait for it
+ * while it is the first of an installation, and does not fail with the fetch.
+ */
 async function nodeFor(facts: ProjectFacts, { nodes, user }: BuildPlace): Promise<NodeChoice> {
   const requested = requestedNode(facts)
-  if (!requested || requested.range.includes(nodes.own.version)) return { node: nodes.own, note: undefined }
-  return chooseNode(requested, nodes.own, await nodes.others(user))
+  const choose = async () => chooseNode(requested, nodes.own, await nodes.others(user))
+  const { fetchable } = nodes
+  const isWanted = fetchable !== undefined && (requested?.range.includes(fetchable.version) ?? true)
+  if (!isWanted) return choose()
+  const present = await choose().catch((error: unknown) => {
+    if (error instanceof BuildFailed) return error
+    throw error
+  })
+  const isMissing = present instanceof BuildFailed
+  if (!isMissing && isAtLeast(present.node, fetchable)) return present
+  if (!isMissing && (await fetchable.isTooSoon()))
+    return { ...present, note: `Node ${present.node.version} is used. The next build will use ${fetchable.version}` }
+  try {
+    await fetchable.fetch()
+  } catch (error) {
+    if (!(error instanceof NodeNotFetched)) throw error
+    if (isMissing) throw new BuildFailed(present.code, `${present.message}. ${error.message}`)
+    return { ...present, note: `${present.note}. ${error.message}` }
+  }
+  return choose()
 }
 
 async function pythonProject(

@@ -21,6 +21,7 @@ import { readJson, writeJson } from "../../../files/json-file.js"
 import { readLines } from "../../../files/read-lines.js"
 import { removeTree } from "../../../files/remove-tree.js"
 import type { UnitLogs, UnitSpec, UnitStatus, Units } from "../../port.js"
+import { type FetchableNode, NodeNotFetched } from "../builds/fetch-node.js"
 import type { InstalledNodes } from "../builds/installed-nodes.js"
 import { nearestNode, nodeVersionOf } from "../builds/platform.js"
 import { readProjectConfig } from "../builds/project-facts.js"
@@ -286,20 +287,37 @@ export function processUnits(options: UnitsOptions): Units {
   return { start, status, address, logs, watchLogs, memoryMb, usage, kill, stop, remove, list }
 }
 
-/** @returns  the path of the Node that the artefact was built for, else of the nearest that this machine still has */
+/**
+ * @returns  the path of the Node that the artefact was built for, else of the nearest that this machine still has. A fetched one that is
+ *           gone, as after a restored backup, is fetched again
+ */
 async function nodeFor(
   { artifactId, platform, deploymentNumber }: UnitSpec,
   { nodes, isolation, log }: Pick<UnitsOptions, "nodes" | "isolation" | "log">,
 ): Promise<string> {
   const built = platform === undefined ? undefined : nodeVersionOf(platform)
   if (built === undefined || built === nodes.own.version) return nodes.own.path
-  const near = nearestNode(built, [nodes.own, ...(await nodes.others(isolation.user(deploymentNumber)))])
+  const nearest = async () => nearestNode(built, [nodes.own, ...(await nodes.others(isolation.user(deploymentNumber)))])
+  const near = await nearest()
   if (near) return near.path
+  const problem = built === nodes.fetchable?.version ? await whyNotFetched(nodes.fetchable) : undefined
+  const fetched = await nearest()
+  if (fetched) return fetched.path
   log.warn(
-    { artifact_id: artifactId, node: built },
+    { artifact_id: artifactId, node: built, err: problem },
     "the Node that this was built for no longer exists here: it runs on ours",
   )
   return nodes.own.path
+}
+
+async function whyNotFetched({ fetch }: FetchableNode): Promise<NodeNotFetched | undefined> {
+  try {
+    await fetch()
+    return undefined
+  } catch (error) {
+    if (error instanceof NodeNotFetched) return error
+    throw error
+  }
 }
 
 function killNow(pid: number): void {
