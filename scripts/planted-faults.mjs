@@ -7,7 +7,7 @@ const chaos = (...args) => ({ program: "chaos", args })
 const simulate = (...args) => ({ program: "simulate", args })
 
 const [claimWrites, claims, publisher] = [
-  "server/src/checkpoints/claim-writes.ts",
+  "server/src/checkpoints/journal.ts",
   "server/src/runs/claims.ts",
   "server/src/events/publisher.ts",
 ]
@@ -61,7 +61,7 @@ export const faults = [
     what: "a checkpoint of a resumable run may be committed before the events that led to it",
     changes: [
       {
-        file: "server/src/checkpoints/attempt-writes.ts",
+        file: "server/src/checkpoints/attempt-journal.ts",
         find: "    const items: QueuedWrite[] = []\n",
         replace: `    const all = [...this.#waiting]
     const late = all.filter((item) => item.events)
@@ -84,14 +84,14 @@ export const faults = [
     changes: [
       {
         file: publisher,
-        find: "    if (this.#isLogged) return this.#options.writes.log(",
+        find: "    if (this.#isLogged) return this.#options.journal.log(",
         replace:
-          "    if (this.#isLogged) this.#deliver({ seq, event, data: Buffer.from(data) })\n    if (this.#isLogged) return this.#options.writes.log(",
+          "    if (this.#isLogged) this.#deliver({ seq, event, data: Buffer.from(data) })\n    if (this.#isLogged) return this.#options.journal.log(",
       },
       {
         file: publisher,
-        find: "    for (const event of events) this.#deliverLogged(event)\n    onLogged(stretchOf(",
-        replace: "    onLogged(stretchOf(",
+        find: "    for (const event of events) this.#deliverLogged(event)\n    onLogged(appendedEvents(",
+        replace: "    onLogged(appendedEvents(",
       },
     ],
     campaign: chaos("--kills", "400", "--seed", "14"),

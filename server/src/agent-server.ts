@@ -82,7 +82,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const channel = await openOwnChannel()
   const tracing = await startTracing(env, version)
   const parts = { ...assemble({ config, serverId, db, calls, leases, log, env, project, channel, tracing }), webhooks }
-  const { workers, gate, streams, writes, executor, loop, claimer, ui, sources, hints, peers } = parts
+  const { workers, gate, streams, journal, executor, loop, claimer, ui, sources, hints, peers } = parts
 
   const readiness = new Readiness()
   const stopping = new AbortController()
@@ -164,7 +164,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     await peers.leave()
     await sources.close()
     await workers.stop(config.shutdownGraceSeconds * 1000)
-    writes.close()
+    journal.close()
     streams.stopWaiting()
     await executor.close()
     await peers.close()

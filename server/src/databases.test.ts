@@ -5,7 +5,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { checkpointCalls } from "./checkpoints/calls.js"
-import { ClaimWrites } from "./checkpoints/claim-writes.js"
+import { Journal } from "./checkpoints/journal.js"
 import { findCheckpoints } from "./checkpoints/queries.js"
 import { openDatabases, poolSizes } from "./databases.js"
 import { migrations } from "./testing/test-server.js"
@@ -30,9 +30,9 @@ test("slow reads of graphs, as many as there may be at once, delay no write of a
   await db.run(sql`
     insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id)
     values (${fence.runId}, ${threadId}, ${randomUUID()}, 'chat', 'running', '{}', '{}', 'enqueue', ${fence.claimId})`)
-  const writes = new ClaimWrites({ db: engine, log })
-  writes.open(fence)
-  const calls = checkpointCalls({ db: reading, writes })
+  const journal = new Journal({ db: engine, log })
+  journal.open(fence)
+  const calls = checkpointCalls({ db: reading, journal })
   const address = { thread_id: threadId, checkpoint_ns: "" }
   const claim = { run_id: fence.runId, claim_id: fence.claimId }
   let answered = 0

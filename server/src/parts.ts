@@ -5,7 +5,7 @@ import { Hints } from "@superstep/toolkit/db/hints"
 import type { Log } from "@superstep/toolkit/log/log"
 import { SourceAnalysis } from "./assistants/source-analysis.js"
 import { checkpointCalls } from "./checkpoints/calls.js"
-import { ClaimWrites } from "./checkpoints/claim-writes.js"
+import { Journal } from "./checkpoints/journal.js"
 import type { Config } from "./config.js"
 import { Streams } from "./events/streams.js"
 import { Gate } from "./gate/gate.js"
@@ -64,9 +64,9 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
     serverId: claimer.serverId,
     threadTtlMs: config.resumableTtlSeconds * 1000,
   })
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const store = { ...storeSettings(project.store), db, embed: embedBy(() => workers) }
-  const checkpoints = checkpointCalls({ db: calls, writes })
+  const checkpoints = checkpointCalls({ db: calls, journal })
   const crashes = new ProjectCrashes()
   const name = config.name ?? basename(project.folder)
   const workers: WorkerPool = createWorkerPool({
@@ -75,7 +75,7 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
     workers: config.workers,
     python: config.python,
     handlers: retryWhileDatabaseIsAway({ ...checkpoints, ...storeCalls({ ...store, db: calls }) }),
-    backlog: () => writes.backlog(),
+    backlog: () => journal.backlog(),
     serverEnv: env,
     limits: workerLimits(config),
     crashes,
@@ -102,7 +102,7 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
   const outcomes = countOutcomes()
   const observers = [metrics.observer, outcomes.observer, ...(tracing ? [tracing.observer] : [])]
   const observer = observeWith(observers)
-  const executor = new Executor({ db, leases, log, workers, streams, writes, claimer, peers, runTimeoutMs, observer })
+  const executor = new Executor({ db, leases, log, workers, streams, journal, claimer, peers, runTimeoutMs, observer })
   const loop = new ClaimLoop({
     db,
     leases,
@@ -127,7 +127,7 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
     crashes,
     store,
     gate,
-    writes,
+    journal,
     executor,
     loop,
     peers,

@@ -3,24 +3,24 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { z } from "zod"
 import { type CallHandlers, type CallReply, fenceOf, parseFields } from "../workers/calls.js"
 import { findDeltaHistory } from "./ancestor-queries.js"
-import type { ClaimWrites } from "./claim-writes.js"
+import type { Journal } from "./journal.js"
 import { newCheckpoint, pendingWrites, putFields, putWritesFields } from "./put-lines.js"
 import { findCheckpoints } from "./queries.js"
 import { describeTuple, describeValues, linesOfTuple, linesOfValues } from "./tuple-lines.js"
 
 export interface CheckpointCallsOptions {
   readonly db: Db
-  readonly writes: Pick<ClaimWrites, "of">
+  readonly journal: Pick<Journal, "of">
 }
 
-export const checkpointCalls = ({ db, writes }: CheckpointCallsOptions): CallHandlers => ({
+export const checkpointCalls = ({ db, journal }: CheckpointCallsOptions): CallHandlers => ({
   "checkpoint.get": async (fields) => get(db, parseFields(getFields, fields)),
   "checkpoint.list": async (fields) => list(db, parseFields(listFields, fields)),
   "checkpoint.ancestors": async (fields) => ancestors(db, parseFields(ancestorsFields, fields)),
   "checkpoint.put": async (fields, payload) => {
     const fence = fenceOf(fields)
     const put = parseFields(putCall, fields)
-    const attempt = writes.of(fence)
+    const attempt = journal.of(fence)
     const order = { mayWait: put.may_wait ?? false }
     await attempt.putCheckpoint(newCheckpoint(put.thread_id, put, payload), order)
     return {}
@@ -30,7 +30,7 @@ export const checkpointCalls = ({ db, writes }: CheckpointCallsOptions): CallHan
     const put = parseFields(putWritesCall, fields)
     const { thread_id: threadId, checkpoint_ns: checkpointNs, checkpoint_id: checkpointId } = put
     const address = { threadId, checkpointNs, checkpointId }
-    const attempt = writes.of(fence)
+    const attempt = journal.of(fence)
     const order = { mayWait: put.may_wait ?? false }
     await attempt.putWrites(address, pendingWrites(put, payload), order)
     return {}

@@ -14,7 +14,7 @@ import { ClaimLost, type Fence } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
 import type { NewCheckpoint } from "./checkpoint.js"
 import { findCheckpoints, putCheckpoint, putWrites } from "./queries.js"
-import { writesOfAnyClaim } from "./testing/writes-of-any-claim.js"
+import { journalOfAnyClaim } from "./testing/journal-of-any-claim.js"
 
 const log = createLog({ process: "test", level: "silent" })
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -276,7 +276,7 @@ test("a worker's calls save and read a checkpoint, line by line", async () => {
   const { runId, claimId } = await addRunningRun(db)
   const calls = checkpointCalls({
     db,
-    writes: writesOfAnyClaim({ db, log }),
+    journal: journalOfAnyClaim({ db, log }),
   })
   const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a", run_id: runId, claim_id: claimId }
   const lines = (...texts: string[]) => texts.map((text) => Buffer.from(text))
@@ -316,7 +316,7 @@ test("a worker's calls save and read a checkpoint, line by line", async () => {
 
 test("a list is returned in pages, and a value that several checkpoints of a page share is sent once", async () => {
   await using db = await freshDatabase({ migrations })
-  const calls = checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) })
+  const calls = checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })
   const ids = Array.from({ length: 25 }, (_, n) => String(n).padStart(3, "0"))
   for (const [n, id] of ids.entries()) {
     const versions = { messages: "1", step: `${n}` }
@@ -355,7 +355,7 @@ test("a list is returned in pages, and a value that several checkpoints of a pag
 test("C1: a worker's write without a claim is rejected", async () => {
   await using db = await freshDatabase({ migrations })
   const { runId } = await addRunningRun(db)
-  const calls = checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) })
+  const calls = checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })
   const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" }
   const lines = ["{}", "{}"].map((text) => Buffer.from(text))
 
@@ -374,7 +374,7 @@ test("JSON that another tool saved with line breaks still fits on a payload line
   const bytes = Buffer.from(JSON.stringify({ a: "b\nc" }, null, 2))
   await putCheckpoint(db, undefined, checkpoint("a", { blobs: [{ ...json("messages", "1", ""), bytes }] }))
 
-  const got = await checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) })["checkpoint.get"]?.(
+  const got = await checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })["checkpoint.get"]?.(
     { thread_id: threadId, checkpoint_ns: "" },
     [],
   )

@@ -9,7 +9,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { pageOfRun, pageOfThread } from "../events/queries.js"
 import type { LogEvent } from "./claim-batch.js"
-import { ClaimWrites } from "./claim-writes.js"
+import { Journal } from "./journal.js"
 import { addRun, checkpoint, ending, gate, idsOf, statusOf, type TestRun, watched } from "./testing/claimed-runs.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -18,9 +18,9 @@ const log = createLog({ process: "test", level: "silent" })
 const event = (seq: number, data = "{}"): LogEvent => ({ seq, event: "values", data })
 
 /** An attempt of a run with a log, and what its clients were told: the events, and where they are in the log of the thread. */
-function logging(writes: ClaimWrites, run: TestRun) {
+function logging(journal: Journal, run: TestRun) {
   const told: { seq: number; place: number | undefined; after: number | null }[] = []
-  const attempt = writes.open(run, {
+  const attempt = journal.open(run, {
     number: 1,
     threadId: run.threadId,
     onLogged: (events, { after, places }) => {
@@ -38,9 +38,9 @@ const logOf = async (db: Db, { runId }: TestRun) => {
 test("a checkpoint is committed in one statement with the events that led to it, and the end with the last ones (K1, K2)", async () => {
   await using db = await freshDatabase({ migrations })
   const { told: counted, db: watchedDb } = watched(db)
-  const writes = new ClaimWrites({ db: watchedDb, log })
+  const journal = new Journal({ db: watchedDb, log })
   const run = await addRun(db)
-  const { attempt, told, seqs } = logging(writes, run)
+  const { attempt, told, seqs } = logging(journal, run)
 
   attempt.log(event(0))
   attempt.log(event(1))
@@ -75,9 +75,9 @@ test("events whose commit had no answer are told once, also when the run's end w
     isLost = false
     throw new DatabaseUnavailable("the answer was lost")
   }
-  const writes = new ClaimWrites({ db: { ...db, rows }, log })
+  const journal = new Journal({ db: { ...db, rows }, log })
   const [run, other] = [await addRun(db), await addRun(db)]
-  const [ended, going] = [logging(writes, run), logging(writes, other)]
+  const [ended, going] = [logging(journal, run), logging(journal, other)]
 
   ended.attempt.log(event(0))
   going.attempt.log(event(0))
@@ -98,9 +98,9 @@ for (const [name, data, least, most] of [
     const { told, db } = watched(shared)
     const answers = gate()
     told.answered = answers.opened
-    const writes = new ClaimWrites({ db, log })
+    const journal = new Journal({ db, log })
     const run = await addRun(shared)
-    const { attempt, seqs } = logging(writes, run)
+    const { attempt, seqs } = logging(journal, run)
 
     let count = 0
     let wait: Promise<void> | undefined
@@ -119,9 +119,9 @@ for (const [name, data, least, most] of [
 
 test("an event that Postgres rejects is dropped alone, and its run goes on (K3)", async () => {
   await using db = await freshDatabase({ migrations })
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const [run, other] = [await addRun(db), await addRun(db)]
-  const [bad, good] = [logging(writes, run), logging(writes, other)]
+  const [bad, good] = [logging(journal, run), logging(journal, other)]
 
   for (const seq of [0, 1, 2]) bad.attempt.log({ ...event(seq), event: seq === 1 ? "a\0b" : "values" })
   good.attempt.log(event(0))
@@ -134,9 +134,9 @@ test("an event that Postgres rejects is dropped alone, and its run goes on (K3)"
 test("a run that logs much does not delay the events of others (K9)", async () => {
   await using shared = await freshDatabase({ migrations })
   const { told, db } = watched(shared)
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const [floodRun, otherRun] = [await addRun(shared), await addRun(shared)]
-  const [flood, other] = [logging(writes, floodRun), logging(writes, otherRun)]
+  const [flood, other] = [logging(journal, floodRun), logging(journal, otherRun)]
   const answers = gate()
   told.answered = answers.opened
 
@@ -156,13 +156,13 @@ test("behind events that a stopping server could not log, nothing is saved (K1, 
   await using shared = await freshDatabase({ migrations })
   const { told, db } = watched(shared)
   told.failures = Number.POSITIVE_INFINITY
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const run = await addRun(shared)
-  const { attempt, seqs } = logging(writes, run)
+  const { attempt, seqs } = logging(journal, run)
 
   attempt.log(event(0))
   await until(() => told.statements > 0, { what: "a first try" })
-  writes.close()
+  journal.close()
   await attempt.settled()
   told.failures = 0
   attempt.log(event(1))

@@ -8,8 +8,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { ClaimLost } from "../workers/fence.js"
-import type { WritingAttempt } from "./attempt-writes.js"
-import { ClaimWrites } from "./claim-writes.js"
+import type { WritingAttempt } from "./attempt-journal.js"
+import { Journal } from "./journal.js"
 import { addRun, checkpoint, idsOf, type TestRun } from "./testing/claimed-runs.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -25,7 +25,7 @@ const runRow = (db: Db, { runId }: TestRun) =>
 test("a checkpoint that would follow a lost one is refused, and the run goes on from what is left (K8)", async () => {
   await using db = await freshDatabase({ migrations })
   const run = await addRun(db)
-  const attempt = new ClaimWrites({ db, log }).open(run, attemptOf(run))
+  const attempt = new Journal({ db, log }).open(run, attemptOf(run))
   await attempt.putCheckpoint(checkpoint(run, "c1"))
   await attempt.putCheckpoint(checkpoint(run, "c2"))
 
@@ -39,8 +39,8 @@ test("a checkpoint that would follow a lost one is refused, and the run goes on 
 test("so is one after a lost write of a task, and one after a lost event (K8)", async () => {
   await using db = await freshDatabase({ migrations })
   const [wrote, told] = [await addRun(db), await addRun(db)]
-  const writes = new ClaimWrites({ db, log })
-  const ofWriter = writes.open(wrote, attemptOf(wrote))
+  const journal = new Journal({ db, log })
+  const ofWriter = journal.open(wrote, attemptOf(wrote))
   const address = { threadId: wrote.threadId, checkpointNs: "", checkpointId: "c1" }
   const write = {
     taskId: randomUUID(),
@@ -51,7 +51,7 @@ test("so is one after a lost write of a task, and one after a lost event (K8)", 
     bytes: Buffer.from("1"),
   }
   await ofWriter.putWrites(address, [write])
-  const ofTeller = writes.open(told, attemptOf(told))
+  const ofTeller = journal.open(told, attemptOf(told))
   ofTeller.noteLogged(7)
 
   await db.run(sql`delete from checkpoint_writes`)
@@ -64,8 +64,8 @@ test("so is one after a lost write of a task, and one after a lost event (K8)", 
 test("an attempt whose claim is lost keeps its number: the next one has a higher one (K8)", async () => {
   await using db = await freshDatabase({ migrations })
   const [waiting, claimedAgain] = [await addRun(db), await addRun(db)]
-  const writes = new ClaimWrites({ db, log })
-  const attempts = [waiting, claimedAgain].map((run) => writes.open(run, attemptOf(run)))
+  const journal = new Journal({ db, log })
+  const attempts = [waiting, claimedAgain].map((run) => journal.open(run, attemptOf(run)))
 
   await db.run(sql`update runs set status = 'pending', attempt = 0, claim_id = null where run_id = ${waiting.runId}`)
   await db.run(sql`update runs set attempt = 1, claim_id = gen_random_uuid() where run_id = ${claimedAgain.runId}`)
@@ -79,7 +79,7 @@ test("an attempt whose claim is lost keeps its number: the next one has a higher
 test("an attempt that was released normally changes nothing of the next one (K5, K8)", async () => {
   await using db = await freshDatabase({ migrations })
   const run = await addRun(db)
-  const attempt = new ClaimWrites({ db, log }).open(run, attemptOf(run))
+  const attempt = new Journal({ db, log }).open(run, attemptOf(run))
 
   const next = randomUUID()
   await db.run(sql`update runs set attempt = 2, claim_id = ${next} where run_id = ${run.runId}`)
@@ -91,10 +91,10 @@ test("an attempt that was released normally changes nothing of the next one (K5,
 test("events that would follow a lost one are left out, those of other runs are logged (K8)", async () => {
   await using db = await freshDatabase({ migrations })
   const [run, other] = [await addRun(db), await addRun(db)]
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const logged: string[] = []
   const [attempt, neighbour] = [run, other].map((one) =>
-    writes.open(one, {
+    journal.open(one, {
       ...attemptOf(one),
       onLogged: (events) => logged.push(...events.map(({ seq }) => `${one.runId} ${seq}`)),
     }),

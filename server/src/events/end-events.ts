@@ -2,7 +2,7 @@
 import { parseJson } from "@superstep/toolkit/http/json"
 import { lastSeq, mostOfNoAttempt, type RunEvent, type TopicEvent } from "./event.js"
 import { finalEvents, rootLifecycle, rootStatusOf } from "./protocol-event.js"
-import { endText, type LastWords } from "./publisher.js"
+import { endText, type RunEnding } from "./publisher.js"
 
 const inRun = (runId: string, event: RunEvent): TopicEvent => ({ ...event, runId, place: event.seq })
 
@@ -21,7 +21,7 @@ export function lifecycleOf(runId: string, status: string, error: string | undef
 }
 
 /** For clients of the newer streaming protocol: the state after the run, and its open interrupts. */
-export function leftOf(runId: string, { values, interrupts }: NonNullable<LastWords["left"]>): TopicEvent[] {
+export function leftOf(runId: string, { values, interrupts }: NonNullable<RunEnding["left"]>): TopicEvent[] {
   const events = finalEvents(values, interrupts).slice(0, mostOfNoAttempt - 3)
   return events.map(({ event, data }, n) =>
     inRun(runId, { seq: lastSeq - 2 - events.length + n, event, data: Buffer.from(data) }),

@@ -1,6 +1,6 @@
 /** Follows the log of a topic: reads new events each time it is woken, and takes those that this process appends as they are. */
 import type { Log } from "@superstep/toolkit/log/log"
-import type { LoggedEvent, Stretch } from "./queries.js"
+import type { AppendedEvents, LoggedEvent } from "./queries.js"
 
 export interface FollowerOptions {
   /** The place after which it starts. */
@@ -40,7 +40,7 @@ export class Follower {
   }
 
   /** Called when this process has appended events: they are not read again, unless others were appended before them. */
-  take({ after, events }: Stretch): void {
+  take({ after, events }: AppendedEvents): void {
     if (this.#isReading || after !== this.#place) this.wake()
     else for (const event of events) this.#pass(event)
   }

@@ -8,7 +8,7 @@ import type { Topic } from "./topic.js"
 function publisherOf(taken: number) {
   const delivered: string[] = []
   let count = 0
-  const writes: PublisherOptions["writes"] = {
+  const journal: PublisherOptions["journal"] = {
     log: (event) => {
       if (count++ < taken) publisher.logged([event], { after: null, places: new Map() })
       return undefined
@@ -23,11 +23,11 @@ function publisherOf(taken: number) {
   const nothing = () => undefined
   const publisher: Publisher = new Publisher({
     run: { runId: randomUUID(), threadId: randomUUID(), graphId: "agent", attempt: 1 },
-    writes,
+    journal,
     isWatched: false,
     isLogged: true,
     hasProtocolEvents: false,
-    patienceMs: 0,
+    slowReaderBudgetMs: 0,
     topic: () => topic,
     onLoggedForSlow: nothing,
     onLogged: nothing,

@@ -5,19 +5,19 @@
  *    its thread, or a client reads more slowly than the run may wait for (B6).
  * B4 Events published after `detach` are dropped: another attempt has the run.
  * B5 Clients get an event of a logged run only once it is in the log, so they can read again everything they have seen.
- *    `AttemptWrites` logs it, in order with the run's checkpoints.
- * B6 A run without a log waits for slow clients: up to `maxWaitMs` each time, and `patienceMs` in all. After a wait that was
+ *    `AttemptJournal` logs it, in order with the run's checkpoints.
+ * B6 A run without a log waits for slow clients: up to `maxWaitMs` each time, and `slowReaderBudgetMs` in all. After a wait that was
  *    too long, the run is logged, and slow clients read the log at their own pace.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
-import type { AttemptWrites } from "../checkpoints/attempt-writes.js"
+import type { AttemptJournal } from "../checkpoints/attempt-journal.js"
 import type { LogEvent } from "../checkpoints/claim-batch.js"
 import type { LoggedPlaces } from "../checkpoints/queries.js"
 import { firstSeq, type RunEvent, resultEvent, stateEvent } from "./event.js"
 import { firstEvents, runningEvent } from "./first-events.js"
 import { finalEvents, type Refusal, rootLifecycle, rootStatusOf } from "./protocol-event.js"
-import { type NewEvent, type Stretch, stretchOf } from "./queries.js"
+import { type AppendedEvents, appendedEvents, type NewEvent } from "./queries.js"
 import type { Topic } from "./topic.js"
 
 // A client that reads needs far less time than this. A client that does not read delays the run no longer than this.
@@ -31,7 +31,7 @@ export interface Result {
 }
 
 /** The content of a run's last events. */
-export interface LastWords {
+export interface RunEnding {
   readonly status: string
   /** Whether nothing of it was saved. */
   readonly isUnsaved?: boolean
@@ -56,20 +56,20 @@ export interface StartedRun {
 
 export interface PublisherOptions {
   readonly run: StartedRun
-  readonly writes: Pick<AttemptWrites, "log" | "noteLogged" | "settled">
+  readonly journal: Pick<AttemptJournal, "log" | "noteLogged" | "settled">
   /** Another server watches the run. */
   readonly isWatched: boolean
   readonly isLogged: boolean
   /** Clients follow the thread with the newer streaming protocol; then the run is logged, too. */
   readonly hasProtocolEvents: boolean
   /** How long the run may wait for its clients in all, in milliseconds. */
-  readonly patienceMs: number
+  readonly slowReaderBudgetMs: number
   /** The run's topic, when it has clients here. */
   topic(): Topic | undefined
   /** Called when clients were behind for too long: from now on they can read from the log. */
   onLoggedForSlow(): void
-  /** Called when events of the run were committed. @param stretch  undefined when it is not known what they are in the thread's log */
-  onLogged(stretch?: Stretch): void
+  /** Called when events of the run were committed. @param appended  undefined when it is not known what they are in the thread's log */
+  onLogged(appended?: AppendedEvents): void
   /** Logs events of a run that is over. @returns  those that the log has taken */
   appendLate(events: readonly NewEvent[]): Promise<readonly NewEvent[]>
   /** Called when the run is over and its end event was delivered. */
@@ -92,11 +92,11 @@ export class Publisher {
   #isEnding = false
   #isDetached = false
   #isOver = false
-  #patienceMs: number
+  #slowReaderBudgetMs: number
   #waiting: Promise<void> | undefined
 
   constructor(options: PublisherOptions) {
-    const { run, isWatched, isLogged, hasProtocolEvents, patienceMs } = options
+    const { run, isWatched, isLogged, hasProtocolEvents, slowReaderBudgetMs } = options
     this.#options = options
     this.threadId = run.threadId
     this.#seq = firstSeq(run.attempt)
@@ -104,7 +104,7 @@ export class Publisher {
     this.#isWatched = isWatched
     this.#isLogged = isLogged || hasProtocolEvents
     this.#protocol = hasProtocolEvents ? "from_start" : "none"
-    this.#patienceMs = patienceMs
+    this.#slowReaderBudgetMs = slowReaderBudgetMs
   }
 
   get isLogged(): boolean {
@@ -129,7 +129,7 @@ export class Publisher {
     if (this.#isDetached) return undefined
     const seq = this.#seq++
     // The payload is a slice of the socket's buffer, so the log keeps a copy as text.
-    if (this.#isLogged) return this.#options.writes.log({ seq, event, data: data.toString() })
+    if (this.#isLogged) return this.#options.journal.log({ seq, event, data: data.toString() })
     this.#deliver({ seq, event, data: typeof data === "string" ? Buffer.from(data) : data })
     return this.#untilRead()
   }
@@ -138,18 +138,18 @@ export class Publisher {
    * The last events of a run with a log, to be committed with its end (B3); none for a run without a log. Call it when
    * everything else has been published.
    */
-  lastEvents(words: LastWords): NewEvent[] {
+  lastEvents(ending: RunEnding): NewEvent[] {
     // Without a log they are composed by `end`: a client that comes until then still gets all of them.
     if (!this.#isLogged) return []
     this.#isEnding = true
     const { runId } = this.#options.run
-    const { result } = words
+    const { result } = ending
     const results = result?.isOnlyCopy ? [[resultEvent, result.text()] as const] : []
-    const events = [...this.#whatIsLeft(words), ...results, ...this.#ends(words)]
+    const events = [...this.#whatIsLeft(ending), ...results, ...this.#ends(ending)]
     return events.map(([event, data], n) => ({ runId, seq: this.#seq + n, event, data }))
   }
 
-  #whatIsLeft({ state, error }: LastWords): (readonly [string, string])[] {
+  #whatIsLeft({ state, error }: RunEnding): (readonly [string, string])[] {
     return [
       ...(state === undefined ? [] : [[stateEvent, state] as const]),
       ...(error === undefined ? [] : [["error", error] as const]),
@@ -157,7 +157,7 @@ export class Publisher {
   }
 
   /** The end for clients of the newer protocol, and for all others. */
-  #ends({ status, error, left, refusal, isUnsaved }: LastWords): (readonly [string, string])[] {
+  #ends({ status, error, left, refusal, isUnsaved }: RunEnding): (readonly [string, string])[] {
     const { runId, graphId } = this.#options.run
     const message = error === undefined ? undefined : (parseJson(error) as { message: string }).message
     const last = rootLifecycle({ runId, graphId, status: rootStatusOf(status), error: message, refusal })
@@ -170,21 +170,21 @@ export class Publisher {
   logged(events: readonly LogEvent[], { after, places }: LoggedPlaces): void {
     const { run, onLogged } = this.#options
     for (const event of events) this.#deliverLogged(event)
-    onLogged(stretchOf(run.runId, events, { after, places }))
+    onLogged(appendedEvents(run.runId, events, { after, places }))
   }
 
   /**
    * Sends the last events and closes the stream; resolves when they are in the log, if there is one.
    * @param logged  the result of `lastEvents`, when it was committed with the run's end
    */
-  async end(words: LastWords, logged: readonly NewEvent[] = []): Promise<void> {
+  async end(ending: RunEnding, logged: readonly NewEvent[] = []): Promise<void> {
     if (this.#isDetached) return
     const { run, onLogged } = this.#options
-    const { status, result, isUnsaved } = words
+    const { status, result, isUnsaved } = ending
     const { runId } = run
     const isTold = result === undefined || logged.some(({ event }) => event === resultEvent)
     const results = isTold ? [] : this.#tellResult(result)
-    const last = logged.length > 0 ? [] : [...results, ...this.#whatIsLeft(words), ...this.#ends(words)]
+    const last = logged.length > 0 ? [] : [...results, ...this.#whatIsLeft(ending), ...this.#ends(ending)]
     const late = last.map(([event, data], n) => ({ runId, seq: this.#seq + n, event, data }))
     this.#isDetached = true
     if (logged.length > 0) onLogged()
@@ -203,7 +203,7 @@ export class Publisher {
 
   /** Resolves when every event that was published so far can be read from the log, if the run has one. */
   async flushed(): Promise<void> {
-    if (this.#isLogged) await this.#options.writes.settled()
+    if (this.#isLogged) await this.#options.journal.settled()
   }
 
   /** Closes the writing end without an end event: the run goes on in another attempt. */
@@ -228,7 +228,7 @@ export class Publisher {
    * @param answered  the ids of the interrupts that the run answers
    * @param logged    the first events, when they were committed with the run
    */
-  start(answered: readonly string[], logged?: Stretch): void {
+  start(answered: readonly string[], logged?: AppendedEvents): void {
     const { run, onLogged } = this.#options
     if (logged === undefined) {
       const events = firstEvents(run, { answered, hasProtocolEvents: this.hasProtocolEvents })
@@ -237,7 +237,7 @@ export class Publisher {
     }
     this.#seq += logged.events.length
     for (const event of logged.events) {
-      this.#options.writes.noteLogged(event.seq)
+      this.#options.journal.noteLogged(event.seq)
       this.#deliverLogged(event)
     }
     onLogged(logged)
@@ -295,12 +295,14 @@ export class Publisher {
 
   async #waitFor({ slow }: Topic): Promise<void> {
     const startedAt = performance.now()
-    const impatience = new AbortController()
+    const timeout = new AbortController()
     const read = Promise.all(slow.values()).then(() => true)
-    const late = sleep(Math.min(maxWaitMs, this.#patienceMs), false, { signal: impatience.signal }).catch(() => false)
+    const late = sleep(Math.min(maxWaitMs, this.#slowReaderBudgetMs), false, { signal: timeout.signal }).catch(
+      () => false,
+    )
     const isRead = await Promise.race([read, late])
-    impatience.abort()
-    this.#patienceMs = Math.max(0, this.#patienceMs - (performance.now() - startedAt))
+    timeout.abort()
+    this.#slowReaderBudgetMs = Math.max(0, this.#slowReaderBudgetMs - (performance.now() - startedAt))
     if (isRead || this.#isDetached) return
     this.#isLogged = true
     this.#options.onLoggedForSlow()

@@ -20,7 +20,7 @@ export interface LoggedEvent extends NewEvent {
 }
 
 /** Events that were appended to a thread's log together. */
-export interface Stretch {
+export interface AppendedEvents {
   /** The place of the event before them, of which they are the next ones; -1 for none. */
   readonly after: number
   readonly events: readonly LoggedEvent[]
@@ -32,7 +32,7 @@ export interface AppendedTo {
   /** Null when neither the run nor an earlier event of it is left. */
   readonly threadId: string | null
   /** What was appended to the thread's log; undefined when that is unknown, or the run is gone. */
-  readonly stretch?: Stretch | undefined
+  readonly appended?: AppendedEvents | undefined
 }
 
 /**
@@ -70,11 +70,11 @@ export async function appendLateEvents<Event extends NewEvent>(
 }
 
 /** @returns  undefined when not all of the events were appended now, or it is unknown what was before them */
-export function stretchOf(
+export function appendedEvents(
   runId: string,
   given: readonly Pick<NewEvent, "seq" | "event" | "data">[],
   { after, places }: { readonly after: number | null; readonly places: ReadonlyMap<number, number> },
-): Stretch | undefined {
+): AppendedEvents | undefined {
   if (after === null || given.length !== places.size) return undefined
   const events = given.flatMap(({ seq, event, data }) => {
     const place = places.get(seq)

@@ -7,13 +7,14 @@ import type { Database } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
-import type { AttemptWrites } from "../checkpoints/attempt-writes.js"
+import type { AttemptJournal } from "../checkpoints/attempt-journal.js"
 import { Arrivals } from "./arrivals.js"
 import { endOf, failureOf, leftOf, lifecycleOf } from "./end-events.js"
 import { lastSeq } from "./event.js"
 import { LateEvents } from "./late-events.js"
-import { type LastWords, type StartedRun as PublishedRun, Publisher } from "./publisher.js"
+import { type StartedRun as PublishedRun, Publisher, type RunEnding } from "./publisher.js"
 import {
+  type AppendedEvents,
   type AppendedTo,
   findBehind,
   isEndAt,
@@ -22,7 +23,6 @@ import {
   lastSeqOfRun,
   pageOfRun,
   pageOfThread,
-  type Stretch,
 } from "./queries.js"
 import { ReaderBudget } from "./reader-budget.js"
 import { protocolKind, runKind, type Subscriber, threadKind } from "./topic.js"
@@ -31,7 +31,7 @@ import { WatchedThreads } from "./watched-threads.js"
 
 // Enough for a client with a usual connection to read some tens of megabytes, and little compared to how long a run may
 // take in all.
-const defaultPatienceMs = 10_000
+const defaultSlowReaderBudgetMs = 10_000
 // The same as the default time for which a run's log is kept after its end.
 const defaultThreadTtlMs = 120_000
 
@@ -53,7 +53,7 @@ export interface StreamsOptions {
   /** How long the runs of a thread are logged after its last client left, in milliseconds. */
   readonly threadTtlMs?: number
   /** How long a run without a log may wait for clients that are behind, in all, in milliseconds (B6). */
-  readonly patienceMs?: number
+  readonly slowReaderBudgetMs?: number
   /** How often this server looks for events whose hint was lost, in milliseconds (B8). */
   readonly sweepMs?: number
 }
@@ -75,7 +75,7 @@ export interface EndedElsewhere {
   /** Whether nothing of it was saved. */
   readonly isUnsaved?: boolean
   /** The state and the open interrupts after it, for clients of the newer protocol. */
-  readonly left?: LastWords["left"]
+  readonly left?: RunEnding["left"]
 }
 
 export class Streams {
@@ -184,8 +184,8 @@ export class Streams {
     return this.#publishers.has(runId)
   }
 
-  /** Opens the writing end: the run executes here from now on. @param writes  of its attempt, which logs its events */
-  begin(run: StartedRun, writes: AttemptWrites): Publisher {
+  /** Opens the writing end: the run executes here from now on. @param journal  of its attempt, which logs its events */
+  begin(run: StartedRun, journal: AttemptJournal): Publisher {
     const { runId, threadId, attempt, isResumable, watchedBy, followedMs = null, protocolMs = null } = run
     if (followedMs !== null) this.watched.note(threadId, followedMs)
     if (protocolMs !== null) this.watched.noteProtocol(threadId, protocolMs)
@@ -196,18 +196,18 @@ export class Streams {
     const isRead = this.runs.get(runId)?.isReadFromLog === true
     const publisher: Publisher = new Publisher({
       run,
-      writes,
+      journal,
       isWatched,
       isLogged: isResumable || isWatched || isRead || this.watched.isWatched(threadId),
       hasProtocolEvents: this.watched.isWatchedForProtocol(threadId),
-      patienceMs: this.#options.patienceMs ?? defaultPatienceMs,
+      slowReaderBudgetMs: this.#options.slowReaderBudgetMs ?? defaultSlowReaderBudgetMs,
       topic: () => this.runs.get(runId),
       onLoggedForSlow: () => {
         const words = "a client reads too slowly: the run's events are logged from now on"
         this.#options.log.info({ run_id: runId, promise: "D12" }, words)
         this.runs.catchUp(runId)
       },
-      onLogged: (stretch) => this.#announce({ runId, threadId, stretch }),
+      onLogged: (appended) => this.#announce({ runId, threadId, appended }),
       appendLate: (events) =>
         this.#late.append(runId, events).catch((err: unknown) => {
           this.#options.log.error({ err, run_id: runId }, "the last events of a run could not be logged")
@@ -279,7 +279,7 @@ export class Streams {
    */
   async endReader(
     subscriber: Subscriber,
-    { runId, after, error, ...ended }: EndOfRun & Pick<LastWords, "error"> & { runId: string; after: number },
+    { runId, after, error, ...ended }: EndOfRun & Pick<RunEnding, "error"> & { runId: string; after: number },
   ): Promise<void> {
     const last = await lastLogged(this.#options.db, runId)
     if (last === undefined) this.endSubscriber(runId, subscriber, ended, after < 0 ? undefined : after)
@@ -317,13 +317,13 @@ export class Streams {
   }
 
   /** Called when events of a run were committed: passes them to its thread's topic, and sends hints to servers that may follow (B8). */
-  #announce({ runId, threadId, stretch }: AppendedTo): void {
+  #announce({ runId, threadId, appended }: AppendedTo): void {
     const { hints, serverId } = this.#options
     const publisher = this.#publishers.get(runId)
     // It is unknown who follows a run that does not execute here.
     if (publisher?.isWatched !== false) hints.send("run_events", runId)
     if (threadId === null) return
-    if (stretch) this.#passOn(threadId, stretch)
+    if (appended) this.#passOn(threadId, appended)
     else this.#wakeThread(threadId)
     if (this.watched.isWatched(threadId)) hints.send("thread_events", `${threadId} ${serverId}`)
   }
@@ -346,10 +346,10 @@ export class Streams {
     }
   }
 
-  #passOn(threadId: string, stretch: Stretch): void {
+  #passOn(threadId: string, appended: AppendedEvents): void {
     this.arrivals.wake(threadId)
-    this.threads.take(threadId, stretch)
-    this.protocol.take(threadId, stretch)
+    this.threads.take(threadId, appended)
+    this.protocol.take(threadId, appended)
   }
 
   #onThreadEvents(payload: string): void {

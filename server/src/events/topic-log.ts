@@ -8,7 +8,7 @@ import { isPassing } from "@superstep/toolkit/db/unavailable"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Position, TopicEvent } from "./event.js"
 import { Follower } from "./follower.js"
-import type { LoggedEvent, Page, Stretch } from "./queries.js"
+import type { AppendedEvents, LoggedEvent, Page } from "./queries.js"
 import type { Subscriber, Topic } from "./topic.js"
 
 /** Where the events of a topic are stored. */
@@ -87,12 +87,12 @@ export class TopicLog {
   }
 
   /** Called when this process has appended events to the log. */
-  take(stretch: Stretch): void {
+  take(appended: AppendedEvents): void {
     if (!this.#follower) {
       this.#isWokenEarly = true
       return
     }
-    this.#follower.take(stretch)
+    this.#follower.take(appended)
     this.#options.topic.flush()
   }
 

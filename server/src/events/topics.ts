@@ -1,7 +1,7 @@
 /** All topics of one kind (runs, or threads) that have subscribers in this process. */
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Position, TopicEvent } from "./event.js"
-import type { FollowedTopic, Stretch } from "./queries.js"
+import type { AppendedEvents, FollowedTopic } from "./queries.js"
 import { type JoinedAt, type Subscriber, Topic, type TopicKind } from "./topic.js"
 import { type LogSource, type Outcome, TopicLog } from "./topic-log.js"
 
@@ -125,8 +125,8 @@ export class Topics {
   }
 
   /** Called when this process has appended events to the log of this topic. */
-  take(id: string, stretch: Stretch): void {
-    this.#followed.get(id)?.log.take(stretch)
+  take(id: string, appended: AppendedEvents): void {
+    this.#followed.get(id)?.log.take(appended)
   }
 
   wakeAll(): void {

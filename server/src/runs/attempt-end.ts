@@ -3,7 +3,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Ending } from "../checkpoints/claim-batch.js"
-import type { LastWords, Result } from "../events/publisher.js"
+import type { Result, RunEnding } from "../events/publisher.js"
 import type { NewEvent } from "../events/queries.js"
 import type { Streams } from "../events/streams.js"
 import type { WaitingRun } from "../servers/server.js"
@@ -20,7 +20,7 @@ export interface Written {
   readonly watchedBy: readonly string[]
   /** The run of its thread that can start now. */
   readonly waiting: WaitingRun | null
-  readonly words: LastWords
+  readonly runEnding: RunEnding
   /** The last events, when they were committed with the end. */
   readonly logged: readonly NewEvent[]
 }
@@ -31,51 +31,51 @@ export interface Written {
  */
 export async function writeEnd(
   { db, streams, log }: { readonly db: Database; readonly streams: Streams; readonly log: Log },
-  { claim, writes, publisher }: Attempt,
+  { claim, journal, publisher }: Attempt,
   result: RunEnd,
 ): Promise<Written | undefined> {
   const { runId, threadId, attempt, deletesThread } = claim
   let kept = result
-  let words: LastWords = { status: "" }
+  let runEnding: RunEnding = { status: "" }
   let logged: readonly NewEvent[] = []
   // Nobody else writes for this run while the claim holds.
-  const hasSaved = attempt > 1 && !writes.hasSaved && (await hasAppliedInput(db, threadId, runId))
-  const rollback: LastWords = { status: "rollback" }
+  const hasSaved = attempt > 1 && !journal.hasSaved && (await hasAppliedInput(db, threadId, runId))
+  const rollback: RunEnding = { status: "rollback" }
   let loggedRollback: readonly NewEvent[] = []
   const ending = (failure: Error | undefined): Ending => {
     kept = failure ? withoutState(result, failure) : result
-    const isUnsaved = kept.status !== "success" && !writes.hasSaved && !hasSaved
-    words = { ...lastWords(claim, kept, streams.watched.isWatched(threadId)), isUnsaved }
-    logged = publisher.lastEvents(words)
+    const isUnsaved = kept.status !== "success" && !journal.hasSaved && !hasSaved
+    runEnding = { ...runEndingOf(claim, kept, streams.watched.isWatched(threadId)), isUnsaved }
+    logged = publisher.lastEvents(runEnding)
     loggedRollback = publisher.lastEvents(rollback)
     const { runStatus: status, threadStatus } = outcomeOf(kept)
     const { values = null } = kept
     // A worker that does not know the state does not know the open interrupts either: the thread keeps those it has.
     const interrupts = values === null ? null : kept.interrupts
-    const error = words.error ?? null
+    const error = runEnding.error ?? null
     const events = { events: logged, eventsOfRollback: loggedRollback }
     return { threadId, status, threadStatus, error, values, interrupts, deletesThread, ...events }
   }
-  const written = (status: string, last: Pick<Written, "words" | "logged"> = { words, logged }): Written => ({
+  const written = (status: string, last: Pick<Written, "runEnding" | "logged"> = { runEnding, logged }): Written => ({
     status,
     result: kept,
     watchedBy,
     waiting,
     ...last,
   })
-  const { outcome, watchedBy, waiting, isRepeated } = await writes.finish(ending)
-  if (outcome === "finished") return written(words.status)
-  if (outcome === "rolled_back") return written("rollback", { words: rollback, logged: loggedRollback })
+  const { outcome, watchedBy, waiting, isRepeated } = await journal.finish(ending)
+  if (outcome === "finished") return written(runEnding.status)
+  if (outcome === "rolled_back") return written("rollback", { runEnding: rollback, logged: loggedRollback })
   const run = isRepeated ? await findRun(db, threadId, runId) : undefined
   // The run's thread was deleted with it: an earlier try was committed, but its response was lost.
   const isGone = isRepeated && !run && deletesThread
   const isOurs = run !== undefined && isFinal(run.status) && run.attempt === attempt
   if (!isGone && !isOurs) return undefined
   log.info({ run_id: runId, attempt, promise: "D9" }, "the end of a run was committed, and only the answer was lost")
-  return written(run?.status ?? words.status)
+  return written(run?.status ?? runEnding.status)
 }
 
-function lastWords(claim: Claim, result: RunEnd, isThreadFollowed: boolean): LastWords {
+function runEndingOf(claim: Claim, result: RunEnd, isThreadFollowed: boolean): RunEnding {
   const { runStatus: status } = outcomeOf(result)
   const state = isThreadFollowed ? stateText(claim, result) : undefined
   const { values, interrupts } = result

@@ -1,5 +1,5 @@
 /** One claim in this server. Everything that belongs to the claim starts and ends with this object. */
-import type { AttemptWrites } from "../checkpoints/attempt-writes.js"
+import type { AttemptJournal } from "../checkpoints/attempt-journal.js"
 import type { Publisher } from "../events/publisher.js"
 import type { ObservedRun } from "./observer.js"
 import type { Claim } from "./run.js"
@@ -8,7 +8,7 @@ import type { RunLimit } from "./run-limit.js"
 export interface AttemptParts {
   readonly claim: Claim
   readonly publisher: Publisher
-  readonly writes: AttemptWrites
+  readonly journal: AttemptJournal
   readonly limit: RunLimit
   readonly observed: ObservedRun | undefined
 }
@@ -22,17 +22,17 @@ export type AttemptState = "executing" | "ending" | "left"
 export class Attempt {
   readonly claim: Claim
   readonly publisher: Publisher
-  readonly writes: AttemptWrites
+  readonly journal: AttemptJournal
   readonly limit: RunLimit
   readonly observed: ObservedRun | undefined
   readonly #startedAt = performance.now()
   #state: AttemptState = "executing"
   #hasSpoken = false
 
-  constructor({ claim, publisher, writes, limit, observed }: AttemptParts) {
+  constructor({ claim, publisher, journal, limit, observed }: AttemptParts) {
     this.claim = claim
     this.publisher = publisher
-    this.writes = writes
+    this.journal = journal
     this.limit = limit
     this.observed = observed
   }
@@ -65,6 +65,6 @@ export class Attempt {
     this.limit.stop()
     this.observed?.ended("released")
     this.publisher.detach()
-    this.writes.close()
+    this.journal.close()
   }
 }

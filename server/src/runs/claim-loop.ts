@@ -223,7 +223,7 @@ export class ClaimLoop {
     this.#isSweeping = true
     try {
       await this.#releaseUnheld()
-      await this.#overdueEnds.tell(this.#options)
+      await this.#overdueEnds.announceMissingEnds(this.#options)
       this.lookForAll()
     } catch (err) {
       this.#options.log.warn({ err }, "claims that nobody executes could not be searched")

@@ -9,7 +9,7 @@ import { isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { firstSeq } from "../events/event.js"
 import { firstEvents } from "../events/first-events.js"
-import type { Stretch } from "../events/queries.js"
+import type { AppendedEvents } from "../events/queries.js"
 import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "./parts.js"
 import { type RunPlan, requireOfThread, runIdTaken } from "./preparation.js"
@@ -31,7 +31,7 @@ export interface InsertedRun {
   readonly created: CreatedRun
   readonly row: RunRow
   /** Its first events, when they were committed with it. */
-  readonly logged: Stretch | undefined
+  readonly logged: AppendedEvents | undefined
 }
 
 /** Opens a transaction, inserts the runs in it, and returns the result of `insert`. When it throws, no run was created. */
@@ -139,7 +139,7 @@ function loggedWith(
   { places, place_before: after }: CreatedRun,
   following: Following | undefined,
   runId: string,
-): Stretch | undefined {
+): AppendedEvents | undefined {
   if (!places || !following || typeof after !== "number") return undefined
   const events = following.firstEvents.map((event, n) => ({ ...event, runId, place: Number(places[n]) }))
   return { after, events }

@@ -2,7 +2,7 @@
  * Executes the runs that this server has claimed: gives them to a worker, publishes their events, renews the claims and
  * writes how the runs ended.
  *
- * X1 A claim ends in `AttemptWrites.finish`, in `releaseRun`, or when its lease expires.
+ * X1 A claim ends in `AttemptJournal.finish`, in `releaseRun`, or when its lease expires.
  * X2 Nothing is published for a claim after it ended, even if its worker still sends events.
  * X3 The `end` event follows the commit of the run's final status, so that a client that got it reads the final state.
  * X4 The server renews one lease, for all its claims, until the end of each is committed. Then it reads which of them are still
@@ -13,9 +13,9 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { must } from "@superstep/toolkit/errors/must"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
-import type { ClaimWrites } from "../checkpoints/claim-writes.js"
+import type { Journal } from "../checkpoints/journal.js"
 import { firstSeq } from "../events/event.js"
-import type { Stretch } from "../events/queries.js"
+import type { AppendedEvents } from "../events/queries.js"
 import type { Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
 import type { Claimer } from "../servers/server.js"
@@ -40,7 +40,7 @@ export interface ExecutorOptions {
   readonly log: Log
   readonly workers: Workers
   readonly streams: Streams
-  readonly writes: ClaimWrites
+  readonly journal: Journal
   readonly claimer: Claimer
   readonly peers: Pick<Peers, "runWaits" | "renew">
   /** How long an attempt may take, in milliseconds; 0: no limit. */
@@ -128,7 +128,7 @@ export class Executor {
    * Starts an attempt. Its first event is always `metadata` (agent-server-api §7.3).
    * @param logged  its first events, when they were committed with the run
    */
-  execute(claim: Claim, logged?: Stretch): void {
+  execute(claim: Claim, logged?: AppendedEvents): void {
     const { workers, log, runTimeoutMs } = this.#options
     const { runId, threadId, attempt: number } = claim
     const former = this.#executing(runId)
@@ -165,7 +165,7 @@ export class Executor {
   #begin(claim: Claim): Attempt {
     const { runId: run_id, claimId, attempt: number } = claim
     must(!this.heldClaims().includes(claimId), "R1", "a claim is executed once", { run_id, attempt: number })
-    const { workers, streams, writes, observer, runTimeoutMs, stopGraceMs: graceMs = stopGraceMs } = this.#options
+    const { workers, streams, journal, observer, runTimeoutMs, stopGraceMs: graceMs = stopGraceMs } = this.#options
     // R10: at the time limit the worker is asked to stop the run. If it does not, the run is ended without it.
     const limit = startRunLimit({
       timeoutMs: runTimeoutMs,
@@ -176,13 +176,13 @@ export class Executor {
         this.#conclude(attempt, () => this.#finish(attempt, timedOut(undefined, runTimeoutMs)))
       },
     })
-    const own = writes.open(claim, {
+    const own = journal.open(claim, {
       number,
       threadId: claim.threadId,
       onLogged: (events, places) => publisher.logged(events, places),
     })
     const publisher = streams.begin(claim, own)
-    const attempt = new Attempt({ claim, limit, publisher, writes: own, observed: observer?.started(claim) })
+    const attempt = new Attempt({ claim, limit, publisher, journal: own, observed: observer?.started(claim) })
     this.#attempts.add(attempt)
     return attempt
   }
@@ -261,7 +261,7 @@ export class Executor {
         return this.#serveElsewhere(attempt)
       })
       .finally(() => {
-        attempt.writes.close()
+        attempt.journal.close()
         this.#attempts.delete(attempt)
       })
     this.#track(ending)
@@ -303,14 +303,14 @@ export class Executor {
     this.#options.log[isFailure(status) ? "error" : "info"](fields, "run ended")
   }
 
-  async #publishEnd({ publisher }: Attempt, { watchedBy, words, logged }: Written): Promise<void> {
+  async #publishEnd({ publisher }: Attempt, { watchedBy, runEnding, logged }: Written): Promise<void> {
     if (this.#options.streams.isWatchedElsewhere(watchedBy)) publisher.watch()
-    await publisher.end(words, logged)
+    await publisher.end(runEnding, logged)
   }
 
   async #lose(attempt: Attempt, reason: LostReason, detail: string): Promise<void> {
     const { db, log, streams, claimer, peers } = this.#options
-    const { claim, publisher, writes, observed } = attempt
+    const { claim, publisher, journal, observed } = attempt
     const { runId, claimId } = claim
     const promise = endingOf(reason) === "handed_back" ? "D6" : "D1"
     log.warn({ run_id: runId, attempt: claim.attempt, reason, detail, promise }, "a run was lost")
@@ -319,7 +319,7 @@ export class Executor {
       return this.#serveElsewhere(attempt)
     }
     // Saves the worker's last writes, so that this progress is not repeated, and its events: nothing is written for an attempt that is over.
-    await writes.settled()
+    await journal.settled()
     const ending = endingOf(reason)
     const lost = workerLost(detail, ending)
     const error = toJsonText(lost)
@@ -339,11 +339,11 @@ export class Executor {
   }
 
   /** Keeps sending this server's clients the events of a run that another server has, or will have (X5). */
-  async #serveElsewhere({ claim: { runId, attempt }, writes }: Attempt): Promise<void> {
+  async #serveElsewhere({ claim: { runId, attempt }, journal }: Attempt): Promise<void> {
     const { streams, log } = this.#options
     if (!streams.runs.has(runId)) return
     log.info({ run_id: runId, promise: "D11" }, "clients of a run that has moved on are served from its log")
-    await writes.settled()
+    await journal.settled()
     // The clients have all events of this attempt, and need everything that a later attempt has already logged.
     const ended = await followElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)
     if (ended !== undefined) streams.endAll(runId, ended)

@@ -25,7 +25,7 @@ export class OverdueEnds {
    * Announces the ends of followed runs that were already over without an end at the last call: the server that executed
    * them had all that time to write it. Call it regularly.
    */
-  async tell({ db, streams, log }: Telling & { readonly log: Log }): Promise<void> {
+  async announceMissingEnds({ db, streams, log }: Telling & { readonly log: Log }): Promise<void> {
     const followed = streams.runs.followedInLog().map(({ id }) => id)
     const [threadIds, protocol] = [streams.threads.ids(), streams.protocol.ids()]
     const over = [

@@ -268,6 +268,7 @@ test("a stateless run's result reaches a client at another server that becomes k
 test("a worker that was stopped before it knew the state tells no result: what an earlier attempt has saved is read", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
+  server.workers.ignoresCancel = true
   const threadId = await newThread(server)
   const awaited = new AwaitedEnd()
   const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body(), subscriber: awaited })

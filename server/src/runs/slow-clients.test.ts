@@ -48,7 +48,7 @@ const isOver = async (db: Db, runId: string) =>
 
 test("a run waits for a slow client without being logged (B6)", async () => {
   await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { patienceMs: 60_000 })
+  await using server = await startTestServer(db, { slowReaderBudgetMs: 60_000 })
   const { runId, run, slow } = await startRun(server)
 
   const first = await emit(run, 1)
@@ -68,7 +68,7 @@ test("a run waits for a slow client without being logged (B6)", async () => {
 
 test("a client that does not read delays its run only briefly, and reads the rest from the log (B6)", async () => {
   await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { patienceMs: 0 })
+  await using server = await startTestServer(db, { slowReaderBudgetMs: 0 })
   const { runId, run, slow, quick } = await startRun(server)
 
   await emit(run, 1)
@@ -90,7 +90,7 @@ test("a client that does not read delays its run only briefly, and reads the res
 
 test("a resumable run does not wait for clients (B7)", async () => {
   await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { patienceMs: 60_000 })
+  await using server = await startTestServer(db, { slowReaderBudgetMs: 60_000 })
   const { run, slow, quick } = await startRun(server, { stream_resumable: true })
 
   const waits = [await emit(run, 1), await emit(run, 2), await emit(run, 3)]
@@ -106,7 +106,7 @@ test("a resumable run does not wait for clients (B7)", async () => {
 
 test("the next attempt of a run whose client reads the log is logged, too", async () => {
   await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { patienceMs: 0 })
+  await using server = await startTestServer(db, { slowReaderBudgetMs: 0 })
   const { runId, run, slow } = await startRun(server)
 
   await emit(run, 1)

@@ -5,7 +5,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { Hints } from "@superstep/toolkit/db/hints"
 import { createLog } from "@superstep/toolkit/log/log"
-import { ClaimWrites } from "../checkpoints/claim-writes.js"
+import { Journal } from "../checkpoints/journal.js"
 import { CronLoop } from "../crons/cron-loop.js"
 import { openLeases } from "../databases.js"
 import { resultEvent } from "../events/event.js"
@@ -66,7 +66,7 @@ export interface TestServerOptions {
   readonly maxWaitingRuns?: number
   readonly threadTtlMs?: number
   /** How long a run waits for slow clients. */
-  readonly patienceMs?: number
+  readonly slowReaderBudgetMs?: number
   readonly webhooks?: Partial<WebhookSettings>
   /** How long a statement of the engine may take. */
   readonly statementMs?: number
@@ -80,7 +80,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const engineMs = options.statementMs === undefined ? {} : { statementMs: options.statementMs }
   const db = openDatabase({ uri: shared.uri, poolSize: testPoolSize, ...engineMs, log })
   const { slots = 10, leaseMs = 30_000, graceMs = 0, revisionId = null, serverId = randomUUID() } = options
-  const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, patienceMs = 10_000 } = options
+  const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, slowReaderBudgetMs = 10_000 } = options
   const { tracing, maxWaitingRuns = 0, turnPatienceMs = 60_000, sweepMs = 50 } = options
   const leases = openLeases({ uri: shared.uri, leaseMs, log })
   const { maxGapMs = leaseTimes(leaseMs).maxGapMs } = options
@@ -90,8 +90,8 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const hints = new Hints({ db, log })
   const peers = new Peers({ db, log, hints, self: claimer })
   const events = options.eventSweepMs === undefined ? {} : { sweepMs: options.eventSweepMs }
-  const streams = new Streams({ db, hints, log, serverId, threadTtlMs, patienceMs, ...events })
-  const writes = new ClaimWrites({ db, log })
+  const streams = new Streams({ db, hints, log, serverId, threadTtlMs, slowReaderBudgetMs, ...events })
+  const journal = new Journal({ db, log })
   const metrics = createMetrics()
   const observers = [metrics.observer, ...(tracing ? [tracing.observer] : [])]
   const observer = observeWith(observers)
@@ -101,7 +101,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     log,
     workers,
     streams,
-    writes,
+    journal,
     claimer,
     peers,
     runTimeoutMs,
@@ -126,7 +126,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     await loop.stop()
     await peers.leave()
     await workers.stop()
-    writes.close()
+    journal.close()
     await executor.close()
     await peers.close()
     await deliveries?.stop()
@@ -137,7 +137,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   }
   const crash = async () => {
     // From now on no write reaches the database.
-    writes.close()
+    journal.close()
     await leases.close()
     await db.close()
     await loop.stop()

@@ -10,7 +10,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { checkpointCalls } from "../checkpoints/calls.js"
-import { writesOfAnyClaim } from "../checkpoints/testing/writes-of-any-claim.js"
+import { journalOfAnyClaim } from "../checkpoints/testing/journal-of-any-claim.js"
 import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
 import { slotsForAnyGraph, slotsWithout } from "./language-slots.js"
 import { byLanguage, type Language, languageOfEmbedding, languageOfWorker, pythonOf } from "./languages.js"
@@ -138,7 +138,7 @@ test("a Python worker's title has its deployment and its role", {
 test("LangGraph's own saver reads the state of a run of a Python graph", { skip }, async () => {
   await using db = await freshDatabase({ migrations })
   const log = createLog({ process: "test", level: "silent" })
-  const handlers = checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) })
+  const handlers = checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })
   const graphs = { chat: `${pythonGraph}:builder` }
   await using testing = await startTestPool({ project: project(graphs), python, handlers })
   const order = runOrder([], { input: JSON.stringify({ n: 1 }) })

@@ -12,7 +12,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { checkpointCalls } from "../checkpoints/calls.js"
 import { findCheckpoints } from "../checkpoints/queries.js"
-import { writesOfAnyClaim } from "../checkpoints/testing/writes-of-any-claim.js"
+import { journalOfAnyClaim } from "../checkpoints/testing/journal-of-any-claim.js"
 import { readProject, toWorkerProject } from "../project/langgraph-config.js"
 import { storeCalls } from "../store/calls.js"
 import { storeOf } from "../store/testing/store-of.js"
@@ -35,7 +35,7 @@ async function startRealPool(db: Database, graphId: string, started: { pid: numb
     log: createLog({ process: "test", level: "debug" }, { write }),
     project: { ...project, graphs: { [graphId]: graphs[graphId] ?? "" } },
     main: fileURLToPath(import.meta.resolve("@superstep/worker-js/main")),
-    handlers: { ...checkpointCalls({ db, writes: writesOfAnyClaim({ db, log }) }), ...storeCalls(storeOf(db)) },
+    handlers: { ...checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) }), ...storeCalls(storeOf(db)) },
   })
 }
 

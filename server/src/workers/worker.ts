@@ -30,7 +30,7 @@ export interface WorkerOptions {
   onDied(): void
 }
 
-const deathsThatTell = 2
+const deathsBeforeReport = 2
 
 export class Worker {
   /** What the last process that reported has loaded, or why loading failed. */
@@ -181,7 +181,7 @@ export class Worker {
   /** A signal from outside need not be caused by the graphs, unless the next process ends in the same way. */
   #loadFailed(detail: string, mayBeChance: boolean): void {
     this.#deathsAtLoad += 1
-    if (mayBeChance && this.#deathsAtLoad < deathsThatTell) return
+    if (mayBeChance && this.#deathsAtLoad < deathsBeforeReport) return
     this.report = this.#deathReport(detail)
     this.#tellFirstReport()
   }

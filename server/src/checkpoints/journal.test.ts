@@ -9,7 +9,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost } from "../workers/fence.js"
-import { ClaimWrites } from "./claim-writes.js"
+import { Journal } from "./journal.js"
 import { addRun, checkpoint, ending, gate, idsOf, statusOf, watched } from "./testing/claimed-runs.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -18,9 +18,9 @@ const log = createLog({ process: "test", level: "silent" })
 test("writes that arrive during a batch join the next one, in order (K1, K2)", async () => {
   await using db = await freshDatabase({ migrations })
   const { told, db: counted } = watched(db)
-  const writes = new ClaimWrites({ db: counted, log })
+  const journal = new Journal({ db: counted, log })
   const run = await addRun(db)
-  const attempt = writes.open(run)
+  const attempt = journal.open(run)
   const committed: string[] = []
 
   const first = attempt.putCheckpoint(checkpoint(run, "a")).then(() => committed.push("a"))
@@ -39,12 +39,12 @@ test("writes that arrive during a batch join the next one, in order (K1, K2)", a
 test("concurrent writes of runs share a statement, and a lost claim does not affect the others (K3, K5)", async () => {
   await using db = await freshDatabase({ migrations })
   const { told, db: counted } = watched(db)
-  const writes = new ClaimWrites({ db: counted, log })
+  const journal = new Journal({ db: counted, log })
   const [one, other] = [await addRun(db), await addRun(db)]
   const stale = { ...one, claimId: randomUUID() }
-  const oneAttempt = writes.open(one)
-  const staleAttempt = writes.open(stale)
-  const otherAttempt = writes.open(other)
+  const oneAttempt = journal.open(one)
+  const staleAttempt = journal.open(stale)
+  const otherAttempt = journal.open(other)
 
   const results = await Promise.allSettled([
     oneAttempt.putCheckpoint(checkpoint(one, "a")),
@@ -66,10 +66,10 @@ test("concurrent writes of runs share a statement, and a lost claim does not aff
 
 test("a write that Postgres rejects fails only its own run, whose end gets the error (K3)", async () => {
   await using db = await freshDatabase({ migrations })
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const [good, bad] = [await addRun(db), await addRun(db)]
-  const goodAttempt = writes.open(good)
-  const badAttempt = writes.open(bad)
+  const goodAttempt = journal.open(good)
+  const badAttempt = journal.open(bad)
   let told: Error | undefined
 
   const results = await Promise.allSettled([
@@ -96,9 +96,9 @@ test("a write that Postgres rejects fails only its own run, whose end gets the e
 test("writes wait while the database is unavailable, and an end may have been committed although its response was lost (K4)", async () => {
   await using db = await freshDatabase({ migrations })
   const { told, db: failing } = watched(db)
-  const writes = new ClaimWrites({ db: failing, log })
+  const journal = new Journal({ db: failing, log })
   const run = await addRun(db)
-  const attempt = writes.open(run)
+  const attempt = journal.open(run)
   told.failures = 2
 
   const saved = attempt.putCheckpoint(checkpoint(run, "a"))
@@ -112,9 +112,9 @@ test("writes wait while the database is unavailable, and an end may have been co
 
 test("a stateless run that ends at once writes nothing for its thread", async () => {
   await using db = await freshDatabase({ migrations })
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const run = await addRun(db)
-  const attempt = writes.open(run)
+  const attempt = journal.open(run)
   await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${run.runId}`)
 
   const saved = attempt.putCheckpoint(checkpoint(run, "a"))
@@ -132,11 +132,11 @@ test("a close abandons writes that cannot be committed", async () => {
   const run = await addRun(shared)
   const db = openDatabase({ uri: shared.uri, log })
   await db.close()
-  const writes = new ClaimWrites({ db: watched(db).db, log })
+  const journal = new Journal({ db: watched(db).db, log })
   const { told, db: failing } = watched(shared)
   told.failures = Number.POSITIVE_INFINITY
-  const away = new ClaimWrites({ db: failing, log })
-  const attempt = writes.open(run)
+  const away = new Journal({ db: failing, log })
+  const attempt = journal.open(run)
   const awayAttempt = away.open(run)
 
   const refused = assert.rejects(attempt.putCheckpoint(checkpoint(run, "a")))
@@ -150,9 +150,9 @@ test("a close abandons writes that cannot be committed", async () => {
 test("a short run whose graph does not wait commits once, with its end (K6)", async () => {
   await using db = await freshDatabase({ migrations })
   const { told, db: counted } = watched(db)
-  const writes = new ClaimWrites({ db: counted, log })
+  const journal = new Journal({ db: counted, log })
   const run = await addRun(db)
-  const attempt = writes.open(run)
+  const attempt = journal.open(run)
 
   const saved = ["a", "b", "c"].map((id) => attempt.putCheckpoint(checkpoint(run, id), { mayWait: true }))
   await new Promise((resolve) => setImmediate(resolve))
@@ -166,9 +166,9 @@ test("a short run whose graph does not wait commits once, with its end (K6)", as
 
 test("delayed writes are also sent when no end follows (K6)", async () => {
   await using db = await freshDatabase({ migrations })
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const run = await addRun(db)
-  const attempt = writes.open(run)
+  const attempt = journal.open(run)
 
   await attempt.putCheckpoint(checkpoint(run, "a"), { mayWait: true })
 
@@ -177,9 +177,9 @@ test("delayed writes are also sent when no end follows (K6)", async () => {
 
 test("a stateless run's end omits writes of its own thread, but not those of other threads", async () => {
   await using db = await freshDatabase({ migrations })
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const [run, memory] = [await addRun(db), await addRun(db)]
-  const attempt = writes.open(run)
+  const attempt = journal.open(run)
   await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${run.runId}`)
 
   const saved = attempt.putCheckpoint(checkpoint(memory, "a"), { mayWait: true })
@@ -193,9 +193,9 @@ test("while the database is unavailable, a run's end is abandoned together with 
   await using shared = await freshDatabase({ migrations })
   const { told, db } = watched(shared)
   told.failures = Number.POSITIVE_INFINITY
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const run = await addRun(shared)
-  const attempt = writes.open(run)
+  const attempt = journal.open(run)
 
   const saved = assert.rejects(attempt.putCheckpoint(checkpoint(run, "a")), DatabaseUnavailable)
   await until(() => told.statements > 0, { what: "a first try" })
@@ -203,7 +203,7 @@ test("while the database is unavailable, a run's end is abandoned together with 
     attempt.finish(() => ending(run)),
     DatabaseUnavailable,
   )
-  writes.close()
+  journal.close()
   await Promise.all([saved, written])
 
   assert.equal(await statusOf(shared, run), "running")
@@ -213,29 +213,29 @@ test("a caller that writes faster than the database is told to wait (K7)", async
   await using shared = await freshDatabase({ migrations })
   const { told, db } = watched(shared)
   told.failures = 1
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const run = await addRun(shared)
-  const attempt = writes.open(run)
+  const attempt = journal.open(run)
   const large = Buffer.alloc(40 * 1024 * 1024, "x")
   const blobs = [{ channel: "messages", version: "a", type: "bytes", bytes: large }]
 
-  const before = writes.backlog()
+  const before = journal.backlog()
   const saved = attempt.putCheckpoint(checkpoint(run, "a", { blobs }))
-  const wait = writes.backlog()
+  const wait = journal.backlog()
   await saved
   await wait
 
   assert.equal(before, undefined)
   assert.notEqual(wait, undefined)
-  assert.equal(writes.backlog(), undefined)
+  assert.equal(journal.backlog(), undefined)
 })
 
 test("a write after the end of its attempt is rejected, also during a batch, and takes no space (K5, K7)", async () => {
   await using shared = await freshDatabase({ migrations })
   const { told, db } = watched(shared)
-  const writes = new ClaimWrites({ db, log })
+  const journal = new Journal({ db, log })
   const run = await addRun(shared)
-  const attempt = writes.open(run)
+  const attempt = journal.open(run)
   const answers = gate()
   told.answered = answers.opened
 
@@ -249,7 +249,7 @@ test("a write after the end of its attempt is rejected, also during a batch, and
   await underWay
   await refused
 
-  assert.equal(writes.backlog(), undefined)
-  assert.throws(() => writes.of(run), ClaimLost)
+  assert.equal(journal.backlog(), undefined)
+  assert.throws(() => journal.of(run), ClaimLost)
   assert.deepEqual(await idsOf(shared, run), ["a"])
 })

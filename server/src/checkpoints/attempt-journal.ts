@@ -89,10 +89,10 @@ export interface Committer {
   /** A promise to wait for before the next write; undefined while there is room (K7). */
   backlog(): Promise<void> | undefined
   /** Called when no more writes of the attempt are accepted. */
-  closed(attempt: AttemptWrites): void
+  closed(attempt: AttemptJournal): void
 }
 
-export class AttemptWrites {
+export class AttemptJournal {
   readonly fence: Fence
   /** Whether a batch with writes of this attempt is being sent; there is never a second one (K1). */
   underWay: Promise<void> | undefined

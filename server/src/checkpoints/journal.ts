@@ -25,7 +25,7 @@ import { isPassing, LockTimeout } from "@superstep/toolkit/db/unavailable"
 import { must } from "@superstep/toolkit/errors/must"
 import type { Log } from "@superstep/toolkit/log/log"
 import { ClaimLost, type Fence } from "../workers/fence.js"
-import { AttemptWrites, type Committer, type QueuedWrite, type WritingAttempt } from "./attempt-writes.js"
+import { AttemptJournal, type Committer, type QueuedWrite, type WritingAttempt } from "./attempt-journal.js"
 import { type ClaimOutcome, writeClaims } from "./queries.js"
 
 // Two: one batch fills while the other commits. More batches would only be smaller (bench/measurements.md).
@@ -44,15 +44,15 @@ const gatherMs = 3
 
 /** One attempt's writes in a batch. */
 interface Share {
-  readonly attempt: AttemptWrites
+  readonly attempt: AttemptJournal
   readonly items: readonly QueuedWrite[]
 }
 
-export class ClaimWrites implements Committer {
+export class Journal implements Committer {
   readonly #db: Db
   readonly #log: Log
   /** Attempts whose writes are accepted, by claim id. */
-  readonly #attempts = new Map<string, AttemptWrites>()
+  readonly #attempts = new Map<string, AttemptJournal>()
   #underWay = 0
   #isScheduled = false
   #gathering: NodeJS.Timeout | undefined
@@ -67,8 +67,8 @@ export class ClaimWrites implements Committer {
   }
 
   /** Called when an attempt starts: its writes are accepted until it is closed. */
-  open(fence: Fence, attempt?: WritingAttempt): AttemptWrites {
-    const writes = new AttemptWrites(fence, this, attempt)
+  open(fence: Fence, attempt?: WritingAttempt): AttemptJournal {
+    const writes = new AttemptJournal(fence, this, attempt)
     this.#attempts.set(fence.claimId, writes)
     return writes
   }
@@ -77,7 +77,7 @@ export class ClaimWrites implements Committer {
    * Finds the writes of an attempt by a worker's claim.
    * @throws ClaimLost  the attempt is over, or never belonged to this server
    */
-  of({ runId, claimId }: Fence): AttemptWrites {
+  of({ runId, claimId }: Fence): AttemptJournal {
     const attempt = this.#attempts.get(claimId)
     if (attempt?.fence.runId !== runId) throw new ClaimLost(runId)
     return attempt
@@ -97,7 +97,7 @@ export class ClaimWrites implements Committer {
     this.#isClosed = true
   }
 
-  closed({ fence }: AttemptWrites): void {
+  closed({ fence }: AttemptJournal): void {
     this.#attempts.delete(fence.claimId)
   }
 
@@ -239,7 +239,7 @@ export class ClaimWrites implements Committer {
   }
 
   /** Writes events separately after they were rejected together, so that only those are dropped which Postgres rejects (K3). */
-  async #writeEventsApart(attempt: AttemptWrites, item: QueuedWrite, error: Error): Promise<void> {
+  async #writeEventsApart(attempt: AttemptJournal, item: QueuedWrite, error: Error): Promise<void> {
     const { events = [] } = item
     if (events.length === 1) {
       const facts = { err: error, run_id: attempt.fence.runId, seq: events[0]?.seq }
