@@ -24,6 +24,7 @@ import { olderNode } from "../older-node.js"
 import { homeOption } from "../options.js"
 import { defaultPlace } from "../processes/default-place.js"
 import { assertPortFree } from "../processes/ports.js"
+import { newerNodeOfBuilds } from "../project/agent-node.js"
 
 interface Finding {
   /** `warning`: it works, and the operator should know. */
@@ -43,7 +44,7 @@ export const doctor: CliCommand<{ readonly home?: string }> = {
   async run({ options, config, out }) {
     const home = await openHome(options.home ?? config.home)
     const findings = [
-      nodeFinding(),
+      await nodeFinding(home, config),
       await gitFinding(),
       ...(await installationFindings(home, config)),
       ...(await userFindings(home)),
@@ -56,8 +57,8 @@ export const doctor: CliCommand<{ readonly home?: string }> = {
   },
 }
 
-function nodeFinding(): Finding {
-  const words = olderNode(process.versions.node)
+async function nodeFinding(home: Home, { environment }: Config): Promise<Finding> {
+  const words = olderNode(process.versions.node, await newerNodeOfBuilds({ home, environment }))
   return words === undefined ? { level: "good", words: `Node ${process.versions.node}` } : { level: "warning", words }
 }
 

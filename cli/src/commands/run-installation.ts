@@ -35,6 +35,7 @@ import { urlOf } from "../processes/address.js"
 import { createParts, type Part, type Parts } from "../processes/parts.js"
 import { assertPortFree } from "../processes/ports.js"
 import { listenForStop, type StopSignals } from "../processes/stop-signals.js"
+import { newerNodeOfBuilds } from "../project/agent-node.js"
 
 export interface InstallationOptions {
   readonly context: Context
@@ -202,7 +203,9 @@ async function startParts(start: Start): Promise<void> {
     home.log.warn({ err }, "other folders do not find this installation: give them --home")
   await registerInstallation(home, context.config.environment).catch(unregistered)
   const consoleUrl = await consoleAddress(db, credentials, context.err)
-  showInstallation(context.err, { credentials, home, consoleUrl, agentsUrl, ms: performance.now() - startedAt })
+  const agentsNode = await newerNodeOfBuilds({ home, environment: context.config.environment })
+  const ms = performance.now() - startedAt
+  showInstallation(context.err, { credentials, home, consoleUrl, agentsUrl, agentsNode, ms })
   // Uses local addresses: the public ones may need a proxy that is not up yet, or a certificate that we cannot verify. The API
   // answers plain HTTP to this machine, whatever it speaks to others.
   const warn = (words: string) => context.err.line(`  ${context.err.style("yellow", "!")} ${words}`)

@@ -16,6 +16,7 @@ import { createParts, type Parts } from "../processes/parts.js"
 import { assertPortFree } from "../processes/ports.js"
 import { listenForStop, type StopSignals } from "../processes/stop-signals.js"
 import { answers, untilAnswers } from "../processes/until-answers.js"
+import { agentNode } from "../project/agent-node.js"
 import { type AgentServerOptions, serverEnvironment, serverScript } from "../project/agent-server.js"
 import { type Project, readProject } from "../project/project.js"
 
@@ -72,6 +73,9 @@ async function startParts({ project, options, context, home, ownership, parts, s
   const starting = withProgress(context.err, "starting Postgres", () =>
     startHomeDatabase({ home, config: context.config, name: "superstep", stopWithParent: true }),
   )
+  // Looks for other Nodes while Postgres starts.
+  const choosing = agentNode(project, { home, environment })
+  choosing.catch(() => undefined)
   const failed = new AbortController()
   const signal = AbortSignal.any([stop.first, failed.signal])
   // Both take seconds, and neither needs the other.
@@ -85,8 +89,10 @@ async function startParts({ project, options, context, home, ownership, parts, s
   await parts.add({ name: "Postgres", stop: () => database.stop(), kill: () => database.kill() })
   await installing
   const serverId = await serverIdOf(home)
+  const { node, note: nodeNote } = await choosing
   const child = await startChild({
     script: serverScript(),
+    node: node.path,
     cwd: project.folder,
     env: serverEnvironment(project, options, { databaseUri: database.uri, serverId, environment }),
     onLine: printer(options, context),
@@ -105,6 +111,7 @@ async function startParts({ project, options, context, home, ownership, parts, s
       project,
       context,
       data: `${nearPath(home.folder)} (${database.words})`,
+      nodeNote,
       ms: performance.now() - startedAt,
     })
   return child
@@ -147,10 +154,11 @@ interface Greeting {
   readonly project: Project
   readonly context: Context
   readonly data: string
+  readonly nodeNote: string | undefined
   readonly ms: number
 }
 
-async function greet({ url, isDev, project, context: { err, config }, data, ms }: Greeting): Promise<void> {
+async function greet({ url, isDev, project, context: { err, config }, data, nodeNote, ms }: Greeting): Promise<void> {
   const label = (text: string) => err.style("dim", text.padEnd(7))
   const apiKey = exampleKey(config.environment.SUPERSTEP_API_KEYS, err.isTerminal)
   const curl = curlCommand({ url, graph: project.graphs[0] ?? "", ...(apiKey !== undefined && { apiKey }) })
@@ -159,6 +167,7 @@ async function greet({ url, isDev, project, context: { err, config }, data, ms }
   if (isDev) err.line(`  ${label("Studio")}${url}/studio`)
   if (await answers({ url: `${url}/docs` })) err.line(`  ${label("Docs")}${url}/docs`)
   err.line(`  ${label("Data")}${data}`)
+  if (nodeNote !== undefined) err.line(`  ${label("Node")}${err.style("dim", nodeNote)}`)
   err.line(`  ${label("Try")}${indented(curl, "         ").trimStart()}`)
   err.line()
 }

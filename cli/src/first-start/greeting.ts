@@ -17,6 +17,8 @@ interface Installation {
   /** Signs its reader in, if it has a code. */
   readonly consoleUrl: string
   readonly agentsUrl: string
+  /** The version of the Node that agents are built for, if it is a newer one than ours. */
+  readonly agentsNode?: string | undefined
   readonly ms: number
 }
 
@@ -24,7 +26,10 @@ interface Installation {
 const whereKeyIs = ({ credentials: file }: Home): string =>
   `api_key in credentials.json: node -p ${quoted(`require(${JSON.stringify(file)}).api_key`)}`
 
-export function showInstallation(err: Output, { credentials, home, consoleUrl, agentsUrl, ms }: Installation): void {
+export function showInstallation(
+  err: Output,
+  { credentials, home, consoleUrl, agentsUrl, agentsNode, ms }: Installation,
+): void {
   const row = (label: string, text: string) => err.line(`  ${err.style("dim", label.padEnd(15))}${text}`)
   err.line()
   err.line(`  ${err.style("bold", "Superstep")} ${err.style("dim", `is up after ${seconds(ms)}`)}`)
@@ -36,7 +41,7 @@ export function showInstallation(err: Output, { credentials, home, consoleUrl, a
   row("Workspace", credentials.tenant_id)
   row("Commands", `${howToCall(process.cwd(), process.argv[1] ?? "")} --help`)
   row("Data", `${nearPath(home.folder)} (credentials.json, logs, Postgres)`)
-  const node = olderNode(process.versions.node)
+  const node = olderNode(process.versions.node, agentsNode)
   if (node !== undefined) row("Node", err.style("dim", node))
   err.line()
 }

@@ -23,8 +23,10 @@ export interface Exit {
 }
 
 export interface ChildCommand {
-  /** Absolute path of the script that our Node runs. */
+  /** Absolute path of the script. */
   readonly script: string
+  /** The Node that runs it; ours by default. */
+  readonly node?: string
   readonly args?: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
@@ -38,6 +40,7 @@ export interface ChildCommand {
 
 export async function startChild({
   script,
+  node: execPath = process.execPath,
   args: given = [],
   cwd,
   env,
@@ -45,7 +48,7 @@ export async function startChild({
   onLine,
   note,
 }: ChildCommand): Promise<Child> {
-  const node = [process.execPath, ...ownNodeOptions, script, ...given] as const
+  const node = [execPath, ...ownNodeOptions, script, ...given] as const
   const command = note ? afterLine(node) : node
   const [program, ...args] = onLine ? endWithParent(command, "TERM") : command
   const log = logFile === undefined ? undefined : await open(logFile, "a")

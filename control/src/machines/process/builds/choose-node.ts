@@ -1,7 +1,7 @@
 /** Decides which Node builds and runs a project. Pure. */
 import { BuildFailed } from "../../errors.js"
 import { compare, type NodeRange, parseRange, versionOf } from "./node-range.js"
-import type { ProjectFacts } from "./project-facts.js"
+import type { PackageFacts, ProjectFacts } from "./project-facts.js"
 
 export interface NodeProgram {
   readonly path: string
@@ -25,8 +25,15 @@ export interface NodeRequest {
 // The oldest version that Superstep itself runs on.
 const oldest = [20, 19, 0] as const
 
+/** What a request is read from. */
+export interface RequestFacts {
+  readonly config: Pick<ProjectFacts["config"], "nodeMajor">
+  /** From the root down to the folder of `langgraph.json`. */
+  readonly folders: readonly { readonly package: Pick<PackageFacts, "enginesNode"> | undefined }[]
+}
+
 /** @throws BuildFailed  `node_version_unsupported` for a version that Superstep does not run on */
-export function requestedNode({ config, folders }: ProjectFacts): NodeRequest | undefined {
+export function requestedNode({ config, folders }: RequestFacts): NodeRequest | undefined {
   if (config.nodeMajor !== undefined) {
     const words = `"node_version" requests Node ${config.nodeMajor}`
     if (config.nodeMajor < oldest[0]) {
