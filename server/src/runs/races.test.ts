@@ -37,6 +37,8 @@ const started = (server: TestServer, runId: string, attempt = 1) =>
 const takeBack = (db: Database, runId: string): Promise<void> =>
   // In one transaction: its server would renew.
   db.transaction(async (tx) => {
+    // Threads first, as everywhere.
+    await tx.run(sql`select from threads for update`)
     await endLeases(tx)
     const all = { serverId: randomUUID(), heldHere: [], untilMs: Number.POSITIVE_INFINITY }
     const claim = (await findUnheldClaims(tx, all)).find((one) => one.runId === runId)
