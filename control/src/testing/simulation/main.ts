@@ -11,7 +11,9 @@ const usage = `Runs the planner, the pipeline and the reconciler in simulated ti
 
   --seeds    how many histories
   --from     the seed of the first one; --seeds 1 --from 17 repeats one
-  --verbose  prints a line for each event`
+  --verbose  prints a line for each event
+
+Ctrl-C ends it after the present history; it prints what was held until then.`
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
@@ -30,9 +32,11 @@ async function main(): Promise<void> {
   await ownTheTime(database)
   await using sessions = simulatedSessions(database.uri)
   const startedAt = performance.now()
-  let [simulatedMs, failed] = [0, 0]
-  for (let seed = from; seed < from + seeds; seed++) {
+  let [simulatedMs, failed, held, isAsked] = [0, 0, 0, false]
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => (isAsked = true))
+  for (let seed = from; seed < from + seeds && !isAsked; seed++) {
     const outcome = await simulate(sessions, seed, values.verbose ? (line) => print(line) : undefined)
+    held++
     simulatedMs += outcome.simulatedMs
     if (values.verbose)
       print(
@@ -45,7 +49,7 @@ async function main(): Promise<void> {
   }
   const tookMs = performance.now() - startedAt
   print(
-    `${seeds} seeds, ${(simulatedMs / 3_600_000).toFixed(1)} simulated hours in ${(tookMs / 1000).toFixed(0)} s, ${failed} failed`,
+    `${held} seeds, ${(simulatedMs / 3_600_000).toFixed(1)} simulated hours in ${(tookMs / 1000).toFixed(0)} s, ${failed} failed`,
   )
   if (failed > 0) process.exitCode = 1
 }
