@@ -17,7 +17,11 @@ export function agentRepository(folder: string): AgentRepository {
     /^[^.].*\.(ts|json)$/.test(name),
   )
   const paths = names.filter((name) => !name.includes("node_modules"))
-  const files = Object.fromEntries(paths.map((name) => [name, readFileSync(join(root, name), "utf8")]))
+  const committed = Object.fromEntries(paths.map((name) => [name, readFileSync(join(root, name), "utf8")]))
+  const config = JSON.parse(committed["langgraph.json"] ?? "") as object
+  // Compared systems run on one Node.
+  const node_version = process.versions.node.split(".")[0]
+  const files = { ...committed, "langgraph.json": JSON.stringify({ ...config, node_version }) }
   const commit = (version: string) =>
     repository.commit({ ...files, "src/version.ts": `export const version = "${version}"\n` })
   repository.commit(files)

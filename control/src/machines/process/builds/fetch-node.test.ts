@@ -141,12 +141,19 @@ test("without a network a build uses the Node that is there and says so; it fail
 
 test("the registry's package is the Node that its name says, and starts here", {
   skip: unlessWide("downloads 47 MB from the npm registry"),
-}, async () => {
+}, async (t) => {
   const { home, toolchain } = place()
   const of = recommendedPackage(process.platform, process.arch)
   if (!of) return assert.fail(`there is no package for ${process.platform} ${process.arch}`)
 
-  await fetchableNode({ toolchain, artifacts: home, environment: process.env }, of)?.fetch()
+  try {
+    await fetchableNode({ toolchain, artifacts: home, environment: process.env }, of)?.fetch()
+  } catch (error) {
+    // Without a network only: another failure, such as a hash that differs, fails the test.
+    const isUnreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|network/
+    if (error instanceof NodeNotFetched && isUnreachable.test(error.message)) return t.skip(error.message)
+    throw error
+  }
 
   const [found] = await installedNodes([toolchain], {}).others(undefined)
   assert.equal(found?.version, `v${of.version}`)

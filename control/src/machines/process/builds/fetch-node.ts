@@ -6,10 +6,11 @@
  * T2  Without a network, a registry or npm nothing fails that worked before: the caller decides with the Nodes that are there.
  */
 import { randomUUID } from "node:crypto"
-import { chmod, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises"
+import { chmod, mkdir, open, readdir, rename, writeFile } from "node:fs/promises"
 import { delimiter, dirname, join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
+import { removeTree } from "../../../files/remove-tree.js"
 import { networkSettingsOf } from "./environment.js"
 
 /** A published build of Node: what npm needs to know to accept it. */
@@ -86,15 +87,10 @@ export function fetchableNode(
 
 /** One process at a time has the data folder, and fetches one at a time. */
 async function fetchNode(of: NodePackage, toolchain: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  // Users of deployments pass through to the program.
-  if (await mkdir(toolchain, { recursive: true })) await chmod(toolchain, 0o711)
-  for (const name of await readdir(toolchain)) {
-    // What a killed fetch has left.
-    if (name.startsWith(draftPrefix)) await rm(join(toolchain, name), { recursive: true })
-  }
   const draft = join(toolchain, `${draftPrefix}${randomUUID()}`)
-  await mkdir(draft, { mode: 0o700 })
   try {
+    await prepare(toolchain, `v${of.version}`)
+    await mkdir(draft, { mode: 0o700 })
     await install(of, draft, environment)
     await publish(of, draft, join(toolchain, `v${of.version}`))
   } catch (cause) {
@@ -102,8 +98,18 @@ async function fetchNode(of: NodePackage, toolchain: string, environment: NodeJS
     const toDo = "let npm reach its registry, or install Node 24 and name its folder in SUPERSTEP_NODE_DIRS"
     throw new NodeNotFetched(`${message}: ${toDo}`, { cause })
   } finally {
-    await rm(draft, { recursive: true, force: true })
+    await removeTree(draft)
   }
+}
+
+async function prepare(toolchain: string, name: string): Promise<void> {
+  // Users of deployments pass through to the program.
+  if (await mkdir(toolchain, { recursive: true })) await chmod(toolchain, 0o711)
+  const there = await readdir(toolchain)
+  // Only what cannot be started is fetched.
+  if (there.includes(name)) throw new Error(`it is in ${toolchain}, and cannot be started from there`)
+  // What a killed fetch has left.
+  for (const left of there.filter((it) => it.startsWith(draftPrefix))) await removeTree(join(toolchain, left))
 }
 
 const draftPrefix = ".new-"
