@@ -19,7 +19,8 @@ class InterruptOptions:
     saved_so_far: Callable[[], Awaitable[None]]
     #: Returns when everything is saved. Called when the graph's stream is over.
     all_saved: Callable[[], Awaitable[None]]
-    send: Callable[[Sequence[WireEvent]], None]
+    #: Waits while events are paused.
+    send: Callable[[Sequence[WireEvent]], Awaitable[None]]
 
 
 class InterruptEvents:
@@ -50,13 +51,13 @@ class InterruptEvents:
             await self._sent
         if self._at_end:
             await self._options.all_saved()
-            self._options.send(self._at_end)
+            await self._options.send(self._at_end)
 
     async def _send(self, before: asyncio.Task[None] | None, events: Sequence[WireEvent]) -> None:
         await self._options.saved_so_far()
         if before is not None:
             await before
-        self._options.send(events)
+        await self._options.send(events)
 
 
 def _is_breakpoint(event: WireEvent) -> bool:

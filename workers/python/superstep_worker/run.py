@@ -75,7 +75,7 @@ class Run:
                 saves_at_end=header["durability"] == "exit",
                 saved_so_far=self._saved_so_far,
                 all_saved=self._link.idle,
-                send=self._emit,
+                send=self._send,
             )
         )
         self._cancel = EarlyCancel(request, lambda: self._end("cancelled"))
@@ -209,7 +209,7 @@ class Run:
         namespace = [()] if request.header["stream_subgraphs"] or request.has_protocol_events else []
         # LangGraph for Python reports a breakpoint only on `updates`.
         for mode, payload in (("values", state.values), ("updates", {"__interrupt__": []})):
-            self._emit(self._events.from_chunk((*namespace, mode, payload)))
+            await self._send(self._events.from_chunk((*namespace, mode, payload)))
         return True
 
     def _take(self, events: Iterable[WireEvent]) -> None:
@@ -218,24 +218,28 @@ class Run:
     async def _events_written(self) -> None:
         await self._feed.written()
         if self._protocol is not None:
-            await self._room()
-            self._emit(self._protocol.flush())
+            await self._send(self._protocol.flush())
 
-    def _end_protocol(self, state: StateSnapshot | None, problem: BaseException | None) -> None:
+    async def _end_protocol(self, state: StateSnapshot | None, problem: BaseException | None) -> None:
         """No message and no subgraph stays open. A drained run goes on elsewhere."""
         if self._protocol is None or self._ending == "drained":
             return
         if problem is not None:
-            self._emit(self._protocol.end("failed", str(problem)))
+            await self._send(self._protocol.end("failed", str(problem)))
         elif self._ending == "cancelled":
-            self._emit(self._protocol.end("interrupted", "the run was cancelled"))
+            await self._send(self._protocol.end("interrupted", "the run was cancelled"))
         else:
-            self._emit(self._protocol.end("interrupted" if _stopped(state) == "interrupted" else "completed"))
+            await self._send(self._protocol.end("interrupted" if _stopped(state) == "interrupted" else "completed"))
 
     async def _saved_so_far(self) -> None:
         # LangGraph saves in the background: its requests arrive here after some turns of the event loop.
         await self._feed.turns()
         await self._link.answered_so_far()
+
+    async def _send(self, events: Iterable[WireEvent]) -> None:
+        """Sends events when the run may: not while it is paused (W9), nor while the socket is full."""
+        await self._room()
+        self._emit(events)
 
     def _emit(self, events: Iterable[WireEvent]) -> None:
         if self._is_over or self._ending == "abandoned":
@@ -265,7 +269,7 @@ class Run:
             state = await self._final_state()
         except Exception as error:
             problem = problem or error
-        self._end_protocol(state, self._failed(problem))
+        await self._end_protocol(state, self._failed(problem))
         self._is_over = True
         self._cancel.end()
         self._link.close(RuntimeError(f"run {self._request.run_id} is over"))
