@@ -24,7 +24,7 @@ const lib = join(packageRoot, "lib")
 const createProgram = "create-main"
 
 /** What programs read beside their bundles. */
-const readFiles = ["protocol/worker/frames.schema.json", "server/src/migrations", "control/src/migrations"]
+const readFiles = ["server/src/migrations", "control/src/migrations"]
 const isShipped = (path) => !path.endsWith(".md")
 
 async function stage() {

@@ -1,6 +1,6 @@
 /**
  * The headers of the worker protocol's frames, for both sides; `worker/README.md` describes the protocol.
- * Generated from `worker/frames.schema.json` by `npm run generate -w protocol`; a test compares them.
+ * Generated from `protocol/worker/frames.schema.json` by `npm run generate -w protocol`; a test compares them.
  * Long on purpose: it is printed from one schema.
  */
 
@@ -445,24 +445,7 @@ export interface ReplyFrame {
   /** Only for `graph.update_state`: the checkpoint of the update. */
   readonly checkpoint?: Readonly<Record<string, unknown>>
   readonly puts?: readonly GatheredPut[]
-  readonly payload?: readonly (
-    | "checkpoint"
-    | "metadata"
-    | "blob"
-    | "write"
-    | "results"
-    | "state"
-    | "states"
-    | "graph"
-    | "schemas"
-    | "subgraphs"
-    | "values"
-    | "interrupts"
-    | "user"
-    | "value"
-    | "filter"
-    | "vectors"
-  )[]
+  readonly payload?: readonly ("checkpoint" | "metadata" | "blob" | "write" | "results" | "state" | "states" | "graph" | "schemas" | "subgraphs" | "values" | "interrupts" | "user" | "value" | "filter" | "vectors")[]
   readonly denial?: Denial
 }
 
@@ -471,6 +454,14 @@ export interface FailureFrame {
   readonly type: "failure"
   readonly call_id: string
   readonly error: Failure
+}
+
+/** What each call has. A call with an unknown method, or without valid fields, gets a `failure`. */
+export interface AnyCall {
+  readonly type: "call"
+  readonly call_id: string
+  readonly method: string
+  readonly payload?: readonly string[]
 }
 
 /** Calls of a worker. */

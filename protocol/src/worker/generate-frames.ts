@@ -1,9 +1,7 @@
 /** Writes the files that are generated from the schema: `npm run generate -w protocol`. */
-import { writeFileSync } from "node:fs"
-import { frameTypes, pythonHeaderFields } from "./generate.js"
+import { readFileSync, writeFileSync } from "node:fs"
+import { generatedFiles } from "./generated-files.js"
 
-writeFileSync(new URL("../../src/worker/frames.ts", import.meta.url), frameTypes())
-writeFileSync(
-  new URL("../../../workers/python/superstep_worker/header_fields.py", import.meta.url),
-  pythonHeaderFields(),
-)
+const folder = new URL("../../", import.meta.url)
+const schema = readFileSync(new URL("worker/frames.schema.json", folder), "utf8")
+for (const [path, text] of Object.entries(generatedFiles(schema))) writeFileSync(new URL(path, folder), text)

@@ -1,15 +1,36 @@
-/** Generates the TypeScript types of the frames, and Python's tables of required fields, from the JSON Schema, so that all agree. */
-import { definitionName, definitions, type Schema } from "./schema.js"
-
-const opening = `/**
- * The headers of the worker protocol's frames, for both sides; \`worker/README.md\` describes the protocol.
- * Generated from \`worker/frames.schema.json\` by \`npm run generate -w protocol\`; a test compares them.
- * Long on purpose: it is printed from one schema.
+/**
+ * Generates code from `worker/frames.schema.json` for both languages, so that each frame is declared once: types, tables of types and
+ * methods, and validators (decision 0079). Each function takes a schema's `$defs`, so that another protocol can use it.
  */
-`
+import { Ajv } from "ajv"
+import standalone from "ajv/dist/standalone/index.js"
 
-/** The text of \`frames.ts\`. */
-export function frameTypes(): string {
+/** The keywords that the types and Python's validators know. Ajv, which is strict here, knows more. */
+export interface Schema {
+  readonly description?: string
+  readonly type?: "string" | "integer" | "number" | "boolean" | "array" | "object"
+  readonly const?: string | number | boolean
+  readonly enum?: readonly (string | number)[]
+  readonly oneOf?: readonly Schema[]
+  readonly $ref?: string
+  readonly items?: Schema
+  readonly minItems?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: boolean | Schema
+}
+
+export type Definitions = Readonly<Record<string, Schema>>
+
+/** By the name of a table: the definition whose alternatives it lists, and the field that identifies one of them. */
+export type Tables = Readonly<Record<string, { readonly of: string; readonly by: string }>>
+
+const definitionName = (ref: string): string => ref.slice("#/$defs/".length)
+
+/** The text of a TypeScript file with a type for each definition. */
+export function typesOf(definitions: Definitions, opening: string): string {
   const types = Object.entries(definitions).map(([name, schema]) => declaration(name, schema))
   return [opening, ...types].join("\n")
 }
@@ -58,54 +79,108 @@ function record(schema: Schema, indent: string): string {
   return `Readonly<Record<string, ${typeof values === "object" ? type(values, indent) : "unknown"}>>`
 }
 
-const pythonOpening = `"""The required fields of each header from the server, and their types.
-
-Generated from protocol/worker/frames.schema.json by \`npm run generate -w protocol\`; a test compares them.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Mapping
-
-Fields = Mapping[str, type | tuple[type, ...]]
-`
-
-/** The text of `header_fields.py`: one table of frames by their type, one of calls by their method. */
-export function pythonHeaderFields(): string {
-  const calls = objectsIn("ServerCall")
-  const frames = objectsIn("ServerFrame").filter((each) => !calls.includes(each))
-  return `${pythonOpening}${pythonTable("frames", "type", frames)}${pythonTable("calls", "method", calls)}`
+/** The text of a TypeScript file with one table of validators for each of `tables`. Ajv writes the validators. */
+export function validatorsOf(definitions: Definitions, tables: Tables, opening: string): string {
+  const ajv = new Ajv({ code: { source: true, esm: true }, inlineRefs: false })
+  const rows = Object.entries(tables).map(([table, { of, by }]) => [table, rowsOf(definitions, of, by)] as const)
+  const used = [...new Set(rows.flatMap(([, each]) => each.map(({ name }) => name)))]
+  ajv.addSchema({ $id: "frames", $defs: withoutDocs(definitions) })
+  const code = standalone.default(ajv, Object.fromEntries(used.map((name) => [name, `frames#/$defs/${name}`])))
+  const printed = rows.map(
+    ([table, each]) =>
+      `export const ${table}: Validators = {\n${each.map(({ key, name }) => `  "${key}": ${name},\n`).join("")}}\n`,
+  )
+  const functions = code
+    .replace(/^"use strict";/, "")
+    .replaceAll(/(?<=[;}])(?=(?:export const|const schema\d+|function validate\d+)\b)/g, "\n")
+  return `${opening}${functions}\n${printed.join("")}`
 }
 
-/** The object schemas of a definition's alternatives, following all references. */
-function objectsIn(name: string): Schema[] {
-  const { oneOf = [], ...schema } = definitions[name] ?? {}
-  return oneOf.length === 0
-    ? [definitions[name] ?? schema]
-    : oneOf.flatMap(({ $ref = "" }) => objectsIn(definitionName($ref)))
+/** Ajv copies a schema into the code. */
+function withoutDocs(definitions: Definitions): unknown {
+  return JSON.parse(
+    JSON.stringify(definitions, (key, value) =>
+      key === "description" && typeof value === "string" ? undefined : value,
+    ),
+  )
 }
 
-function pythonTable(table: string, key: "type" | "method", schemas: readonly Schema[]): string {
-  const rows = schemas.map(({ required = [], properties = {} }) => {
-    const fields = required.filter((field) => field !== "type" && field !== "method")
-    const kinds = fields.map((field) => `        "${field}": ${pythonKind(properties[field] ?? {})},\n`)
-    return `    "${properties[key]?.const}": {${kinds.length === 0 ? "" : `\n${kinds.join("")}    `}},\n`
+/** The objects among a definition's alternatives, following all references, with the value of the field that identifies them. */
+function rowsOf(definitions: Definitions, of: string, by: string): { key: string; name: string; schema: Schema }[] {
+  const schema = definitions[of] ?? {}
+  const key = schema.properties?.[by]?.const
+  if (key !== undefined) return [{ key: String(key), name: of, schema }]
+  return (schema.oneOf ?? []).flatMap(({ $ref = "" }) => rowsOf(definitions, definitionName($ref), by))
+}
+
+/** The text of a Python file with one table for each of `tables`: by key, the names of required fields, and a validator for each field. */
+export function pythonValidatorsOf(definitions: Definitions, tables: Tables, opening: string): string {
+  const printed = Object.entries(tables).map(([table, { of, by }]) => {
+    const rows = rowsOf(definitions, of, by).map(({ key, schema: { required = [], properties = {} } }) => {
+      const fields = Object.entries(properties).filter(([name]) => name !== by)
+      const checks = fields.map(([name, each]) => `            "${name}": lambda v: ${isValid(each, "v")},\n`)
+      const names = required.filter((name) => name !== by).map((name) => `"${name}"`)
+      return `    "${key}": (\n        [${names.join(", ")}],\n        {\n${checks.join("")}        },\n    ),\n`
+    })
+    return `\n${table}: Mapping[str, Fields] = {\n${rows.join("")}}\n`
   })
-  return `\n${table}: Mapping[str, Fields] = {\n${rows.join("")}}\n`
+  const text = printed.join("")
+  return `${opening}${checksIn(definitions, text)}${text}`
 }
 
-const pythonKinds = {
-  string: "str",
-  integer: "int",
-  number: "(int, float)",
-  boolean: "bool",
-  array: "list",
-  object: "dict",
+/** The functions for the definitions that Python code refers to, and for those that these refer to. */
+function checksIn(definitions: Definitions, text: string): string {
+  const found = new Map<string, string>()
+  const visit = (code: string) => {
+    for (const [, name = ""] of code.matchAll(/\bis_(\w+)\(/g)) {
+      if (found.has(name)) continue
+      const check = `\n\ndef is_${name}(v: Any) -> bool:\n    return ${isValid(definitions[name] ?? {}, "v")}\n`
+      found.set(name, check)
+      visit(check)
+    }
+  }
+  visit(text)
+  return [...found.values()].join("")
 }
 
-function pythonKind({ $ref, type, enum: values, const: value }: Schema): string {
-  if ($ref !== undefined) return pythonKind(definitions[definitionName($ref)] ?? {})
-  const example = value ?? values?.[0]
-  if (example !== undefined) return typeof example === "string" ? "str" : "int"
-  return type === undefined ? "object" : pythonKinds[type]
+const python = (value: string | number | boolean): string =>
+  typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value)
+
+const pythonTypes = { string: "str", integer: "int", boolean: "bool", array: "list", object: "dict" }
+
+/** A Python expression: whether `v`, a parsed JSON value, is valid. A bool is an int in Python, so types are compared exactly. */
+function isValid(schema: Schema, v: string): string {
+  if (schema.$ref !== undefined) return `is_${definitionName(schema.$ref)}(${v})`
+  if (schema.oneOf !== undefined) return `(${schema.oneOf.map((each) => isValid(each, v)).join(" or ")})`
+  if (typeof schema.const === "boolean") return `${v} is ${python(schema.const)}`
+  if (schema.const !== undefined) return `${v} == ${python(schema.const)}`
+  if (schema.enum !== undefined) return `${v} in [${schema.enum.map(python).join(", ")}]`
+  if (schema.type === undefined) return "True"
+  const ofType = schema.type === "number" ? `type(${v}) in (int, float)` : `type(${v}) is ${pythonTypes[schema.type]}`
+  return [ofType, ...limits(schema, v), ...contents(schema, v)].join(" and ")
+}
+
+const limits = ({ minimum, maximum, minItems }: Schema, v: string): string[] => [
+  ...(minimum === undefined ? [] : [`${v} >= ${minimum}`]),
+  ...(maximum === undefined ? [] : [`${v} <= ${maximum}`]),
+  ...(minItems === undefined ? [] : [`len(${v}) >= ${minItems}`]),
+]
+
+function contents({ items, properties = {}, required = [], additionalProperties }: Schema, v: string): string[] {
+  const inner = `${v.replace(/\W.*/, "")}_`
+  const each = (schema: Schema, values: string) => {
+    const check = isValid(schema, inner)
+    return check === "True" ? [] : [`all(${check} for ${inner} in ${values})`]
+  }
+  const missing = required.filter((name) => properties[name] === undefined).map((name) => `"${name}" in ${v}`)
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const check = isValid(schema, `${v}["${name}"]`)
+    return required.includes(name) ? `"${name}" in ${v} and ${check}` : `("${name}" not in ${v} or ${check})`
+  })
+  return [
+    ...(items === undefined ? [] : each(items, v)),
+    ...missing,
+    ...fields,
+    ...(typeof additionalProperties === "object" ? each(additionalProperties, `${v}.values()`) : []),
+  ]
 }

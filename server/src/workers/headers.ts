@@ -1,9 +1,7 @@
-/**
- * Parses the headers that a worker sends, and validates them with the protocol's schema. Headers of events and calls, which are
- * nearly all, are checked by hand for speed (architecture D3).
- */
-import type { EventFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
-import { problems } from "@superstep/protocol/worker/schema"
+/** Parses the headers that a worker sends, and validates them with the functions that are generated from the protocol's schema. */
+import type { EventFrame, WorkerFrame } from "@superstep/protocol/worker/frames"
+import { isRecord, problemOf } from "@superstep/protocol/worker/validate"
+import { workerFrames } from "@superstep/protocol/worker/validators"
 import { parseJson as parseExact } from "@superstep/toolkit/http/json"
 
 /** The worker violated the protocol; its connection is closed. */
@@ -20,15 +18,21 @@ const withPlainName = (header: EventFrame): EventFrame => ({
   event: header.event.replaceAll(/\p{Cc}/gu, "\ufffd"),
 })
 
-/** @throws ProtocolViolation  for a line that is not a valid header of a worker */
+/**
+ * Parses a header line. Of a call it validates what each call has: fields of the method get a `failure` when they are invalid
+ * (`calls.ts`), since they may come from user code, and the worker's other runs must not end with it (W5).
+ * @throws ProtocolViolation  for a line that is not a valid header of a worker
+ */
 export function parseHeader(line: string): WorkerFrame {
   const header = parseJson(line)
-  if (isEvent(header)) return controls.test(header.event) ? withPlainName(header) : header
+  const problem = isRecord(header) ? problemOf(workerFrames, "type", header) : "frame must be object"
+  if (problem !== undefined)
+    throw new ProtocolViolation(`the worker sent an invalid header: ${problem}: ${excerpt(line)}`)
+  const frame = header as WorkerFrame
+  if (frame.type === "event" && controls.test(frame.event)) return withPlainName(frame)
   // Only the filter of a call has values of users (decision 0057).
-  if (isCall(header)) return "filter" in header ? { ...header, filter: parseExact(line).filter } : header
-  const wrong = problems("WorkerFrame", header)
-  if (wrong.length === 0) return header as WorkerFrame
-  throw new ProtocolViolation(`the worker sent an invalid header: ${wrong.join("; ")}: ${excerpt(line)}`)
+  if (frame.type === "call" && "filter" in frame) return { ...frame, filter: parseExact(line).filter }
+  return frame
 }
 
 function parseJson(line: string): unknown {
@@ -38,25 +42,5 @@ function parseJson(line: string): unknown {
     throw new ProtocolViolation(`the worker sent a header that is not JSON: ${excerpt(line)}`, { cause })
   }
 }
-
-const isEvent = (header: unknown): header is EventFrame => {
-  const event = header as Partial<Record<string, unknown>> | null
-  return (
-    event?.type === "event" &&
-    typeof event.claim_id === "string" &&
-    typeof event.event === "string" &&
-    Array.isArray(event.payload) &&
-    event.payload.length === 1
-  )
-}
-
-/** Checks only the common fields of a call; its method's handler checks the others. */
-const isCall = (header: unknown): header is WorkerCall => {
-  const call = header as Partial<Record<string, unknown>> | null
-  if (call?.type !== "call" || typeof call.call_id !== "string" || typeof call.method !== "string") return false
-  return call.payload === undefined || (Array.isArray(call.payload) && call.payload.every(isText))
-}
-
-const isText = (value: unknown): value is string => typeof value === "string"
 
 const excerpt = (line: string): string => (line.length > 200 ? `${line.slice(0, 200)}…` : line)

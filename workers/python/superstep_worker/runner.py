@@ -11,6 +11,7 @@ from .answer import Answer
 from .connection import CallFailed, Connection
 from .frames import Frame
 from .gate import Gate
+from .header_fields import calls
 from .load_reports import LoadReports
 from .loader import LoadedGraph, LoadResult, load_graphs
 from .loopback import offer_loopback
@@ -20,12 +21,6 @@ from .serialise import describe_error
 
 if TYPE_CHECKING:
     from .run import Run
-
-
-_gate_methods = frozenset({"auth.authenticate", "auth.authorize"})
-_methods = frozenset(
-    {"graph.state", "graph.history", "graph.update_state", "graph.draw", "graph.schemas", "graph.subgraphs"}
-)
 
 
 class Runner:
@@ -157,15 +152,15 @@ class Runner:
             self._connection.send({"type": "failure", "call_id": call_id, "error": describe_error(error)})
 
     async def _answer_of(self, loaded: LoadResult, frame: Frame) -> Answer:
-        method, header, connection = frame.header.get("method"), frame.header, self._connection
-        if method in _gate_methods:
-            return await self._gate.answer(frame)
+        method, header, connection = frame.header["method"], frame.header, self._connection
+        if method not in calls:
+            raise CallFailed({"error": "UnknownMethod", "message": f"this worker has no method {method}"})
         if method == "store.embed":
             from .embedding import embed_texts
 
             return Answer.line("vectors", await embed_texts(self._project, frame))
-        if method not in _methods:
-            raise CallFailed({"error": "UnknownMethod", "message": f"this worker has no method {method}"})
+        if "graph_id" not in header:
+            return await self._gate.answer(frame)
         graph = self._graph(loaded, header["graph_id"])
         from .graph_questions import draw_graph, graph_schemas, graph_subgraphs
         from .thread_questions import graph_history, graph_state

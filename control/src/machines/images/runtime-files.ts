@@ -4,7 +4,6 @@
  */
 import { lstat, readFile, realpath } from "node:fs/promises"
 import { dirname, join, relative, sep } from "node:path"
-import { fileURLToPath } from "node:url"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { places } from "./project-image.js"
 import type { Part } from "./tree-entries.js"
@@ -42,19 +41,14 @@ export interface RuntimeFiles {
   placeOf(program: string): Promise<string>
 }
 
-// The server and the worker read it.
-const frameSchema = fileURLToPath(import.meta.resolve("@superstep/protocol/frames.schema.json"))
-
-/** @param schema  the file of the protocol's package that programs read */
-export async function runtimeFiles(programs: RuntimePrograms, schema: string = frameSchema): Promise<RuntimeFiles> {
+export async function runtimeFiles(programs: RuntimePrograms): Promise<RuntimeFiles> {
   const server = await packageOf(programs.server)
   const worker = await packageOf(programs.verify)
-  const schemaFile = await realpath(schema)
   const builder = programs.builder === undefined ? [] : [await packageOf(programs.builder)]
   const named = new Set(await Promise.all(Object.values(programs).map((file) => realpath(file))))
   const folders = await withDependencies([server, worker, ...(await enclosing(server)), ...(await enclosing(worker))])
   const python = dirname(await realpath(programs.verifyPython))
-  const root = commonFolder([...folders.keys(), server, worker, schemaFile, ...builder, python])
+  const root = commonFolder([...folders.keys(), server, worker, ...builder, python])
   const at = (path: string): Part => ({
     from: path,
     to: `${places.runtime}/${relative(root, path)}`,
@@ -68,7 +62,6 @@ export async function runtimeFiles(programs: RuntimePrograms, schema: string = f
   const parts = [
     ...(await Promise.all(own.flatMap((folder) => ours.map((name) => present(join(folder, name)))))),
     ...[...folders].filter(([, isOurs]) => !isOurs).map(([path]) => path),
-    schemaFile,
     python,
   ]
   const entry = relative(root, await realpath(programs.server))

@@ -3,15 +3,9 @@
  * closes they all fail, and `onClose` ends the process.
  */
 import type { Socket } from "node:net"
-import type {
-  Failure,
-  ReplyFrame,
-  ServerCall,
-  ServerFrame,
-  WorkerCall,
-  WorkerFrame,
-} from "@superstep/protocol/worker/frames"
-import { problems } from "@superstep/protocol/worker/schema"
+import type { Failure, ReplyFrame, ServerFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
+import { problemOf, type Validators } from "@superstep/protocol/worker/validate"
+import { serverCalls, serverFrames } from "@superstep/protocol/worker/validators"
 import { FrameReader, type RawFrame } from "./frame-reader.js"
 import { FrameWriter } from "./frame-writer.js"
 
@@ -106,15 +100,17 @@ export class Connection {
     }
   }
 
-  #receive({ header, payload }: RawFrame): void {
-    if (header.type === "call" && typeof header.call_id === "string" && !isKnown(header.method)) {
-      const error = { error: "UnknownMethod", message: `this worker has no method ${String(header.method)}` }
-      this.send({ type: "failure", call_id: header.call_id, error })
-      return
-    }
-    if (!isServerFrame(header)) {
-      const found = problems("ServerFrame", header).join("; ")
-      throw new Error(`cannot understand a frame of type ${String(header.type)}: ${found}`)
+  #receive({ header: received, payload }: RawFrame): void {
+    requireValid(serverFrames, "type", received)
+    // The validators are generated from the schema of which this is the type.
+    const header = received as unknown as ServerFrame
+    if (header.type === "call") {
+      if (!Object.hasOwn(serverCalls, header.method)) {
+        const error = { error: "UnknownMethod", message: `this worker has no method ${header.method}` }
+        this.send({ type: "failure", call_id: header.call_id, error })
+        return
+      }
+      requireValid(serverCalls, "method", received)
     }
     if (header.type === "reply") this.#settle(header.call_id)?.resolve({ header, payload })
     else if (header.type === "failure") this.#settle(header.call_id)?.reject(new CallFailed(header.error))
@@ -136,27 +132,8 @@ export class Connection {
   }
 }
 
-/** Every method of the server's calls; the compiler checks that none is missing. */
-const methods: Readonly<Record<ServerCall["method"], true>> = {
-  "graph.state": true,
-  "graph.history": true,
-  "graph.update_state": true,
-  "auth.authenticate": true,
-  "auth.authorize": true,
-  "store.embed": true,
-  "graph.draw": true,
-  "graph.schemas": true,
-  "graph.subgraphs": true,
-}
-
-function isKnown(method: unknown): boolean {
-  return typeof method === "string" && Object.hasOwn(methods, method)
-}
-
-function isServerFrame(
-  header: Readonly<Record<string, unknown>>,
-): header is Readonly<Record<string, unknown>> & ServerFrame {
-  // Nearly every frame is the reply to a write, without other fields. Validating it by the schema would cost 4 % of a short run.
-  if (header.type === "reply" && typeof header.call_id === "string" && Object.keys(header).length === 2) return true
-  return problems("ServerFrame", header).length === 0
+/** @throws an error that ends the connection: both sides come from one version of this protocol */
+function requireValid(validators: Validators, by: "type" | "method", header: RawFrame["header"]): void {
+  const problem = problemOf(validators, by, header)
+  if (problem !== undefined) throw new Error(`cannot understand a frame of type ${String(header.type)}: ${problem}`)
 }

@@ -16,7 +16,8 @@ import type {
   WorkerCall,
   WorkerFrame,
 } from "@superstep/protocol/worker/frames"
-import { problems } from "@superstep/protocol/worker/schema"
+import { problemOf } from "@superstep/protocol/worker/validate"
+import { workerCalls, workerFrames } from "@superstep/protocol/worker/validators"
 import { FrameReader } from "../connection/frame-reader.js"
 import { FrameWriter } from "../connection/frame-writer.js"
 import { MemoryCheckpoints, MemoryStore } from "./memory-server.js"
@@ -272,8 +273,10 @@ export class FakeServer implements AsyncDisposable {
   }
 
   #receive(header: Readonly<Record<string, unknown>>, payload: readonly Buffer[]): void {
-    const wrong = problems("WorkerFrame", header)
-    if (wrong.length > 0) throw new Error(`the worker sent a frame that the schema forbids: ${wrong.join("; ")}`)
+    const wrong =
+      problemOf(workerFrames, "type", header) ??
+      (header.type === "call" ? problemOf(workerCalls, "method", header) : undefined)
+    if (wrong !== undefined) throw new Error(`the worker sent a frame that the schema forbids: ${wrong}`)
     // The schema has just validated it.
     const frame = header as unknown as WorkerFrame
     const lines = payload.map((line) => line.toString("utf8"))
