@@ -224,6 +224,7 @@ for (const { name, skip, folder, ending, envOf } of languages) {
 
       await t.test(
         "in development it is loaded again when it changes, and what cannot be loaded replaces nothing",
+        { skip: unlessWide("starts a server in development") },
         async () => {
           const project = makeGuarded(folder, {}, broken)
           const reloading = { ...env, SUPERSTEP_CONFIG: project.config, SUPERSTEP_DEV: "1", SUPERSTEP_RELOAD: "1" }

@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import type { Ended } from "superstep/testing/run-cli"
 import { runCli, startCli } from "superstep/testing/run-cli"
 import { type GraphServer, graphsConfig, startGraphServer } from "./testing/graph-server.js"
@@ -142,7 +143,9 @@ const questionsOf = async (server: GraphServer, threadId: string): Promise<unkno
     .flat()
     .map(({ value }) => value)
 
-test("an import is repeated, goes on after a kill, and changes nothing that lives here", async (t) => {
+test("an import is repeated, goes on after a kill, and changes nothing that lives here", {
+  skip: unlessWide("kills an import and repeats it many times"),
+}, async (t) => {
   const servers = await openServers({ SUPERSTEP_CONFIG: graphsConfig })
   const [old, now] = servers as [GraphServer, GraphServer]
   t.after(() => Promise.all(servers.map((server) => server[Symbol.asyncDispose]())))

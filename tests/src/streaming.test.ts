@@ -5,6 +5,7 @@ import { test } from "node:test"
 import type { Client } from "@langchain/langgraph-sdk"
 import { runCommand } from "@superstep/toolkit/exec/run-command"
 import { until } from "@superstep/toolkit/testing/until"
+import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { WebSocket } from "ws"
 import { clientOf, deploy } from "./testing/deployments.js"
 import { agentLanguages, testPython, withoutPython } from "./testing/languages.js"
@@ -36,7 +37,9 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
   }, async (t) => {
     await using platform = await startLocalPlatform()
     const repository = await createRepository(language)
-    const client = clientOf(platform, await deploy(platform, "streams", repository.url, [], "installed"))
+    // An install takes five seconds of processor time.
+    const packages = runsWideTests || language === "Python" ? "installed" : "linked"
+    const client = clientOf(platform, await deploy(platform, "streams", repository.url, [], packages))
 
     const expected: [string, string][] = [
       ["values", "values"],

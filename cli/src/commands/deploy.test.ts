@@ -14,7 +14,7 @@ import { preparedFolder } from "../testing/prepared-folder.js"
 import { type Ended, type Running, runCli, startCli } from "../testing/run-cli.js"
 
 const agent = fileURLToPath(new URL("../../../tests/agent", import.meta.url))
-// An install takes five seconds of processor time (tests/src/streaming.test.ts has one).
+// An install takes five seconds of processor time (tests/src/streaming.test.ts has one, as a wide test).
 const linkPackages = `ln -s '${fileURLToPath(new URL("../../../node_modules", import.meta.url))}' node_modules`
 const cwd = temporaryFolder()
 const project = join(cwd, "my-agent")

@@ -1,4 +1,4 @@
-/** The campaign of `campaign.test.ts` against four servers, which are also paused and cut off from Postgres. */
+/** The campaign of `campaign.wide.test.ts` against four servers, which are also paused and cut off from Postgres. */
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"

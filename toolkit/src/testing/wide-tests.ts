@@ -14,6 +14,6 @@ export const runsLongTests = process.env.SUPERSTEP_LONG_TESTS === "1"
 export const unlessWide = (why: string): string | false =>
   runsWideTests ? false : `${why}: .ci/run runs it, or SUPERSTEP_WIDE_TESTS=1`
 
-/** For the option `skip` of a long test. @param why  the reason, such as "the campaign of npm test has fewer kills" */
+/** For the option `skip` of a long test. @param why  the reason, such as "the wide campaign has fewer kills" */
 export const unlessLong = (why: string): string | false =>
   runsLongTests ? false : `${why}: .ci/run all runs it, or SUPERSTEP_LONG_TESTS=1`

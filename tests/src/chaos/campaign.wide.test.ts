@@ -1,5 +1,5 @@
 /**
- * The bounded form of `npm run chaos`: every kind of kill at every point, some of them in `npm test`, 78 in the long tests. Four servers at once have a
+ * The bounded form of `npm run chaos`: every kind of kill at every point, twelve in the wide tests, 78 in the long tests. Four servers at once have a
  * file of their own.
  */
 import assert from "node:assert/strict"
