@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url"
 
 const filesInBatch = 32
 // Of files that start servers or installations, which take seconds: so all processors finish at about the same time.
-const startingFilesInBatch = 6
+const startingFilesInBatch = 10
 // With their wide tests, which take up to some minutes: a file, and so a batch, has a time limit.
 const wideFilesInBatch = 3
 

@@ -108,7 +108,9 @@ test("files that start programs share processes in smaller numbers, and files th
   t.after(() => rmSync(checkout, { recursive: true }))
   mkdirSync(join(checkout, "cli/dist"), { recursive: true })
   const contents = {
-    ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7].map((n) => [`starts-${n}`, 'import "./testing/platform.js"\n'])),
+    ...Object.fromEntries(
+      Array.from({ length: 11 }, (_, n) => n).map((n) => [`starts-${n}`, 'import "./testing/platform.js"\n']),
+    ),
     plain: "test('it', () => 1)\n",
     "minutes.wide": "test('it', () => 1)\n",
     long: "test('it', { skip: unlessLong('takes minutes') })\n",
@@ -117,10 +119,10 @@ test("files that start programs share processes in smaller numbers, and files th
   for (const [name, text] of Object.entries(contents)) writeFileSync(join(checkout, `cli/dist/${name}.test.js`), text)
 
   const sizesOf = (batches) => batches.map((path) => importedBy(path).length)
-  assert.deepEqual(sizesOf(inBatches(files, { checkout, folder: checkout })), [6, 1, 1, 1, 1])
+  assert.deepEqual(sizesOf(inBatches(files, { checkout, folder: checkout })), [10, 1, 1, 1, 1])
   const wideBatches = inBatches(files, { checkout, folder: checkout, wide: new Set(files.slice(0, 4)) })
   const texts = wideBatches.map((path) => readFileSync(path, "utf8"))
-  assert.deepEqual(sizesOf(wideBatches), [3, 1, 3, 1, 1, 1])
+  assert.deepEqual(sizesOf(wideBatches), [3, 1, 7, 1, 1, 1])
   const isWide = texts.map((text) => text.includes('SUPERSTEP_WIDE_TESTS = "1"'))
   assert.deepEqual(isWide, [true, true, false, false, false, false])
   assert.equal(inBatches(files, { checkout, folder: checkout, apart: true }).length, files.length)

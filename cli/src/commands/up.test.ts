@@ -67,7 +67,7 @@ async function signIn(url: string, line: string) {
   return [reply.status, ((await reply.json()) as { is_operator?: boolean }).is_operator]
 }
 
-test("the first start creates valid credentials that only the owner can read; superstep console signs in, a log does not and has no key", async () => {
+test("the first start creates valid credentials that only the owner can read; superstep console signs in, a log does not and has no key; Ctrl-C stops everything, and the next start continues the same installation", async () => {
   const place = await installation(temporaryFolder())
 
   const running = await startUp(place)
@@ -78,7 +78,8 @@ test("the first start creates valid credentials that only the owner can read; su
   const signedIn = await signIn(place.url, address)
   const env = { XDG_STATE_HOME: join(place.cwd, ".state") }
   const listed = await runCli(["list", "--json"], { cwd: temporaryFolder(), env })
-  running.signal("SIGTERM")
+  const processes = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
+  running.signal("SIGINT")
   const { code, stdout, stderr } = await running.ended
 
   assert.equal(reply.status, 200)
@@ -93,26 +94,16 @@ test("the first start creates valid credentials that only the owner can read; su
   const [, command = ""] = /API key +api_key in credentials\.json: (.*)/.exec(stderr) ?? []
   assert.equal(execFileSync("sh", ["-c", command], { encoding: "utf8" }), `${credentials.api_key}\n`)
   assert.equal(code, 0)
-})
-
-test("Ctrl-C stops everything, and the next start continues the same installation", async () => {
-  const place = await installation()
-  const first = await startUp(place)
-  const before = file<Credentials>(place.cwd, "credentials.json")
-  const processes = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
-
-  first.signal("SIGINT")
-  await first.ended
-
   for (const identity of processes) assert.equal(identity && (await isAlive(identity)), false)
   assert.equal(existsSync(join(place.cwd, ".superstep/running.json")), false)
 
   const second = await startUp(place)
   const after = file<Credentials>(place.cwd, "credentials.json")
-  second.signal("SIGINT")
-  await second.ended
+  second.signal("SIGTERM")
+  const ended = await second.ended
 
-  assert.deepEqual(after, before)
+  assert.deepEqual(after, credentials)
+  assert.equal(ended.code, 0)
 })
 
 test("a killed control plane is restarted, and the edge keeps running", {

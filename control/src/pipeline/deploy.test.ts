@@ -38,7 +38,7 @@ const buildLog = async (deploymentId: string, revisionId: string): Promise<strin
   return body.logs.map((line: { message: string }) => line.message).join("\n")
 }
 
-test("a repository becomes an agent, and a new commit takes its place", async () => {
+test("a repository becomes an agent, which cannot use up the database's connections, and a new commit takes its place", async () => {
   const sha = platform.repository.git("rev-parse", "main")
   const { deploymentId, revisionId, revision } = await platform.deployRepository({
     name: "first",
@@ -53,6 +53,9 @@ test("a repository becomes an agent, and a new commit takes its place", async ()
   assert.equal(unit.agent.MODEL_KEY, "very-secret")
   assert.ok(!unit.own.includes("MODEL_KEY"))
   if (process.getuid?.() === 0) assert.notEqual(unit.uid, 0)
+  const role = await platform.db.row(sql`
+    select rolconnlimit from pg_roles where rolname = ${`superstep_${deploymentId.replaceAll("-", "")}`}`)
+  assert.deepEqual(role, { rolconnlimit: 16 })
 
   platform.repository.commit({ ...smallProject, "new.txt": "x" })
   const second = await patch(deploymentId, again)
@@ -69,15 +72,20 @@ const unitsOf = (deploymentId: string) =>
   platform.db.rows<{ unit_id: string; role: string; revision_id: string }>(sql`
     select unit_id, role, revision_id from units join revisions using (revision_id) where units.deployment_id = ${deploymentId}`)
 
+/** The deployment of the test above, which the tests below share. */
+const first = async () => {
+  const { body } = await platform.call("GET", "/v2/deployments?name_contains=first")
+  return body.resources[0] as { id: string; active_revision_id: string }
+}
+
 test("a key runs agents when it has the scope run, deploy or admin, and with any other it only reads", async () => {
-  await platform.serveRepository({ name: "scoped" })
   const workspace = await platform.db.row<{ workspace_id: string }>(sql`
-    select workspace_id from deployments where name = 'scoped'`)
+    select workspace_id from deployments where name = 'first'`)
   const keyWith = (scopes: readonly Scope[]) =>
     createApiKey(platform.db, { workspaceId: workspace?.workspace_id ?? "", name: scopes.join(), scopes })
   const send = async (clearKey: string, method: string, path = "/runs/stream") => {
     const headers = { "x-api-key": clearKey }
-    const reply = await fetch(`${platform.agentsUrl}/d/scoped${path}`, { method, headers })
+    const reply = await fetch(`${platform.agentsUrl}/d/first${path}`, { method, headers })
     return { status: reply.status, body: (await reply.json()) as { code?: string } }
   }
   // The unit itself answers 404 to unknown paths.
@@ -99,9 +107,8 @@ test("a key runs agents when it has the scope run, deploy or admin, and with any
 })
 
 test("a key is valid at an agent from the reply to its creation until the reply to its revocation", async () => {
-  await platform.serveRepository({ name: "keyed" })
   const send = async (key: string) => {
-    const reply = await fetch(`${platform.agentsUrl}/d/keyed/env`, { headers: { "x-api-key": key } })
+    const reply = await fetch(`${platform.agentsUrl}/d/first/env`, { headers: { "x-api-key": key } })
     await reply.text()
     return reply.status
   }
@@ -117,11 +124,10 @@ test("a key is valid at an agent from the reply to its creation until the reply 
 // Long enough to be used once on a busy machine.
 const keyLivesMs = 8000
 test("a key that expires is refused soon after", async () => {
-  await platform.serveRepository({ name: "expiring" })
   const expires_at = new Date(Date.now() + keyLivesMs).toISOString()
   const { body } = await platform.call("POST", "/v2/api-keys", { name: "short", scopes: ["run"], expires_at })
   const send = async () => {
-    const reply = await fetch(`${platform.agentsUrl}/d/expiring/env`, { headers: { "x-api-key": body.key } })
+    const reply = await fetch(`${platform.agentsUrl}/d/first/env`, { headers: { "x-api-key": body.key } })
     await reply.text()
     return reply.status
   }
@@ -132,17 +138,8 @@ test("a key that expires is refused soon after", async () => {
   await until(async () => (await send()) === 401, { what: "the key has expired at the edge", timeoutMs: 20_000 })
 })
 
-test("a deployment cannot use up the connections of the database server", async () => {
-  const { deploymentId } = await platform.deployRepository({ name: "greedy" })
-
-  const role = await platform.db.row(sql`
-    select rolconnlimit from pg_roles where rolname = ${`superstep_${deploymentId.replaceAll("-", "")}`}`)
-
-  assert.deepEqual(role, { rolconnlimit: 16 })
-})
-
 test("the same commit is not built twice", async () => {
-  const { deploymentId, revisionId } = await platform.deployRepository({ name: "same" })
+  const { id: deploymentId, active_revision_id: revisionId } = await first()
   assert.match(await buildLog(deploymentId, revisionId), /build finished/)
 
   const { revisionId: next } = await patch(deploymentId, again)

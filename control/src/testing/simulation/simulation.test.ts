@@ -13,7 +13,7 @@ test("whatever fails meanwhile, each deployment comes to what is wanted of it, a
   await ownTheTime(database)
   await using sessions = simulatedSessions(database.uri)
 
-  for (const seed of [1, 2, 3, seedOfCommit()]) {
+  for (const seed of [2, 3, seedOfCommit()]) {
     const { broken } = await simulate(sessions, seed)
     t.diagnostic(`seed ${seed}`)
     assert.deepEqual(broken, [], `npm run simulate -- --seeds 1 --from ${seed} --verbose`)
@@ -26,9 +26,10 @@ test("a seed gives the same history each time", async () => {
   await using sessions = simulatedSessions(database.uri)
   const [first, second]: [string[], string[]] = [[], []]
 
-  await simulate(sessions, 1, (line) => first.push(line))
+  const { broken } = await simulate(sessions, 1, (line) => first.push(line))
   await simulate(sessions, 1, (line) => second.push(line))
 
+  assert.deepEqual(broken, [], "npm run simulate -- --seeds 1 --from 1 --verbose")
   assert.deepEqual(first, second)
   assert.ok(first.length > 20)
 })
