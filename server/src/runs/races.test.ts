@@ -5,14 +5,14 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { endLeases } from "../testing/end-leases.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
-import { createThread, getThread } from "../threads/operations.js"
+import { createThread } from "../threads/operations.js"
 import { findUnheldClaims, releaseRun } from "./claims.js"
 import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "./operations.js"
 import { watchRun } from "./queries.js"
@@ -327,20 +327,6 @@ test("a client gets the first event also when another server executes its run", 
   await until(endAll, { what: "all streams to end" })
 
   for (const client of clients) assert.deepEqual(client.names, ["metadata", "end"])
-})
-
-test("a rejected run does not change its thread", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slots: 0 })
-  server.workers.graphs.push("other")
-  const threadId = await newThread(server)
-  await createRun(server, { caller: anyone, threadId, body: body() })
-  const before = await getThread(server.db, anyone, threadId)
-
-  const refused = body({ assistant_id: "other", multitask_strategy: "reject" })
-  await assert.rejects(createRun(server, { caller: anyone, threadId, body: refused }), Conflict)
-
-  assert.deepEqual(await getThread(server.db, anyone, threadId), before)
 })
 
 test("a stateless run that is cancelled while it is pending is deleted completely", async () => {
