@@ -39,6 +39,8 @@ const takeBack = (db: Database, runId: string): Promise<void> =>
   db.transaction(async (tx) => {
     // Threads first, as everywhere.
     await tx.run(sql`select from threads for update`)
+    // Its server may also be about to register: then it would have a lease again after that has been ended.
+    await tx.run(sql`lock table servers in share row exclusive mode`)
     await endLeases(tx)
     const all = { serverId: randomUUID(), heldHere: [], untilMs: Number.POSITIVE_INFINITY }
     const claim = (await findUnheldClaims(tx, all)).find((one) => one.runId === runId)
