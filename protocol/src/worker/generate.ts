@@ -88,7 +88,7 @@ export function validatorsOf(definitions: Definitions, tables: Tables, opening: 
   const code = standalone.default(ajv, Object.fromEntries(used.map((name) => [name, `frames#/$defs/${name}`])))
   const printed = rows.map(
     ([table, each]) =>
-      `export const ${table}: Validators = {\n${each.map(({ key, name }) => `  "${key}": ${name},\n`).join("")}}\n`,
+      `export const ${table}: Validators = {\n  __proto__: null,\n${each.map(({ key, name }) => `  "${key}": ${name},\n`).join("")}}\n`,
   )
   const functions = code
     .replace(/^"use strict";/, "")

@@ -6,7 +6,7 @@ export interface Validator {
   errors?: readonly { readonly instancePath: string; readonly message?: string }[] | null
 }
 
-/** By `type` or `method` of a header. */
+/** By `type` or `method` of a header. The objects have no prototype, so each key is one of theirs. */
 export type Validators = Readonly<Record<string, Validator>>
 
 /** Whether a parsed JSON value is an object. */
@@ -23,7 +23,7 @@ export function problemOf(
   header: Readonly<Record<string, unknown>>,
 ): string | undefined {
   const key = header[by]
-  const validate = typeof key === "string" && Object.hasOwn(validators, key) ? validators[key] : undefined
+  const validate = typeof key === "string" ? validators[key] : undefined
   if (validate === undefined) return `frame/${by} must be one of ${Object.keys(validators).join(", ")}`
   if (validate(header)) return undefined
   const { instancePath = "", message = "is invalid" } = validate.errors?.[0] ?? {}

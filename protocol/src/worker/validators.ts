@@ -123,6 +123,7 @@ export const StoreEmbedCall = validate83;
 const schema48 = {"type":"object","required":["type","call_id","method","embed","payload"],"properties":{"type":{"const":"call"},"call_id":{"type":"string"},"method":{"const":"store.embed"},"embed":{"type":"string"},"payload":{"type":"array","items":{"const":"texts"}}}};
 function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){let vErrors = null;let errors = 0;if(errors === 0){if(data && typeof data == "object" && !Array.isArray(data)){let missing0;if((((((data.type === undefined) && (missing0 = "type")) || ((data.call_id === undefined) && (missing0 = "call_id"))) || ((data.method === undefined) && (missing0 = "method"))) || ((data.embed === undefined) && (missing0 = "embed"))) || ((data.payload === undefined) && (missing0 = "payload"))){validate83.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];return false;}else {if(data.type !== undefined){const _errs1 = errors;if("call" !== data.type){validate83.errors = [{instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "call"},message:"must be equal to constant"}];return false;}var valid0 = _errs1 === errors;}else {var valid0 = true;}if(valid0){if(data.call_id !== undefined){const _errs2 = errors;if(typeof data.call_id !== "string"){validate83.errors = [{instancePath:instancePath+"/call_id",schemaPath:"#/properties/call_id/type",keyword:"type",params:{type: "string"},message:"must be string"}];return false;}var valid0 = _errs2 === errors;}else {var valid0 = true;}if(valid0){if(data.method !== undefined){const _errs4 = errors;if("store.embed" !== data.method){validate83.errors = [{instancePath:instancePath+"/method",schemaPath:"#/properties/method/const",keyword:"const",params:{allowedValue: "store.embed"},message:"must be equal to constant"}];return false;}var valid0 = _errs4 === errors;}else {var valid0 = true;}if(valid0){if(data.embed !== undefined){const _errs5 = errors;if(typeof data.embed !== "string"){validate83.errors = [{instancePath:instancePath+"/embed",schemaPath:"#/properties/embed/type",keyword:"type",params:{type: "string"},message:"must be string"}];return false;}var valid0 = _errs5 === errors;}else {var valid0 = true;}if(valid0){if(data.payload !== undefined){let data4 = data.payload;const _errs7 = errors;if(errors === _errs7){if(Array.isArray(data4)){var valid1 = true;const len0 = data4.length;for(let i0=0; i0<len0; i0++){const _errs9 = errors;if("texts" !== data4[i0]){validate83.errors = [{instancePath:instancePath+"/payload/" + i0,schemaPath:"#/properties/payload/items/const",keyword:"const",params:{allowedValue: "texts"},message:"must be equal to constant"}];return false;}var valid1 = _errs9 === errors;if(!valid1){break;}}}else {validate83.errors = [{instancePath:instancePath+"/payload",schemaPath:"#/properties/payload/type",keyword:"type",params:{type: "array"},message:"must be array"}];return false;}}var valid0 = _errs7 === errors;}else {var valid0 = true;}}}}}}}else {validate83.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];return false;}}validate83.errors = vErrors;return errors === 0;}
 export const workerFrames: Validators = {
+  __proto__: null,
   "hello": HelloFrame,
   "loaded": LoadedFrame,
   "event": EventFrame,
@@ -134,6 +135,7 @@ export const workerFrames: Validators = {
   "call": AnyCall,
 }
 export const serverFrames: Validators = {
+  __proto__: null,
   "load": LoadFrame,
   "run": RunFrame,
   "cancel": CancelFrame,
@@ -147,6 +149,7 @@ export const serverFrames: Validators = {
   "call": AnyCall,
 }
 export const workerCalls: Validators = {
+  __proto__: null,
   "checkpoint.get": CheckpointGetCall,
   "checkpoint.list": CheckpointListCall,
   "checkpoint.ancestors": CheckpointAncestorsCall,
@@ -155,6 +158,7 @@ export const workerCalls: Validators = {
   "store.batch": StoreBatchCall,
 }
 export const serverCalls: Validators = {
+  __proto__: null,
   "graph.state": GraphStateCall,
   "graph.history": GraphHistoryCall,
   "graph.draw": GraphDrawCall,
