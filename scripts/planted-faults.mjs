@@ -40,9 +40,9 @@ export const faults = [
     changes: [
       {
         file: claimWrites,
-        find: "      const outcomes = await this.#commit(shares)\n",
+        find: "      outcomes = await this.#commit(shares, isApart)\n",
         replace: `      for (const { items } of shares) for (const item of items) if (!item.isEnding) item.resolve({ outcome: "held" })
-      const outcomes = await this.#commit(shares)\n`,
+      outcomes = await this.#commit(shares, isApart)\n`,
       },
     ],
     campaign: chaos("--kills", "400", "--seed", "1"),
@@ -52,6 +52,7 @@ export const faults = [
     what: "a lease is renewed shortly after its end, and not when a third of it is over",
     changes: [
       { file: "server/src/runs/lease-times.ts", find: "renewMs: leaseMs / 3,", replace: "renewMs: leaseMs * 1.1," },
+      { file: "server/src/servers/peers.ts", find: "self.leaseMs / 3", replace: "self.leaseMs * 1.1" },
     ],
     campaign: chaos("--outages", "calm", "--kills", "40", "--seed", "7"),
   },

@@ -187,7 +187,7 @@ export const settings = {
   leaseSeconds: {
     env: "SUPERSTEP_LEASE_SECONDS",
     describe:
-      "How long a server keeps its runs without renewing its leases, in seconds. It renews them three times in that period.",
+      "How long a server keeps its runs without renewing its lease, in seconds. It renews it three times in that period.",
     // Long enough for a busy database, and short enough to recover the runs of a lost server soon.
     schema: wholeNumber(30, 1),
   },

@@ -28,8 +28,8 @@ export interface DatabasesOptions {
 
 // A batch of writes takes milliseconds, and one that waits for a lock some seconds. A longer statement is on its way to a host that
 // has vanished, or waits behind somebody else's transaction. Each caller of the engine's pool repeats its statement or leaves it to
-// the next pass, as after a lost connection: batches of writes and of events are idempotent (K4), and a claim without an answer
-// is released by its lease.
+// the next pass, as after a lost connection: batches of writes are idempotent (K4), and a claim without an answer
+// is given back when it is older than a lease.
 const usualEngineMs = 60_000
 // The history of a long thread with large values. A graph that asks for more gets an error.
 const callMs = 120_000

@@ -112,7 +112,6 @@ export class AttemptJournal {
   #eventBytes = 0
   /** Settles with the last requested write. */
   #last: Promise<unknown> = Promise.resolve()
-  /** Why nothing more is written. */
   #refusal: Error | undefined
   #isClosed = false
 
@@ -120,6 +119,11 @@ export class AttemptJournal {
     this.fence = fence
     this.#committer = committer
     this.#attempt = attempt
+  }
+
+  /** Why nothing more is written; undefined while it is. */
+  get refusal(): Error | undefined {
+    return this.#refusal
   }
 
   /** What the database must have (K8). */

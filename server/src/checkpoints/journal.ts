@@ -3,8 +3,8 @@
  *
  * K1 What a claim writes is committed in the order of the requests, so no checkpoint is there without the events that led to it; a claim
  *    has one batch at a time.
- * K2 A write's promise resolves when it is committed; clients get an event then, and none that is not in the log. Writes that arrive while a batch is being sent join the next batch, so
- *    that many runs, or many steps of a fast run, share a round trip and a commit.
+ * K2 A write's promise resolves when it is committed; clients get an event then, and none that is not in the log. Writes that arrive
+ *    while a batch is being sent join the next batch, so that many runs, or many steps of a fast run, share a round trip and a commit.
  * K3 A write that Postgres rejects does not affect the writes of other claims: its batch is split, and its own run fails. A rejected
  *    event is dropped and reported, and its run goes on.
  * K4 While the database is unavailable writes wait; afterwards the claim decides whether they are still valid.
@@ -35,8 +35,9 @@ const maxBytes = 8 * 1024 * 1024
 const retryDelayMs = 200
 // Commits of others hold a row for some milliseconds.
 const lockMs = 2_000
-// Of a row that was locked at the first try: the statement must not occupy its connection.
-const lockAgainMs = 50
+// Of a share that is sent apart, which must not occupy its connection: at first, and at most.
+const lockApartMs = 50
+const mostLockApartMs = 500
 // The memory that waiting writes may use while the database is unavailable; above it the workers wait.
 const maxWaitingBytes = 32 * 1024 * 1024
 // About as long as a node without a model takes, and far less than one with a model.
@@ -68,9 +69,9 @@ export class Journal implements Committer {
 
   /** Called when an attempt starts: its writes are accepted until it is closed. */
   open(fence: Fence, attempt?: WritingAttempt): AttemptJournal {
-    const writes = new AttemptJournal(fence, this, attempt)
-    this.#attempts.set(fence.claimId, writes)
-    return writes
+    const journal = new AttemptJournal(fence, this, attempt)
+    this.#attempts.set(fence.claimId, journal)
+    return journal
   }
 
   /**
@@ -140,16 +141,20 @@ export class Journal implements Committer {
     }
   }
 
-  async #launch(shares: readonly Share[]): Promise<void> {
-    const writing = this.#write(shares)
+  /** @param isApart  whether this is the one share of a batch that was split: it has no place among the batches */
+  async #launch(shares: readonly Share[], isApart = false): Promise<void> {
+    const writing = this.#write(shares, isApart)
     for (const { attempt } of shares) attempt.underWay = writing
     await writing
     for (const { attempt } of shares) if (attempt.underWay === writing) attempt.underWay = undefined
   }
 
-  /** Sends the shares separately after one of them has waited too long for a lock (K10). The batch is over, and others may begin. */
+  /**
+   * Sends the shares separately after Postgres rejected one of them (K3), or one has waited too long for a lock (K10). The batch is over, and
+   * others may begin.
+   */
   #launchApart(shares: readonly Share[]): void {
-    for (const share of shares) void this.#launch([share]).finally(() => this.#writeOn())
+    for (const share of shares) void this.#launch([share], true).finally(() => this.#writeOn())
   }
 
   #isAnyDue(): boolean {
@@ -164,21 +169,24 @@ export class Journal implements Committer {
     return shares.filter(({ items }) => items.length > 0)
   }
 
-  async #write(shares: readonly Share[]): Promise<void> {
+  async #write(shares: readonly Share[], isApart: boolean): Promise<void> {
+    let outcomes: ClaimOutcome[]
     try {
-      const outcomes = await this.#commit(shares)
-      const claims = new Set(outcomes.map(({ claim }) => claim))
-      must(claims.size === shares.length, "C2", "each claim of a batch has one outcome", { shares: shares.length })
-      for (const outcome of outcomes) this.#settle(shares[outcome.claim], outcome)
+      outcomes = await this.#commit(shares, isApart)
     } catch (error) {
-      if (error instanceof LockTimeout && shares.length > 1) this.#launchApart(shares)
+      const [only] = shares
+      if (!isApart && (!isPassing(error) || error instanceof LockTimeout)) this.#launchApart(shares)
       else if (isPassing(error)) for (const share of shares) refuseAll(share, error as Error)
-      else await this.#writeApart(shares, error as Error)
+      else if (only) await this.#writeApart(only, error as Error)
+      return
     }
+    const claims = new Set(outcomes.map(({ claim }) => claim))
+    must(claims.size === shares.length, "C2", "each claim of a batch has one outcome", { shares: shares.length })
+    for (const outcome of outcomes) this.#settle(shares[outcome.claim], outcome)
   }
 
-  /** Retries until the database is available (K4). */
-  async #commit(shares: readonly Share[]): Promise<ClaimOutcome[]> {
+  /** Retries until the database is available (K4). @throws LockTimeout  unless it is apart: then it is tried again until it has the lock */
+  async #commit(shares: readonly Share[], isApart: boolean): Promise<ClaimOutcome[]> {
     const isOne = new Set(shares.map(({ attempt }) => attempt)).size === shares.length
     must(isOne, "K1", "a claim has one batch at a time", { shares: shares.length })
     const batch = () =>
@@ -187,17 +195,21 @@ export class Journal implements Committer {
         acknowledged: attempt.acknowledged,
         writes: items.map((item) => item.write(attempt.failure)),
       }))
-    for (let isFirst = true; ; isFirst = false) {
+    for (let failures = 0; ; failures++) {
+      const isFirst = failures === 0
       try {
-        const outcomes = await writeClaims(this.#db, batch(), isFirst ? lockMs : lockAgainMs)
+        const waitMs = isApart ? Math.min(lockApartMs * 2 ** failures, mostLockApartMs) : lockMs
+        const outcomes = await writeClaims(this.#db, batch(), waitMs)
         if (!isFirst) this.#log.info({ claims: shares.length, promise: "D8" }, "writes that had waited were committed")
         return outcomes
       } catch (error) {
         if (!isPassing(error) || (this.#isClosed && !isFirst)) throw error
-        if (error instanceof LockTimeout && shares.length > 1) throw error
+        const isLocked = error instanceof LockTimeout
+        if (isLocked && !isApart) throw error
         if (isFirst)
           this.#log.warn({ err: error, claims: shares.length }, "writes of runs could not be committed, will retry")
-        for (const { items } of shares) for (const item of items) item.isRepeated = true
+        // Nothing is committed by a statement that did not get its locks.
+        if (!isLocked) for (const { items } of shares) for (const item of items) item.isRepeated = true
         await sleep(retryDelayMs)
       }
     }
@@ -206,39 +218,41 @@ export class Journal implements Committer {
   #settle(share: Share | undefined, outcome: ClaimOutcome): void {
     must(share, "C2", "an outcome belongs to a claim of the batch", { claim: outcome.claim })
     const { attempt, items } = share
-    attempt.settleEvents(items, outcome)
+    const { runId } = attempt.fence
+    try {
+      attempt.settleEvents(items, outcome)
+    } catch (err) {
+      // What was committed is committed, whatever its readers make of it.
+      this.#log.error({ err, run_id: runId }, "events of a run could not be delivered")
+    }
     if (outcome.outcome !== "claim_lost") {
       for (const item of items) item.resolve(outcome)
       return
     }
-    const { runId } = attempt.fence
     this.#log.info({ run_id: runId, writes: items.length, promise: "D5" }, "late writes of a run were refused")
     // K5
     refuseAll(share, new ClaimLost(runId))
   }
 
-  /** Writes the shares separately after one was rejected, so that the others are kept (K3). */
-  async #writeApart(shares: readonly Share[], error: Error): Promise<void> {
-    const [only] = shares
-    if (!only) return
-    const { attempt, items } = only
-    if (shares.length > 1) {
-      for (const share of shares) await this.#write([share])
-    } else if (items.length > 1) {
+  /** Writes what Postgres has rejected one by one, so that only that is lost which it rejects (K3). */
+  async #writeApart(share: Share, error: Error): Promise<void> {
+    const { attempt, items } = share
+    const [only] = items
+    if (items.length > 1) {
       for (const item of items) {
-        if (attempt.failure && !item.isEnding && !item.events) item.reject(attempt.failure)
-        else await this.#write([{ attempt, items: [item] }])
+        const refusal = attempt.refusal ?? (item.isEnding || item.events ? undefined : attempt.failure)
+        if (refusal) item.reject(refusal)
+        else await this.#write([{ attempt, items: [item] }], true)
       }
-    } else if (items[0]?.events) {
-      await this.#writeEventsApart(attempt, items[0], error)
+    } else if (only?.events) {
+      await this.#writeEventsApart(attempt, only, error)
     } else {
       this.#log.error({ err: error, run_id: attempt.fence.runId }, "Postgres rejected a write of a run")
       attempt.failure ??= error
-      refuse(only, error)
+      refuse(share, error)
     }
   }
 
-  /** Writes events separately after they were rejected together, so that only those are dropped which Postgres rejects (K3). */
   async #writeEventsApart(attempt: AttemptJournal, item: QueuedWrite, error: Error): Promise<void> {
     const { events = [] } = item
     if (events.length === 1) {
@@ -247,9 +261,10 @@ export class Journal implements Committer {
       return item.reject(error)
     }
     for (const one of attempt.apart(item)) {
+      if (attempt.refusal) break
       // Its rejection was reported.
       one.written.catch(() => undefined)
-      await this.#write([{ attempt, items: [one] }])
+      await this.#write([{ attempt, items: [one] }], true)
     }
     item.reject(error)
   }

@@ -1,4 +1,4 @@
-/** Logs events that no attempt writes: the last ones of runs that were not executing when they ended. */
+/** Logs the last events of runs whose end was committed without them: they did not execute then, or had no log yet. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
 import { isPassing } from "@superstep/toolkit/db/unavailable"

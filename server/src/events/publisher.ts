@@ -88,7 +88,7 @@ export class Publisher {
   #isLogged: boolean
   /** Whether the worker sends protocol events. `late`: clients came when the run was already executing. */
   #protocol: "none" | "from_start" | "late"
-  /** The last events are composed: their ids follow each other. */
+  /** The end is being committed: nothing more is logged before it. */
   #isEnding = false
   #isDetached = false
   #isOver = false
@@ -139,9 +139,9 @@ export class Publisher {
    * everything else has been published.
    */
   lastEvents(ending: RunEnding): NewEvent[] {
+    this.#isEnding = true
     // Without a log they are composed by `end`: a client that comes until then still gets all of them.
     if (!this.#isLogged) return []
-    this.#isEnding = true
     const { runId } = this.#options.run
     const { result } = ending
     const results = result?.isOnlyCopy ? [[resultEvent, result.text()] as const] : []
@@ -245,9 +245,12 @@ export class Publisher {
 
   /** Called when a client follows the thread with the newer protocol: it gets the run's lifecycle, and the state after the run. */
   joinProtocol(): void {
-    if (this.#protocol !== "none" || this.#isEnding || this.#isDetached) return
+    if (this.#protocol !== "none" || this.#isDetached) return
+    // The last events of a run with a log are composed already.
+    if (this.#isEnding && this.#isLogged) return
     this.#protocol = "late"
     this.#isLogged = true
+    if (this.#isEnding) return
     const { event, data } = runningEvent(this.#options.run)
     this.publish(event, data)
   }

@@ -64,7 +64,10 @@ export async function appendLateEvents<Event extends NewEvent>(
       insert into run_events (run_id, seq, event, data, thread_id)
       select ${runId}::uuid, k.seq, k.event, k.data, t.thread_id from kept k, thread t, turn order by k.n
       on conflict do nothing)
-    select t.thread_id as "threadId", k.seq from kept k, thread t`)
+    select t.thread_id as "threadId", k.seq from kept k, thread t
+    union
+    -- Appended by an earlier try whose reply was lost.
+    select t.thread_id, g.seq from given g join run_events e on e.run_id = ${runId} and e.seq = g.seq, thread t`)
   const taken = new Set(rows.map(({ seq }) => seq))
   return { threadId: rows[0]?.threadId ?? null, taken: events.filter(({ seq }) => taken.has(seq)) }
 }

@@ -227,7 +227,7 @@ export class Streams {
     return watchedBy.some((serverId) => serverId !== this.#options.serverId)
   }
 
-  /** Notifies the server that executes a run that the run is watched here. If the hint is lost, the claim's renewal reports it. */
+  /** Notifies the server that executes a run that the run is watched here. If the hint is lost, the renewal of its server's lease reports it. */
   tellWatched(runId: string): void {
     const { hints, serverId } = this.#options
     hints.send("run_watched", `${runId} ${serverId}`)
@@ -246,9 +246,12 @@ export class Streams {
       endOf(runId, status, isUnsaved),
     ]
     const late = events.map((event) => ({ ...event, data: event.data.toString(), threadId }))
-    const taken = new Set((await this.#late.append(runId, late)).map(({ seq }) => seq))
-    for (const event of events) if (taken.has(event.seq)) this.runs.publish(runId, event)
-    this.runs.end(runId)
+    try {
+      const taken = new Set((await this.#late.append(runId, late)).map(({ seq }) => seq))
+      for (const event of events) if (taken.has(event.seq)) this.runs.publish(runId, event)
+    } finally {
+      this.runs.end(runId)
+    }
   }
 
   /** Ends all subscribers of a deleted thread. A server that misses the hint finds out when it renews its watch. */

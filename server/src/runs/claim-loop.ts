@@ -17,7 +17,6 @@ import {
   findUnheldClaims,
   type LostClaim,
   nextDueMs,
-  type Release,
   readQueueState,
   releaseRun,
 } from "./claims.js"
@@ -74,7 +73,7 @@ export class ClaimLoop {
     const { db, claimer, sweepMs } = this.#options
     // Claims of this server's former process are lost. Other servers notice this only when the lease ends.
     const former = await findFormerClaims(db, claimer.serverId)
-    await this.#release(former.map((claim) => ({ ...claim, ending: "server_restarted" })))
+    await this.#release(former.map((claim) => ({ ...claim, ending: "server_restarted" as const })))
     this.#sweep = setInterval(() => void this.#look(), sweepMs)
     this.#sweep.unref()
     this.#mayClaim = true
@@ -245,17 +244,25 @@ export class ClaimLoop {
   }
 
   /** Returns runs with lost claims to the queue; a run that was lost too often ends (R5). */
-  async #release(claims: readonly (LostClaim & Pick<Release, "ending">)[], untilMs?: number): Promise<void> {
-    const { db, log, streams, peers, hints } = this.#options
+  async #release(
+    claims: readonly (LostClaim & { readonly ending: "server_restarted" | "lease_ended" | "abandoned" })[],
+    untilMs?: number,
+  ): Promise<void> {
+    const { db, log, executor, streams, peers, hints } = this.#options
     const error = toJsonText(workerLost("its server"))
     for (const { runId, threadId, claimId, ending } of claims) {
+      // The reply to its claim may have arrived since it was found.
+      if (ending === "abandoned" && executor.heldClaims().includes(claimId)) continue
       const release = { runId, claimId, ending, watcher: undefined, ...(untilMs !== undefined && { untilMs }) }
       const { outcome, status, waiting } = await releaseRun(db, release, error)
       if (waiting) peers.runWaits(waiting)
       if (outcome === "finished") hints.send("webhooks_due")
-      const promise = ending === "server_restarted" ? "D3" : "D4"
-      if (outcome !== "claim_lost")
-        log.warn({ run_id: runId, outcome, promise }, "a run of a lost server was taken back")
+      const promise = ending === "abandoned" ? undefined : ending === "lease_ended" ? "D4" : "D3"
+      const facts = { run_id: runId, outcome, ...(promise && { promise }) }
+      const what = promise
+        ? "a run of a lost server was taken back"
+        : "a run that this server had claimed and did not execute was given back"
+      if (outcome !== "claim_lost") log.warn(facts, what)
       if (outcome === "finished") {
         const isUnsaved = (await findUnsavedInputs(db, [runId])).length > 0
         await streams.announceEnd(runId, status ?? "error", {

@@ -183,5 +183,7 @@ export const findUnheldClaims = (
       case when claimed_by = ${serverId} then 'abandoned' else 'lease_ended' end as ending
     from runs r
     where status = 'running' and lease_until < now() and claim_id <> all (${heldHere}::uuid[]) and ${isBefore(untilMs)}
-      and (claimed_by = ${serverId} or is_claim_lost(r))
+      and (claimed_by = ${serverId} or not exists (
+        -- As is_claim_lost, which Postgres would call for each run, with all of its columns.
+        select from servers s where s.server_id = r.claimed_by and s.lease_until >= now()))
     order by run_id`)

@@ -1,8 +1,8 @@
 /**
- * Executes the runs that this server has claimed: gives them to a worker, publishes their events, renews the claims and
- * writes how the runs ended.
+ * Executes the runs that this server has claimed: gives them to a worker, publishes their events, holds the claims by the lease of the
+ * server, and writes how the runs ended.
  *
- * X1 A claim ends in `AttemptJournal.finish`, in `releaseRun`, or when its lease expires.
+ * X1 A claim ends in `AttemptJournal.finish`, in `releaseRun`, or when its server does not hold it any more.
  * X2 Nothing is published for a claim after it ended, even if its worker still sends events.
  * X3 The `end` event follows the commit of the run's final status, so that a client that got it reads the final state.
  * X4 The server renews one lease, for all its claims, until the end of each is committed. Then it reads which of them are still
@@ -61,6 +61,7 @@ export class Executor {
   /** The graph of each run that is being created with a reserved slot. */
   readonly #reserved = new Set<{ readonly graphId: string }>()
   #renewal: NodeJS.Timeout | undefined
+  #renewing: Promise<unknown> = Promise.resolve()
   /** Whether the last renewal has failed. */
   #isCutOff = false
   #isClosed = false
@@ -79,7 +80,9 @@ export class Executor {
     this.#renewal = setTimeout(async () => {
       const { renewMs, retryMs } = leaseTimes(this.#options.claimer.leaseMs)
       const startedAt = performance.now()
-      const isDone = await this.renew()
+      const renewing = this.renew()
+      this.#renewing = renewing
+      const isDone = await renewing
       const tookMs = performance.now() - startedAt
       this.#renewAfter(isDone ? Math.max(retryMs, renewMs - tookMs) : retryMs)
     }, ms)
@@ -91,7 +94,7 @@ export class Executor {
     return this.#attempts.size
   }
 
-  /** Claims that this server holds and renews until their end is written. */
+  /** Claims that this server holds until their end is written. */
   heldClaims(): string[] {
     return [...this.#attempts].map(({ claim }) => claim.claimId)
   }
@@ -132,6 +135,8 @@ export class Executor {
     const { workers, log, runTimeoutMs } = this.#options
     const { runId, threadId, attempt: number } = claim
     const former = this.#executing(runId)
+    // The reply to this claim came after a later attempt has begun here.
+    if (former && former.claim.attempt > number) return
     // This server's own lease expired while the worker was busy: the former attempt is over.
     if (former) this.#abandon(former)
     const attempt = this.#begin(claim)
@@ -215,7 +220,7 @@ export class Executor {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#renewal)
-    await Promise.all(this.#endings)
+    await Promise.all([...this.#endings, this.#renewing])
   }
 
   #follow(attempt: Attempt, held: HeldClaim | undefined): void {
@@ -255,7 +260,7 @@ export class Executor {
     if (!attempt.beginEnd()) return
     const ending = conclude()
       .catch((err: unknown) => {
-        // The lease expires, and the run is attempted again.
+        // This server does not execute the run any more, so the next look at the queue gives it back.
         attempt.leave()
         this.#options.log.error({ err, run_id: attempt.claim.runId }, "the end of a run could not be written")
         return this.#serveElsewhere(attempt)

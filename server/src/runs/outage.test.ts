@@ -137,28 +137,30 @@ test("a server whose last run cannot be ended yet renews its lease until it is",
   assert.deepEqual(attemptsOf(server), [[1]])
 })
 
-test("a transaction that holds the row of a run costs no run its attempt, and delays no other one (K10)", async () => {
+test("a transaction that holds the rows of two runs costs no run its attempt, and delays no other one (K10)", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { leaseMs: renewedSoonMs })
-  const [locked, other] = await addRuns(server, 2)
+  const [locked, alone, other] = await addRuns(server, 3)
   const statusOf = async (run: { run_id: string } | undefined) =>
     (await db.row<{ status: string }>(sql`select status from runs where run_id = ${run?.run_id}`))?.status
 
   await db.transaction(async (tx) => {
-    await tx.run(sql`select from runs where run_id = ${locked?.run_id} for update`)
+    await tx.run(sql`select from runs where run_id in (${locked?.run_id}, ${alone?.run_id}) order by run_id for update`)
     const held = await leaseUntil(db)
     await until(async () => (await leaseUntil(db)) > held + renewedSoonMs, { what: "the lease is renewed" })
-    // Their ends are in one batch.
-    for (const run of server.workers.running.values()) run.done()
+    // One is a batch by itself, and two are in the next one.
+    server.workers.running.get(alone?.run_id ?? "")?.done()
+    await new Promise((resolve) => setImmediate(resolve))
+    for (const run of [locked, other]) server.workers.running.get(run?.run_id ?? "")?.done()
     await waitForEnd(server, other?.run_id ?? "")
     const [later] = await addRuns(server, 1)
     server.workers.running.get(later?.run_id ?? "")?.done()
     await waitForEnd(server, later?.run_id ?? "")
-    assert.equal(await statusOf(locked), "running")
+    assert.deepEqual([await statusOf(locked), await statusOf(alone)], ["running", "running"])
   })
-  await waitForEnd(server, locked?.run_id ?? "")
+  for (const run of [locked, alone]) await waitForEnd(server, run?.run_id ?? "")
 
-  assert.deepEqual(attemptsOf(server), [[1, 1, 1]])
+  assert.deepEqual(attemptsOf(server), [[1, 1, 1, 1]])
 })
 
 test("slow statements that occupy the whole pool cost no run its lease", async () => {

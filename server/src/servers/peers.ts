@@ -4,7 +4,7 @@
  * M1 When a run becomes ready, one server is woken: this one if it may execute the run and has a free slot, else one other
  *    server that has one (table `servers`). A single server sends no notifications.
  * M2 Messages are hints, sent after the commit that they are about (toolkit/src/db/hints.ts). If one is lost, the claim
- *    loop's regular poll or the renewal of leases finds the change.
+ *    loop's regular poll or the renewal of its lease finds the change.
  * M3 A server that is woken without a free slot writes this to its row, then forwards the message. So a message is
  *    forwarded at most once per server.
  * M4 A server has one lease, in its row of the table `servers`. Its claims are held while the lease is. No transaction of a run locks

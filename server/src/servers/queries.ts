@@ -3,11 +3,11 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { Claimer, Room, WaitingRun } from "./server.js"
 
-// A server of the release before has no lease. It writes `seen_at` three times in this period.
+// A server of the release before has no lease, also in a row that has one. It writes `seen_at` three times in this period.
 const seenForSeconds = 60
 
-/** Condition on a row of `servers`: the server's lease has not ended. A killed server may receive hints until then; those are lost. */
-export const isAlive = (): Sql => sql`coalesce(lease_until, seen_at + make_interval(secs => ${seenForSeconds})) > now()`
+/** Condition on a row of `servers`: the server may live. A killed server receives hints until then; those are lost. */
+export const isAlive = (): Sql => sql`greatest(lease_until, seen_at + make_interval(secs => ${seenForSeconds})) > now()`
 
 /** Writes a server's row: its lease and its free slots. Deletes rows of servers that are gone. */
 export const renewServer = (

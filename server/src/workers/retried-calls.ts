@@ -3,7 +3,7 @@
  * restart of Postgres would end every run in flight with an error.
  *
  * A call may take effect twice, since it may have committed before the connection was lost: the handlers' writes are fenced, and
- * repeating them leaves the same rows (checkpoints C1, C4). The wait is bounded elsewhere: a run whose lease expired gets
+ * repeating them leaves the same rows (checkpoints C1, C4). The wait is bounded elsewhere: a run whose claim was lost gets
  * `ClaimLost`, and a call to a graph has its own time limit.
  */
 import { setTimeout as sleep } from "node:timers/promises"

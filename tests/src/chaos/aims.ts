@@ -27,10 +27,9 @@ const statements = {
   "the creation of a run": /\bcreate_(followed_)?run\(/,
   "a claim": /set status = 'running', attempt/,
   "a commit of writes": /\bcommit_attempts\(/,
-  "a renewal of leases": /\bas is_renewed\b/,
+  "a renewal of a lease": /insert into servers/,
   "a release of a run": /\brequeue_run\(/,
   "a stop of a run": /\bstop_run\(/,
-  "a commit of events": /insert into run_events/,
   "a due cron": /update crons set taken_until = now\(\)/,
   "a COMMIT": /^commit$/,
 }
@@ -70,12 +69,12 @@ const allAims: readonly NamedAim[] = [
     fault: { kind: "slice", at: statements["the creation of a run"], bytes: 4096 },
   },
   {
-    name: "swallow to server from a renewal of leases on",
-    fault: { kind: "swallow", direction: "to server", at: statements["a renewal of leases"] },
+    name: "swallow to server from a renewal of a lease on",
+    fault: { kind: "swallow", direction: "to server", at: statements["a renewal of a lease"] },
   },
   {
-    name: "swallow to client from a renewal of leases on",
-    fault: { kind: "swallow", direction: "to client", at: statements["a renewal of leases"] },
+    name: "swallow to client from a renewal of a lease on",
+    fault: { kind: "swallow", direction: "to client", at: statements["a renewal of a lease"] },
   },
   ...swallowed("to server"),
   ...swallowed("to client"),

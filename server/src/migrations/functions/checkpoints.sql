@@ -1,4 +1,4 @@
--- Checkpoints and their writes, fenced by claims (server/src/checkpoints/README.md, K1–K7).
+-- Checkpoints and their writes, fenced by claims (server/src/checkpoints/journal.ts, K1–K10).
 
 -- Locks a claim until the transaction ends, so that no other server takes the run before the writes are committed. A write of the API
 -- has no run and needs no claim. False: the claim was lost.
