@@ -58,7 +58,6 @@ export const faults = [
   },
   {
     name: "a checkpoint before its events",
-    isQuick: true,
     what: "a checkpoint of a resumable run may be committed before the events that led to it",
     changes: [
       {
