@@ -75,6 +75,7 @@ async function startParts({ project, options, context, home, ownership, parts, s
   )
   // Looks for other Nodes while Postgres starts.
   const choosing = agentNode(project, { home, environment })
+  // It is awaited below, where its error is thrown, unless Postgres fails before.
   choosing.catch(() => undefined)
   const failed = new AbortController()
   const signal = AbortSignal.any([stop.first, failed.signal])

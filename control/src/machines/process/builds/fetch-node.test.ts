@@ -149,9 +149,10 @@ test("the registry's package is the Node that its name says, and starts here", {
   try {
     await fetchableNode({ toolchain, artifacts: home, environment: process.env }, of)?.fetch()
   } catch (error) {
-    // Without a network only: another failure, such as a hash that differs, fails the test.
+    // Without a network only, and never in CI: another failure, such as a hash that differs, fails the test.
     const isUnreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|network/
-    if (error instanceof NodeNotFetched && isUnreachable.test(error.message)) return t.skip(error.message)
+    const isAway = error instanceof NodeNotFetched && isUnreachable.test(error.message)
+    if (isAway && process.env.CI !== "true") return t.skip(error.message)
     throw error
   }
 
