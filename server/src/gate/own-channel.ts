@@ -18,8 +18,8 @@ import {
 import type { Loopback } from "@superstep/protocol/worker/frames"
 import { type Listening, listen } from "@superstep/toolkit/http/listen"
 import type { Context } from "hono"
+import type { FromListener, Origin, Ticket } from "../http/origin.js"
 import { makeSocketFolder } from "../workers/worker-socket.js"
-import type { FromListener, Origin, Ticket } from "./origin.js"
 
 type Fetch = (request: Request, env: never) => Response | Promise<Response>
 

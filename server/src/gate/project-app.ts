@@ -7,10 +7,10 @@ import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Context, HonoRequest, MiddlewareHandler } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
 import { addressOf, isLoopbackRequest } from "../http/access.js"
+import type { FromListener, Origin } from "../http/origin.js"
 import { isOutsideOfPrefix, spelledBelow } from "../http/paths.js"
 import type { Upgrade } from "../http/upgrade.js"
 import type { Gate } from "./gate.js"
-import type { FromListener, Origin } from "./origin.js"
 import type { OwnChannel } from "./own-channel.js"
 
 export interface AppInFront {

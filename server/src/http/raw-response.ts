@@ -1,7 +1,7 @@
 /** The app's `fetch` for a Node server. */
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import type { Api } from "@superstep/toolkit/http/route"
-import { type FromListener, outsideOrigin } from "../gate/origin.js"
+import { type FromListener, outsideOrigin } from "./origin.js"
 
 /**
  * The `fetch` of an app for a Node server. Without an origin from its listener, a request counts as coming from the public

@@ -11,7 +11,7 @@ import { takeSocketCredentials } from "@superstep/protocol/http/websocket-creden
 import { errorBody } from "@superstep/toolkit/http/error-body"
 import type { UpgradeListener } from "@superstep/toolkit/http/listen"
 import { WebSocketServer } from "ws"
-import { outsideOrigin } from "../gate/origin.js"
+import { outsideOrigin } from "./origin.js"
 import type { OpenSocket, Upgrade } from "./upgrade.js"
 
 interface Handshake {

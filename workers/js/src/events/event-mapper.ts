@@ -8,10 +8,10 @@
  * Interrupts have LangGraph's form: `{"__interrupt__": […]}` on `updates` and `values`, whichever were requested; an empty
  * list means a breakpoint.
  */
-import { checkpointPayload, debugPayload, isRecord } from "../threads/checkpoint-payload.js"
+import { checkpointPayload, debugPayload, isRecord } from "../checkpoints/checkpoint-payload.js"
 import { LegacyMessages } from "./legacy-messages.js"
-import type { ProtocolEvents } from "./protocol/protocol-events.js"
-import { withProtocolEvents } from "./protocol/run-events.js"
+import type { ProtocolEvents } from "./protocol-events.js"
+import { withProtocolEvents } from "./run-events.js"
 import type { WireEvent } from "./wire-event.js"
 
 export interface AskedFor {

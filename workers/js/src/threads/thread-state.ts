@@ -1,8 +1,8 @@
 /** Converts LangGraph's snapshot to the wire's ThreadState (agent-server API §2.6, recordings/interrupt-state.txt). Pure. */
 
+import { checkpointRefOf } from "../checkpoints/checkpoint-payload.js"
 import type { Interrupt, RunnableConfig, StateSnapshot, TaskSnapshot } from "../loading/langgraph.js"
 import { serialise } from "../values/serialise.js"
-import { checkpointRefOf } from "./checkpoint-payload.js"
 
 export function threadState(snapshot: StateSnapshot): Record<string, unknown> {
   const tasks = snapshot.tasks.map(taskState)

@@ -1,5 +1,5 @@
 /** Protocol events as the worker's events: their name and their text (protocol/worker README, "Protocol events"). */
-import type { SharedJson, WireEvent } from "../wire-event.js"
+import type { SharedJson, WireEvent } from "./wire-event.js"
 
 export type Namespace = readonly string[]
 

@@ -3,8 +3,8 @@ import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Context } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
 import { RuleCaller } from "../auth/rule-caller.js"
-import type { Gate } from "../gate/gate.js"
-import { isLoopbackRequest } from "./access.js"
+import { isLoopbackRequest } from "../http/access.js"
+import type { Gate } from "./gate.js"
 
 /** Paths without user data: probes, the API reference, and the assets of pages. */
 const isOpen = (method: string, path: string): boolean =>

@@ -2,11 +2,11 @@
  * The messages of one run as protocol events. A message is open from its first chunk until its task ends or returns it; then it
  * is forgotten. No message stays open: what was started is finished, or ends with `error`.
  */
-import { isRecord } from "../../threads/checkpoint-payload.js"
-import type { WireEvent } from "../wire-event.js"
+import { isRecord } from "../checkpoints/checkpoint-payload.js"
 import { type ContentMessage, slicesOf, wholeBlocks } from "./content-slices.js"
 import { MessageStream } from "./message-stream.js"
 import { type Namespace, protocolEvent } from "./protocol-event.js"
+import type { WireEvent } from "./wire-event.js"
 
 interface OpenMessage {
   readonly stream: MessageStream

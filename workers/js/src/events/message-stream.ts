@@ -7,7 +7,7 @@
  * `content-block-finish` for each block and `message-finish`, or `error` instead. It sends the arguments of a tool call as a
  * `block-delta` with all arguments so far, since clients before SDK 1.12.6 fail on `tool-call-delta`.
  */
-import { serialise } from "../../values/serialise.js"
+import { serialise } from "../values/serialise.js"
 
 /** A part of a content block, or a whole block; `type` says which fields it has. */
 export type Slice = Readonly<Record<string, unknown>>

@@ -7,7 +7,7 @@ import { consoleHeader, takeOwnHeaders, unitHeader } from "@superstep/protocol/h
 import { Forbidden } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
 import type { Caller } from "../auth/caller.js"
-import type { Upgrade } from "../http/upgrade.js"
+import type { Upgrade } from "./upgrade.js"
 
 /** What the server knows about a request that it has passed to the app. */
 export interface Ticket {

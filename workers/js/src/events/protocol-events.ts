@@ -6,14 +6,14 @@
  * run asked for the mode `checkpoints`: then it comes after the values, which wait for it here.
  * The first values of a subgraph wait for its first task, whose metadata has the agent's name for `started`.
  */
-import { isRecord } from "../../threads/checkpoint-payload.js"
-import { describeError, serialise } from "../../values/serialise.js"
-import { SharedJson, type WireEvent } from "../wire-event.js"
+import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { describeError, serialise } from "../values/serialise.js"
 import { HeldValues } from "./held-values.js"
 import { type Namespace, type ProtocolParts, protocolEvent } from "./protocol-event.js"
 import { ProtocolMessages } from "./protocol-messages.js"
 import { SubgraphLifecycle, type Terminal, taskPath } from "./subgraph-lifecycle.js"
 import { ToolTasks, toolCallId } from "./tool-tasks.js"
+import { SharedJson, type WireEvent } from "./wire-event.js"
 
 export interface ProtocolOptions {
   /** Whether a checkpoint arrives in its full form, after its values. */

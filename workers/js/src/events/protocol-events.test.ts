@@ -1,8 +1,8 @@
 /** The order of protocol events, and that nothing stays open. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { eventText, type WireEvent } from "../wire-event.js"
 import { ProtocolEvents } from "./protocol-events.js"
+import { eventText, type WireEvent } from "./wire-event.js"
 
 const options = { checkpointsFollow: false, toolsNameTask: false }
 const checkpoint = { id: "c1", step: 0, source: "loop" }

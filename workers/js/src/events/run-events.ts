@@ -1,8 +1,8 @@
 /** All events of a run: those that its stream modes ask for, and the protocol events of a run that has them. */
 
-import { isRecord } from "../../threads/checkpoint-payload.js"
-import { SharedJson, type WireEvent } from "../wire-event.js"
+import { isRecord } from "../checkpoints/checkpoint-payload.js"
 import type { ProtocolEvents } from "./protocol-events.js"
+import { SharedJson, type WireEvent } from "./wire-event.js"
 
 /**
  * @param chunk  `[namespace, mode, payload]` of a stream with subgraphs

@@ -4,9 +4,9 @@
  *
  * A subgraph of a named agent has the agent's name and the tool call that started it. A namespace is forgotten when it ends.
  */
-import { isRecord } from "../../threads/checkpoint-payload.js"
-import type { WireEvent } from "../wire-event.js"
+import { isRecord } from "../checkpoints/checkpoint-payload.js"
 import { type Namespace, protocolEvent } from "./protocol-event.js"
+import type { WireEvent } from "./wire-event.js"
 
 export type Terminal = "completed" | "failed" | "interrupted"
 

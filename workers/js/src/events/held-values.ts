@@ -1,6 +1,7 @@
 /** Values and their checkpoints wait here for each other, and the first values of a subgraph for its first task. Pure. */
-import type { WireEvent } from "../wire-event.js"
+
 import type { Namespace } from "./protocol-event.js"
+import type { WireEvent } from "./wire-event.js"
 
 interface Held {
   readonly namespace: Namespace

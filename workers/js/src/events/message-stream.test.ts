@@ -1,7 +1,7 @@
 /** The events of a message, from chunks as providers' packages make them. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { pythonEventsOf, skip } from "../../testing/python-messages.js"
+import { pythonEventsOf, skip } from "../testing/python-messages.js"
 import { type ContentMessage, slicesOf, wholeBlocks } from "./content-slices.js"
 import { MessageStream } from "./message-stream.js"
 
