@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { processorMsOf } from "@superstep/toolkit/testing/processor-time"
-import { type HeaderRule, headerChoice } from "./chosen-headers.js"
+import type { HeaderRule } from "../project/langgraph-json.js"
+import { headerChoice } from "./chosen-headers.js"
 
 const sent = new Headers({
   "x-user-id": "u",

@@ -1,17 +1,5 @@
 /** Selects request headers by the name or glob patterns of a project (agent-server-api §13.4). Pure. */
-import { z } from "zod"
-
-const patterns = z.array(z.string()).nullish()
-
-/** `http.configurable_headers` and `http.logging_headers`; `include` and `exclude` are older names. */
-export const headerRule = z.looseObject({
-  includes: patterns,
-  excludes: patterns,
-  include: patterns,
-  exclude: patterns,
-})
-
-export type HeaderRule = z.output<typeof headerRule>
+import type { HeaderRule } from "../project/langgraph-json.js"
 
 // Credentials of users or of the platform. They are selected only by their full name, never by a glob such as `*`.
 const credentials = new Set(["authorization", "proxy-authorization", "cookie", "x-api-key", "x-service-key"])

@@ -3,8 +3,19 @@
  * `fields.ts` describes what each field does.
  */
 import { z } from "zod"
-import { headerRule } from "../http/chosen-headers.js"
 import { languageOf } from "../workers/languages.js"
+
+const patterns = z.array(z.string()).nullish()
+
+/** `http.configurable_headers` and `http.logging_headers`; `include` and `exclude` are older names. */
+const headerRule = z.looseObject({
+  includes: patterns,
+  excludes: patterns,
+  include: patterns,
+  exclude: patterns,
+})
+
+export type HeaderRule = z.output<typeof headerRule>
 
 const graphPath = z.string().regex(/^.+:[^:/\\]+$/, "expected path:export, such as ./src/graph.ts:graph")
 

@@ -10,10 +10,12 @@ import { Gate } from "./gate/gate.js"
 import { currentRun } from "./runs/run.js"
 import { markOutput } from "./runs/run-output.js"
 import { Runner } from "./runs/runner.js"
+import { offerSdkLogger } from "./runs/sdk-logger.js"
 
 const { socketPath, workerId, title } = readConfig(process.env)
 if (title !== undefined) process.title = title
 markOutput()
+offerSdkLogger()
 
 // An uncaught error ends only its own run. If its run is unknown, the process cannot be trusted and exits (W5).
 function assign(thrown: unknown): void {

@@ -14,6 +14,7 @@ import { writeFileSync, writeSync } from "node:fs"
 import { readGraphs } from "./loading/langgraph-json.js"
 import { type LoadResult, loadGraphs } from "./loading/loader.js"
 import { openProject } from "./loading/open-project.js"
+import { offerSdkLogger } from "./runs/sdk-logger.js"
 import { runtimeSchemas } from "./schemas/graph-schemas.js"
 
 interface Report {
@@ -54,6 +55,7 @@ async function verify(): Promise<Report> {
   try {
     const { project, graphs } = readGraphs(configPath)
     process.chdir(project)
+    offerSdkLogger()
     await openProject(project, graphs)
     const loaded = await loadGraphs(project, graphs, (graphId) => {
       loading = graphId

@@ -1,4 +1,5 @@
 /** Checkpoints as clients see them: references, and the payloads of `checkpoints` and `debug` events. Pure. */
+import { isRecord } from "@superstep/protocol/worker/validate"
 import type { RunnableConfig } from "../loading/langgraph.js"
 
 /** @see agent-server API §2.5 */
@@ -59,8 +60,4 @@ function publicConfig(config: unknown): unknown {
 
 function isConfig(value: unknown): value is RunnableConfig {
   return isRecord(value) && isRecord(value.configurable)
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }

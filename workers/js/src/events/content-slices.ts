@@ -1,5 +1,5 @@
 /** A message's content as content blocks: in LangChain's own translation where its version has one, else in a plain one. */
-import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import type { Slice } from "./message-stream.js"
 
 /** The fields of messages that we read; older versions have no `contentBlocks`. */

@@ -8,7 +8,8 @@
  * Interrupts have LangGraph's form: `{"__interrupt__": […]}` on `updates` and `values`, whichever were requested; an empty
  * list means a breakpoint.
  */
-import { checkpointPayload, debugPayload, isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
+import { checkpointPayload, debugPayload } from "../checkpoints/checkpoint-payload.js"
 import { LegacyMessages } from "./legacy-messages.js"
 import type { ProtocolEvents } from "./protocol-events.js"
 import { withProtocolEvents } from "./run-events.js"

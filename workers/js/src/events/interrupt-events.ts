@@ -2,7 +2,7 @@
  * Events that report an interrupt. They are sent once the state shows the interrupt (W10), since a client may read the state as
  * soon as it gets one. Other events of the stream go on meanwhile, so no write waits for an event that waits for the write.
  */
-import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import type { WireEvent } from "./wire-event.js"
 
 export interface InterruptEventsOptions {

@@ -2,7 +2,7 @@
  * The stream mode `messages` of older clients: `messages/metadata` once for each message, `messages/partial` with the message so
  * far, `messages/complete` with messages that are in the state (agent-server API §7.6).
  */
-import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import type { WireEvent } from "./wire-event.js"
 
 /** A chunk of a message; concatenating two gives the longer chunk. */

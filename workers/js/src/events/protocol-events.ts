@@ -6,7 +6,7 @@
  * run asked for the mode `checkpoints`: then it comes after the values, which wait for it here.
  * The first values of a subgraph wait for its first task, whose metadata has the agent's name for `started`.
  */
-import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import { describeError, serialise } from "../values/serialise.js"
 import { HeldValues } from "./held-values.js"
 import { type Namespace, type ProtocolParts, protocolEvent } from "./protocol-event.js"

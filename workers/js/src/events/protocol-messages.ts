@@ -2,7 +2,7 @@
  * The messages of one run as protocol events. A message is open from its first chunk until its task ends or returns it; then it
  * is forgotten. No message stays open: what was started is finished, or ends with `error`.
  */
-import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import { type ContentMessage, slicesOf, wholeBlocks } from "./content-slices.js"
 import { MessageStream } from "./message-stream.js"
 import { type Namespace, protocolEvent } from "./protocol-event.js"

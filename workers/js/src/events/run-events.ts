@@ -1,6 +1,6 @@
 /** All events of a run: those that its stream modes ask for, and the protocol events of a run that has them. */
 
-import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import type { ProtocolEvents } from "./protocol-events.js"
 import { SharedJson, type WireEvent } from "./wire-event.js"
 

@@ -4,7 +4,7 @@
  *
  * A subgraph of a named agent has the agent's name and the tool call that started it. A namespace is forgotten when it ends.
  */
-import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import { type Namespace, protocolEvent } from "./protocol-event.js"
 import type { WireEvent } from "./wire-event.js"
 

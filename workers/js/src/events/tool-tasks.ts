@@ -2,7 +2,7 @@
  * Which task executes a tool call. Since LangGraph 1.7 the events of a tool name the graph only; the newer protocol names the
  * task, and so did LangGraph before. Pure.
  */
-import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import type { Namespace } from "./protocol-event.js"
 
 type Fields = Readonly<Record<string, unknown>>

@@ -4,6 +4,7 @@
  * copies of it.
  */
 import type { Denial } from "@superstep/protocol/worker/frames"
+import { isRecord } from "@superstep/protocol/worker/validate"
 
 /** A request without its body, which only the route gets. */
 export interface RequestHead {
@@ -43,13 +44,13 @@ type Handler = (argument: unknown) => unknown
 
 /** @throws  an error that describes what was exported instead of an `Auth` */
 export function authModule(exported: unknown, origin: string): AuthModule {
-  const cache = isObject(exported) ? exported["~handlerCache"] : undefined
-  if (!isObject(cache))
+  const cache = isRecord(exported) ? exported["~handlerCache"] : undefined
+  if (!isRecord(cache))
     throw new Error(`${origin} is not an Auth of @langchain/langgraph-sdk/auth: export \`new Auth()\``)
   const { authenticate, callbacks } = cache
   if (!isHandler(authenticate))
     throw new Error(`${origin} has no authenticate handler: every request would be rejected`)
-  const handlers = new Map(Object.entries(isObject(callbacks) ? callbacks : {}))
+  const handlers = new Map(Object.entries(isRecord(callbacks) ? callbacks : {}))
   return {
     handlers: [...handlers.keys()],
     authenticate: ({ url, method, headers }) =>
@@ -68,7 +69,7 @@ async function ask(handler: unknown, { event, handler: key, value, user }: Quest
   const answer = await handler({ event, resource, action, value, permissions, user })
   if (answer === undefined || answer === null || answer === true) return { value, filter: undefined }
   if (answer === false) return { denial: { status: 403, message: "Forbidden", headers: {} } }
-  if (!isObject(answer)) throw new Error(`the handler for "${key}" returned ${describe(answer)}: ${expectedAnswers}`)
+  if (!isRecord(answer)) throw new Error(`the handler for "${key}" returned ${describe(answer)}: ${expectedAnswers}`)
   assertJson(answer, `the filter that the handler for "${key}" returned`)
   return { value, filter: answer }
 }
@@ -78,7 +79,7 @@ const expectedAnswers = "expected nothing, true, false or a filter"
 /** A text is the identity; absent fields of an object get defaults (agent-server-api §12.2). */
 function toUser(answer: unknown): User {
   const fields = typeof answer === "string" ? { identity: answer } : answer
-  if (!isObject(fields) || typeof fields.identity !== "string") {
+  if (!isRecord(fields) || typeof fields.identity !== "string") {
     throw new Error(
       `authenticate returned ${describe(answer)}: expected a string, or an object with the string \`identity\``,
     )
@@ -127,9 +128,6 @@ function assertJson(value: unknown, what: string): void {
 }
 
 const isHandler = (value: unknown): value is Handler => typeof value === "function"
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const describe = (value: unknown): string =>
   value === null || value === undefined ? String(value) : Array.isArray(value) ? "a list" : `a ${typeof value}`

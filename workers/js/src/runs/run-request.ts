@@ -1,18 +1,14 @@
 /** A run's order from the server, parsed, and the arguments for LangGraph. Pure. */
 import type { RunFrame } from "@superstep/protocol/worker/frames"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import type { RunnableConfig } from "../loading/langgraph.js"
+import type { CommandFields } from "../values/command.js"
 
 export interface RunConfig {
   readonly configurable?: Readonly<Record<string, unknown>>
   readonly metadata?: Readonly<Record<string, unknown>>
   readonly tags?: readonly string[]
   readonly recursion_limit?: number
-}
-
-export interface CommandFields {
-  readonly goto?: unknown
-  readonly update?: unknown
-  readonly resume?: unknown
 }
 
 export interface RunRequest {
@@ -34,7 +30,7 @@ export function parseRun(frame: RunFrame, payload: readonly Buffer[]): RunReques
   return {
     frame,
     input: line("input") ?? null,
-    command: isObject(command) ? command : undefined,
+    command: isRecord(command) ? command : undefined,
     config: objectOr(line("config")),
     // Always an object: without a context LangGraph checks `configurable` against the context's schema instead and
     // may throw (protocol-v2 §3.3).
@@ -90,9 +86,5 @@ export function runnableConfig(
 }
 
 function objectOr(value: unknown): object {
-  return isObject(value) ? value : {}
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
+  return isRecord(value) ? value : {}
 }

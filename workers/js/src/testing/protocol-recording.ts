@@ -1,6 +1,6 @@
 /** Recorded protocol events of the reference server, and the differences that are allowed between two streams of one graph. */
 import { readFileSync } from "node:fs"
-import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import type { RunOptions } from "./fake-server.js"
 import type { StreamEvent } from "./recording.js"
 import { graphsFolder } from "./worker.js"

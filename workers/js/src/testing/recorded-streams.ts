@@ -1,6 +1,6 @@
 /** The recorded streams of the reference server, and our intended differences. */
 import assert from "node:assert/strict"
-import { isRecord } from "../checkpoints/checkpoint-payload.js"
+import { isRecord } from "@superstep/protocol/worker/validate"
 import { normalised, type StreamEvent } from "./recording.js"
 import { isSince } from "./worker.js"
 
