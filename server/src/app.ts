@@ -50,6 +50,7 @@ import { addThreadProtocolRoutes, isThreadSocket } from "./thread-stream/routes.
 import { addThreadRoutes } from "./threads/routes.js"
 import { addThreadStateRoutes } from "./threads/state-routes.js"
 import type { DefaultTtl } from "./threads/sweep-queries.js"
+import type { Tracing } from "./tracing/tracing.js"
 import type { UiBundles } from "./ui/bundles.js"
 import { addUiRoutes } from "./ui/routes.js"
 import type { ProjectCrashes } from "./workers/project-crashes.js"
@@ -81,6 +82,8 @@ export interface AppOptions extends RunRoutes {
   readonly tracesToLangsmith: boolean
   /** `auth.openapi` of langgraph.json. */
   readonly authDocument: DocumentOptions["auth"]
+  /** Set when traces are recorded. */
+  readonly tracing: Tracing | undefined
   readonly ui: Pick<UiBundles, "of">
   /** The project's settings of the graphs' system assistants. */
   readonly graphDefaults: Readonly<Record<string, GraphDefaults>>

@@ -1,6 +1,6 @@
 /** Deletes the logs of runs that are over. */
 import type { Db } from "@superstep/toolkit/db/database"
-import type { Sweep } from "../sweeps.js"
+import type { Sweep } from "@superstep/toolkit/db/sweeps"
 import { deleteOldEvents } from "./queries.js"
 
 // Often enough to keep the table small, seldom enough to cost nothing.

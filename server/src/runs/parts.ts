@@ -4,7 +4,6 @@ import type { Log } from "@superstep/toolkit/log/log"
 import type { Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
 import type { Claimer } from "../servers/server.js"
-import type { Tracing } from "../tracing/tracing.js"
 import type { UrlRules } from "../webhooks/url-rules.js"
 import type { Workers } from "../workers/port.js"
 import type { Executor } from "./executor.js"
@@ -26,6 +25,6 @@ export interface Runs {
   readonly maxWaitingRuns?: number
   /** Which URLs webhooks may have. */
   readonly webhooks: UrlRules
-  /** Set when traces are recorded. */
-  readonly tracing?: Tracing | undefined
+  /** Set when traces are recorded. A run's trace continues that of the request that created it. */
+  readonly tracing?: { traceparent(): string | undefined } | undefined
 }

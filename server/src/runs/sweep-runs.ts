@@ -1,6 +1,6 @@
 /** Deletes runs that ended long ago (`SUPERSTEP_KEEP_RUNS_DAYS`). Their threads stay, with their state and checkpoints. */
 import type { Db } from "@superstep/toolkit/db/database"
-import type { Sweep } from "../sweeps.js"
+import type { Sweep } from "@superstep/toolkit/db/sweeps"
 import { beforeAllRuns, deleteEndedRuns } from "./queries.js"
 
 // Runs that are kept for days need not be deleted within a minute, and each sweep reads the newest run of every old thread.

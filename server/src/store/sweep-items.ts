@@ -1,5 +1,5 @@
 /** Deletes expired items. They are not found even before that, so a sweep only frees their space. */
-import type { Sweep } from "../sweeps.js"
+import type { Sweep } from "@superstep/toolkit/db/sweeps"
 import { deleteExpired } from "./queries.js"
 import type { Store } from "./store-settings.js"
 

@@ -39,6 +39,7 @@ export interface TestServer extends Runs, AsyncDisposable {
   readonly peers: Peers
   readonly hints: Hints
   readonly metrics: Metrics
+  readonly tracing: Tracing | undefined
   readonly crons: CronLoop
   readonly deliveries: { stop(): Promise<void> } | undefined
   readonly webhooks: WebhookSettings

@@ -3,8 +3,8 @@
  * threads. Times are by the database's clock.
  */
 import type { Db } from "@superstep/toolkit/db/database"
+import type { Sweep } from "@superstep/toolkit/db/sweeps"
 import type { Log } from "@superstep/toolkit/log/log"
-import type { Sweep } from "../sweeps.js"
 import { forgetTtls, removePortion, sweepThread } from "./sweep-queries.js"
 import type { TtlStrategy } from "./thread.js"
 

@@ -1,6 +1,5 @@
 /** Starts the delivery of a run's webhook as soon as the run has ended, after the commit. */
 import type { Hints } from "@superstep/toolkit/db/hints"
-import type { RunObserver } from "../runs/observer.js"
 
 /** @param revisionId  of this server. The active revision delivers, which may be another one: then other servers are notified. */
 export const webhookObserver = ({
@@ -11,8 +10,8 @@ export const webhookObserver = ({
   readonly deliveries: { wake(): void }
   readonly hints: Pick<Hints, "send">
   readonly revisionId: string | null
-}): RunObserver => ({
-  started: ({ hasWebhook }) => ({
+}) => ({
+  started: ({ hasWebhook }: { readonly hasWebhook: boolean }) => ({
     firstEvent: () => undefined,
     ended: () => {
       if (!hasWebhook) return

@@ -1,5 +1,5 @@
 /** Periodic deletion of old rows, in short steps. */
-import type { Log } from "@superstep/toolkit/log/log"
+import type { Log } from "../log/log.js"
 
 export interface Sweep {
   /** The kind of rows, for the log, such as `ended runs`. */
