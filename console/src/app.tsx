@@ -11,9 +11,9 @@ import {
 } from "@tanstack/react-router"
 import { Loading } from "./frame/empty.js"
 import type { Home } from "./frame/home.js"
-import { AgentFrame, PlatformFrame } from "./frame/layout.js"
 import { NotFound, PageFailed } from "./frame/page-failed.js"
 import { areIds } from "./frame/request-path.js"
+import { AgentFrame, PlatformFrame } from "./layout/layout.js"
 import { sessionQuery } from "./platform/session.js"
 
 /** Loads the component of a page. `name` is its export. */

@@ -5,7 +5,7 @@ import { Button } from "../frame/button.js"
 import { Check, MessageSquareReply, Pencil, X } from "../frame/icons.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { JsonView } from "../json-editor/json-view.js"
-import { Markdown } from "../thread/markdown.js"
+import { Markdown } from "../messages/markdown.js"
 import { type AnswerFormProps, Form, Send } from "./answer-parts.js"
 import { type Action, answerOf, type Decision, type Question } from "./interrupt.js"
 

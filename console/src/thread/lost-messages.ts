@@ -2,8 +2,9 @@
  * Messages that a lost attempt started and did not finish. The next attempt sends them again under other ids, and @langchain/react 1.1
  * keeps both. Which ones are lost follows from the order of the events in the thread's log, whatever the order of their arrival. Pure.
  */
+
+import { areMessages, type RawMessage } from "../messages/messages.js"
 import type { ThreadEvent } from "./activity.js"
-import { areMessages, type RawMessage } from "./messages.js"
 
 /** What the events of a thread say about its messages. */
 export interface MessageFacts {

@@ -1,10 +1,10 @@
 /** The graph beside the conversation: of the run that goes on, or of the checkpoint that is looked at. */
 import { CatchBoundary, type ErrorComponentProps } from "@tanstack/react-router"
 import { useMemo } from "react"
+import { useDrawnGraph } from "../assistants/agent-graph.js"
 import { Problem } from "../frame/problem.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import type { Activity } from "./activity.js"
-import { useDrawnGraph } from "./assistants.js"
 import { GraphView } from "./graph-view.js"
 import { useInnerTasks } from "./inner-tasks.js"
 import { type Ending, nodesAt, seenNodes, tipOf } from "./rest.js"

@@ -3,8 +3,8 @@
  * starts (@langchain/react 1.1): the page then makes it read the thread again, which joins the run or loads its result.
  */
 import { useCallback, useEffect, useRef, useState } from "react"
+import { areMessages, type RawMessage } from "../messages/messages.js"
 import type { Activity } from "./activity.js"
-import { areMessages, type RawMessage } from "./messages.js"
 
 interface Saved {
   /** The newest checkpoint. */

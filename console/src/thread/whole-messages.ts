@@ -1,8 +1,8 @@
 /** The messages of the hook, without the unfinished ones of lost attempts. */
 import { useMemo, useSyncExternalStore } from "react"
+import type { RawMessage } from "../messages/messages.js"
 import type { ThreadEvent } from "./activity.js"
 import { type MessageFacts, noFacts, withEvent, withoutLost } from "./lost-messages.js"
-import type { RawMessage } from "./messages.js"
 
 /** Collects what one stream says about messages, in the form that `useSyncExternalStore` takes. */
 export interface MessageTracker {

@@ -1,9 +1,9 @@
 /** The fields above the list. What is typed is searched once the typing pauses. */
 
 import { useEffect, useRef, useState } from "react"
+import { useAssistants } from "../assistants/agent-graph.js"
 import { Button } from "../frame/button.js"
 import { Search, X } from "../frame/icons.js"
-import { useAssistants } from "../thread/assistants.js"
 import { type Age, ages, areSet, type Filters, noFilters, statuses, type ThreadStatus } from "./filters.js"
 
 // Long enough for a word to be typed, short enough to feel like an answer.

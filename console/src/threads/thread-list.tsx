@@ -3,13 +3,13 @@ import { Link } from "@tanstack/react-router"
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { type FocusEvent, type KeyboardEvent, memo, useCallback, useEffect, useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
+import { ago, exactly } from "../frame/ago.js"
 import { Problem } from "../frame/problem.js"
-import { textOf } from "../thread/messages.js"
+import { textOf } from "../messages/messages.js"
 import { StatusBadge } from "../thread/status-badge.js"
 import type { Filters } from "./filters.js"
 import { rowAfter } from "./list-keys.js"
 import { type ListedThread, pagesOf, useThreadRows } from "./thread-data.js"
-import { ago, exactly } from "./time.js"
 
 const rowHeight = 52
 

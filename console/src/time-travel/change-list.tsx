@@ -1,6 +1,6 @@
 /** Changes of a state, one place after the other. */
-import { JsonText } from "../thread/json-text.js"
-import { textOf } from "../thread/messages.js"
+import { JsonText } from "../messages/json-text.js"
+import { textOf } from "../messages/messages.js"
 import type { Change } from "./state-diff.js"
 
 const words = { added: "added", removed: "removed", changed: "changed", moved: "moved" }

@@ -2,9 +2,9 @@
 
 import { useMemo } from "react"
 import { ListBox, ListBoxItem } from "react-aria-components/ListBox"
+import { ago, exactly } from "../frame/ago.js"
 import { Button } from "../frame/button.js"
 import { GitBranch } from "../frame/icons.js"
-import { ago, exactly } from "../threads/time.js"
 import { namesOfLanes } from "./branch-names.js"
 import { type TreeItem, titleOf, waitsFor } from "./checkpoint-tree.js"
 import type { History } from "./history.js"

@@ -1,5 +1,5 @@
 /** From an edited state to the updates that make a graph's state equal to it, whatever its reducers do. Pure. */
-import { areMessages, type RawMessage } from "../thread/messages.js"
+import { areMessages, type RawMessage } from "../messages/messages.js"
 
 export type State = Readonly<Record<string, unknown>>
 

@@ -1,8 +1,8 @@
 /** The past of a thread: its checkpoints and one of them. */
 import { useState } from "react"
+import { useDrawnGraph } from "../assistants/agent-graph.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
-import { useDrawnGraph } from "../thread/assistants.js"
 import { CheckpointDetail, type GoOn } from "./checkpoint-detail.js"
 import { CheckpointList } from "./checkpoint-list.js"
 import type { TreeItem } from "./checkpoint-tree.js"

@@ -4,8 +4,8 @@
  */
 
 import type { Database } from "@superstep/toolkit/db/database"
-import { storableText } from "@superstep/toolkit/db/text"
 import type { Log } from "@superstep/toolkit/log/log"
+import { storableText } from "@superstep/toolkit/text/storable"
 import { OutboxLoop } from "@superstep/toolkit/webhooks/outbox-loop"
 import type { Client } from "acme-client"
 import { recordEvent } from "../events/operations.js"

@@ -1,6 +1,6 @@
 /** Field types that requests share. */
 import { z } from "@hono/zod-openapi"
-import { isPlainText } from "@superstep/toolkit/db/text"
+import { isPlainText } from "@superstep/toolkit/text/storable"
 
 // Far above any real setting; deeper values would exhaust the stack of recursive code.
 const maxDepth = 40

@@ -3,9 +3,10 @@
  * is checked here, once and strictly: whatever passes can be stored, and numbers are as large as the database takes them at most. An
  * invalid reply counts as none. Pure.
  */
-import { plainText, storableText } from "@superstep/toolkit/db/text"
+
 import { preflightRule } from "@superstep/toolkit/http/cross-origin"
 import { checkForeign } from "@superstep/toolkit/text/check-foreign"
+import { plainText, storableText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
 
 /** An `integer` of the database. */

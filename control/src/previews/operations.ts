@@ -5,8 +5,8 @@
  */
 
 import type { Db } from "@superstep/toolkit/db/database"
-import { storableText } from "@superstep/toolkit/db/text"
 import { Conflict, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
+import { storableText } from "@superstep/toolkit/text/storable"
 import { v7 as newId } from "uuid"
 import { applyChange } from "../deployments/apply-change.js"
 import { emptySourceRevisionConfig, type SourceConfig } from "../deployments/deployment.js"

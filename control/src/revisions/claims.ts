@@ -8,8 +8,8 @@
 import { type Database, type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
-import { storableText } from "@superstep/toolkit/db/text"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { storableText } from "@superstep/toolkit/text/storable"
 import type { RevisionRow } from "./queries.js"
 import type { Reason, RevisionStatus, Stage } from "./revision.js"
 

@@ -2,7 +2,7 @@
 import { parseJson } from "@superstep/toolkit/http/json"
 import { z } from "zod"
 
-export { plainText } from "@superstep/toolkit/db/text"
+export { plainText } from "@superstep/toolkit/text/storable"
 
 /**
  * An id from a client: a UUID of any version (`z.uuid()` does not accept all of them). In lower case, because ids are

@@ -1,7 +1,8 @@
 /** Long-term memory: a value under a namespace and a key, and how it can be searched. Pure. */
-import { isPlainText } from "@superstep/toolkit/db/text"
+
 import { InvalidInput, Refused } from "@superstep/toolkit/errors/errors"
 import { RawJson, toJsonText } from "@superstep/toolkit/http/json"
+import { isPlainText } from "@superstep/toolkit/text/storable"
 
 export type Namespace = readonly string[]
 

@@ -1,5 +1,5 @@
 /** Schemas of requests and responses about the store (agent-server-api §2.10, §9). */
-import { isPlainText } from "@superstep/toolkit/db/text"
+import { isPlainText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
 import { plainText, queryFlag } from "../http/parameters.js"
 

@@ -5,7 +5,7 @@
 import { Hono, type MiddlewareHandler } from "hono"
 import { cors } from "hono/cors"
 import { z } from "zod"
-import { plainText } from "../db/text.js"
+import { plainText } from "../text/storable.js"
 
 const token = z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,255}$/, "expected the name of a header or method")
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { z } from "zod"
-import { plainText } from "../db/text.js"
 import { checkForeign } from "./check-foreign.js"
+import { plainText } from "./storable.js"
 
 test("of many wrong items only the first is a problem", () => {
   const many = (item: unknown) => Array.from({ length: 20_000 }, () => item)

@@ -1,5 +1,5 @@
 /** Texts of strangers as one line: stored, printed to terminals and shown beside other words. */
-import { storableText } from "../db/text.js"
+import { storableText } from "./storable.js"
 
 // Line breaks, and characters that terminals obey or that Postgres refuses.
 const breaks = /[\s\p{Cc}\p{Zl}\p{Zp}]+/gu

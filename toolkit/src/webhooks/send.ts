@@ -4,7 +4,7 @@ import { lookup } from "node:dns"
 import { request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 import type { LookupFunction } from "node:net"
-import { storableText } from "../db/text.js"
+import { storableText } from "../text/storable.js"
 
 /** Returns why an IP address may not be connected to; undefined when it may. */
 export type AddressGuard = (address: string) => string | undefined

@@ -1,5 +1,5 @@
 /** Where things are in the containers of a build's pod, and what its Secret has in it. Pure. */
-import { plainText, storableText } from "@superstep/toolkit/db/text"
+import { plainText, storableText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
 import type { ErrorCode } from "../../../revisions/revision.js"
 import type { FailedBuild } from "../../process/builds/build-request.js"

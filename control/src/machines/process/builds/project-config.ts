@@ -2,8 +2,8 @@
 
 import { languageOf } from "@superstep/protocol/worker/language"
 import { graphIdProblem, parseJsonFile } from "@superstep/protocol/worker/project-file"
-import { unstorablePath, unstorableText } from "@superstep/toolkit/db/text"
 import { checkForeign } from "@superstep/toolkit/text/check-foreign"
+import { unstorablePath, unstorableText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
 import { isPlatformSetting } from "../../../secrets/secret.js"
 import { BuildFailed } from "../../errors.js"

@@ -1,8 +1,8 @@
 /** Reads the output file of the verify program from a folder where the user's code writes too: nothing in it is trusted. */
 
 import { basename, dirname } from "node:path"
-import { plainText, storableText } from "@superstep/toolkit/db/text"
 import { checkForeign } from "@superstep/toolkit/text/check-foreign"
+import { plainText, storableText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
 import { readPlainFile, UnusableFile } from "../../../files/read-plain-file.js"
 import { BuildFailed } from "../../errors.js"

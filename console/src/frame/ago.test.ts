@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { ago } from "./time.js"
+import { ago } from "./ago.js"
 
 test("a time is told by how long ago it was, and an old one by its date", () => {
   const now = Date.parse("2026-03-31T12:00:00Z")

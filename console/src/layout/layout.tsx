@@ -2,10 +2,10 @@
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { Outlet, useLocation, useRouter } from "@tanstack/react-router"
 import { type ReactNode, Suspense, useEffect, useRef } from "react"
+import { Loading } from "../frame/empty.js"
+import { type RawSearch, textIn } from "../frame/search.js"
 import { chooseWorkspace, sessionQuery } from "../platform/session.js"
-import { Loading } from "./empty.js"
 import { AgentNavigation, PlatformNavigation } from "./navigation.js"
-import { type RawSearch, textIn } from "./search.js"
 
 export function PlatformFrame() {
   const { data: session } = useSuspenseQuery(sessionQuery)

@@ -5,9 +5,9 @@ import { Button } from "react-aria-components/Button"
 import { Header } from "react-aria-components/Header"
 import { Menu, MenuItem, MenuSection, MenuTrigger } from "react-aria-components/Menu"
 import { Popover } from "react-aria-components/Popover"
+import { useHome } from "../frame/home.js"
+import { ChevronsUpDown } from "../frame/icons.js"
 import { chooseWorkspace, type Session, sessionQuery, signOut, workspaceOf } from "../platform/session.js"
-import { useHome } from "./home.js"
-import { ChevronsUpDown } from "./icons.js"
 
 export function Account({ session }: { session: Session }) {
   const queryClient = useQueryClient()

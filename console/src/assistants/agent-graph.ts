@@ -3,8 +3,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
 import { requestPath } from "../frame/request-path.js"
-import type { DrawnGraph } from "./graph-layout.js"
-import type { InputSchema } from "./input-kind.js"
+import type { DrawnGraph } from "../thread/graph-layout.js"
+import type { InputSchema } from "../thread/input-kind.js"
 
 const many = 200
 // A graph changes with a revision only, which reloads the page's data anyway.

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { sql } from "../db/sql.js"
 import { freshDatabase } from "../testing/fresh-database.js"
-import { sql } from "./sql.js"
-import { isPlainText, plainText, storableText, unstorablePath } from "./text.js"
+import { isPlainText, plainText, storableText, unstorablePath } from "./storable.js"
 
 const halves = ["\ud800", "a\udc00", "\ud83d \ude00", "\udfff\ud800"]
 

@@ -2,10 +2,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
 import { lazy, type ReactNode, Suspense } from "react"
-import { callPlatform, platformApi } from "../platform/api.js"
-import { paths } from "../platform/paths.js"
-import { type Session, workspaceOf } from "../platform/session.js"
-import { useHome } from "./home.js"
+import { useHome } from "../frame/home.js"
 import {
   Activity,
   BookOpen,
@@ -21,9 +18,12 @@ import {
   ScrollText,
   Settings,
   SlidersHorizontal,
-} from "./icons.js"
-import { Logo } from "./logo.js"
-import { areIds } from "./request-path.js"
+} from "../frame/icons.js"
+import { Logo } from "../frame/logo.js"
+import { areIds } from "../frame/request-path.js"
+import { callPlatform, platformApi } from "../platform/api.js"
+import { paths } from "../platform/paths.js"
+import { type Session, workspaceOf } from "../platform/session.js"
 
 // Menus are a large part of react-aria-components, and the first screen needs no other one.
 const Account = lazy(async () => ({ default: (await import("./account.js")).Account }))
