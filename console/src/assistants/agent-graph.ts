@@ -3,8 +3,23 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
 import { requestPath } from "../frame/request-path.js"
-import type { DrawnGraph } from "../thread/graph-layout.js"
-import type { InputSchema } from "../thread/input-kind.js"
+
+/** The reply of `GET /assistants/{id}/graph?xray=true`, as far as it is read here. */
+export interface DrawnGraph {
+  readonly nodes: readonly { readonly id: string | number; readonly data?: unknown }[]
+  readonly edges: readonly {
+    readonly source: string | number
+    readonly target: string | number
+    readonly conditional?: boolean | undefined
+    readonly data?: unknown
+  }[]
+}
+
+/** A JSON schema, as far as it is read here. */
+export interface InputSchema {
+  readonly properties?: Readonly<Record<string, unknown>> | undefined
+  readonly required?: readonly string[] | undefined
+}
 
 const many = 200
 // A graph changes with a revision only, which reloads the page's data anyway.

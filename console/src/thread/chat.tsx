@@ -1,6 +1,7 @@
 /** The conversation of a thread, as it is or as it was at a checkpoint, with the place to answer. */
 
 import { useDeferredValue, useMemo } from "react"
+import type { InputSchema } from "../assistants/agent-graph.js"
 import { Button } from "../frame/button.js"
 import { Loading } from "../frame/empty.js"
 import { History as HistoryIcon } from "../frame/icons.js"
@@ -12,7 +13,6 @@ import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import type { Activity } from "./activity.js"
 import { Composer, InputPending } from "./composer.js"
 import { InputForm } from "./input-form.js"
-import type { InputSchema } from "./input-kind.js"
 import { Questions } from "./questions.js"
 import type { Failure } from "./run-facts.js"
 import { answerFirst, type Sending } from "./sending.js"

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { type DrawnGraph, layoutOf, type PlacedNode } from "./graph-layout.js"
+import type { DrawnGraph } from "../assistants/agent-graph.js"
+import { layoutOf, type PlacedNode } from "./graph-layout.js"
 
 const approval: DrawnGraph = {
   nodes: ["__start__", "agent", "tools", "refund:check", "refund:ask", "refund:__end__", "__end__"].map((id) => ({

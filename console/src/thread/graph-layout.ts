@@ -1,16 +1,6 @@
 /** Where the nodes of a graph are drawn. Pure. Nested graphs are boxes around their nodes. */
 import { Graph, layout as layOut } from "@dagrejs/dagre"
-
-/** The reply of `GET /assistants/{id}/graph?xray=true`, as far as it is read here. */
-export interface DrawnGraph {
-  readonly nodes: readonly { readonly id: string | number; readonly data?: unknown }[]
-  readonly edges: readonly {
-    readonly source: string | number
-    readonly target: string | number
-    readonly conditional?: boolean | undefined
-    readonly data?: unknown
-  }[]
-}
+import type { DrawnGraph } from "../assistants/agent-graph.js"
 
 export interface Point {
   readonly x: number

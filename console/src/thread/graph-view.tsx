@@ -1,9 +1,10 @@
 /** The graph of a thread, with what its nodes are doing. */
 import { Background, Controls, ReactFlow, ReactFlowProvider, useNodesInitialized, useReactFlow } from "@xyflow/react"
 import { useEffect, useMemo } from "react"
+import type { DrawnGraph } from "../assistants/agent-graph.js"
 import type { NodeActivity } from "./activity.js"
 import { GraphEdge } from "./graph-edge.js"
-import { type DrawnGraph, type GraphLayout, layoutOf } from "./graph-layout.js"
+import { type GraphLayout, layoutOf } from "./graph-layout.js"
 import { EndNode, GroupNode, type NodeData, StepNode } from "./graph-nodes.js"
 
 // Not "group": xyflow has styles of its own for that name.

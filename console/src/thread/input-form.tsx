@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
+import type { InputSchema } from "../assistants/agent-graph.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Play } from "../frame/icons.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
@@ -9,7 +10,6 @@ import { fieldOf, type JsonSchema } from "../schema-form/fields.js"
 import { SchemaForm } from "../schema-form/schema-form.js"
 import { InvalidJson, initialOf, problemsOf } from "../schema-form/value.js"
 import { NotSent, StopButton } from "./composer.js"
-import type { InputSchema } from "./input-kind.js"
 import type { Sending } from "./sending.js"
 
 interface Props {

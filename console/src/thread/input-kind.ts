@@ -1,10 +1,5 @@
 /** Whether a graph is talked to, or filled in. Pure. */
-
-/** A JSON schema, as far as it is read here. */
-export interface InputSchema {
-  readonly properties?: Readonly<Record<string, unknown>> | undefined
-  readonly required?: readonly string[] | undefined
-}
+import type { InputSchema } from "../assistants/agent-graph.js"
 
 /** @returns the key that takes messages if a message is all that a run needs; undefined for another kind of graph */
 export function chatKeyOf(schema: InputSchema | null | undefined): string | undefined {
