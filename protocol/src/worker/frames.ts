@@ -55,6 +55,7 @@ export interface Blob {
 export interface Write {
   readonly task_id: string
   readonly task_path: string
+  /** The place among the writes of the task; negative for LangGraph's own writes. */
   readonly idx: number
   readonly channel: string
   readonly type: string
@@ -224,7 +225,8 @@ export interface CheckpointPutWritesCall {
   readonly may_wait?: boolean
   readonly checkpoint_id: string
   readonly writes: readonly Write[]
-  readonly payload: readonly "write"[]
+  /** Absent when there are no writes. */
+  readonly payload?: readonly "write"[]
 }
 
 /** Operations on the long-term memory, in order. */

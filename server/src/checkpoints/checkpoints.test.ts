@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres"
+import type { WorkerCall } from "@superstep/protocol/worker/frames"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
@@ -10,6 +11,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
+import { answerCall } from "../workers/calls.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
 import type { NewCheckpoint } from "./checkpoint.js"
@@ -311,7 +313,6 @@ test("a worker's calls save and read a checkpoint, line by line", async () => {
   assert.deepEqual(data.slice(2).sort(), ['"hi"', "AP8=", '["hello"]'].sort())
   assert.deepEqual(listed?.fields?.tuples, [tuple])
   assert.deepEqual(nothing, {})
-  await assert.rejects(async () => calls["checkpoint.get"]?.({ thread_id: 1 }, []), InvalidInput)
 })
 
 test("a list is returned in pages, and a value that several checkpoints of a page share is sent once", async () => {
@@ -359,11 +360,19 @@ test("C1: a worker's write without a claim is rejected", async () => {
   const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" }
   const lines = ["{}", "{}"].map((text) => Buffer.from(text))
 
-  for (const half of [{}, { run_id: runId }, { run_id: null, claim_id: null }]) {
-    const put = async () => calls["checkpoint.put"]?.({ ...address, ...half, blobs: [] }, lines)
-    const write = async () => calls["checkpoint.put_writes"]?.({ ...address, ...half, writes: [] }, [])
-    await assert.rejects(put, InvalidInput)
-    await assert.rejects(write, InvalidInput)
+  for (const half of [{}, { run_id: runId }, { run_id: null, claim_id: null }, { run_id: runId, claim_id: "1" }]) {
+    const call = (method: string, fields: object, payload: readonly Buffer[]) =>
+      answerCall(
+        calls,
+        { type: "call", call_id: "1", method, ...address, ...half, ...fields } as WorkerCall,
+        payload,
+        "javascript",
+      )
+    await assert.rejects(
+      call("checkpoint.put", { blobs: [], payload: ["checkpoint", "metadata"] }, lines),
+      InvalidInput,
+    )
+    await assert.rejects(call("checkpoint.put_writes", { writes: [] }, []), InvalidInput)
   }
 
   assert.equal(await hasCheckpoint(db), false)

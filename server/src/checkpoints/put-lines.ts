@@ -1,41 +1,20 @@
-/** Parses a worker's writes from fields and payload lines (protocol/worker, "checkpoints"). Pure. */
+/** A worker's writes, from valid fields and payload lines (protocol/worker, "checkpoints"). Pure. */
+import type { GatheredPut, Write } from "@superstep/protocol/worker/frames"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
-import { z } from "zod"
 import type { Blob, NewCheckpoint, PendingWrite } from "./checkpoint.js"
 import { fromLine } from "./payload.js"
-
-const place = { checkpoint_ns: z.string(), checkpoint_id: z.string() }
-
-const version = z.union([z.string(), z.number()]).transform(String)
-
-export const putFields = z.object({
-  ...place,
-  parent_checkpoint_id: z.string().nullish(),
-  blobs: z.array(z.object({ channel: z.string(), version, type: z.string() })),
-})
-
-export const putWritesFields = z.object({
-  ...place,
-  writes: z.array(
-    z.object({
-      task_id: z.string(),
-      task_path: z.string().default(""),
-      idx: z.int(),
-      channel: z.string(),
-      type: z.string(),
-    }),
-  ),
-})
 
 /** @throws InvalidInput  a line is missing */
 export function newCheckpoint(
   threadId: string,
-  fields: z.output<typeof putFields>,
+  fields: Omit<GatheredPut, "writes" | "blobs"> & Required<Pick<GatheredPut, "blobs">>,
   payload: readonly Buffer[],
 ): NewCheckpoint {
   const [checkpoint, metadata, ...lines] = payload
   if (!checkpoint || !metadata) throw new InvalidInput("the lines of checkpoint and metadata are missing")
-  const blobs = fields.blobs.map((blob, n): Blob => ({ ...blob, bytes: fromLine(blob.type, lineAt(lines, n)) }))
+  const blobs = fields.blobs.map(({ channel, version, type }, n): Blob => {
+    return { channel, version, type, bytes: fromLine(type, lineAt(lines, n)) }
+  })
   return {
     threadId,
     checkpointNs: fields.checkpoint_ns,
@@ -48,10 +27,7 @@ export function newCheckpoint(
 }
 
 /** @throws InvalidInput  a line is missing */
-export function pendingWrites(
-  { writes }: Pick<z.output<typeof putWritesFields>, "writes">,
-  payload: readonly Buffer[],
-): PendingWrite[] {
+export function pendingWrites(writes: readonly Write[], payload: readonly Buffer[]): PendingWrite[] {
   return writes.map(({ task_id, task_path, idx, channel, type }, n): PendingWrite => {
     const bytes = fromLine(type, lineAt(payload, n)) ?? Buffer.alloc(0)
     return { taskId: task_id, taskPath: task_path, idx, channel, type, bytes }

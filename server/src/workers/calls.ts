@@ -1,7 +1,8 @@
-/** Calls of a worker: the handler of each method, and the wire form of errors. */
+/** Calls of a worker: the handler of each method, the check of a call, and the wire form of errors. */
+import type { WorkerCall } from "@superstep/protocol/worker/frames"
+import { problemOf } from "@superstep/protocol/worker/validate"
+import { workerCalls } from "@superstep/protocol/worker/validators"
 import { InvalidInput, KnownError } from "@superstep/toolkit/errors/errors"
-import { checkExact } from "@superstep/toolkit/http/exact-number"
-import { z } from "zod"
 import { internalError } from "./error-codes.js"
 import type { Fence } from "./fence.js"
 import type { Language } from "./languages.js"
@@ -13,55 +14,60 @@ export interface CallReply {
   readonly payload?: readonly PayloadLine[]
 }
 
-/** Answers one method for a worker of the language. Payload lines are valid until the promise settles. */
-export type CallHandler = (
-  fields: Readonly<Record<string, unknown>>,
+type Method = WorkerCall["method"]
+
+/** The fields of a method's call, without those that each frame has. */
+export type CallFields<M extends Method> = Omit<
+  Extract<WorkerCall, { readonly method: M }>,
+  "type" | "call_id" | "method" | "payload"
+>
+
+/** Answers one method for a worker of the language. The fields are valid. Payload lines are valid until the promise settles. */
+export type CallHandler<M extends Method> = (
+  fields: CallFields<M>,
   payload: readonly Buffer[],
   language?: Language,
 ) => Promise<CallReply>
 
 /** Handlers by method, such as `checkpoint.put`. */
-export type CallHandlers = Readonly<Record<string, CallHandler>>
+export type CallHandlers = { readonly [M in Method]?: CallHandler<M> }
 
 export class UnknownMethod extends KnownError {
   readonly code = "unknown_method"
 }
 
 /**
- * Finds the handler of a method.
- * @throws UnknownMethod
+ * Checks a call with the validator that is generated from the protocol's schema, and answers it.
+ * @throws UnknownMethod  no handler has this method
+ * @throws InvalidInput   naming the first field that is missing or wrong
  */
-export function handlerOf(handlers: CallHandlers, method: string): CallHandler {
+export async function answerCall(
+  handlers: CallHandlers,
+  call: WorkerCall,
+  payload: readonly Buffer[],
+  language: Language,
+): Promise<CallReply> {
+  const { method } = call
   const handler = Object.hasOwn(handlers, method) ? handlers[method] : undefined
   if (!handler) throw new UnknownMethod(`the server has no method "${method}"`)
-  return handler
+  const problem = problemOf(workerCalls, "method", { ...call })
+  if (problem !== undefined) throw new InvalidInput([{ path: ["call", method], message: problem, type: "value_error" }])
+  return await (handler as CallHandler<Method>)(call, payload, language)
 }
 
-/**
- * Reads a call's fields.
- * @throws InvalidInput  naming each field that is missing or wrong
- */
-export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
-  const { result: parsed } = checkExact(schema, fields)
-  if (parsed.success) return parsed.data
-  throw new InvalidInput(
-    parsed.error.issues.map(({ path, message }) => ({
-      path: ["call", ...path.map((part) => (typeof part === "number" ? part : String(part)))],
-      message,
-      type: "value_error",
-    })),
-  )
-}
-
-const fenceFields = z
-  .object({ run_id: z.guid(), claim_id: z.guid() })
-  .transform(({ run_id, claim_id }) => ({ runId: run_id, claimId: claim_id }))
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
  * The claim that a worker's write belongs to. Without it, a run that has moved on could still write.
  * @throws InvalidInput  when the call names no claim
  */
-export const fenceOf = (fields: unknown): Fence => parseFields(fenceFields, fields)
+export function fenceOf({ run_id, claim_id }: { readonly run_id?: string; readonly claim_id?: string }): Fence {
+  if (run_id === undefined || claim_id === undefined || !uuid.test(run_id) || !uuid.test(claim_id)) {
+    const message = "a write needs run_id and claim_id, as in the frame of its run"
+    throw new InvalidInput([{ path: ["call"], message, type: "value_error" }])
+  }
+  return { runId: run_id, claimId: claim_id }
+}
 
 /** The error that a worker gets for a failed call. Details of a bug go only to the log. */
 export const failureOf = (error: unknown): RunFailure =>

@@ -30,8 +30,9 @@ export function parseHeader(line: string): WorkerFrame {
     throw new ProtocolViolation(`the worker sent an invalid header: ${problem}: ${excerpt(line)}`)
   const frame = header as WorkerFrame
   if (frame.type === "event" && controls.test(frame.event)) return withPlainName(frame)
-  // Only the filter of a call has values of users (decision 0057).
-  if (frame.type === "call" && "filter" in frame) return { ...frame, filter: parseExact(line).filter }
+  // Only the filter of a call has values of users (decision 0057). One that is itself a number stays plain, and is refused.
+  if (frame.type === "call" && "filter" in frame && isRecord(frame.filter))
+    return { ...frame, filter: parseExact(line).filter }
   return frame
 }
 

@@ -8,6 +8,7 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Conflict, KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
 import { until } from "@superstep/toolkit/testing/until"
+import type { CallHandlers } from "./calls.js"
 import { runFailure } from "./error-codes.js"
 import { ClaimLost } from "./fence.js"
 import { WorkerCallFailed } from "./pending-calls.js"
@@ -148,39 +149,39 @@ test("P6: a worker's environment has its own settings and the agent's, but not t
 })
 
 test("a worker's call gets a reply, or an error by name", async () => {
-  const handlers = {
-    greet: async (fields: object, [name]: readonly Buffer[]) => ({
-      fields: { knows: Object.keys(fields).includes("run_id") },
-      payload: [{ name: "greeting", data: Buffer.from(`"hello ${name}"`) }],
-    }),
-    bug: async () => {
-      throw new Error("the database password is swordfish")
+  const handlers: CallHandlers = {
+    "store.batch": async ({ run_id }, [line]) => {
+      if (String(line) === "bug") throw new Error("the database password is swordfish")
+      return { fields: { knows: run_id !== undefined }, payload: [{ name: "results", data: `"hello ${line}"` }] }
     },
+    "checkpoint.get": async () => assert.fail("the call names no thread"),
   }
   await using testing = await startTestPool({ handlers })
-  const answerTo = async (method: string) =>
-    (await seen(testing.run([{ do: "call", method, lines: ["you"] }, { do: "done" }]), "answer")).data as {
+  const answerTo = async (method: string, line = "you") =>
+    (await seen(testing.run([{ do: "call", method, lines: [line] }, { do: "done" }]), "answer")).data as {
       [field: string]: unknown
     }
 
-  const greeting = await answerTo("greet")
+  const greeting = await answerTo("store.batch")
   const unknown = await answerTo("__proto__")
-  const bug = await answerTo("bug")
+  const invalid = await answerTo("checkpoint.get")
+  const bug = await answerTo("store.batch", "bug")
 
-  assert.deepEqual([greeting.type, greeting.knows, greeting.payload], ["reply", true, ["greeting"]])
+  assert.deepEqual([greeting.type, greeting.knows, greeting.payload], ["reply", true, ["results"]])
+  assert.match(JSON.stringify(invalid.error), /InvalidInput.*checkpoint\.get: frame must have .*thread_id/)
   assert.equal((unknown.error as { error: string }).error, "UnknownMethod")
   assert.deepEqual(bug.error, { error: "InternalError", message: "the server could not answer: see its log" })
 })
 
 test("P7: a lost claim ends the run here, and later frames of its worker are dropped", async () => {
-  const handlers = {
-    put: async (fields: Readonly<Record<string, unknown>>) => {
-      throw new ClaimLost(String(fields.run_id))
+  const handlers: CallHandlers = {
+    "store.batch": async ({ run_id }) => {
+      throw new ClaimLost(String(run_id))
     },
   }
   await using testing = await startTestPool({ handlers })
 
-  const run = testing.run([{ do: "call", method: "put", lines: [] }, { do: "done" }])
+  const run = testing.run([{ do: "call", method: "store.batch", lines: ["[]"] }, { do: "done" }])
   const after = testing.run([{ do: "wait" }])
 
   const detail = `run ${run.order.runId} has moved on to another attempt`

@@ -7,19 +7,21 @@ import { retryWhileDatabaseIsAway } from "./retried-calls.js"
 test("a call succeeds when the database is available again, and any other failure is thrown at once", async () => {
   const failures: Error[] = [new DatabaseUnavailable("it restarts"), new DatabaseUnavailable("it starts")]
   const calls = retryWhileDatabaseIsAway({
-    "checkpoint.put": async () => {
+    "checkpoint.get": async () => {
       const failure = failures.shift()
       if (failure) throw failure
       return { fields: { saved: true } }
     },
-    "checkpoint.get": async () => {
+    "checkpoint.ancestors": async () => {
       throw new ClaimLost("r1")
     },
   })
 
-  const reply = await calls["checkpoint.put"]?.({}, [])
+  const place = { thread_id: "t", checkpoint_ns: "" }
+
+  const reply = await calls["checkpoint.get"]?.(place, [])
 
   assert.deepEqual(reply, { fields: { saved: true } })
   assert.deepEqual(failures, [])
-  await assert.rejects(async () => calls["checkpoint.get"]?.({}, []), ClaimLost)
+  await assert.rejects(async () => calls["checkpoint.ancestors"]?.({ ...place, channels: [] }, []), ClaimLost)
 })

@@ -8,17 +8,21 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { DatabaseUnavailable, StatementTooSlow } from "@superstep/toolkit/db/unavailable"
-import type { CallHandler, CallHandlers } from "./calls.js"
+import type { CallHandlers, CallReply } from "./calls.js"
 
 // Short enough that a restart of Postgres delays a run little, long enough that the retries do not slow its start.
 const retryDelayMs = 200
 
 /** Wraps handlers so that each retries until the database answers. */
 export const retryWhileDatabaseIsAway = (handlers: CallHandlers): CallHandlers =>
-  Object.fromEntries(Object.entries(handlers).map(([method, handler]) => [method, untilAnswered(handler)]))
+  Object.fromEntries(
+    Object.entries(handlers).map(([method, handler]) => [method, untilAnswered(handler as AnyHandler)]),
+  )
+
+type AnyHandler = (...call: unknown[]) => Promise<CallReply>
 
 const untilAnswered =
-  (handler: CallHandler): CallHandler =>
+  (handler: AnyHandler): AnyHandler =>
   async (...call) => {
     for (;;) {
       try {

@@ -5,7 +5,7 @@
 import type { EventFrame, LoadedFrame, Loopback, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
 import { assertNever, KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
-import { type CallHandlers, failureOf, handlerOf } from "./calls.js"
+import { answerCall, type CallHandlers, failureOf } from "./calls.js"
 import type { Connection } from "./connection.js"
 import { ClaimLost } from "./fence.js"
 import type { Language } from "./languages.js"
@@ -219,7 +219,8 @@ export class Session {
   async #answer(call: WorkerCall, payload: Buffer[]): Promise<void> {
     const { call_id } = call
     try {
-      const reply = await handlerOf(this.#options.handlers, call.method)({ ...call }, payload, this.#options.language)
+      const { handlers, language } = this.#options
+      const reply = await answerCall(handlers, call, payload, language)
       this.#connection.send({ ...reply.fields, type: "reply", call_id }, reply.payload)
     } catch (error) {
       if (!(error instanceof KnownError)) {

@@ -26,7 +26,7 @@ def is_Blob(v: Any) -> bool:
 
 
 def is_Write(v: Any) -> bool:
-    return type(v) is dict and "task_id" in v and type(v["task_id"]) is str and "task_path" in v and type(v["task_path"]) is str and "idx" in v and type(v["idx"]) is int and "channel" in v and type(v["channel"]) is str and "type" in v and type(v["type"]) is str
+    return type(v) is dict and "task_id" in v and type(v["task_id"]) is str and "task_path" in v and type(v["task_path"]) is str and "idx" in v and type(v["idx"]) is int and v["idx"] >= -2147483648 and v["idx"] <= 2147483647 and "channel" in v and type(v["channel"]) is str and "type" in v and type(v["type"]) is str
 
 
 def is_DeltaHistory(v: Any) -> bool:

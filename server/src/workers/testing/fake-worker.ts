@@ -141,7 +141,7 @@ function call(fields: object, lines: readonly string[]): Promise<ServerFrame> {
   const call_id = String(lastCall)
   writer.write(
     { type: "call", call_id, ...fields },
-    lines.map((data) => ({ name: "line", data })),
+    lines.map((data) => ({ name: "operations", data })),
   )
   return new Promise((resolve) => answers.set(call_id, resolve))
 }
