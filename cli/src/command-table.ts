@@ -1,5 +1,5 @@
 /** All commands by their first word, in the order in which help lists them. */
-import type { CliCommand } from "./command.js"
+import type { CliCommand } from "./command-line/command.js"
 
 /** Loads the commands that start with a word: `up` and `doctor` load much platform code that `list` does not need. */
 export const commandTable: Readonly<Record<string, () => Promise<readonly CliCommand[]>>> = {

@@ -2,7 +2,7 @@
 /** The command line. */
 import { ignoreInspectorSignal } from "@superstep/toolkit/exec/own-program"
 import { Command } from "commander"
-import { addCommand, type CliCommand, type Context } from "./command.js"
+import { addCommand, type CliCommand, type Context } from "./command-line/command.js"
 import { commandsFor, versionFlags } from "./command-table.js"
 import { outputTo } from "./output/output.js"
 import { runProgram } from "./program.js"
@@ -21,7 +21,7 @@ const groups = {
 
 // Loaded when a command runs: the settings import much that the version does not need.
 async function context(): Promise<Context> {
-  const { readConfig } = await import("./config.js")
+  const { readConfig } = await import("./command-line/config.js")
   return { config: readConfig(process.env), out: outputTo(process.stdout), err: outputTo(process.stderr) }
 }
 

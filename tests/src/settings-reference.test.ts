@@ -6,7 +6,7 @@ import { settings as control } from "@superstep/control/config"
 import { settings as edge } from "@superstep/control/edge/config"
 import { settings as server } from "@superstep/server/config"
 import { describeSettings, type Settings } from "@superstep/toolkit/config/settings"
-import { settings as cli } from "superstep/config"
+import { settings as cli } from "superstep/command-line/config"
 
 const page = new URL("../../docs/settings.md", import.meta.url)
 

@@ -1,5 +1,5 @@
 /** Makes one backup in a process of its own, so that `superstep up` stays as small and as quick as it is. */
-import type { Config } from "../config.js"
+import type { Config } from "../command-line/config.js"
 import type { Home } from "../home/home.js"
 import { startChild } from "../processes/child.js"
 

@@ -41,7 +41,7 @@ import { readTables, type WrittenTables, writeTables } from "@superstep/toolkit/
 import { postgresUser } from "@superstep/toolkit/postgres/postgres-user"
 import { removeCluster } from "@superstep/toolkit/postgres/remove-cluster"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
-import type { Config } from "../config.js"
+import type { Config } from "../command-line/config.js"
 import { NoBackup, unpack, unpackCluster } from "../home/archive.js"
 import { controlDatabaseName, controlMigrations, withControlDatabase } from "../home/control-database.js"
 import type { Home } from "../home/home.js"

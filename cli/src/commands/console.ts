@@ -1,5 +1,5 @@
 /** `superstep console`: an address that signs its reader in to the console. */
-import type { CliCommand } from "../command.js"
+import type { CliCommand } from "../command-line/command.js"
 import { platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connectAsOperator, connectionOptions } from "../platform/connection.js"
 

@@ -1,6 +1,6 @@
 import { Option } from "commander"
-import type { CliCommand } from "../command.js"
-import { homeOption, hostOption, portOption } from "../options.js"
+import type { CliCommand } from "../command-line/command.js"
+import { homeOption, hostOption, portOption } from "../command-line/options.js"
 import { serveProject } from "./serve-project.js"
 
 interface DevOptions {

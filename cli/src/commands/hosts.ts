@@ -1,5 +1,5 @@
 /** `superstep hosts`: the host names of a deployment. */
-import type { CliCommand } from "../command.js"
+import type { CliCommand } from "../command-line/command.js"
 import { table } from "../output/table.js"
 import { platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectAsOperator, connectionOptions } from "../platform/connection.js"

@@ -2,10 +2,10 @@ import { createApiKey, listApiKeys, revokeApiKey } from "@superstep/control/work
 import { type ApiKey, type Scope, scopes } from "@superstep/control/workspaces/workspace"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Option } from "commander"
-import type { CliCommand } from "../command.js"
+import type { CliCommand } from "../command-line/command.js"
+import { homeOption, jsonOption } from "../command-line/options.js"
 import { withControlDatabase } from "../home/control-database.js"
 import { openHome } from "../home/home.js"
-import { homeOption, jsonOption } from "../options.js"
 
 interface KeyOptions {
   readonly home?: string

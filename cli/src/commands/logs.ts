@@ -1,13 +1,13 @@
 /** `superstep logs`: the output of builds and agent servers, and with `-f` new output. */
 import { pause } from "@superstep/toolkit/exec/pause"
 import { InvalidArgumentError, Option } from "commander"
-import type { CliCommand } from "../command.js"
-import { parseCount } from "../options.js"
-import type { LogLine } from "../output/deploy-report.js"
+import type { CliCommand } from "../command-line/command.js"
+import { parseCount } from "../command-line/options.js"
 import { formatLogLine } from "../output/log-lines.js"
 import type { Output } from "../output/output.js"
 import { type PlatformApi, PlatformAway, platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
+import type { LogLine } from "../platform/deploy-report.js"
 import { type Deployment, findDeployment } from "../platform/deployments.js"
 import { listenForStop } from "../processes/stop-signals.js"
 

@@ -1,5 +1,5 @@
 import { Option } from "commander"
-import type { Call, CliCommand } from "../command.js"
+import type { Call, CliCommand } from "../command-line/command.js"
 import { ask } from "../output/ask.js"
 import { nearPath } from "../output/near-path.js"
 import { shellWord } from "../output/shell-word.js"

@@ -1,7 +1,7 @@
 /** `superstep quotas`: the limits of a workspace. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Option } from "commander"
-import type { CliCommand } from "../command.js"
+import type { CliCommand } from "../command-line/command.js"
 import type { Output } from "../output/output.js"
 import { table } from "../output/table.js"
 import { platformApi } from "../platform/api.js"

@@ -5,10 +5,10 @@ import { foldersOf } from "@superstep/control/folders"
 import { openHome as lockHome } from "@superstep/control/home"
 import { stayInCharge, takeDatabase } from "@superstep/control/home-in-charge"
 import { rotateMasterKey } from "@superstep/control/master-key"
-import type { CliCommand } from "../command.js"
+import type { CliCommand } from "../command-line/command.js"
+import { homeOption, jsonOption } from "../command-line/options.js"
 import { withControlDatabase } from "../home/control-database.js"
 import { openHome } from "../home/home.js"
-import { homeOption, jsonOption } from "../options.js"
 
 interface RotateOptions {
   readonly home?: string

@@ -1,10 +1,10 @@
 /** `rollback`, `interrupt`, `pause`, `resume`, `restart`: an operator's actions on a running deployment. */
 import { Option } from "commander"
-import type { CliCommand } from "../command.js"
-import { jsonReport, wordsReport } from "../output/deploy-report.js"
+import type { CliCommand } from "../command-line/command.js"
 import { withProgress } from "../output/progress.js"
 import { platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
+import { jsonReport, wordsReport } from "../platform/deploy-report.js"
 import { type Deployment, findDeployment } from "../platform/deployments.js"
 import { followToEnd } from "../platform/follow.js"
 import { NotRestarted, untilRestarted } from "../platform/restart.js"

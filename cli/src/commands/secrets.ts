@@ -2,7 +2,7 @@
 import { text } from "node:stream/consumers"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { Option } from "commander"
-import type { CliCommand } from "../command.js"
+import type { CliCommand } from "../command-line/command.js"
 import { type PlatformApi, platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
 import { findDeployment } from "../platform/deployments.js"

@@ -1,7 +1,7 @@
 /** `dev` and `serve`: one agent server for a project folder, in the foreground, by default with its own Postgres. */
 import { resolve } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import type { Context } from "../command.js"
+import type { Context } from "../command-line/command.js"
 import { startHomeDatabase } from "../home/database.js"
 import { type Home, openHome } from "../home/home.js"
 import { type Ownership, takeOwnership } from "../home/owner.js"

@@ -1,5 +1,5 @@
-import type { CliCommand } from "../command.js"
-import { homeOption, hostOption, portOption } from "../options.js"
+import type { CliCommand } from "../command-line/command.js"
+import { homeOption, hostOption, portOption } from "../command-line/options.js"
 import { configOption } from "./dev.js"
 import { serveProject } from "./serve-project.js"
 

@@ -1,7 +1,7 @@
 /** `traffic`, `promote`, `abort`: what becomes of a deployment's canary. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { InvalidArgumentError, Option } from "commander"
-import type { CliCommand } from "../command.js"
+import type { CliCommand } from "../command-line/command.js"
 import { type PlatformApi, platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
 import { type Deployment, findDeployment, isCanary, listRevisions, type Revision } from "../platform/deployments.js"

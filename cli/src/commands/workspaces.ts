@@ -1,9 +1,9 @@
 import { createWorkspace, listWorkspaces } from "@superstep/control/workspaces/operations"
 import type { Workspace } from "@superstep/control/workspaces/workspace"
-import type { CliCommand } from "../command.js"
+import type { CliCommand } from "../command-line/command.js"
+import { homeOption, jsonOption } from "../command-line/options.js"
 import { withControlDatabase } from "../home/control-database.js"
 import { openHome } from "../home/home.js"
-import { homeOption, jsonOption } from "../options.js"
 
 interface WorkspaceOptions {
   readonly home?: string

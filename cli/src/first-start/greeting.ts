@@ -1,8 +1,8 @@
 /** The output of `superstep up`: where everything is, and commands to paste. */
-import type { Context } from "../command.js"
+import type { Context } from "../command-line/command.js"
+import { olderNode } from "../command-line/older-node.js"
 import type { Credentials } from "../home/credentials.js"
 import type { Home } from "../home/home.js"
-import { olderNode } from "../older-node.js"
 import { nearPath } from "../output/near-path.js"
 import type { Output } from "../output/output.js"
 import { seconds } from "../output/progress.js"

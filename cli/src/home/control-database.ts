@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { migrate } from "@superstep/toolkit/db/migrate"
-import type { Config } from "../config.js"
+import type { Config } from "../command-line/config.js"
 import { startHomeDatabase } from "./database.js"
 import type { Home } from "./home.js"
 import { isOwned, takeOwnership } from "./owner.js"

@@ -1,6 +1,6 @@
 /** The Postgres of a data folder: the embedded one, or the server that DATABASE_URI names. */
 import { createDatabase } from "@superstep/toolkit/db/provision"
-import type { Config } from "../config.js"
+import type { Config } from "../command-line/config.js"
 import type { Home } from "./home.js"
 import { keepPostgres } from "./keep-postgres.js"
 

@@ -6,11 +6,11 @@
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { Option } from "commander"
-import type { Config } from "../config.js"
+import type { Config } from "../command-line/config.js"
+import { homeOption, jsonOption } from "../command-line/options.js"
 import { readCredentials } from "../home/credentials.js"
 import { homeAt } from "../home/home.js"
 import { runningInstallations } from "../home/running-installations.js"
-import { homeOption, jsonOption } from "../options.js"
 import { urlOf } from "../processes/address.js"
 import { defaultPlace } from "../processes/default-place.js"
 

@@ -1,8 +1,8 @@
 /** Waits for a revision and reports its progress, for all commands that create one. */
 import type { ErrorCode } from "@superstep/toolkit/errors/codes"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import type { DeployReport, LogLine } from "../output/deploy-report.js"
 import type { PlatformApi } from "./api.js"
+import type { DeployReport, LogLine } from "./deploy-report.js"
 import { type Deployment, followRevision, type Revision } from "./deployments.js"
 
 /** A revision that did not get deployed; the message has the platform's reason and hint, the code is the revision's. */

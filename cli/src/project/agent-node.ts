@@ -12,9 +12,9 @@ import {
 import { installedNodes, ownNode } from "@superstep/control/machines/process/builds/installed-nodes"
 import { machineFolders } from "@superstep/control/machines/process/folders"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import type { Config } from "../config.js"
+import type { Config } from "../command-line/config.js"
+import { olderNode } from "../command-line/older-node.js"
 import type { Home } from "../home/home.js"
-import { olderNode } from "../older-node.js"
 import type { Project } from "./project.js"
 
 export interface NodePlace {

@@ -1,6 +1,6 @@
 /** How to start the agent server for a project folder (protocol/unit defines the variables). */
 import { fileURLToPath } from "node:url"
-import type { Config } from "../config.js"
+import type { Config } from "../command-line/config.js"
 import type { Project } from "./project.js"
 
 export interface AgentServerOptions {

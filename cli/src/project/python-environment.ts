@@ -15,7 +15,7 @@ import { installedPythons } from "@superstep/control/machines/process/builds/pyt
 import { toolsOnPath } from "@superstep/control/machines/process/builds/tools"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
-import type { Config } from "../config.js"
+import type { Config } from "../command-line/config.js"
 import type { Project } from "./project.js"
 
 export class PythonNotInstalled extends KnownError {

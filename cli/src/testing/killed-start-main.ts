@@ -1,6 +1,6 @@
 /** Starts a control plane, prints its identity, and is killed when it would note that: arguments are data folder, database, two ports. */
 import { writeSync } from "node:fs"
-import { readConfig } from "../config.js"
+import { readConfig } from "../command-line/config.js"
 import { startControl } from "../home/control-process.js"
 import { openHome } from "../home/home.js"
 import { takeOwnership } from "../home/owner.js"

@@ -1,7 +1,8 @@
 /** The progress of a deploy: sentences for a person, or one JSON object per line for a program. */
-import { isFinal, type Revision } from "../platform/deployments.js"
-import type { Output } from "./output.js"
-import { seconds } from "./progress.js"
+
+import type { Output } from "../output/output.js"
+import { seconds } from "../output/progress.js"
+import { isFinal, type Revision } from "./deployments.js"
 
 export interface DeployReport {
   /** A step is done. */

@@ -5,10 +5,10 @@ import { machineFolders } from "@superstep/control/machines/process/folders"
 import { replacedProgram } from "@superstep/control/machines/process/units/unit-program"
 import type { Db } from "@superstep/toolkit/db/database"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import { type PlatformApi, platformApi } from "../platform/api.js"
-import { type Deployment, followRevision } from "../platform/deployments.js"
-import { agentsOf } from "./agents.js"
-import type { Home } from "./home.js"
+import { agentsOf } from "../home/agents.js"
+import type { Home } from "../home/home.js"
+import { type PlatformApi, platformApi } from "./api.js"
+import { type Deployment, followRevision } from "./deployments.js"
 
 /** @returns  the ids of deployments whose units can no longer start a worker of their own release */
 export async function deploymentsOnReplacedPrograms(home: Home): Promise<string[]> {

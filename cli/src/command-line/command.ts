@@ -1,7 +1,7 @@
 /** The interface of commands, and the function that registers them with commander. */
 import { type Command, CommanderError, type Option } from "commander"
+import type { Output } from "../output/output.js"
 import type { Config } from "./config.js"
-import type { Output } from "./output/output.js"
 
 /** The context of a command, besides its arguments. */
 export interface Context {
