@@ -14,6 +14,6 @@ await runProgram(() => {
     .exitOverride()
   for (const option of newProject.options) program.addOption(option)
   return program.action(() =>
-    newProject.run({ args: program.args, options: program.opts(), out: outputTo(process.stdout) }),
+    newProject.run({ args: program.args, options: program.opts(), out: outputTo(process.stdout), release: release() }),
   )
 })

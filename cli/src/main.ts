@@ -22,7 +22,12 @@ const groups = {
 // Loaded when a command runs: the settings import much that the version does not need.
 async function context(): Promise<Context> {
   const { readConfig } = await import("./command-line/config.js")
-  return { config: readConfig(process.env), out: outputTo(process.stdout), err: outputTo(process.stderr) }
+  return {
+    config: readConfig(process.env),
+    out: outputTo(process.stdout),
+    err: outputTo(process.stderr),
+    release: release(),
+  }
 }
 
 function createProgram(commands: readonly CliCommand[]): Command {

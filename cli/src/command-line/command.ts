@@ -10,6 +10,8 @@ export interface Context {
   readonly out: Output
   /** For progress and advice, which people read. */
   readonly err: Output
+  /** The version of this program. */
+  readonly release: string
 }
 
 export interface Call<Options> extends Context {

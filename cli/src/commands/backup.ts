@@ -90,7 +90,7 @@ export const restoreCommand: CliCommand<RestoreOptions> = {
 }
 
 async function restoreOne(
-  { file, home, config, out, err }: Context & { readonly file: string; readonly home: Home },
+  { file, home, config, out, err }: Omit<Context, "release"> & { readonly file: string; readonly home: Home },
   wanted: string,
   { name, workspace: workspaceId = config.workspace, replace: isReplacing = false }: RestoreOptions,
 ): Promise<void> {

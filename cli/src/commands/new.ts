@@ -21,18 +21,18 @@ export const newProject = {
     new Option("--typescript", "an agent in TypeScript (the default)").conflicts("python"),
     new Option("--python", "an agent in Python"),
   ],
-  async run({ args, options, out }: Pick<Call<NewOptions>, "args" | "options" | "out">) {
+  async run({ args, options, out, release }: Omit<Call<NewOptions>, "config" | "err">) {
     const [named] = args
     const mayAsk = named === undefined && process.stdin.isTTY
     const path = named ?? (mayAsk ? await ask("Name of the project", standardName) : standardName)
     const isAsked = mayAsk && !options.python && !options.typescript
     const isPython = options.python || (isAsked && /^p/i.test(await ask("TypeScript or Python", "TypeScript")))
-    const { folder, name } = await createProject(path, isPython ? "python-chat" : "chat")
+    const { folder, name } = await createProject(path, isPython ? "python-chat" : "chat", release)
     out.line(`${out.style("green", "✔")} ${name} is ready. Next:`)
     out.line()
     out.line(`  cd ${shellWord(nearPath(folder))}`)
     // `dev` installs the packages of a project in Python.
     if (!isPython) out.line("  npm install")
-    out.line(`  ${howToCall(folder, process.argv[1] ?? "")} dev`)
+    out.line(`  ${howToCall(folder, process.argv[1] ?? "", release)} dev`)
   },
 } satisfies CliCommand<NewOptions>

@@ -18,7 +18,6 @@ import { type Input, inputsFor, runsPerConversation } from "../prove/inputs.js"
 import { type Installation, startInstallation } from "../prove/installation.js"
 import { ServerEnded } from "../prove/killable-server.js"
 import { isHeld, screenOf } from "../prove/report.js"
-import { release } from "../release.js"
 import { configOption } from "./dev.js"
 
 interface ProveOptions {
@@ -116,7 +115,7 @@ async function proveProject({ project, graphs, options, context, signal }: Proof
   const held = isHeld(report, { serverFaults })
   const evidence = held ? undefined : keepEvidence(installation, report.found)
   const command = commandOf(seed, options)
-  const screen = { release: release(), seed, minutes, command, serverFaults, evidence }
+  const screen = { release: context.release, seed, minutes, command, serverFaults, evidence }
   err.line()
   for (const line of screenOf(report, screen, out.style)) out.line(line)
   process.exitCode = held ? 0 : brokenCode

@@ -205,7 +205,7 @@ async function startParts(start: Start): Promise<void> {
   const consoleUrl = await consoleAddress(db, credentials, context.err)
   const agentsNode = await newerNodeOfBuilds({ home, environment: context.config.environment })
   const ms = performance.now() - startedAt
-  showInstallation(context.err, { credentials, home, consoleUrl, agentsUrl, agentsNode, ms })
+  showInstallation(context.err, { credentials, home, consoleUrl, agentsUrl, agentsNode, ms, release: context.release })
   // Uses local addresses: the public ones may need a proxy that is not up yet, or a certificate that we cannot verify. The API
   // answers plain HTTP to this machine, whatever it speaks to others.
   const warn = (words: string) => context.err.line(`  ${context.err.style("yellow", "!")} ${words}`)

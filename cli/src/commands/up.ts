@@ -12,7 +12,6 @@ import { type About, type Ownership, takeOwnership } from "../home/owner.js"
 import { type Place, readEntry } from "../home/owner-file.js"
 import { handOver, successorOf, takeOver } from "../home/take-over.js"
 import { defaultPlace } from "../processes/default-place.js"
-import { release } from "../release.js"
 import { assertOwnDatabase } from "./backup.js"
 import { type InstallationOptions, nameOf, runInstallation } from "./run-installation.js"
 
@@ -56,7 +55,7 @@ export const up: CliCommand<UpOptions> = {
     const former = entry && (await isAlive(entry.owner)) ? entry : undefined
     // Also the place of a former program that was killed: agents and their edge still run where it had them.
     const place = placeFor(options, context, entry?.place)
-    const about: About = { command: "superstep up", release: release(), place }
+    const about: About = { command: "superstep up", release: context.release, place }
     const own = () => takeOwnership(home, about.command, about)
     const start = { context, home, place, example: options.example && !former, npmStartAt: options.npmStartAt, former }
     if (await run(start, options.takeOver ? await takeOver(home, about) : await own())) return

@@ -2,7 +2,6 @@ import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
 import { test } from "node:test"
 import { promisify } from "node:util"
-import { readConfig } from "../command-line/config.js"
 import { homeAt } from "../home/home.js"
 import type { Output } from "../output/output.js"
 import { showInstallation, showTryIt } from "./greeting.js"
@@ -15,6 +14,7 @@ const installation = {
   consoleUrl: "http://127.0.0.1:8900/sign-in",
   agentsUrl: "http://127.0.0.1:8901",
   ms: 1,
+  release: "1.2.3",
 }
 
 function output(isTerminal: boolean): Output & { text(): string } {
@@ -33,7 +33,7 @@ function output(isTerminal: boolean): Output & { text(): string } {
 function greet(terminals: { readonly out: boolean; readonly err: boolean }) {
   const [out, err] = [output(terminals.out), output(terminals.err)]
   showInstallation(err, installation)
-  showTryIt({ out, err, config: readConfig({}) }, { url: "http://127.0.0.1:8901/d/chat", graph: "chat", apiKey: key })
+  showTryIt({ out, err }, { url: "http://127.0.0.1:8901/d/chat", graph: "chat", apiKey: key })
   return { out: out.text(), err: err.text() }
 }
 

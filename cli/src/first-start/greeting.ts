@@ -20,6 +20,8 @@ interface Installation {
   /** The version of the Node that agents are built for, if it is a newer one than ours. */
   readonly agentsNode?: string | undefined
   readonly ms: number
+  /** The version of this program. */
+  readonly release: string
 }
 
 /** Anything but a terminal keeps the output, as the log of a service does: it gets the place of the key, and a command that prints it. */
@@ -28,7 +30,7 @@ const whereKeyIs = ({ credentials: file }: Home): string =>
 
 export function showInstallation(
   err: Output,
-  { credentials, home, consoleUrl, agentsUrl, agentsNode, ms }: Installation,
+  { credentials, home, consoleUrl, agentsUrl, agentsNode, ms, release }: Installation,
 ): void {
   const row = (label: string, text: string) => err.line(`  ${err.style("dim", label.padEnd(15))}${text}`)
   err.line()
@@ -39,7 +41,7 @@ export function showInstallation(
   row("Agents", `${agentsUrl}/d/<name>`)
   row("API key", err.isTerminal ? credentials.api_key : whereKeyIs(home))
   row("Workspace", credentials.tenant_id)
-  row("Commands", `${howToCall(process.cwd(), process.argv[1] ?? "")} --help`)
+  row("Commands", `${howToCall(process.cwd(), process.argv[1] ?? "", release)} --help`)
   row("Data", `${nearPath(home.folder)} (credentials.json, logs, Postgres)`)
   const node = olderNode(process.versions.node, agentsNode)
   if (node !== undefined) row("Node", err.style("dim", node))
@@ -51,7 +53,7 @@ export function showFirstToken(err: Output, since: { readonly at: number; readon
   err.line(`  the example streamed its first token ${seconds(Date.now() - since.at)} after ${since.event}\n`)
 }
 
-export function showTryIt({ out, err }: Context, given: Target): void {
+export function showTryIt({ out, err }: Pick<Context, "out" | "err">, given: Target): void {
   const target = out.isTerminal ? given : { ...given, apiKey: "<api_key in credentials.json>" }
   const title = (text: string, note = "") => out.line(`  ${out.style("bold", text)}${out.style("dim", note)}\n`)
   const code = (text: string) => out.line(`${indented(text)}\n`)

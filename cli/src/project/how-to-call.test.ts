@@ -19,9 +19,9 @@ test("a program that npx runs from a tarball is called by the tarball again", ()
   const script = (name: string) => join(cache, "node_modules/.bin", name)
 
   file(join(cache, "package.json"), dependencies("superstep"))
-  const called = howToCall(folder, script("superstep"))
+  const called = howToCall(folder, script("superstep"), "1.2.3")
   file(join(cache, "package.json"), dependencies("create-superstep"))
-  const created = howToCall(folder, script("create-superstep"))
+  const created = howToCall(folder, script("create-superstep"), "1.2.3")
 
   // That of `create-superstep` lies beside the other.
   for (const call of [called, created]) assert.equal(call, `npx --yes file:${join(folder, "superstep-1.2.3.tgz")}`)
@@ -34,19 +34,19 @@ test("a program that uvx runs from a wheel is called by the wheel again, and an 
   file(join(folder, notes), JSON.stringify({ url: "file:///a/superstep-1.2.3-py3-none-any.whl" }))
 
   assert.equal(
-    howToCall(folder, join(folder, "archive-v0/x/lib", script)),
+    howToCall(folder, join(folder, "archive-v0/x/lib", script), "1.2.3"),
     "uvx --from /a/superstep-1.2.3-py3-none-any.whl superstep",
   )
-  assert.equal(howToCall(folder, join(folder, "venv/lib", script)), "superstep")
+  assert.equal(howToCall(folder, join(folder, "venv/lib", script), "1.2.3"), "superstep")
 })
 
 test("a program of a clone is called by its path, and where the package is installed npx calls it", () => {
   const folder = temporaryFolder()
   mkdirSync(join(folder, "project"))
 
-  const clone = howToCall(join(folder, "project"), join(folder, "clone/cli/bin/superstep.mjs"))
+  const clone = howToCall(join(folder, "project"), join(folder, "clone/cli/bin/superstep.mjs"), "1.2.3")
   file(join(folder, "node_modules/.bin/superstep"), "")
-  const installed = howToCall(join(folder, "project"), join(folder, "clone/cli/bin/superstep.mjs"))
+  const installed = howToCall(join(folder, "project"), join(folder, "clone/cli/bin/superstep.mjs"), "1.2.3")
 
   assert.equal(clone, "node ../clone/cli/bin/superstep.mjs")
   assert.equal(installed, "npx --no -- superstep")
@@ -61,10 +61,14 @@ test("a path with spaces can be pasted, and what only creates projects is not ca
   )
 
   const calls = [
-    howToCall(join(folder, "a"), join(folder, "my clone/cli/bin/superstep.mjs")),
-    howToCall(folder, join(cache, "node_modules/.bin/superstep")),
+    howToCall(join(folder, "a"), join(folder, "my clone/cli/bin/superstep.mjs"), "1.2.3"),
+    howToCall(folder, join(cache, "node_modules/.bin/superstep"), "1.2.3"),
   ]
-  const created = howToCall(folder, join(folder, "tools/node_modules/create-superstep/bin/create-superstep.mjs"))
+  const created = howToCall(
+    folder,
+    join(folder, "tools/node_modules/create-superstep/bin/create-superstep.mjs"),
+    "1.2.3",
+  )
 
   for (const [index, path] of ["../my clone/cli/bin/superstep.mjs", `file:${folder}/superstep-1.2.3.tgz`].entries()) {
     const words = execFileSync("sh", ["-c", `printf '%s\\n' ${calls[index]}`])

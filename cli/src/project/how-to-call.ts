@@ -4,7 +4,6 @@ import { dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { published } from "@superstep/toolkit/published"
 import { shellWord } from "../output/shell-word.js"
-import { release } from "../release.js"
 
 /**
  * With `--no` until our package is published: without it, npx would install and run whatever somebody registers under this name. Without
@@ -15,14 +14,15 @@ const installed = published.npmPackage === undefined ? "npx --no -- superstep" :
 /**
  * @param folder  where the reader will be
  * @param script  the script that Node runs now
+ * @param release  the version of this program
  * @returns       npx where it finds an installed package (it looks in every folder above); what npx or uvx was given, when one of them runs
  *                the script; `superstep` for the script of an installed wheel (scripts/wheel.py); else Node with the script's path. A
  *                shell reads paths with spaces as they are
  */
-export function howToCall(folder: string, script: string): string {
+export function howToCall(folder: string, script: string, release: string): string {
   if (script.includes(inWheel)) return calledByUvx(script) ?? "superstep"
   if (isInstalledAbove(folder)) return installed
-  const called = calledByNpx(script)
+  const called = calledByNpx(script, release)
   if (called !== undefined) return called
   // This program only creates projects: the package beside it, which it does not find, has the command.
   return /\/create-superstep(\.mjs)?$/.test(script) ? installed : `node ${shellWord(relative(folder, script))}`
@@ -37,10 +37,10 @@ function isInstalledAbove(folder: string): boolean {
  * npx installs into a folder of its cache, whose package.json names what it was given. Without `file:`, npx would execute the tarball. That of `create-superstep` lies beside ours, as
  * scripts/packages.mjs puts them.
  */
-function calledByNpx(script: string): string | undefined {
+function calledByNpx(script: string, release: string): string | undefined {
   const [, cache] = /^(.*\/_npx\/[^/]+)\/node_modules\//.exec(script) ?? []
   if (cache === undefined) return undefined
-  if (published.npmPackage !== undefined) return `npx --yes ${published.npmPackage}@${release()}`
+  if (published.npmPackage !== undefined) return `npx --yes ${published.npmPackage}@${release}`
   const { dependencies = {} } = JSON.parse(readFileSync(join(cache, "package.json"), "utf8")) as {
     dependencies?: Record<string, string>
   }

@@ -57,17 +57,22 @@ export async function copyTemplate(name: string, target: string): Promise<void> 
 
 /**
  * Creates the folder of a new project.
- * @returns  its absolute path and name
+ * @param release  the version of this program, for the commands that the project's README shows
+ * @returns        its absolute path and name
  * @throws BadProjectName, FolderNotEmpty
  */
-export async function createProject(path: string, template: string): Promise<{ folder: string; name: string }> {
+export async function createProject(
+  path: string,
+  template: string,
+  release: string,
+): Promise<{ folder: string; name: string }> {
   const name = projectName(path)
   const folder = resolve(path)
   if (existsSync(folder) && (await readdir(folder)).length > 0) {
     throw new FolderNotEmpty(`${folder} is not empty: choose another name, or empty it first`)
   }
   await copyTemplate(template, folder)
-  const call = howToCall(folder, process.argv[1] ?? "")
+  const call = howToCall(folder, process.argv[1] ?? "", release)
   await nameProject(folder, name, call)
   await writeReadme(folder, name, call)
   await ignoreGenerated(folder)
