@@ -50,17 +50,44 @@ for (const { name, skip, start } of languages) {
     })
 
     for (const durability of ["sync", "async"] as const) {
-      test(`W2: an event is sent before the checkpoint that follows it (${durability})`, async () => {
-        const stream_modes = ["updates", "messages-tuple", "tasks", "custom"]
+      test(`W2: a task's events are sent before the writes that save its result (${durability})`, async () => {
+        const stream_modes = ["values", "updates", "messages-tuple", "tasks", "custom"]
+        const agent = { input: { messages: [] }, stream_modes, durability }
 
         const frames = [
-          (await shared.run("agent", { input: { messages: [] }, stream_modes, durability })).frame,
+          (await shared.run("agent", agent)).frame,
+          (await shared.run("agent", { ...agent, protocol_events: true, stream_subgraphs: true })).frame,
           (await shared.run("nested", { input: { log: [] }, stream_modes, stream_subgraphs: true, durability })).frame,
         ]
 
-        for (const { claim_id } of frames) assert.deepEqual(lateUpdates(shared, claim_id), [])
+        for (const { claim_id } of frames) {
+          const { kinds, late } = taskEvents(shared, claim_id)
+          assert.deepEqual(late, [])
+          assert.ok(["tasks", "updates"].every((kind) => kinds.has(kind)))
+        }
       })
     }
+
+    test("W2: the values of a saved checkpoint, which may come after it, are sent again by the next attempt", async () => {
+      await using server = await start("slow")
+      const lost = { error: "Unavailable", message: "the second step is not saved" }
+      const order = { thread_id: crypto.randomUUID(), run_id: crypto.randomUUID(), durability: "sync" } as const
+      const run = { ...order, input: { n: 0 }, stream_modes: ["values"], config: { configurable: { tick_ms: 0 } } }
+      server.refuse = (call) =>
+        call.method === "checkpoint.put" && server.checkpoints.saved.length === 3 ? lost : undefined
+      const first = await server.run("slow", run)
+      server.refuse = () => undefined
+
+      const second = await server.run("slow", { ...run, attempt: 2 })
+
+      assert.deepEqual([first.status, second.status], ["error", "success"])
+      const values = (claimId: string) =>
+        server.received.flatMap(({ header, payload }) =>
+          header.type === "event" && header.claim_id === claimId ? [JSON.parse(payload.data ?? "")] : [],
+        )
+      assert.ok(values(first.frame.claim_id).length > 1)
+      assert.deepEqual(values(second.frame.claim_id)[0], values(first.frame.claim_id).at(-1))
+    })
 
     test("W3: `done` follows all writes", async () => {
       const { frame } = await shared.run("chat", { input: { messages: [] }, stream_modes: [] })
@@ -233,22 +260,30 @@ for (const { name, skip, start } of languages) {
     }
 
     /** `updates` events of a step that arrived after the checkpoint with that step. */
-    function lateUpdates(server: FakeServer, claimId: string): string[] {
-      const late: string[] = []
-      let openTasks = new Set<string>()
+    /** The kinds of a run's events that belong to a task, and the events that came after the writes of their task. */
+    function taskEvents(server: FakeServer, claimId: string) {
+      const [kinds, saved, late] = [new Set<string>(), new Set<string>(), [] as string[]]
+      const taskOfNode = new Map<string, string>()
       for (const { header, payload } of server.received) {
         if (!("claim_id" in header) || header.claim_id !== claimId) continue
-        if (header.type === "event" && header.event.startsWith("tasks")) {
-          const task = JSON.parse(payload.data ?? "")
-          if ("result" in task) openTasks.delete(task.id)
-          else openTasks = new Set([...openTasks, task.id])
-        }
         if (header.type === "call" && header.method === "checkpoint.put_writes") {
-          // Writes are saved when their task has ended, and its event was sent before that.
-          for (const { task_id } of header.writes) if (openTasks.has(task_id)) late.push(task_id)
+          for (const { task_id } of header.writes) saved.add(task_id)
+        }
+        if (header.type !== "event") continue
+        const [kind = ""] = header.event.split("|")
+        const data = JSON.parse(payload.data ?? "")
+        if (kind === "tasks") taskOfNode.set(data.name, data.id)
+        const tasks: Readonly<Record<string, () => unknown[]>> = {
+          tasks: () => [data.id],
+          updates: () => Object.keys(data).map((node) => taskOfNode.get(node)),
+          messages: () => [data[1].langgraph_checkpoint_ns.split(":").at(-1)],
+        }
+        for (const task of tasks[kind]?.() ?? []) {
+          kinds.add(kind)
+          if (saved.has(String(task))) late.push(`${header.event} of ${task}`)
         }
       }
-      return late
+      return { kinds, late }
     }
   })
 }

@@ -7,8 +7,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-# Between a task's commit and the reader, an event passes only through callbacks of the event loop. With a hundred concurrent
-# subgraphs three turns were enough, and five when LangChain's events carry the stream (measured); the rest is a margin.
+# Between a task's commit and the reader, an event passes only through callbacks of the event loop. Each takes one turn, whatever else
+# the loop has to do. JavaScript waits for one turn, since all promise jobs end before the next one; asyncio has no such boundary, so
+# this waits for more turns than LangGraph has callbacks there: three, and five when LangChain's events carry the stream.
 _turns = 10
 
 
