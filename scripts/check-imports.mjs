@@ -101,9 +101,9 @@ const importRules = [
     return "stages use the planner, which knows none of them: move what both need below them"
   },
   function machinesAreBehindTheirPort({ from, to }) {
-    const isOutside = /^control\/src\//.test(from) && !/^control\/src\/(machines\/|start\.ts$)/.test(from)
+    const isOutside = /^control\/src\//.test(from) && !/^control\/src\/(machines\/|start\.ts$|config\.ts$)/.test(from)
     if (!isOutside || !/^control\/src\/machines\/[\w-]+\//.test(to ?? "")) return undefined
-    return "only start.ts chooses a machine: use machines/port.ts, and add to it what is missing"
+    return "only start.ts chooses a machine, and config.ts reads its settings: use machines/port.ts, and add to it what is missing"
   },
   function nothingImportsMain({ to, fromPackage, toPackage }) {
     if (fromPackage !== toPackage || !layered(to ?? "") || layerOf(to) !== "main") return undefined

@@ -13,7 +13,7 @@ import { authoritySettings } from "./host-names/authority-settings.js"
 import { canonicalHostName } from "./host-names/host-name.js"
 import { listenerSettings } from "./listeners/mirror/settings.js"
 import { logForwardSettings } from "./log-forwarding/settings.js"
-import { machineSettings } from "./machines/settings.js"
+import { machineSettings } from "./machines/kinds/settings.js"
 import type { Amounts } from "./quotas/quota.js"
 
 const protocols = ["https", "ssh", "http", "file", "git"] as const satisfies readonly GitProtocol[]

@@ -8,6 +8,7 @@ import { inspectServer, type ServerFacts } from "@superstep/toolkit/db/inspect-s
 import { migrate } from "@superstep/toolkit/db/migrate"
 import { restrictToOwner } from "@superstep/toolkit/db/provision"
 import { untilReachable } from "@superstep/toolkit/db/until-reachable"
+import { MemberFailures } from "@superstep/toolkit/errors/member-failures"
 import { type ListenAddress, type Listening, listen } from "@superstep/toolkit/http/listen"
 import { tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { networks } from "@superstep/toolkit/http/trusted-proxies"
@@ -26,9 +27,8 @@ import {
   ownNamesOf,
 } from "./config.js"
 import type { PipelineContext, PipelineLimits } from "./context.js"
-import type { CrashPoint } from "./crash-points.js"
-import { type Folders, foldersOf } from "./folders.js"
-import { removeLeftovers } from "./home.js"
+import { type Folders, foldersOf } from "./home/folders.js"
+import { removeLeftovers } from "./home/home.js"
 import {
   type Candidate,
   type NotInCharge,
@@ -36,18 +36,18 @@ import {
   sharedHome,
   stayInCharge,
   takeDatabase,
-} from "./home-in-charge.js"
-import { installationIdOf } from "./home-queries.js"
+} from "./home/home-in-charge.js"
+import { installationIdOf } from "./home/home-queries.js"
 import { authorityOf, authorityProblem } from "./host-names/authority-settings.js"
 import { centralOf, listenerSettingsProblem } from "./listeners/mirror/settings.js"
 import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import type { Host } from "./machines/host.js"
 import { loadMasterKey } from "./master-key.js"
-import { MemberFailures } from "./member-failures.js"
 import type { RunTotals } from "./metrics/sampler.js"
 import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
 import { startReconciler } from "./pipeline/reconciler.js"
+import type { CrashPoint } from "./planner/crash-points.js"
 import { syncEdge } from "./planner/edge-table.js"
 import { startPlanner } from "./planner/planner.js"
 import { prepareUnits } from "./planner/platform-start.js"

@@ -11,11 +11,10 @@ import { logBrokenRules } from "@superstep/toolkit/log/broken-rules"
 import { createLog, type Log } from "@superstep/toolkit/log/log"
 import { type Config, processEnvironment, readConfig, settings } from "./config.js"
 import { type ControlPlaneOptions, startControlPlane } from "./control-plane.js"
-import { crashPoints } from "./crash-points.js"
-import { foldersOf } from "./folders.js"
-import { openHome } from "./home.js"
-import { StoppedStandingBy } from "./home-in-charge.js"
-import { isShared, openMachine } from "./machines/open-machine.js"
+import { foldersOf } from "./home/folders.js"
+import { openHome } from "./home/home.js"
+import { StoppedStandingBy } from "./home/home-in-charge.js"
+import { isShared, openMachine } from "./machines/kinds/open-machine.js"
 import type { ProcessMachine, ProcessMachineOptions } from "./machines/process/machine.js"
 import type { Installation } from "./machines/process/remote/calls.js"
 import {
@@ -25,6 +24,7 @@ import {
   machineOfParent,
   runControlProcess,
 } from "./machines/process/remote/control-process.js"
+import { crashPoints } from "./planner/crash-points.js"
 import { startLogRotation } from "./rotate-logs.js"
 
 type Programs = ProcessMachineOptions["programs"]

@@ -20,7 +20,7 @@ import { parseJobLine } from "./machines/kubernetes/builds/job-log.js"
 import { readPodLog } from "./machines/kubernetes/pod-log.js"
 import { parseBuildLine } from "./machines/process/builds/build-log.js"
 import { parseRange } from "./machines/process/builds/node-range.js"
-import { parseProjectConfig } from "./machines/process/builds/project-config.js"
+import { parseProjectConfig } from "./machines/process/builds/project/project-config.js"
 import {
   InvalidReply,
   idleSchema,

@@ -10,10 +10,10 @@ import { after, before, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { token } from "@superstep/control/edge/testing/harness"
-import { installationIdOf } from "@superstep/control/home-queries"
+import { installationIdOf } from "@superstep/control/home/home-queries"
 import { type TcpEdge, tcpEdge } from "@superstep/control/machines/edges/testing/tcp-edge"
-import { type Pod, pathsIn } from "@superstep/control/machines/kubernetes/objects"
-import { ownedObjects } from "@superstep/control/machines/kubernetes/owned-objects"
+import { type Pod, pathsIn } from "@superstep/control/machines/kubernetes/cluster/objects"
+import { ownedObjects } from "@superstep/control/machines/kubernetes/cluster/owned-objects"
 import {
   newNamespace,
   noCluster,

@@ -13,8 +13,8 @@ import {
   setBackupSchedule,
 } from "@superstep/control/backups/queries"
 import { recordEvent } from "@superstep/control/events/operations"
-import { foldersOf } from "@superstep/control/folders"
-import { homeIdOf } from "@superstep/control/home"
+import { foldersOf } from "@superstep/control/home/folders"
+import { homeIdOf } from "@superstep/control/home/home"
 import { nextRun } from "@superstep/server/crons/schedule"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { pause } from "@superstep/toolkit/exec/pause"

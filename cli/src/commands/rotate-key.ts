@@ -1,9 +1,9 @@
 /** `superstep secrets rotate-key`: encrypts all secrets of the installation with another master key. */
 import { randomUUID } from "node:crypto"
 import { readConfig as readControlConfig } from "@superstep/control/config"
-import { foldersOf } from "@superstep/control/folders"
-import { openHome as lockHome } from "@superstep/control/home"
-import { stayInCharge, takeDatabase } from "@superstep/control/home-in-charge"
+import { foldersOf } from "@superstep/control/home/folders"
+import { openHome as lockHome } from "@superstep/control/home/home"
+import { stayInCharge, takeDatabase } from "@superstep/control/home/home-in-charge"
 import { rotateMasterKey } from "@superstep/control/master-key"
 import type { CliCommand } from "../command-line/command.js"
 import { homeOption, jsonOption } from "../command-line/options.js"

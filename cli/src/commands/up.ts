@@ -1,5 +1,5 @@
 /** `superstep up`, which `npm start` runs: the whole installation in the foreground. */
-import { machineKinds, machineSettings } from "@superstep/control/machines/settings"
+import { machineKinds, machineSettings } from "@superstep/control/machines/kinds/settings"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { isAlive } from "@superstep/toolkit/exec/process-identity"
 import { Option } from "commander"

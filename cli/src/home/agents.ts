@@ -4,9 +4,9 @@
  */
 import { join } from "node:path"
 import { readJson } from "@superstep/control/files/json-file"
-import { type Ending, foundMachine } from "@superstep/control/machines/found-machine"
+import { type Ending, foundMachine } from "@superstep/control/machines/kinds/found-machine"
 import { retiredEdges } from "@superstep/control/machines/process/edge/retired-edges"
-import { machineFolders } from "@superstep/control/machines/process/folders"
+import { machineFolders } from "@superstep/control/machines/process/files/folders"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"

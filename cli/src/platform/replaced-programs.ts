@@ -1,7 +1,7 @@
 /** Finds agents whose release was replaced or removed, and redeploys them with this release. */
 import { join } from "node:path"
 import { deploymentById } from "@superstep/control/deployments/carried-queries"
-import { machineFolders } from "@superstep/control/machines/process/folders"
+import { machineFolders } from "@superstep/control/machines/process/files/folders"
 import { replacedProgram } from "@superstep/control/machines/process/units/unit-program"
 import type { Db } from "@superstep/toolkit/db/database"
 import { KnownError } from "@superstep/toolkit/errors/errors"

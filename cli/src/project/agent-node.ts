@@ -10,7 +10,7 @@ import {
   requestedNode,
 } from "@superstep/control/machines/process/builds/choose-node"
 import { installedNodes, ownNode } from "@superstep/control/machines/process/builds/installed-nodes"
-import { machineFolders } from "@superstep/control/machines/process/folders"
+import { machineFolders } from "@superstep/control/machines/process/files/folders"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { Config } from "../command-line/config.js"
 import { olderNode } from "../command-line/older-node.js"

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSy
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { isolatedUser } from "../machines/process/isolation.js"
+import { isolatedUser } from "../machines/process/files/isolation.js"
 import { removeTree } from "./remove-tree.js"
 import { swapperIn } from "./testing/swapper.js"
 

@@ -1,6 +1,6 @@
 /** What the control plane gets from the computer that it runs on, in its own process or in one with more rights. */
 import type { Edge } from "../context.js"
-import type { KeyFiles } from "../key-files.js"
+import type { KeyFiles } from "../home/key-files.js"
 import type { Machine } from "./port.js"
 
 export interface Host extends Machine {

@@ -1,5 +1,5 @@
 /**
- * The control plane is killed at every named point (crash-points.ts), and every revision ends as if nothing had
+ * The control plane is killed at every named point (planner/crash-points.ts), and every revision ends as if nothing had
  * happened. Afterwards nothing is left over that is not in the tables.
  */
 import assert from "node:assert/strict"

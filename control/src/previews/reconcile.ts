@@ -3,9 +3,9 @@
  * database.
  */
 import type { Database } from "@superstep/toolkit/db/database"
+import type { MemberFailures } from "@superstep/toolkit/errors/member-failures"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { DeploymentRules } from "../deployments/operations.js"
-import type { MemberFailures } from "../member-failures.js"
 import { reconcilePreview } from "./operations.js"
 import { previewsToReconcile } from "./queries.js"
 

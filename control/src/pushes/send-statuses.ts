@@ -5,6 +5,7 @@
  */
 
 import type { Database } from "@superstep/toolkit/db/database"
+import type { MemberFailures } from "@superstep/toolkit/errors/member-failures"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
@@ -15,7 +16,6 @@ import { publicUrl } from "../deployments/deployment.js"
 import { credentialsOf } from "../integrations/operations.js"
 import { hideSecrets } from "../logs/hide-secrets.js"
 import { appendLogLines } from "../logs/operations.js"
-import type { MemberFailures } from "../member-failures.js"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
 import { type CommitStatus, originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providerOfHost } from "./push.js"

@@ -4,7 +4,7 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { places } from "../images/project-image.js"
 import type { UnitSpec } from "../port.js"
-import { mostProcesses } from "../process/units/limits.js"
+import { mostProcesses } from "../process/cgroups/limits.js"
 
 /** Only containers, networks and images with our label are ours. */
 export const labels = {

@@ -1,6 +1,6 @@
 /** The containers of an installation, for programs that only find and stop them. */
 import type { Units } from "../port.js"
-import type { MachineFolders } from "../process/folders.js"
+import type { MachineFolders } from "../process/files/folders.js"
 import { containersOf } from "./containers.js"
 import { engineAt } from "./engine.js"
 import { dockerUnits } from "./units.js"

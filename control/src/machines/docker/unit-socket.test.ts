@@ -16,7 +16,7 @@ import { connect, createServer } from "node:net"
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { unitSocket } from "../process/folders.js"
+import { unitSocket } from "../process/files/folders.js"
 import { socketOf } from "./unit-socket.js"
 
 const unitId = "0190a1b2-0000-7000-8000-000000000001"

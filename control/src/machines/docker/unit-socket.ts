@@ -9,7 +9,7 @@ import { basename, join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { removeTree } from "../../files/remove-tree.js"
-import { type MachineFolders, unitSocket } from "../process/folders.js"
+import { type MachineFolders, unitSocket } from "../process/files/folders.js"
 import { inside } from "./container.js"
 
 export interface UnitSocket {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { RegistryFailed } from "../images/registry/failures.js"
 import { type BaseImagePlace, baseDigest, withDigest } from "./base-image.js"
-import { knownBaseOf } from "./manifests.js"
-import type { OwnedObjects } from "./owned-objects.js"
+import { knownBaseOf } from "./cluster/manifests.js"
+import type { OwnedObjects } from "./cluster/owned-objects.js"
 
 const digest = `sha256:${"a".repeat(64)}`
 

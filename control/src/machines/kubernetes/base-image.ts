@@ -6,11 +6,11 @@ import { buffer } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
 import { isRegistryAway } from "../images/registry/failures.js"
-import type { Cluster } from "./cluster.js"
-import { knownBaseOf, type Owner, probePodOf } from "./manifests.js"
-import { baseName, type Pod, pathsIn } from "./objects.js"
-import type { OwnedObjects } from "./owned-objects.js"
-import { whyPending } from "./pod-state.js"
+import type { Cluster } from "./cluster/cluster.js"
+import { knownBaseOf, type Owner, probePodOf } from "./cluster/manifests.js"
+import { baseName, type Pod, pathsIn } from "./cluster/objects.js"
+import type { OwnedObjects } from "./cluster/owned-objects.js"
+import { whyPending } from "./cluster/pod-state.js"
 
 export interface BaseImagePlace extends Owner {
   readonly cluster: Cluster

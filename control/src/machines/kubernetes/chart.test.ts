@@ -8,7 +8,7 @@ import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { until } from "@superstep/toolkit/testing/until"
-import type { KubernetesObject } from "./objects.js"
+import type { KubernetesObject } from "./cluster/objects.js"
 import { noKubernetes, type RealCluster, realCluster } from "./testing/real-cluster.js"
 import { machineRules } from "./testing/rights.js"
 

@@ -5,8 +5,8 @@ import { dirname, join, relative } from "node:path"
 import { keptSchemasFile } from "@superstep/protocol/worker/kept-schemas"
 import { removeTree } from "../../files/remove-tree.js"
 import { places } from "../images/project-image.js"
+import type { ArtifactStore } from "../images/registry/artifact-store.js"
 import type { Artifacts } from "../port.js"
-import type { ArtifactStore } from "./artifact-store.js"
 
 export interface RegistryArtifactsOptions {
   readonly store: ArtifactStore

@@ -7,9 +7,9 @@ import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Layer } from "../images/image.js"
 import { imageOf } from "../images/project-image.js"
+import type { ArtifactStore, StoredArtifact } from "../images/registry/artifact-store.js"
+import { type ImageSenderOptions, imageSender } from "../images/registry/image-sender.js"
 import type { Part } from "../images/tree-entries.js"
-import type { ArtifactStore, StoredArtifact } from "./artifact-store.js"
-import { type ImageSenderOptions, imageSender } from "./image-sender.js"
 
 /** The registry has no such artefact any more. */
 export class ArtifactGone extends KnownError {

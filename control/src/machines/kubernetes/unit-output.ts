@@ -7,10 +7,10 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { lifeIdOf, type Place, placeIn } from "../engine-output.js"
 import type { Units } from "../port.js"
 import { unreadOutput } from "../unread-output.js"
-import { type Cluster, ClusterFailed } from "./cluster.js"
-import { containerName, nameOf, type Pod } from "./objects.js"
+import { type Cluster, ClusterFailed } from "./cluster/cluster.js"
+import { containerName, nameOf, type Pod } from "./cluster/objects.js"
+import { stateOf } from "./cluster/pod-state.js"
 import { readAnswer, readPodLog, untilBroken } from "./pod-log.js"
-import { stateOf } from "./pod-state.js"
 
 export interface UnitOutputPlace {
   readonly cluster: Cluster

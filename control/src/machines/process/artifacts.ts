@@ -13,8 +13,8 @@ import { platformOf } from "./builds/platform.js"
 import { addSchemas, removeArtifact } from "./builds/publish.js"
 import type { InstalledPythons } from "./builds/python/pythons.js"
 import { readSourceSchemas } from "./builds/source-schemas.js"
-import { type MachineFolders, workFolder } from "./folders.js"
-import { builderBeside, type Isolation } from "./isolation.js"
+import { type MachineFolders, workFolder } from "./files/folders.js"
+import { builderBeside, type Isolation } from "./files/isolation.js"
 
 type ArtifactFolders = Pick<MachineFolders, "artifacts" | "cache" | "work">
 

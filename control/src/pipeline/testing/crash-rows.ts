@@ -1,4 +1,4 @@
-/** Where tests kill the control plane while a revision is deployed: the named points of crash-points.ts. */
+/** Where tests kill the control plane while a revision is deployed: the named points of planner/crash-points.ts. */
 
 /** One revision dies at all of them, one after the other. */
 export const pointsOfEachStage: readonly string[] = [

@@ -1,7 +1,7 @@
 /** The log of a build, from the logs of its pod's containers. The lines have numbers, so nothing of it is kept here that another control plane would miss. */
 import type { BuildLogs } from "../../port.js"
-import { type Cluster, ClusterFailed } from "../cluster.js"
-import type { ContainerStatus, Pod } from "../objects.js"
+import { type Cluster, ClusterFailed } from "../cluster/cluster.js"
+import type { ContainerStatus, Pod } from "../cluster/objects.js"
 import { type JobLine, type LogPlace, parseJobLine, partsFrom, toCursor, toLogLine, toPlace } from "./job-log.js"
 import type { Part } from "./job-places.js"
 

@@ -3,7 +3,7 @@ import type { BuildSource } from "../../port.js"
 import type { BuildLimits, BuildRequest } from "../../process/builds/build-request.js"
 import { buildEnvironment } from "../../process/builds/environment.js"
 import type { Plan } from "../../process/builds/plan-source.js"
-import { inside } from "../manifests.js"
+import { inside } from "../cluster/manifests.js"
 import { inJob } from "./job-places.js"
 
 export interface JobPrograms {

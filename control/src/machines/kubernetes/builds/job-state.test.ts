@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { ErrorCode } from "../../../revisions/revision.js"
-import type { Job, Pod } from "../objects.js"
+import type { Job, Pod } from "../cluster/objects.js"
 import { lineWriter } from "./job-log.js"
 import { countOomKills, failureText } from "./job-places.js"
 import { jobState } from "./job-state.js"

@@ -1,8 +1,8 @@
 /** What a Job and its pod say of a build. Pure. */
 import type { ErrorCode } from "../../../revisions/revision.js"
 import type { BuildState } from "../../port.js"
-import type { ContainerStatus, Job, KubernetesObject, Pod } from "../objects.js"
-import { whyPending } from "../pod-state.js"
+import type { ContainerStatus, Job, KubernetesObject, Pod } from "../cluster/objects.js"
+import { whyPending } from "../cluster/pod-state.js"
 import { parseJobLine } from "./job-log.js"
 import { failure, parts } from "./job-places.js"
 

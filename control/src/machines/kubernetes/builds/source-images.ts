@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { ownNodeOptions } from "@superstep/toolkit/exec/own-program"
 import { appendLayers } from "../../images/image.js"
 import { layoutIn } from "../../images/layout.js"
-import type { ArtifactStore } from "../artifact-store.js"
-import { type ImageSenderOptions, imageSender } from "../image-sender.js"
+import type { ArtifactStore } from "../../images/registry/artifact-store.js"
+import { type ImageSenderOptions, imageSender } from "../../images/registry/image-sender.js"
 import { inJob } from "./job-places.js"
 
 export interface SourceImagesOptions extends ImageSenderOptions {

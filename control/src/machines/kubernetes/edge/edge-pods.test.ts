@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { createLog } from "@superstep/toolkit/log/log"
-import { type Cluster, ClusterFailed } from "../cluster.js"
-import type { Pod } from "../objects.js"
+import { type Cluster, ClusterFailed } from "../cluster/cluster.js"
+import type { Pod } from "../cluster/objects.js"
 import { edgeOf, edgePods } from "./edge-pods.js"
 
 const pod = (status: Pod["status"], metadata: Partial<Pod["metadata"]> = {}): Pod => ({

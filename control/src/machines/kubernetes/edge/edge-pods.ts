@@ -2,8 +2,8 @@
 import { pause } from "@superstep/toolkit/exec/pause"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { FoundEdge } from "../../edges/edges.js"
-import { type Cluster, ClusterFailed } from "../cluster.js"
-import { type Pod, pathsIn } from "../objects.js"
+import { type Cluster, ClusterFailed } from "../cluster/cluster.js"
+import { type Pod, pathsIn } from "../cluster/objects.js"
 
 export interface EdgePodsOptions {
   readonly cluster: Cluster

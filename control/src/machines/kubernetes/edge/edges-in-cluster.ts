@@ -4,7 +4,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { type Edges, severalEdges } from "../../edges/edges.js"
 import { listenForWakeCallsAt } from "../../edges/wake-port.js"
 import type { Host } from "../../host.js"
-import type { Cluster } from "../cluster.js"
+import type { Cluster } from "../cluster/cluster.js"
 import { edgePods } from "./edge-pods.js"
 
 export interface ClusterEdgesOptions {

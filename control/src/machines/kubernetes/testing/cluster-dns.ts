@@ -1,7 +1,7 @@
 /** The parts of the cluster's DNS and of kube-proxy for this process: the name of a Service leads to its pods. */
 import dns from "node:dns"
-import type { Cluster } from "../cluster.js"
-import type { Pod } from "../objects.js"
+import type { Cluster } from "../cluster/cluster.js"
+import type { Pod } from "../cluster/objects.js"
 import { addressesOf, type Service } from "./service-pods.js"
 
 /** @returns  a function that ends it */

@@ -11,7 +11,7 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { type Cluster, clusterAt } from "../cluster.js"
+import { type Cluster, clusterAt } from "../cluster/cluster.js"
 
 const program = process.env.SUPERSTEP_TEST_KUBERNETES
 

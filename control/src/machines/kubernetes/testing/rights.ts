@@ -1,5 +1,5 @@
 /** The least rights of the machine, which the chart gives to the control plane: tests run with these, and with no other. */
-import type { Cluster } from "../cluster.js"
+import type { Cluster } from "../cluster/cluster.js"
 
 export const machineRules = [
   { apiGroups: [""], resources: ["pods", "services"], verbs: ["get", "list", "create", "patch", "delete"] },

@@ -1,8 +1,8 @@
 /** The parts of the cluster's DNS and of kube-proxy for other processes: the names of Services in the hosts file that `.ci/kubernetes` gives to tests. */
 import { spawnSync } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
-import { type Cluster, ClusterFailed } from "../cluster.js"
-import type { Pod } from "../objects.js"
+import { type Cluster, ClusterFailed } from "../cluster/cluster.js"
+import type { Pod } from "../cluster/objects.js"
 import { addressesOf, type Service } from "./service-pods.js"
 
 const file = process.env.SUPERSTEP_TEST_HOSTS

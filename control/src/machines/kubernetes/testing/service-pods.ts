@@ -1,5 +1,5 @@
 /** The pods behind Services, which a cluster's network would find: kube-proxy is played by names that lead to pods. */
-import type { KubernetesObject, Pod } from "../objects.js"
+import type { KubernetesObject, Pod } from "../cluster/objects.js"
 
 export interface Service extends KubernetesObject {
   readonly spec: {

@@ -1,6 +1,6 @@
 /** The variables of a container of the test node, as a kubelet makes them. */
-import type { Cluster } from "../cluster.js"
-import type { Metadata } from "../objects.js"
+import type { Cluster } from "../cluster/cluster.js"
+import type { Metadata } from "../cluster/objects.js"
 
 export interface Variable {
   readonly name: string

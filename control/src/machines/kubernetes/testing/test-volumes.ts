@@ -2,8 +2,8 @@
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { until } from "@superstep/toolkit/testing/until"
-import type { Cluster } from "../cluster.js"
-import type { Metadata } from "../objects.js"
+import type { Cluster } from "../cluster/cluster.js"
+import type { Metadata } from "../cluster/objects.js"
 import type { LogLine, Mount } from "./test-container.js"
 
 export interface Volume {

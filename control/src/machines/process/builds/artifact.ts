@@ -1,6 +1,6 @@
 /** Names an artefact by everything that goes into it, so that the same input is never built twice. Pure. */
 import { createHash } from "node:crypto"
-import type { BuildPlan } from "./build-step.js"
+import type { BuildPlan } from "./project/build-step.js"
 
 // Part of every artefact's name: raise it when a change of the builder changes its output.
 const builderVersion = 2

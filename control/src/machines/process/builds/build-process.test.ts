@@ -5,10 +5,10 @@ import test from "node:test"
 import { processTree } from "@superstep/toolkit/exec/process-tree"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { builderBeside, isolatedUser } from "../isolation.js"
+import { builderBeside, isolatedUser } from "../files/isolation.js"
 import { buildState, startBuild, stopBuild } from "./build-process.js"
 import { type BuildRequest, buildFiles } from "./build-request.js"
-import type { BuildStep } from "./build-step.js"
+import type { BuildStep } from "./project/build-step.js"
 import { build, limits, logOf, prepare, step, untilFinished } from "./testing/build.js"
 
 const isRoot = process.getuid?.() === 0

@@ -6,8 +6,8 @@
 import { join } from "node:path"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import type { ErrorCode } from "../../../revisions/revision.js"
-import type { BuildPlan } from "./build-step.js"
 import type { NodeProgram } from "./choose-node.js"
+import type { BuildPlan } from "./project/build-step.js"
 
 export interface BuildLimits {
   readonly installMs: number

@@ -3,7 +3,7 @@ import test from "node:test"
 import { BuildFailed } from "../../errors.js"
 import { chooseNode, type NodeProgram, requestedNode } from "./choose-node.js"
 import { parseRange } from "./node-range.js"
-import type { FolderFacts, ProjectFacts } from "./project-facts.js"
+import type { FolderFacts, ProjectFacts } from "./project/project-facts.js"
 
 const own: NodeProgram = { path: "/own/node", version: "v22.5.0" }
 const nodes = (...versions: string[]): NodeProgram[] => versions.map((version) => ({ path: `/${version}`, version }))

@@ -1,7 +1,7 @@
 /** Decides which Node builds and runs a project. Pure. */
 import { BuildFailed } from "../../errors.js"
 import { compare, type NodeRange, parseRange, versionOf } from "./node-range.js"
-import type { PackageFacts, ProjectFacts } from "./project-facts.js"
+import type { PackageFacts, ProjectFacts } from "./project/project-facts.js"
 
 export interface NodeProgram {
   readonly path: string

@@ -7,7 +7,7 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-import { processesOption } from "../units/limits.js"
+import { processesOption } from "../cgroups/limits.js"
 
 export interface Confinement {
   readonly isNamespace: boolean

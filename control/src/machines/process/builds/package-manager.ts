@@ -1,5 +1,5 @@
 /** Chooses the package manager of a folder and its command line. Pure. */
-import type { FolderFacts, LockFile } from "./project-facts.js"
+import type { FolderFacts, LockFile } from "./project/project-facts.js"
 
 export interface InstallTool {
   readonly command: readonly [string, ...string[]]

@@ -5,10 +5,10 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { dirname, join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { builderBeside, isolatedUser } from "../isolation.js"
+import { builderBeside, isolatedUser } from "../files/isolation.js"
 import { startBuild } from "./build-process.js"
 import { planBuild } from "./plan.js"
-import { readProjectFacts } from "./project-facts.js"
+import { readProjectFacts } from "./project/project-facts.js"
 import { logOf, prepare, untilFinished } from "./testing/build.js"
 
 const reader = process.getuid?.() === 0 ? isolatedUser(4500) : null

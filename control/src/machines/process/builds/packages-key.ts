@@ -3,8 +3,8 @@ import { createHash } from "node:crypto"
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { parseJsonFile } from "@superstep/protocol/worker/project-file"
-import type { BuildStep } from "./build-step.js"
-import { lockFileNames, maxLockFileBytes, textInTree } from "./project-facts.js"
+import type { BuildStep } from "./project/build-step.js"
+import { lockFileNames, maxLockFileBytes, textInTree } from "./project/project-facts.js"
 import { venvName } from "./python/plan-python.js"
 
 // Raise it when the format of kept packages changes.

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { BuildFailed } from "../../errors.js"
-import type { BuildPlan } from "./build-step.js"
 import { planBuild } from "./plan.js"
-import type { FolderFacts, LockFile, PackageFacts, ProjectFacts } from "./project-facts.js"
+import type { BuildPlan } from "./project/build-step.js"
+import type { FolderFacts, LockFile, PackageFacts, ProjectFacts } from "./project/project-facts.js"
 
 const aPackage: PackageFacts = {
   packageManager: undefined,

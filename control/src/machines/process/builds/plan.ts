@@ -3,9 +3,9 @@
 import { join, relative } from "node:path"
 import { commandProblem } from "../../../deployments/command-problem.js"
 import { BuildFailed } from "../../errors.js"
-import type { BuildPlan, BuildStep } from "./build-step.js"
 import { type InstallTool, installTool } from "./package-manager.js"
-import type { FolderFacts, ProjectFacts } from "./project-facts.js"
+import type { BuildPlan, BuildStep } from "./project/build-step.js"
+import type { FolderFacts, ProjectFacts } from "./project/project-facts.js"
 import { inVenv, type PythonProject, planPython } from "./python/plan-python.js"
 
 export interface BuildCommands {

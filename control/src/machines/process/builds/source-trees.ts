@@ -4,9 +4,9 @@ import { join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { removeTree } from "../../../files/remove-tree.js"
 import { makeEmptyFolder } from "../files/empty-folder.js"
+import { type MachineFolders, workFolder } from "../files/folders.js"
+import { controlUserOf, type Isolation } from "../files/isolation.js"
 import { takeFrom } from "../files/own-tree.js"
-import { type MachineFolders, workFolder } from "../folders.js"
-import { controlUserOf, type Isolation } from "../isolation.js"
 
 export interface SourceTrees {
   /** @returns  where the tree is to be put: a path of a folder that does not exist yet */

@@ -11,7 +11,7 @@ import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { readJson, writeJson } from "../../../files/json-file.js"
 import { makeEmptyFolder } from "../files/empty-folder.js"
-import type { MachineFolders } from "../folders.js"
+import type { MachineFolders } from "../files/folders.js"
 
 export const edgeFiles = ({ controlSockets, edge, edgeSockets, edgeState }: MachineFolders) => ({
   adminSocket: join(edgeSockets, "admin.sock"),

@@ -17,7 +17,7 @@ import type { EdgeState } from "../../../context.js"
 import { type EdgeAdmin, edgeStatus, pushTable, retireEdge } from "../../../edge/client.js"
 import type { Table, Unit } from "../../../edge/table.js"
 import { readJson, writeJson } from "../../../files/json-file.js"
-import type { MachineFolders } from "../folders.js"
+import type { MachineFolders } from "../files/folders.js"
 
 interface Retired extends ProcessIdentity {
   /** Milliseconds since 1970. */

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { swapperIn } from "../../../files/testing/swapper.js"
-import { builderBeside, isolatedUser } from "../isolation.js"
+import { builderBeside, isolatedUser } from "./isolation.js"
 import { closeTree, giveTree, handOver, takeFolders, takeFrom } from "./own-tree.js"
 
 const skip = process.getuid?.() !== 0 && "only root has trees of other users"

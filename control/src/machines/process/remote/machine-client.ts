@@ -2,10 +2,10 @@
 import { unixAddress } from "@superstep/protocol/http/address"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Host } from "../../host.js"
-import { addressOf } from "../../kubernetes/objects.js"
+import { addressOf } from "../../kubernetes/cluster/objects.js"
 import type { Units } from "../../port.js"
 import { listenForWakeCalls } from "../edge/wake-socket.js"
-import { unitSocket } from "../folders.js"
+import { unitSocket } from "../files/folders.js"
 import { type Areas, type Facts, type Installation, table } from "./calls.js"
 import type { Channel } from "./channel.js"
 

@@ -11,7 +11,7 @@ import { installedNodes } from "../builds/installed-nodes.js"
 import { installedPythons } from "../builds/python/pythons.js"
 import { limits } from "../builds/testing/build.js"
 import type { Cgroups } from "../cgroups/cgroups.js"
-import { type MachineFolders, machineFolders } from "../folders.js"
+import { type MachineFolders, machineFolders } from "../files/folders.js"
 import { processUnits } from "../units/units.js"
 
 export interface ProcessPlace {

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { test } from "node:test"
-import { isolatedUser } from "../isolation.js"
+import { isolatedUser } from "../files/isolation.js"
 import { findByTitle } from "./find-by-title.js"
 
 const skip = (process.platform !== "linux" || process.getuid?.() !== 0) && "needs root on Linux"

@@ -12,7 +12,7 @@ import {
   removeGroup,
 } from "../cgroups/cgroup.js"
 import type { Cgroups } from "../cgroups/cgroups.js"
-import { mostProcesses } from "./limits.js"
+import { mostProcesses } from "../cgroups/limits.js"
 
 export interface UnitGroups {
   /** Creates the group of a unit that is about to start; first kills what a former life of it left behind. */

@@ -22,7 +22,7 @@ import { TooManyDeployments } from "../../errors.js"
 import type { UnitSpec } from "../../port.js"
 import { unitsConformance } from "../../testing/conformance.js"
 import { hangs } from "../../unit-client.js"
-import { decideIsolation, isolatedUser } from "../isolation.js"
+import { decideIsolation, isolatedUser } from "../files/isolation.js"
 import { processPlace } from "../testing/place.js"
 import { unitEnvironment, unitSecrets } from "./unit-environment.js"
 

@@ -5,7 +5,7 @@ import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { BuildFailed } from "../../../errors.js"
 import { planBuild } from "../plan.js"
-import { readProjectFacts } from "../project-facts.js"
+import { readProjectFacts } from "../project/project-facts.js"
 import { choosePython } from "./choose-python.js"
 import { readPythonFacts } from "./python-facts.js"
 

@@ -3,8 +3,8 @@
  * them. With a lock file of uv exactly what it says, else what `dependencies` names. Pure.
  */
 import { join, relative } from "node:path"
-import type { BuildStep } from "../build-step.js"
-import type { PythonConfig } from "../project-config.js"
+import type { BuildStep } from "../project/build-step.js"
+import type { PythonConfig } from "../project/project-config.js"
 import type { PythonDependency, PythonFacts } from "./python-facts.js"
 
 export interface PythonProject {

@@ -1,8 +1,8 @@
 /** Reads from a fetched tree what the installation of a Python project depends on. Never follows a path out of the tree. */
 import { dirname, join, normalize } from "node:path"
 import { BuildFailed } from "../../../errors.js"
-import type { PythonConfig } from "../project-config.js"
-import { insideTree } from "../project-facts.js"
+import type { PythonConfig } from "../project/project-config.js"
+import { insideTree } from "../project/project-facts.js"
 
 /** A dependency of the project: a folder of the tree, or a requirement for the installer. */
 export type PythonDependency =

@@ -7,9 +7,9 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { buildState, startBuild } from "../build-process.js"
 import { type BuildLogLine, type BuildRequest, type BuildResult, buildFiles } from "../build-request.js"
-import type { BuildStep } from "../build-step.js"
 import { buildEnvironment } from "../environment.js"
 import { ownNode } from "../installed-nodes.js"
+import type { BuildStep } from "../project/build-step.js"
 
 const verifyEntry = fileURLToPath(new URL("../../../testing/fake-verify.js", import.meta.url))
 

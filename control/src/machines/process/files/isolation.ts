@@ -6,7 +6,7 @@ import { dirname } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { isReachable } from "@superstep/toolkit/postgres/postgres-user"
-import { TooManyDeployments } from "../errors.js"
+import { TooManyDeployments } from "../../errors.js"
 
 // Above all ids with a meaning below 65536 (people, services, systemd's dynamic users, `nobody`, the owner of the databases)
 // and as many again; below the users of systemd's containers (524288 and up).

@@ -3,7 +3,7 @@
 import { resolve } from "node:path"
 import type { Settings } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
-import { platformPodSettings } from "./kubernetes/platform-settings.js"
+import { platformPodSettings } from "../kubernetes/platform-settings.js"
 
 export const machineKinds = ["process", "docker", "kubernetes"] as const
 

@@ -4,9 +4,9 @@ import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { NoAccess } from "../kubernetes/cluster/access.js"
+import { writeMachineNote } from "../machine-note.js"
 import { foundMachine } from "./found-machine.js"
-import { NoAccess } from "./kubernetes/access.js"
-import { writeMachineNote } from "./machine-note.js"
 
 test("units in a shared place are not counted as units that nobody supervises", async () => {
   const home = temporaryFolder()

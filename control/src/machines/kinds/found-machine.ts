@@ -4,16 +4,16 @@
  */
 import { existsSync } from "node:fs"
 import type { Log } from "@superstep/toolkit/log/log"
-import { homeIdOf } from "../home.js"
-import { foundDockerUnits } from "./docker/found-units.js"
-import { foundInCluster } from "./kubernetes/found-in-cluster.js"
-import { readMachineNote } from "./machine-note.js"
-import type { Units } from "./port.js"
-import { stopBuilds } from "./process/builds/builds.js"
-import { installedNodes } from "./process/builds/installed-nodes.js"
-import { type Cgroups, existingCgroups } from "./process/cgroups/cgroups.js"
-import { machineFolders } from "./process/folders.js"
-import { processUnits } from "./process/units/units.js"
+import { homeIdOf } from "../../home/home.js"
+import { foundDockerUnits } from "../docker/found-units.js"
+import { foundInCluster } from "../kubernetes/found-in-cluster.js"
+import { readMachineNote } from "../machine-note.js"
+import type { Units } from "../port.js"
+import { stopBuilds } from "../process/builds/builds.js"
+import { installedNodes } from "../process/builds/installed-nodes.js"
+import { type Cgroups, existingCgroups } from "../process/cgroups/cgroups.js"
+import { machineFolders } from "../process/files/folders.js"
+import { processUnits } from "../process/units/units.js"
 
 export interface FoundMachine {
   /** Ids of the units that run. None in a shared place: control planes on other computers supervise units there. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
-import type { UnitSpec } from "../port.js"
+import type { UnitSpec } from "../../port.js"
 import { podOf, secretOf, serviceOf } from "./manifests.js"
 import { addressOf, type ContainerStatus, containerName, type Pod } from "./objects.js"
 import { bytesOf, stateOf, whyPending } from "./pod-state.js"

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { BuildFailed } from "../../errors.js"
+import { BuildFailed } from "../../../errors.js"
 import { readProjectFacts } from "./project-facts.js"
 
 function tree(files: Readonly<Record<string, string>>): string {

@@ -1,12 +1,12 @@
 /** Sends images that consist of the base, a layer of our programs, and layers that are in the registry or come with them. */
-import type { BaseImage, Digest, Image, Layer } from "../images/image.js"
-import type { Layout } from "../images/layout.js"
-import type { Registry } from "../images/registry/client.js"
-import { findImage, readBlob } from "../images/registry/pull.js"
-import { type Pushed, pushImage } from "../images/registry/push.js"
-import type { Reference } from "../images/registry/reference.js"
-import type { Part } from "../images/tree-entries.js"
+import type { BaseImage, Digest, Image, Layer } from "../image.js"
+import type { Layout } from "../layout.js"
+import type { Part } from "../tree-entries.js"
 import type { ArtifactStore } from "./artifact-store.js"
+import type { Registry } from "./client.js"
+import { findImage, readBlob } from "./pull.js"
+import { type Pushed, pushImage } from "./push.js"
+import type { Reference } from "./reference.js"
 
 export interface ImageSenderOptions {
   readonly store: Pick<ArtifactStore, "registry" | "target">

@@ -1,7 +1,7 @@
 /** The limits for units that this machine supports: its control group, `prlimit`, and a watch of its memory. */
 import { readFileSync } from "node:fs"
 import { findProgram } from "@superstep/toolkit/exec/limited-command"
-import type { Controller } from "../cgroups/cgroup.js"
+import type { Controller } from "./cgroup.js"
 
 export interface UnitLimits {
   /**

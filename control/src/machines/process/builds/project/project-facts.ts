@@ -4,8 +4,8 @@ import { dirname, join, relative, sep } from "node:path"
 import { parseEnv } from "node:util"
 import { parseJsonFile } from "@superstep/protocol/worker/project-file"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import { readPlainFile, UnusableFile } from "../../../files/read-plain-file.js"
-import { BuildFailed } from "../../errors.js"
+import { readPlainFile, UnusableFile } from "../../../../files/read-plain-file.js"
+import { BuildFailed } from "../../../errors.js"
 import { type ProjectConfig, parseProjectConfig, refusePlatformSettings } from "./project-config.js"
 
 /** The parts of a `package.json` that decide how its folder is installed and built. */

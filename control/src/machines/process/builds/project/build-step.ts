@@ -1,5 +1,5 @@
 /** The steps of a build. */
-import type { ErrorCode } from "../../../revisions/revision.js"
+import type { ErrorCode } from "../../../../revisions/revision.js"
 
 export interface BuildStep {
   readonly name: "install" | "build" | "typecheck"

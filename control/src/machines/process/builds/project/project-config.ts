@@ -5,8 +5,8 @@ import { graphIdProblem, parseJsonFile } from "@superstep/protocol/worker/projec
 import { checkForeign } from "@superstep/toolkit/text/check-foreign"
 import { unstorablePath, unstorableText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
-import { isPlatformSetting } from "../../../secrets/secret.js"
-import { BuildFailed } from "../../errors.js"
+import { isPlatformSetting } from "../../../../secrets/secret.js"
+import { BuildFailed } from "../../../errors.js"
 
 export interface ProjectConfig {
   /** By graph id: the file, relative to the folder of `langgraph.json`; undefined for a graph in a Python module that is named. */

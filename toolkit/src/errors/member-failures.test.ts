@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { silent } from "../testing/test-cluster.js"
 import { MemberFailures, mostFailing } from "./member-failures.js"
 
 const second = 1000

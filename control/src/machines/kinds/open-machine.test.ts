@@ -6,8 +6,8 @@ import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
-import { labels } from "./docker/container.js"
-import { writeMachineNote } from "./machine-note.js"
+import { labels } from "../docker/container.js"
+import { writeMachineNote } from "../machine-note.js"
 import { OtherMachine, requireSameMachine } from "./open-machine.js"
 
 /** An engine that lists one running container of an installation. @param owner  undefined for whoever asks */

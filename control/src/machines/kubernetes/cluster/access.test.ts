@@ -9,10 +9,10 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { parse, stringify } from "yaml"
+import { machineRules } from "../testing/rights.js"
 import { accessInCluster, NotInCluster } from "./access.js"
 import { ClusterFailed, clusterAt } from "./cluster.js"
 import { accessByKubeconfig, UnusableKubeconfig } from "./kubeconfig.js"
-import { machineRules } from "./testing/rights.js"
 
 const skip = withoutOpenssl()
 const folder = temporaryFolder()

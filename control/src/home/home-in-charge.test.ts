@@ -5,9 +5,9 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
+import { migrations } from "../testing/api.js"
 import { HomeInUse } from "./home.js"
 import { NotInCharge, StoppedStandingBy, sessionInCharge, stayInCharge, takeDatabase } from "./home-in-charge.js"
-import { migrations } from "./testing/api.js"
 
 const alone = (homeId: string) => ({ homeId, processId: `process of ${homeId}`, standsBy: false })
 const standby = (processId: string) => ({ homeId: "shared", processId, standsBy: true })

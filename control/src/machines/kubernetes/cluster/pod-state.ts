@@ -1,5 +1,5 @@
 /** What a pod says of its unit. Pure. */
-import type { UnitStatus } from "../port.js"
+import type { UnitStatus } from "../../port.js"
 import { containerName, type Pod } from "./objects.js"
 
 /** @returns  undefined for a pod whose unit has not been started yet */

@@ -5,10 +5,10 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { describeCluster } from "./machine.js"
+import { describeCluster } from "../machine.js"
+import { newNamespace, noCluster as skip, type TestCluster, testCluster } from "../testing/place.js"
 import { pathsIn } from "./objects.js"
 import { PodNotAdmitted } from "./own-pod.js"
-import { newNamespace, noCluster as skip, type TestCluster, testCluster } from "./testing/place.js"
 
 let tested: TestCluster
 
