@@ -16,6 +16,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { realClock } from "@superstep/toolkit/time/clock"
 import { createApp } from "./app.js"
 import { startBackground } from "./background.js"
+import { authorityOf, authorityProblem } from "./certificates/authority-settings.js"
 import {
   agentsUrlOf,
   apiUrlOf,
@@ -27,6 +28,7 @@ import {
   ownNamesOf,
 } from "./config.js"
 import type { PipelineContext, PipelineLimits } from "./context.js"
+import { wakeDeployment } from "./deployments/sleep-queries.js"
 import { type Folders, foldersOf } from "./home/folders.js"
 import { removeLeftovers } from "./home/home.js"
 import {
@@ -38,7 +40,6 @@ import {
   takeDatabase,
 } from "./home/home-in-charge.js"
 import { installationIdOf } from "./home/home-queries.js"
-import { authorityOf, authorityProblem } from "./host-names/authority-settings.js"
 import { centralOf, listenerSettingsProblem } from "./listeners/mirror/settings.js"
 import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"
 import { LiveLogs } from "./logs/live-logs.js"
@@ -51,8 +52,7 @@ import type { CrashPoint } from "./planner/crash-points.js"
 import { syncEdge } from "./planner/edge-table.js"
 import { startPlanner } from "./planner/planner.js"
 import { prepareUnits } from "./planner/platform-start.js"
-import { wakeDeployment } from "./planner/sleep-queries.js"
-import { startPushWork } from "./pushes/background.js"
+import { startPushWork } from "./previews/background.js"
 import { freeFormerClaims } from "./revisions/claims.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { archiveSource } from "./sources/archive.js"

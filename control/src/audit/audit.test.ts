@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { scopeOf } from "../http/scopes.js"
+import { scopeOf } from "../access/scopes.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { kindOf } from "./audit-entry.js"
 

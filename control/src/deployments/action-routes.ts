@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { Refused } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
-import { actorOf } from "../http/authenticate.js"
+import { actorOf } from "../access/authenticate.js"
 import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import {
   answerWithDeployment,

@@ -2,12 +2,12 @@
 import { z } from "@hono/zod-openapi"
 import { shownLine } from "@superstep/toolkit/text/shown-line"
 import { storageProblem, text, uuid } from "../http/fields.js"
-import { watchPathProblem } from "../pushes/watch-paths.js"
+import { resourceSpec } from "../revisions/resource-spec.js"
 import { commandProblem } from "./command-problem.js"
 import { deploymentTypes, orphanRules, threadPinnings } from "./deployment.js"
 import { configPathProblem, imageUriProblem, refProblem } from "./repository.js"
-import { resourceSpec } from "./resource-spec.js"
 import { secretsModes } from "./secret-changes.js"
+import { watchPathProblem } from "./watch-paths.js"
 
 const checked = (problemOf: (value: string) => string | undefined) =>
   z.string().superRefine((value, ctx) => {

@@ -1,7 +1,7 @@
 /** Renders a deployment as a reply. Pure. */
 import type { z } from "@hono/zod-openapi"
-import { stateAtListener, statusSeen } from "../listeners/facts.js"
-import { healthOf, isRestarting, runStateOf } from "../planner/health.js"
+import { healthOf, isRestarting, runStateOf } from "../health/health.js"
+import { stateAtListener, statusSeen } from "../health/listener-facts.js"
 import { renderSourceRevisionConfig } from "../revisions/schema.js"
 import { masked } from "../secrets/secret.js"
 import { publicUrl } from "./deployment.js"

@@ -2,10 +2,10 @@
 import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
-import { actorOf } from "../http/authenticate.js"
+import { actorOf } from "../access/authenticate.js"
 import { optionalParameter, text, uuid } from "../http/fields.js"
-import { answerOnce } from "../http/idempotency.js"
 import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
+import { answerOnce } from "../idempotency/idempotency.js"
 import { interrupt } from "../revisions/operations.js"
 import { renderRevision, revisionReply } from "../revisions/schema.js"
 import {

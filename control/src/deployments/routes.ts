@@ -1,7 +1,7 @@
 /** HTTP for deployments: parse, call an operation, render. Actions beyond a PATCH are in `action-routes.ts`. */
 import { z } from "@hono/zod-openapi"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
-import { actorOf } from "../http/authenticate.js"
+import { actorOf } from "../access/authenticate.js"
 import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { pageOf, pageReply, sendPage } from "../http/page.js"
 import {

@@ -1,8 +1,9 @@
 /** The format of requests and replies about deployments. */
 import { z } from "@hono/zod-openapi"
+import { healths, runStates } from "../health/health.js"
 import { commaSeparated, optionalParameter, text, trueOrFalse, uuid } from "../http/fields.js"
 import { pageQuery } from "../http/page.js"
-import { healths, runStates } from "../planner/health.js"
+import { resourceSpecReply } from "../revisions/resource-spec.js"
 import { sourceRevisionConfigReply } from "../revisions/schema.js"
 import { unsettable } from "./change.js"
 import {
@@ -14,7 +15,6 @@ import {
   threadPinnings,
 } from "./deployment.js"
 import { changeFields, configFields, message, secrets } from "./fields.js"
-import { resourceSpecReply } from "./resource-spec.js"
 import { resourceTierNames } from "./resource-tiers.js"
 
 /** Lower-case letters, digits and dashes; starts with a letter, and becomes part of a public URL (CP-D2). */

@@ -1,12 +1,12 @@
 /** Changes how many threads a canary gets, promotes it, or aborts it. The planner carries it out. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
-import { setWeight } from "../planner/role-queries.js"
-import { wakeDeployment } from "../planner/sleep-queries.js"
 import { findRevision } from "../revisions/operations.js"
 import type { SeenRevision } from "../revisions/queries.js"
+import { setWeight } from "../revisions/role-queries.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { holdForChange } from "./hold.js"
+import { wakeDeployment } from "./sleep-queries.js"
 
 export interface RevisionIds {
   readonly workspaceId: string

@@ -169,7 +169,7 @@ test("an uploaded archive follows its revision, byte by byte, and only to its ow
 test("a deployment that is deleted goes there first, and then here; force does not wait for the listener", async () => {
   await using two = await twoInstallations()
   const { central, remote } = two
-  const { isHeldByListener } = await import("./report-queries.js")
+  const { isHeldByListener } = await import("./exchange/report-queries.js")
   const made = await deployTo(central, two.listenerId, "far")
   const { work, reports } = two.follow()
   await work.next()

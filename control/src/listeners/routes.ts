@@ -4,9 +4,9 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { uuid } from "../http/fields.js"
-import { answerOnce } from "../http/idempotency.js"
 import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
+import { answerOnce } from "../idempotency/idempotency.js"
 import { changeListener, createListener, deleteListener, findListener, listListeners } from "./operations.js"
 import {
   listenerBody,

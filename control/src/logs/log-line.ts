@@ -24,7 +24,7 @@ export interface NewLogLine {
 const maxLineBytes = 16 * 1024
 const cutMark = " … [line cut]"
 
-/** Only this much of a longer line is read (`files/read-lines.ts`). */
+/** Only this much of a longer line is read (`logs/read-lines.ts`). */
 export const maxRawBytes = 512 * 1024
 
 /** Secrets are found in pieces of this many characters, so the end of a partly read line may contain less than one. */

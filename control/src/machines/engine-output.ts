@@ -2,8 +2,9 @@
  * The output of units on machines whose engine keeps it, and gives it by time (docker and kubernetes). Nothing is kept here: where the next
  * read starts is all the state, and whoever stores the lines stores that with them. Pure.
  */
-import { lineText } from "../files/read-lines.js"
+
 import { maxRawBytes } from "../logs/log-line.js"
+import { lineText } from "../logs/read-lines.js"
 import type { UnitLogs } from "./port.js"
 
 export interface Piece {

@@ -5,7 +5,7 @@
 import { dropDatabase } from "@superstep/toolkit/db/provision"
 import type { PipelineContext } from "../context.js"
 import type { CarriedDeployment } from "../deployments/carried-queries.js"
-import { isHeldByListener } from "../listeners/report-queries.js"
+import { isHeldByListener } from "../listeners/exchange/report-queries.js"
 import { syncEdge } from "../planner/edge-table.js"
 import { unitsOfDeployment } from "../planner/queries.js"
 import { artifactsOf } from "../revisions/artifact-queries.js"

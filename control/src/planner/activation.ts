@@ -2,7 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { deploymentById } from "../deployments/carried-queries.js"
 import type { Activation } from "../machines/unit-client.js"
-import { executingRevisions } from "./role-queries.js"
+import { executingRevisions } from "../revisions/role-queries.js"
 
 /** As the tables say now. */
 export async function activationOf(db: Db, deploymentId: string): Promise<Activation> {

@@ -6,10 +6,10 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import type { PipelineContext } from "../context.js"
 import type { Table } from "../edge/table.js"
+import { serveWith } from "../revisions/role-queries.js"
 import { masterKey } from "../secrets/seal.js"
 import { migrations } from "../testing/api.js"
 import { syncEdge } from "./edge-table.js"
-import { serveWith } from "./role-queries.js"
 import { addUnitRow } from "./testing/unit-row.js"
 
 test("a table serves many calls at once, and a unit whose token cannot be opened is missing from it alone", async () => {

@@ -2,17 +2,10 @@
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import type { PipelineContext } from "../context.js"
 import { requireRoomForUnit } from "../deployments/room.js"
+import { endSleep, fallAsleep, recordUse, wakeDeployment } from "../deployments/sleep-queries.js"
 import { appendLogLines } from "../logs/operations.js"
 import { activate, askIdle, endPins } from "../machines/unit-client.js"
 import { recordReason } from "../revisions/queries.js"
-import { statusMessage } from "../revisions/status-message.js"
-import { wakePipeline } from "../revisions/wake-up.js"
-import { activationOf } from "./activation.js"
-import { NoConnections, requireConnections } from "./connections.js"
-import { syncEdge } from "./edge-table.js"
-import type { UnitFacts } from "./facts.js"
-import type { Action } from "./plan.js"
-import { unitsOfDeployment } from "./queries.js"
 import {
   endStandby,
   lockPromotion,
@@ -21,9 +14,16 @@ import {
   serveWith,
   setActiveRevision,
   switchBack,
-} from "./role-queries.js"
+} from "../revisions/role-queries.js"
+import { statusMessage } from "../revisions/status-message.js"
+import { wakePipeline } from "../revisions/wake-up.js"
+import { activationOf } from "./activation.js"
+import { NoConnections, requireConnections } from "./connections.js"
+import { syncEdge } from "./edge-table.js"
+import type { UnitFacts } from "./facts.js"
+import type { Action } from "./plan.js"
+import { unitsOfDeployment } from "./queries.js"
 import { countStaying, lockNextOrdinal, recordLeaving, recordLoaded, recordScaled } from "./scale-queries.js"
-import { endSleep, fallAsleep, recordUse, wakeDeployment } from "./sleep-queries.js"
 import { insertUnit, unitAddress } from "./unit.js"
 
 type WholeAction = Exclude<Action, { kind: "unit" }>

@@ -6,6 +6,8 @@
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { PipelineContext } from "../context.js"
 import { deploymentById } from "../deployments/carried-queries.js"
+import { wakeDeployment } from "../deployments/sleep-queries.js"
+import { backOffMs, crashesAfter, startPauseMs } from "../health/restart.js"
 import { activate, askIdle, askStatus } from "../machines/unit-client.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { activationOf } from "./activation.js"
@@ -27,8 +29,6 @@ import {
   revisionOfUnit,
   unitById,
 } from "./queries.js"
-import { backOffMs, crashesAfter, startPauseMs } from "./restart.js"
-import { wakeDeployment } from "./sleep-queries.js"
 import { unitAddress, unitSpec } from "./unit.js"
 
 type Execute = (context: PipelineContext, unit: UnitFacts) => Promise<void>

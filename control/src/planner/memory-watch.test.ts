@@ -8,11 +8,11 @@ import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { realClock } from "@superstep/toolkit/time/clock"
 import { v7 as newId } from "uuid"
 import type { PipelineContext } from "../context.js"
+import { defaultLimits, memoryMbOf, unitLimitsOf } from "../deployments/unit-limits.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
 import { migrations } from "../testing/api.js"
 import { memoryWatch } from "./memory-watch.js"
 import { addUnit, plannedDeployments } from "./queries.js"
-import { defaultLimits, memoryMbOf, unitLimitsOf } from "./unit-limits.js"
 
 test("a unit without resource_spec that takes the machine's memory is ended, and one within the default is not", async () => {
   await using db = await freshDatabase({ migrations })

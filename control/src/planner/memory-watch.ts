@@ -3,9 +3,9 @@
  * use, graphs' own included. A single look above the limit does not count: garbage is collected.
  */
 import type { PipelineContext } from "../context.js"
+import { unitLimitsOf } from "../deployments/unit-limits.js"
 import { recordMemoryEnd } from "./memory-end.js"
 import type { PlannedRow } from "./queries.js"
-import { unitLimitsOf } from "./unit-limits.js"
 
 /** From look to look, in milliseconds. */
 export const memoryLookMs = 2000

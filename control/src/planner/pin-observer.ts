@@ -9,8 +9,8 @@ import type { Clock } from "@superstep/toolkit/time/clock"
 import { askPins } from "../machines/unit-client.js"
 import type { Pins } from "../machines/unit-replies.js"
 import type { UnitAddress } from "../machines/unit-request.js"
+import { recordPinnedThreads } from "../revisions/role-queries.js"
 import type { ObservedPins } from "./facts.js"
-import { recordPinnedThreads } from "./role-queries.js"
 
 const everyMs = 1000
 

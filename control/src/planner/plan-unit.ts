@@ -1,8 +1,8 @@
 /** Decides what should be done next about one unit. Pure; README.md has the table of cases. */
 import { isDeepStrictEqual } from "node:util"
+import { crashesThatEndADeploy } from "../health/restart.js"
 import type { Shares } from "../machines/unit-replies.js"
 import type { DeploymentFacts, RevisionFacts, UnitFacts } from "./facts.js"
-import { crashesThatEndADeploy } from "./restart.js"
 
 export interface PlanLimits {
   /** How long a new revision is watched after its DEPLOYED. */

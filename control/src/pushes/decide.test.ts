@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { emptySourceConfig } from "../deployments/deployment.js"
+import { isWatched, watchPathProblem } from "../deployments/watch-paths.js"
 import { decidePush } from "./decide.js"
 import type { Push } from "./push.js"
 import { repositoryKey, repositoryPath } from "./repository-key.js"
-import { isWatched, watchPathProblem } from "./watch-paths.js"
 
 const change: Push = {
   kind: "push",

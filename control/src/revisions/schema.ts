@@ -1,10 +1,10 @@
 /** The format of a revision in a reply. */
 import { z } from "@hono/zod-openapi"
 import { errorAddress } from "@superstep/toolkit/errors/explain"
-import { resourceSpecReply } from "../deployments/resource-spec.js"
-import { type ListenerFacts, messageSeen, stateAtListener } from "../listeners/facts.js"
-import { healthOf, healths } from "../planner/health.js"
+import { healthOf, healths } from "../health/health.js"
+import { type ListenerFacts, messageSeen, stateAtListener } from "../health/listener-facts.js"
 import type { SeenRevision } from "./queries.js"
+import { resourceSpecReply } from "./resource-spec.js"
 import { type SourceRevisionConfig, type Stage, stages } from "./revision.js"
 
 export const sourceRevisionConfigReply = z.object({

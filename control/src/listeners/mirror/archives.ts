@@ -3,7 +3,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { takeArchive } from "../../uploads/operations.js"
 import { objectPathOf } from "../../uploads/upload.js"
-import type { WantedRevision } from "../exchange.js"
+import type { WantedRevision } from "../exchange/exchange.js"
 import { awaitUpload, forgetUpload, isUploadHere } from "./archive-queries.js"
 import type { CentralCalls } from "./central.js"
 

@@ -12,7 +12,7 @@ import {
   type WorkReply,
   type WorkRequest,
   workReply,
-} from "../exchange.js"
+} from "../exchange/exchange.js"
 import type { Central } from "./settings.js"
 
 /** The control plane did not answer, or refused. */

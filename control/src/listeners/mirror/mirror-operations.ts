@@ -16,7 +16,7 @@ import { type MasterKey, seal } from "../../secrets/seal.js"
 import { contextOf } from "../../secrets/sealed-columns.js"
 import { workspaceById } from "../../workspaces/queries.js"
 import { isOwn, mirrorName } from "../../workspaces/workspace.js"
-import type { WantedDeployment, WantedRevision, WorkReply } from "../exchange.js"
+import type { WantedDeployment, WantedRevision, WorkReply } from "../exchange/exchange.js"
 import { fetchArchive, missingArchives } from "./archives.js"
 import type { CentralCalls } from "./central.js"
 import {

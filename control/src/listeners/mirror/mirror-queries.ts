@@ -1,7 +1,7 @@
 /** The table `mirrored_deployments`, and the rows that mirror those of the control plane. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { WantedDeployment, WantedIntegration } from "../exchange.js"
+import type { WantedDeployment, WantedIntegration } from "../exchange/exchange.js"
 
 export interface Mirrored {
   readonly deployment_id: string

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { emptySourceConfig, emptySourceRevisionConfig } from "../../deployments/deployment.js"
-import type { WantedRevision } from "../exchange.js"
+import type { WantedRevision } from "../exchange/exchange.js"
 import { settingsHere, toAdd, toInterrupt } from "./next-revisions.js"
 import { centralOf, listenerSettingsProblem } from "./settings.js"
 

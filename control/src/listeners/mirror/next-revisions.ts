@@ -1,6 +1,6 @@
 /** Which revisions of the control plane a listener's installation adds, and which it interrupts. Pure. */
 import type { SourceConfig } from "../../deployments/deployment.js"
-import type { WantedRevision } from "../exchange.js"
+import type { WantedRevision } from "../exchange/exchange.js"
 
 /**
  * The ones with work that are not here yet. An installation that has none at all, since it was set up again, also starts with the one

@@ -5,9 +5,9 @@
 import { createHash } from "node:crypto"
 import type { Database } from "@superstep/toolkit/db/database"
 import { publicUrl } from "../../deployments/deployment.js"
+import { healthOf, isRestarting, runStateOf } from "../../health/health.js"
 import { linesAfter } from "../../logs/queries.js"
-import { healthOf, isRestarting, runStateOf } from "../../planner/health.js"
-import type { DeploymentState, ReportedLine } from "../exchange.js"
+import type { DeploymentState, ReportedLine } from "../exchange/exchange.js"
 import { type CentralCalls, CentralFailed } from "./central.js"
 import { type StateHere, statesHere } from "./state-queries.js"
 

@@ -1,7 +1,7 @@
 /** Asks the control plane what has changed, and carries it out here (L7). */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
-import { longestWaitMs, type WantedDeployment } from "../exchange.js"
+import { longestWaitMs, type WantedDeployment } from "../exchange/exchange.js"
 import { type CentralCalls, CentralFailed } from "./central.js"
 import { ensureWorkspace, type Mirror, mirrorCallers, mirrorDeployment } from "./mirror-operations.js"
 import { forgetMirrored, type Mirrored, mirroredDeployments, saveMirrored } from "./mirror-queries.js"

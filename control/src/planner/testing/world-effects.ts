@@ -1,6 +1,7 @@
 /** What actions of the plan do to a world, as the executor does them to units. */
+
+import { backOffMs, startPauseMs } from "../../health/restart.js"
 import type { Action } from "../plan.js"
-import { backOffMs, startPauseMs } from "../restart.js"
 import type { World, WorldRevision } from "./world.js"
 
 export function execute(world: World, action: Action): void {

@@ -2,10 +2,11 @@
  * A world in memory for the plan: a deployment whose facts change by chance. Here is what the pipeline's stages do to it. `world-facts.ts`
  * is what the planner sees of it, `world-effects.ts` what actions do to it. Time passes only by `pass` (`world-pass.ts`).
  */
+
+import { crashesThatEndADeploy } from "../../health/restart.js"
 import type { Pins } from "../../machines/unit-replies.js"
 import type { Observation, Role } from "../facts.js"
 import type { PlanLimits } from "../plan-unit.js"
-import { crashesThatEndADeploy } from "../restart.js"
 
 export interface WorldUnit {
   readonly id: string

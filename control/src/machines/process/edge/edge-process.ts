@@ -21,7 +21,7 @@ import { type EdgeAdmin, edgeProcess, edgeStatus, pushTable, startSuccessor } fr
 import { openTogether } from "../../../edge/open-together.js"
 import type { Successor } from "../../../edge/succession.js"
 import { readJson, writeJson } from "../../../files/json-file.js"
-import { readLines } from "../../../files/read-lines.js"
+import { readLines } from "../../../logs/read-lines.js"
 import { withoutNewPrivileges } from "../cgroups/limits.js"
 import type { MachineFolders } from "../files/folders.js"
 import { writeShared } from "../files/shared-file.js"

@@ -3,12 +3,12 @@ import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
-import { notFound, onePath } from "../deployments/answer.js"
-import { answerOnce } from "../http/idempotency.js"
 import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
+import { answerOnce } from "../idempotency/idempotency.js"
 import type { QuotaRules } from "../quotas/operations.js"
-import { addHostName, deleteHostName, type HostNameRules, listHostNames } from "./operations.js"
-import { hostNameBody, hostNameFields, hostNameReply, hostNamesReply, renderHostName } from "./schema.js"
+import { notFound, onePath } from "./answer.js"
+import { addHostName, deleteHostName, type HostNameRules, listHostNames } from "./host-name-operations.js"
+import { hostNameBody, hostNameFields, hostNameReply, hostNamesReply, renderHostName } from "./host-name-schema.js"
 
 interface HostNameRoutes extends QuotaRules {
   readonly db: Database

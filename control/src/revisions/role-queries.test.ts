@@ -5,11 +5,10 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { v7 as newId } from "uuid"
-import { addDeployment, addRevision } from "../revisions/testing/rows.js"
-import { recordEnd } from "./crash-queries.js"
-import type { Role } from "./facts.js"
-import { addUnit, removeUnit, unitById } from "./queries.js"
-import { crashesAfter } from "./restart.js"
+import { crashesAfter } from "../health/restart.js"
+import { recordEnd } from "../planner/crash-queries.js"
+import type { Role } from "../planner/facts.js"
+import { addUnit, removeUnit, unitById } from "../planner/queries.js"
 import {
   endStandby,
   executingRevisions,
@@ -20,6 +19,7 @@ import {
   startRevision,
   switchBack,
 } from "./role-queries.js"
+import { addDeployment, addRevision } from "./testing/rows.js"
 
 const database = () => freshDatabase({ migrations: fileURLToPath(new URL("../../src/migrations", import.meta.url)) })
 

@@ -3,11 +3,11 @@ import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
-import { notFound, onePath } from "../deployments/answer.js"
-import { publicUrl } from "../deployments/deployment.js"
-import { findDeployment } from "../deployments/operations.js"
+import { issueAgentToken } from "../console/agent-tokens.js"
 import type { MasterKey } from "../secrets/seal.js"
-import { issueAgentToken } from "./agent-tokens.js"
+import { notFound, onePath } from "./answer.js"
+import { publicUrl } from "./deployment.js"
+import { findDeployment } from "./operations.js"
 
 interface TokenRoutes {
   readonly db: Database

@@ -1,9 +1,9 @@
 /** Background work: polls repositories, sends commit statuses to git hosts, and ends previews. */
 import type { Database } from "@superstep/toolkit/db/database"
-import { type PreviewWork, startPreviews } from "../previews/reconcile.js"
-import { type Polling, startPolling } from "./poll.js"
-import { type StatusSender, startStatusSender } from "./send-statuses.js"
-import { statusChannel } from "./status-queries.js"
+import { type Polling, startPolling } from "../pushes/poll.js"
+import { type StatusSender, startStatusSender } from "../pushes/send-statuses.js"
+import { statusChannel } from "../pushes/status-queries.js"
+import { type PreviewWork, startPreviews } from "./reconcile.js"
 
 export interface PushWork {
   stop(): Promise<void>

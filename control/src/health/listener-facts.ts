@@ -1,6 +1,6 @@
 /** What readers of a deployment or a revision see of its listener. Pure. */
 import type { DeploymentStatus } from "../deployments/deployment.js"
-import type { Health } from "../planner/health.js"
+import type { Health } from "./health.js"
 
 export interface ListenerFacts {
   /** The cluster or network that it serves. */

@@ -1,13 +1,13 @@
-/** HTTP that reads revisions. `deployments/revision-routes.ts` creates and ends them. */
+/** HTTP that reads revisions. `revision-routes.ts` creates and ends them. */
 import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
-import { findDeployment } from "../deployments/operations.js"
 import { optionalParameter, uuid } from "../http/fields.js"
 import { pageOf, pageQuery, pageReply, sendPage } from "../http/page.js"
-import { findRevision, listRevisions } from "./operations.js"
-import { revisionStatuses } from "./revision.js"
-import { renderRevision, revisionReply } from "./schema.js"
+import { findRevision, listRevisions } from "../revisions/operations.js"
+import { revisionStatuses } from "../revisions/revision.js"
+import { renderRevision, revisionReply } from "../revisions/schema.js"
+import { findDeployment } from "./operations.js"
 
 export function addRevisionRoutes(api: Api, { db }: { db: Db }): void {
   addRoute(

@@ -3,8 +3,8 @@ import { appendFileSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { maxRawBytes } from "../logs/log-line.js"
-import { cutFile } from "./growing-file.js"
+import { cutFile } from "../files/growing-file.js"
+import { maxRawBytes } from "./log-line.js"
 import { readLines } from "./read-lines.js"
 
 const newFile = (text = "") => {

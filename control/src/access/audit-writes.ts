@@ -5,8 +5,8 @@ import type { Context, MiddlewareHandler } from "hono"
 import { kindOf } from "../audit/audit-entry.js"
 import { asWrite, type CurrentWrite } from "../audit/current-write.js"
 import { recordAfterwards } from "../audit/operations.js"
-import { type AskedRoute, askedRoute } from "./asked-route.js"
-import { callerAddress } from "./caller-address.js"
+import { type AskedRoute, askedRoute } from "../http/asked-route.js"
+import { callerAddress } from "../http/caller-address.js"
 import { scopeOf } from "./scopes.js"
 
 export const auditWrites =

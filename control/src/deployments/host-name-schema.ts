@@ -1,7 +1,7 @@
 /** The format of requests and replies about host names. */
 import { z } from "@hono/zod-openapi"
+import { type HostName, hostNameStatuses, statusOf } from "../host-names/host-name.js"
 import { text } from "../http/fields.js"
-import { type HostName, hostNameStatuses, statusOf } from "./host-name.js"
 
 export const hostNameFields = {
   name: text.openapi({ description: "a host name that leads to the platform, such as `agent.example.com`" }),

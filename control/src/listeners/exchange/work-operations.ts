@@ -2,10 +2,11 @@
 import { createHash } from "node:crypto"
 import type { Db } from "@superstep/toolkit/db/database"
 import { pause } from "@superstep/toolkit/exec/pause"
-import { credentialsOf } from "../integrations/operations.js"
-import { secretsOfVersion } from "../secrets/operations.js"
-import type { MasterKey } from "../secrets/seal.js"
-import { keyHashes } from "../workspaces/queries.js"
+import { credentialsOf } from "../../integrations/operations.js"
+import { secretsOfVersion } from "../../secrets/operations.js"
+import type { MasterKey } from "../../secrets/seal.js"
+import { keyHashes } from "../../workspaces/queries.js"
+import type { CallingListener } from "../token-operations.js"
 import {
   mostInReply,
   type WantedDeployment,
@@ -13,7 +14,6 @@ import {
   type WorkReply,
   type WorkRequest,
 } from "./exchange.js"
-import type { CallingListener } from "./token-operations.js"
 import {
   type AssignedRevision,
   type AssignedRow,

@@ -1,10 +1,11 @@
 /** Takes reports of listeners: each once, and in the order in which they were made (L6). */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
-import type { NewLogLine } from "../logs/log-line.js"
-import { appendLogLines } from "../logs/operations.js"
-import { keepWithin } from "../planner/log-shipping.js"
-import { wakePipeline } from "../revisions/wake-up.js"
+import type { NewLogLine } from "../../logs/log-line.js"
+import { appendLogLines } from "../../logs/operations.js"
+import { keepWithin } from "../../planner/log-shipping.js"
+import { wakePipeline } from "../../revisions/wake-up.js"
+import type { CallingListener } from "../token-operations.js"
 import type { ReportedLine, ReportReply, ReportRequest } from "./exchange.js"
 import {
   holdAssigned,
@@ -15,7 +16,6 @@ import {
   saveReport,
   saveRevisions,
 } from "./report-queries.js"
-import type { CallingListener } from "./token-operations.js"
 
 /**
  * Stores a report, unless it does not follow the last one: it was sent twice, or arrived late.

@@ -7,12 +7,12 @@ import type { Api } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { whyBackupLate } from "../backups/late.js"
 import { backupState } from "../backups/queries.js"
-import { referencePath } from "../docs/routes.js"
 import { forwardingState } from "../log-forwarding/queries.js"
 import { whyForwardingStuck } from "../log-forwarding/stuck.js"
 import { whyStuck } from "../revisions/progress.js"
 import { pipelineProgress } from "../revisions/progress-queries.js"
 import { openApiDocument } from "./document.js"
+import { referencePath } from "./routes.js"
 
 /**
  * Adds them; call it after all routes that the document lists. The document is created at its first request: that takes as
