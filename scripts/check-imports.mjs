@@ -51,7 +51,8 @@ const concepts = {
   store: ["item.ts"],
   checkpoints: ["checkpoint.ts"],
   deployments: ["deployment.ts"],
-  revisions: ["revision.ts"],
+  // A revision keeps the settings of its deployment.
+  revisions: ["revision.ts", "source-config.ts"],
   integrations: ["integration.ts"],
   uploads: ["upload.ts"],
   workspaces: ["workspace.ts"],

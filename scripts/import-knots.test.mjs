@@ -30,7 +30,7 @@ test("a circle leads over the package's root folder, and an import beside it bel
       "control/src/app.ts": 'import "./a/one.js"\nimport "./c/three.js"\n',
       "control/src/a/one.ts": 'import "../b/two.js"\n',
       "control/src/b/two.ts": 'import "../context.js"\n',
-      "control/src/context.ts": "",
+      "control/src/planner/context.ts": "",
       "control/src/c/three.ts": "",
     },
   )

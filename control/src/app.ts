@@ -25,6 +25,7 @@ import type { GitProtocol } from "./deployments/repository.js"
 import type { ResourceTiers } from "./deployments/resource-tiers.js"
 import { addRevisionRoutes } from "./deployments/revision-list-routes.js"
 import { addRevisionActions } from "./deployments/revision-routes.js"
+import { usedIn } from "./deployments/room.js"
 import { addDeploymentRoutes } from "./deployments/routes.js"
 import { addSecretRoutes } from "./deployments/secret-routes.js"
 import { addStatusPage } from "./deployments/status-page.js"
@@ -158,7 +159,7 @@ export function createApp(given: AppOptions): Hono {
   addOutgoingWebhookRoutes(api, options)
   addWebhookRoutes(api, options)
   addUploadRoutes(api, options)
-  addQuotaRoutes(api, options)
+  addQuotaRoutes(api, { ...options, usedIn })
   addHostNameRoutes(api, options)
   addPreviewRoutes(api, options)
   addMetricsRoutes(api, {

@@ -1,12 +1,11 @@
 /** Identifies the caller and checks the key's rights, before any route of the API runs. */
 import type { BlockList } from "node:net"
-import { sessionCookieName } from "@superstep/protocol/http/session-cookie"
 import type { Db } from "@superstep/toolkit/db/database"
 import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
 import { findSessionCaller, recordSessionUse } from "../console/operations.js"
 import { requireOwnPage } from "../console/own-origins.js"
-import { sessionIdsOf } from "../console/session.js"
+import { oneSessionId } from "../console/session.js"
 import { askedPage } from "../http/asked-page.js"
 import { askedRoute } from "../http/asked-route.js"
 import type { CountFailures } from "../http/count-failures.js"
@@ -42,7 +41,7 @@ export function identifyBy({ db, trustedProxies, counted, consoleOrigins }: Iden
   return async (c, tenantId, repeats) => {
     const key = c.req.header("x-api-key")
     if (key) return counted(c, () => findCaller(db, key, tenantId))
-    const id = oneSessionId(c)
+    const id = oneSessionId(c.req.header("cookie"))
     if (id === undefined) throw new Unauthenticated("Invalid API key")
     requireOwnPage(consoleOrigins, askedPage(c, trustedProxies))
     const caller = await findSessionCaller(db, id, tenantId)
@@ -50,17 +49,6 @@ export function identifyBy({ db, trustedProxies, counted, consoleOrigins }: Iden
     if (repeats !== "again") await recordSessionUse(db, id)
     return caller
   }
-}
-
-/** @throws Unauthenticated  there are several, so one is not of our making (C4) */
-export function oneSessionId(c: Context): string | undefined {
-  const [id, ...others] = sessionIdsOf(c.req.header("cookie"))
-  if (others.length > 0) {
-    throw new Unauthenticated(
-      `the request has more than one cookie ${sessionCookieName}: another page of this host has set one, so remove the host's cookies`,
-    )
-  }
-  return id === "" ? undefined : id
 }
 
 export function authenticate(identify: Identify): MiddlewareHandler {

@@ -1,6 +1,6 @@
 /** Writes the audit log together with the changes, reads it, and verifies that it was not altered. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
-import { isUuid } from "../workspaces/workspace.js"
+import { isUuid } from "@superstep/toolkit/text/is-uuid"
 import type { AuditEntry } from "./audit-entry.js"
 import { type CurrentWrite, currentWrite } from "./current-write.js"
 import { type AuditFilter, type ChainState, chainState, findEntries, insertEntry, stateHash } from "./queries.js"

@@ -7,14 +7,13 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import type { Context } from "hono"
-import { oneSessionId } from "../access/authenticate.js"
 import { askedPage } from "../http/asked-page.js"
 import { callerAddress } from "../http/caller-address.js"
 import type { CountFailures } from "../http/count-failures.js"
 import { createCode, endSessions, findSession, openSession, type SignInRequest } from "./operations.js"
 import { requireOwnOrigin, requireOwnPage } from "./own-origins.js"
 import { codeReply, proofOf, renderSession, sessionReply, signInBody } from "./schema.js"
-import { clearedCookie, sessionCookie, sessionIdsOf } from "./session.js"
+import { clearedCookie, oneSessionId, sessionCookie, sessionIdsOf } from "./session.js"
 
 interface SessionRoutes {
   readonly db: Database
@@ -74,7 +73,7 @@ function addShow(api: Api, { db, trustedProxies, consoleOrigins }: SessionRoutes
       },
     },
     async ({ c }) => {
-      const id = oneSessionId(c)
+      const id = oneSessionId(c.req.header("cookie"))
       if (id === undefined) throw new Unauthenticated("not signed in to the console")
       requireOwnPage(consoleOrigins, askedPage(c, trustedProxies))
       c.header("cache-control", "no-store")

@@ -1,6 +1,7 @@
 /** Defines sessions and one-time codes of the console. Pure, apart from the randomness of a new secret. */
 import { createHash, randomBytes } from "node:crypto"
 import { sessionCookieName, sessionIdIn } from "@superstep/protocol/http/session-cookie"
+import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 
 /** A session that is not used for this long has ended. */
 export const idleHours = 12
@@ -32,6 +33,17 @@ export const sessionIdsOf = (cookieHeader: string | undefined): readonly string[
     .split(";")
     .map(sessionIdIn)
     .filter((id) => id !== undefined)
+
+/** @throws Unauthenticated  there are several, so one is not of our making (C4) */
+export function oneSessionId(cookieHeader: string | undefined): string | undefined {
+  const [id, ...others] = sessionIdsOf(cookieHeader)
+  if (others.length > 0) {
+    throw new Unauthenticated(
+      `the request has more than one cookie ${sessionCookieName}: another page of this host has set one, so remove the host's cookies`,
+    )
+  }
+  return id === "" ? undefined : id
+}
 
 const attributes = "Path=/; HttpOnly; SameSite=Strict"
 

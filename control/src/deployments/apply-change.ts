@@ -2,10 +2,10 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { addRevision } from "../revisions/operations.js"
 import type { SourceRevisionConfig, Trigger } from "../revisions/revision.js"
+import type { Source, SourceConfig } from "../revisions/source-config.js"
 import { replaceSecrets } from "../secrets/operations.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { SecretValue } from "../secrets/secret.js"
-import type { Source, SourceConfig } from "./deployment.js"
 import { type DeploymentRow, deploymentById, updateDesired } from "./queries.js"
 
 export interface Change {

@@ -1,7 +1,8 @@
 /** What the pipeline and the planner read of a deployment that they carry out. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { type DeploymentStatus, type OrphanRule, type ThreadPinning, usualThreadPinning } from "./deployment.js"
+import { type OrphanRule, type ThreadPinning, usualThreadPinning } from "../revisions/source-config.js"
+import type { DeploymentStatus } from "./deployment.js"
 
 /** A deployment as its stages and its units need it. */
 export interface CarriedDeployment {

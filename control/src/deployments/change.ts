@@ -5,15 +5,13 @@ import { interruptRevision } from "../revisions/claims.js"
 import { findRevision } from "../revisions/operations.js"
 import { type SeenRevision, unfinishedRevisions } from "../revisions/queries.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
+import type { DeploymentType, Source, SourceConfig } from "../revisions/source-config.js"
 import { useArchive } from "../uploads/operations.js"
 import { applyChange, type Change } from "./apply-change.js"
 import {
-  type DeploymentType,
   nextRevisionConfig,
   overlay,
   type Partially,
-  type Source,
-  type SourceConfig,
   setsAnyField,
   settled,
   startsWithARevision,

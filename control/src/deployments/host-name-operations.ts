@@ -5,11 +5,12 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict, Forbidden, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { canonicalHostName, type HostName, isLocalName } from "../host-names/host-name.js"
 import { hostNameOf, hostNamesOf, insertHostName, removeHostName } from "../host-names/queries.js"
-import { type QuotaRules, requireQuota } from "../quotas/operations.js"
+import type { QuotaRules } from "../quotas/operations.js"
 import { nothing } from "../quotas/quota.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { type DeploymentIds, holdKept } from "./hold.js"
 import { findDeployment } from "./operations.js"
+import { requireQuota } from "./room.js"
 
 export interface HostNameRules {
   /** Names under which callers reach the API and the agents: no deployment may take them. */

@@ -12,9 +12,11 @@ import { integrationExists } from "../integrations/operations.js"
 import { listenerExists } from "../listeners/operations.js"
 import type { QuotaRules } from "../quotas/operations.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
+import type { Source, SourceConfig } from "../revisions/source-config.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { SecretValue } from "../secrets/secret.js"
+import { lockNames } from "../workspaces/queries.js"
 import { applyChange } from "./apply-change.js"
 import {
   type Agent,
@@ -23,8 +25,6 @@ import {
   nameOfAgent,
   overlay,
   type Partially,
-  type Source,
-  type SourceConfig,
   settled,
   startsWithARevision,
 } from "./deployment.js"
@@ -38,7 +38,6 @@ import {
   idOfAgent,
   idOfName,
   insertDeployment,
-  lockNames,
   markForDeletion,
   type NewDeployment,
 } from "./queries.js"

@@ -7,7 +7,8 @@ import { healthFacts } from "../health/health-queries.js"
 import type { ListenerFacts } from "../health/listener-facts.js"
 import { listenerFacts } from "../health/listener-facts-queries.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
-import type { Agent, AgentEnvironment, DeploymentStatus, DeploymentType, Source, SourceConfig } from "./deployment.js"
+import type { DeploymentType, Source, SourceConfig } from "../revisions/source-config.js"
+import type { Agent, AgentEnvironment, DeploymentStatus } from "./deployment.js"
 
 /** The run state that the owner wants; the units follow. */
 export type RunState = "running" | "paused"
@@ -97,11 +98,6 @@ export interface NewDeployment {
   readonly sourceConfig: SourceConfig
   readonly sourceRevisionConfig: SourceRevisionConfig
 }
-
-/** Makes others that would take a name or a part of this workspace's quotas wait until the transaction ends. */
-export const lockNames = (tx: Db, workspaceId: string): Promise<number> =>
-  // Not `for update`: that would also block everything that refers to the workspace.
-  tx.run(sql`select 1 from workspaces where workspace_id = ${workspaceId} for no key update`)
 
 /**
  * A row that conflicts uses up its `number`, and those are few: so names known to be taken are not tried.

@@ -1,10 +1,10 @@
 /** Renders a deployment as a reply. Pure. */
 import type { z } from "@hono/zod-openapi"
 import { healthOf, isRestarting, runStateOf } from "../health/health.js"
-import { stateAtListener, statusSeen } from "../health/listener-facts.js"
+import { type ListenerFacts, stateAtListener } from "../health/listener-facts.js"
 import { renderSourceRevisionConfig } from "../revisions/schema.js"
 import { masked } from "../secrets/secret.js"
-import { publicUrl } from "./deployment.js"
+import { type DeploymentStatus, publicUrl } from "./deployment.js"
 import type { DeploymentRow } from "./queries.js"
 import type { deploymentReply } from "./schema.js"
 
@@ -57,3 +57,7 @@ const stateHere = ({ health_facts: facts }: DeploymentRow) => ({
 
 /** Changes with each change by a caller, not with the pipeline's progress (D6). */
 export const etagOf = (row: DeploymentRow): string => `"${row.version}"`
+
+/** A silent listener's deployment may be in any state. */
+const statusSeen = (status: DeploymentStatus, listener: ListenerFacts | null): DeploymentStatus =>
+  listener?.is_silent && status === "READY" ? "UNKNOWN" : status

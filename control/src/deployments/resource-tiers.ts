@@ -1,7 +1,7 @@
 /** Named sizes: the `resource_spec` that a tier stands for (control-plane §1.4). Pure. */
 import { z } from "zod"
 import { resourceSpec } from "../revisions/resource-spec.js"
-import type { ResourceSpec } from "./deployment.js"
+import type { ResourceSpec } from "../revisions/source-config.js"
 
 export const resourceTierNames = [
   "SERVERLESS_S",

@@ -1,10 +1,65 @@
-/** Checks the quotas of the workspace before a deployment is stored or its resources change. */
+/** What the deployments of a workspace use of its quotas, and the check before one is stored or its resources change. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { type QuotaRules, requireQuota } from "../quotas/operations.js"
-import { difference, nothing } from "../quotas/quota.js"
-import type { SourceConfig } from "./deployment.js"
-import { findUnits } from "./queries.js"
+import { Conflict } from "@superstep/toolkit/errors/errors"
+import { countHostNames } from "../host-names/queries.js"
+import { diskUseOf } from "../quotas/disk-queries.js"
+import type { QuotaRules } from "../quotas/operations.js"
+import { ownQuotas } from "../quotas/queries.js"
+import {
+  type Amounts,
+  difference,
+  exceededBy,
+  nothing,
+  type QuotaName,
+  quotaNames,
+  quotasOf,
+  sumOf,
+} from "../quotas/quota.js"
+import { claimedBuilds } from "../revisions/claims.js"
+import type { SourceConfig } from "../revisions/source-config.js"
+import { lockNames } from "../workspaces/queries.js"
+import { findUnits, sourceConfigsOf } from "./queries.js"
 import { useOf } from "./use.js"
+
+/** The present use of its quotas by a workspace's deployments and builds. */
+export const usedIn = async (db: Db, workspaceId: string): Promise<Amounts> => ({
+  ...sumOf((await sourceConfigsOf(db, workspaceId)).map(({ source_config, units }) => useOf(source_config, units))),
+  builds: await claimedBuilds(db, workspaceId),
+  disk_mb: await diskUseOf(db, workspaceId),
+  host_names: await countHostNames(db, workspaceId),
+})
+
+const wordsFor: Readonly<Record<QuotaName, string>> = {
+  deployments: "delete a deployment",
+  units: "lower a min_scale, or delete a deployment",
+  memory_mb: "lower a memory_mb or memory_limit_mb, or delete a deployment",
+  cpu: "lower a cpu or cpu_limit, or delete a deployment",
+  builds: "wait until a build has ended",
+  disk_mb: "delete a deployment",
+  host_names: "remove a host name",
+}
+
+/**
+ * The one check of all quotas. Call it before a deployment is stored or its resources change: others of the workspace that
+ * ask for more wait until the transaction ends.
+ * @throws Conflict  `quota_exceeded`; it names the quota, its value, and the present use
+ */
+export async function requireQuota(
+  tx: Db,
+  { defaultQuotas }: QuotaRules,
+  workspaceId: string,
+  added: Amounts,
+): Promise<void> {
+  if (quotaNames.every((name) => added[name] <= 0)) return
+  await lockNames(tx, workspaceId)
+  const quotas = quotasOf(await ownQuotas(tx, workspaceId), defaultQuotas)
+  const used = await usedIn(tx, workspaceId)
+  const name = exceededBy(quotas, used, added)
+  if (name === undefined) return
+  const facts = { quota: name, limit: quotas[name], used: used[name], added: added[name] }
+  const has = `the quota ${name} of this workspace is ${facts.limit}: ${facts.used} are in use, and this request adds ${facts.added}`
+  throw new Conflict(`${has}. ${sentence(wordsFor[name])}; the operator can raise it`, "quota_exceeded", facts)
+}
 
 /**
  * @param current  the deployment's present amounts; undefined for a new one
@@ -27,3 +82,5 @@ export async function requireRoomForUnit(tx: Db, rules: QuotaRules, deploymentId
   const { workspace_id, source_config: config, units } = now
   await requireQuota(tx, rules, workspace_id, difference(useOf(config, units + 1), useOf(config, units)))
 }
+
+const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1)

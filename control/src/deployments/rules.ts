@@ -2,7 +2,8 @@
 import { InvalidInput, type Problem, Refused } from "@superstep/toolkit/errors/errors"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
-import type { Partially, ResourceSpec, Source, SourceConfig } from "./deployment.js"
+import type { ResourceSpec, Source, SourceConfig } from "../revisions/source-config.js"
+import type { Partially } from "./deployment.js"
 import { type GitProtocol, repoUrlProblem } from "./repository.js"
 
 const inSourceConfig = (field: keyof SourceConfig, message: string, type = "value_error"): Problem => ({

@@ -5,15 +5,9 @@ import { commaSeparated, optionalParameter, text, trueOrFalse, uuid } from "../h
 import { pageQuery } from "../http/page.js"
 import { resourceSpecReply } from "../revisions/resource-spec.js"
 import { sourceRevisionConfigReply } from "../revisions/schema.js"
+import { deploymentTypes, orphanRules, sources, threadPinnings } from "../revisions/source-config.js"
 import { unsettable } from "./change.js"
-import {
-  agentEnvironments,
-  deploymentStatuses,
-  deploymentTypes,
-  orphanRules,
-  sources,
-  threadPinnings,
-} from "./deployment.js"
+import { agentEnvironments, deploymentStatuses } from "./deployment.js"
 import { changeFields, configFields, message, secrets } from "./fields.js"
 import { resourceTierNames } from "./resource-tiers.js"
 

@@ -1,5 +1,5 @@
 /** What a unit may use: the part of its revision's `resource_spec` that limits the API container (control-plane §1.3). Pure. */
-import type { ResourceSpec } from "./deployment.js"
+import type { ResourceSpec } from "../revisions/source-config.js"
 
 /**
  * What a unit may use when its revision says nothing: enough for an agent server whose worker's heap is full, and little enough that one

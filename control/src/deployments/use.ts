@@ -1,7 +1,8 @@
 /** The amounts that a deployment counts for in its workspace's quotas (Q2, Q3). Pure. */
 
 import { type Amounts, nothing } from "../quotas/quota.js"
-import { replicasOf, type SourceConfig } from "./deployment.js"
+import type { SourceConfig } from "../revisions/source-config.js"
+import { replicasOf } from "./deployment.js"
 import { unitLimitsOf } from "./unit-limits.js"
 
 /** @param present  the units that it has now: more than it asks for, when its load needs them */

@@ -1,5 +1,5 @@
 /** What is open on each unit through several edges. Pure. */
-import type { EdgeState } from "../context.js"
+import type { EdgeState } from "../edge/port.js"
 
 type OpenOnUnits = EdgeState["units"]
 

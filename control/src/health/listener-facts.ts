@@ -1,5 +1,4 @@
 /** What readers of a deployment or a revision see of its listener. Pure. */
-import type { DeploymentStatus } from "../deployments/deployment.js"
 import type { Health } from "./health.js"
 
 export interface ListenerFacts {
@@ -28,11 +27,6 @@ export function listenerProblem(listener: ListenerFacts): string | undefined {
     return `its listener ${name} has not called since ${at}: check that its installation runs and reaches this one; its agents go on meanwhile`
   }
   return problem === null ? undefined : `its listener ${name} cannot carry it out: ${problem}`
-}
-
-/** A silent listener's deployment may be in any state. */
-export function statusSeen(status: DeploymentStatus, listener: ListenerFacts | null): DeploymentStatus {
-  return listener?.is_silent && status === "READY" ? "UNKNOWN" : status
 }
 
 /** The message of a revision, with what is wrong at its listener while it has not ended. */

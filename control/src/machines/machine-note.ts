@@ -1,7 +1,8 @@
 /** Which kind of machine has the units of a data folder, for programs that look for them later. */
 import { join } from "node:path"
 import { readJson, writeJson } from "../files/json-file.js"
-import type { machineKinds } from "./kinds/settings.js"
+
+export const machineKinds = ["process", "docker", "kubernetes"] as const
 
 export interface MachineNote {
   readonly machine: (typeof machineKinds)[number]

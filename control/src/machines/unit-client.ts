@@ -1,7 +1,7 @@
 /** The control plane's client of a unit (protocol/unit, "Requests of the control plane"). */
 import { storableText } from "@superstep/toolkit/text/storable"
 import type { z } from "zod"
-import type { ThreadPinning } from "../deployments/deployment.js"
+import type { ThreadPinning } from "../revisions/source-config.js"
 import {
   type IdleReport,
   InvalidReply,

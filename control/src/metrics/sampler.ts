@@ -3,11 +3,11 @@
  * the last readings of counters; a restart costs one interval.
  */
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
-import type { PipelineContext } from "../context.js"
 import type { Tally } from "../edge/tallies.js"
 import type { Usage } from "../machines/port.js"
 import { askRuns } from "../machines/unit-client.js"
 import type { UnitReport } from "../machines/unit-replies.js"
+import type { PipelineContext } from "../planner/context.js"
 import type { UnitRow } from "../planner/facts.js"
 import { allUnits } from "../planner/queries.js"
 import { unitAddress } from "../planner/unit.js"

@@ -2,11 +2,12 @@
  * Brings what a build prints from its machine into `log_lines`. The offset that was read is stored in the same transaction as the lines,
  * so a killed control plane leaves neither a hole nor a repeat.
  */
-import type { PipelineContext } from "../context.js"
+
 import type { NewLogLine } from "../logs/log-line.js"
 import { appendLogLines } from "../logs/operations.js"
 import { storeSomehow } from "../logs/store-somehow.js"
 import type { BuildLogs } from "../machines/port.js"
+import type { PipelineContext } from "../planner/context.js"
 import { hideSecretsOf, keepWithin } from "../planner/log-shipping.js"
 import { type ClaimedRevision, holdClaim, recordBuildLog } from "../revisions/claims.js"
 import type { StageInput } from "./stage.js"

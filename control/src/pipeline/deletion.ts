@@ -3,9 +3,9 @@
  * repeated, so a restarted control plane continues where it was killed.
  */
 import { dropDatabase } from "@superstep/toolkit/db/provision"
-import type { PipelineContext } from "../context.js"
 import type { CarriedDeployment } from "../deployments/carried-queries.js"
 import { isHeldByListener } from "../listeners/exchange/report-queries.js"
+import type { PipelineContext } from "../planner/context.js"
 import { syncEdge } from "../planner/edge-table.js"
 import { unitsOfDeployment } from "../planner/queries.js"
 import { artifactsOf } from "../revisions/artifact-queries.js"

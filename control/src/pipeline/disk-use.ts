@@ -1,6 +1,7 @@
 /** Measures what a deployment keeps on disk, and keeps its workspace within the quota `disk_mb`. */
-import type { PipelineContext } from "../context.js"
+
 import { BuildFailed } from "../machines/errors.js"
+import type { PipelineContext } from "../planner/context.js"
 import { type DiskUse, readDiskUse, recordDiskUse } from "../quotas/operations.js"
 import { artifactExists, artifactsOf } from "../revisions/artifact-queries.js"
 import type { StageInput } from "./stage.js"

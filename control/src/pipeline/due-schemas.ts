@@ -3,7 +3,7 @@
  * build runs, so that no deployer waits for a compiler. Until they are stored, agent servers read them on request. Each step may be
  * repeated: the row stays due until they are stored.
  */
-import type { PipelineContext } from "../context.js"
+import type { PipelineContext } from "../planner/context.js"
 import { endDueSchemas, takeDueSchemas } from "../revisions/artifact-queries.js"
 
 type Context = Pick<PipelineContext, "db" | "log" | "machine" | "crashPoint">

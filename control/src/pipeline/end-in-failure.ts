@@ -1,8 +1,8 @@
 /** Ends a revision that failed: stores the reason, retires its units, and gives the route back to the former revision. */
 import type { Db } from "@superstep/toolkit/db/database"
-import type { PipelineContext } from "../context.js"
 import type { LogStream } from "../logs/log-line.js"
 import { appendLogLines, lastLogLines } from "../logs/operations.js"
+import type { PipelineContext } from "../planner/context.js"
 import { hideSecretsOf } from "../planner/log-shipping.js"
 import { advance, type ClaimedRevision } from "../revisions/claims.js"
 import { type ErrorCode, failedStatus } from "../revisions/revision.js"

@@ -6,8 +6,8 @@
  */
 import { availableParallelism } from "node:os"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
-import type { PipelineContext } from "../context.js"
 import { deploymentById } from "../deployments/carried-queries.js"
+import type { PipelineContext } from "../planner/context.js"
 import {
   admitRevisions,
   advance,

@@ -1,9 +1,9 @@
 /** queue: creates the deployment's own database and role, which are kept until the deployment is deleted. */
 import { randomBytes } from "node:crypto"
 import { createDatabase, dropDatabase } from "@superstep/toolkit/db/provision"
-import type { PipelineContext } from "../context.js"
 import { type CarriedDeployment, deploymentById } from "../deployments/carried-queries.js"
 import { databaseOf } from "../deployments/database.js"
+import type { PipelineContext } from "../planner/context.js"
 import { seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
 import { markReady, nameDatabase } from "./queries.js"

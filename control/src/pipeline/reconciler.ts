@@ -6,8 +6,8 @@
  * (`due-schemas.ts`).
  */
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
-import type { PipelineContext } from "../context.js"
 import { deploymentsToDelete } from "../deployments/carried-queries.js"
+import type { PipelineContext } from "../planner/context.js"
 import { syncEdge } from "../planner/edge-table.js"
 import { nextTableChangeMs } from "../planner/edge-table-queries.js"
 import { allUnits } from "../planner/queries.js"

@@ -1,7 +1,8 @@
 /** Deletes what is no longer needed. */
-import type { PipelineContext } from "../context.js"
+
 import { deploymentById } from "../deployments/carried-queries.js"
 import { removeOldLines } from "../logs/quota.js"
+import type { PipelineContext } from "../planner/context.js"
 import { unmeasuredDeployments } from "../quotas/disk-queries.js"
 import { allArtifactIds, removeUnneededArtifact, unneededArtifacts } from "../revisions/artifact-queries.js"
 import { removeOldSecrets } from "../secrets/operations.js"

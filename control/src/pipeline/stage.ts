@@ -1,7 +1,7 @@
 /** The interface of a stage: it does its work, repeatedly if it is killed, and returns what comes next. */
 
-import type { PipelineContext } from "../context.js"
 import type { CarriedDeployment } from "../deployments/carried-queries.js"
+import type { PipelineContext } from "../planner/context.js"
 import type { Advance, ClaimedRevision } from "../revisions/claims.js"
 
 export interface StageInput {

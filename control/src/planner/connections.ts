@@ -5,8 +5,8 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { limitConnections } from "@superstep/toolkit/db/provision"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import type { PipelineContext } from "../context.js"
 import { connectionUse, lockConnections, setConnections, usedConnections } from "./connection-queries.js"
+import type { PipelineContext } from "./context.js"
 import type { UnitRow } from "./facts.js"
 
 /** The budget is given out. Whether that passes by itself depends on who sleeps or ends. */

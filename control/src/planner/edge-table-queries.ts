@@ -2,7 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { PreflightRule } from "@superstep/toolkit/http/cross-origin"
-import type { Role } from "./facts.js"
+import type { Role } from "../revisions/revision.js"
 
 /**
  * All that the edge's table needs, one row for each unit that serves or stands by. A unit that is not ready gets no

@@ -4,7 +4,6 @@
  */
 
 import { Unavailable } from "@superstep/toolkit/errors/errors"
-import type { PipelineContext } from "../context.js"
 import { deploymentById } from "../deployments/carried-queries.js"
 import { wakeDeployment } from "../deployments/sleep-queries.js"
 import { backOffMs, crashesAfter, startPauseMs } from "../health/restart.js"
@@ -13,6 +12,7 @@ import { wakePipeline } from "../revisions/wake-up.js"
 import { activationOf } from "./activation.js"
 import { setConnections } from "./connection-queries.js"
 import { NoConnections } from "./connections.js"
+import type { PipelineContext } from "./context.js"
 import { recordEnd, recordStart } from "./crash-queries.js"
 import { syncEdge } from "./edge-table.js"
 import type { UnitFacts, UnitRow } from "./facts.js"

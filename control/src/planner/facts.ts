@@ -2,14 +2,7 @@
 import type { PreflightRule } from "@superstep/toolkit/http/cross-origin"
 import type { UnitStatus } from "../machines/port.js"
 import type { Pins, UnitReport } from "../machines/unit-replies.js"
-
-/**
- * What a revision's units are for (README.md). `starting`: they start, and get neither requests nor runs. `serving`: they get both; at most
- * one revision of a deployment serves. `standby`: they served before; they finish what they have, and get requests that no serving unit
- * can take. `canary`: they execute the runs of a percentage of the threads; at most one revision of a deployment is one. `pinned`: they execute the runs of threads that are pinned to the revision, and are stopped while there are none. `retiring`:
- * they finish what they have, and end.
- */
-export type Role = "starting" | "serving" | "standby" | "canary" | "pinned" | "retiring"
+import type { Role } from "../revisions/revision.js"
 
 export interface DeploymentFacts {
   readonly deployment_id: string

@@ -4,7 +4,6 @@
  * same piece at once: the second finds the place moved, and stores nothing.
  */
 import type { Db } from "@superstep/toolkit/db/database"
-import type { PipelineContext } from "../context.js"
 import { deploymentById } from "../deployments/carried-queries.js"
 import { databaseOf } from "../deployments/database.js"
 import { recordEvent } from "../events/operations.js"
@@ -16,6 +15,7 @@ import { storeSomehow } from "../logs/store-somehow.js"
 import { parseLine, plainLine } from "../logs/structured-line.js"
 import { secretsOfRevision } from "../secrets/operations.js"
 import { CannotOpen } from "../secrets/seal.js"
+import type { PipelineContext } from "./context.js"
 import type { UnitRow } from "./facts.js"
 import { moveUnitLog, unitLogPlace } from "./queries.js"
 import { unitToken } from "./unit.js"

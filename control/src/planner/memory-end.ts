@@ -1,7 +1,7 @@
 /** Records that a unit was ended for its memory, in the unit's row and in the log of its revision. */
 
-import type { PipelineContext } from "../context.js"
 import { appendLogLines } from "../logs/operations.js"
+import type { PipelineContext } from "./context.js"
 import type { UnitRow } from "./facts.js"
 import { recordOomKill } from "./queries.js"
 

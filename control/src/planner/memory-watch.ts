@@ -2,8 +2,9 @@
  * Ends units that use more memory than their revision's limit, where the kernel does not. What counts is what all of a unit's processes
  * use, graphs' own included. A single look above the limit does not count: garbage is collected.
  */
-import type { PipelineContext } from "../context.js"
+
 import { unitLimitsOf } from "../deployments/unit-limits.js"
+import type { PipelineContext } from "./context.js"
 import { recordMemoryEnd } from "./memory-end.js"
 import type { PlannedRow } from "./queries.js"
 

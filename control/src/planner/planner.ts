@@ -9,8 +9,9 @@
 
 import { must } from "@superstep/toolkit/errors/must"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
-import type { EdgeState, PipelineContext } from "../context.js"
+import type { EdgeState } from "../edge/port.js"
 import type { UnitReport } from "../machines/unit-replies.js"
+import type { PipelineContext } from "./context.js"
 import { recordOutcomes } from "./crash-queries.js"
 import { factsOf } from "./deployment-facts.js"
 import { isDueSoon, safetyMs } from "./due.js"

@@ -7,7 +7,7 @@
  * crashed. So a unit that crashes again and again is still counted as such, however often the control plane restarts
  * meanwhile.
  */
-import type { PipelineContext } from "../context.js"
+import type { PipelineContext } from "./context.js"
 import { clearBackOff } from "./crash-queries.js"
 import type { UnitRow } from "./facts.js"
 import { shipUnitLog } from "./log-shipping.js"

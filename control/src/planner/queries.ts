@@ -1,8 +1,8 @@
 /** The table `units`, and what the planner reads of revisions and deployments. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { type ResourceSpec, usualPinDays } from "../deployments/deployment.js"
 import type { RevisionRow } from "../revisions/queries.js"
+import { type ResourceSpec, usualPinDays } from "../revisions/source-config.js"
 import type { DeploymentFacts, RevisionFacts, UnitFacts, UnitRow } from "./facts.js"
 
 const unitColumns = sql`u.unit_id, u.deployment_id, u.revision_id, u.ordinal, coalesce(r.role, 'retiring') as role, u.token_sealed, u.is_ready, u.last_end, u.crashes,

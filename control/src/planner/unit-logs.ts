@@ -6,7 +6,7 @@
  */
 
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
-import type { PipelineContext } from "../context.js"
+import type { PipelineContext } from "./context.js"
 import type { UnitRow } from "./facts.js"
 import { hideSecretsOf, shipUnitLog } from "./log-shipping.js"
 

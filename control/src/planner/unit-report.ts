@@ -1,7 +1,7 @@
 /** What a unit tells of itself, kept for those who decide about it. */
 import { isDeepStrictEqual } from "node:util"
-import type { PipelineContext } from "../context.js"
 import type { UnitReport } from "../machines/unit-replies.js"
+import type { PipelineContext } from "./context.js"
 import { recordReport } from "./crash-queries.js"
 import type { UnitRow } from "./facts.js"
 

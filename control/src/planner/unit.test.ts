@@ -3,12 +3,12 @@ import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import type { PipelineContext } from "../context.js"
 import type { RevisionRow } from "../revisions/queries.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
 import { masterKey } from "../secrets/seal.js"
 import { migrations } from "../testing/api.js"
 import { NoConnections } from "./connections.js"
+import type { PipelineContext } from "./context.js"
 import { ensureUnits } from "./unit.js"
 
 /** A database server with so many connections, and a revision that asks for so many units. */

@@ -3,8 +3,8 @@
  * database.
  */
 import type { Database } from "@superstep/toolkit/db/database"
-import type { MemberFailures } from "@superstep/toolkit/errors/member-failures"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
+import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import type { DeploymentRules } from "../deployments/operations.js"
 import { reconcilePreview } from "./operations.js"
 import { previewsToReconcile } from "./queries.js"

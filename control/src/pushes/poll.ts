@@ -4,9 +4,9 @@
  * builds one twice (H5). One poll serves all deployments of a repository. `stop` resolves when no git process runs any more.
  */
 import type { Database } from "@superstep/toolkit/db/database"
-import type { MemberFailures } from "@superstep/toolkit/errors/member-failures"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { credentialsOf } from "../integrations/operations.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { GitSource } from "../sources/git.js"

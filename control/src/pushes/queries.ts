@@ -4,7 +4,7 @@
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { SourceConfig } from "../deployments/deployment.js"
+import type { SourceConfig } from "../revisions/source-config.js"
 import type { Provider } from "./push.js"
 
 export interface WebhookRow {

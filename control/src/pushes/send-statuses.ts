@@ -5,9 +5,9 @@
  */
 
 import type { Database } from "@superstep/toolkit/db/database"
-import type { MemberFailures } from "@superstep/toolkit/errors/member-failures"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { addressKind } from "@superstep/toolkit/webhooks/addresses"
 import { retryDelayMs } from "@superstep/toolkit/webhooks/retry"

@@ -6,11 +6,11 @@ import { requireOperator } from "../access/authenticate.js"
 import { recordResource } from "../audit/current-write.js"
 import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
 import { answerOnce } from "../idempotency/idempotency.js"
-import { type QuotaRules, readQuotas, setQuotas } from "./operations.js"
+import { type QuotaRules, readQuotas, setQuotas, type UseOfWorkspaces } from "./operations.js"
 import { type OwnQuotas, quotaNames } from "./quota.js"
 import { quotaBody, quotaFields, quotasReply, renderQuotas } from "./schema.js"
 
-interface QuotaRoutes extends QuotaRules {
+interface QuotaRoutes extends QuotaRules, UseOfWorkspaces {
   readonly db: Database
   readonly log: Log
 }

@@ -9,12 +9,12 @@ import { randomBytes } from "node:crypto"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, KnownError, NotFound } from "@superstep/toolkit/errors/errors"
 import { routeNames } from "../deployments/operations.js"
-import { lockNames } from "../deployments/queries.js"
 import { recordEvent } from "../events/operations.js"
 import { integrationExists } from "../integrations/operations.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { type MasterKey, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
+import { lockNames } from "../workspaces/queries.js"
 import {
   type Found,
   findByIdOrName,

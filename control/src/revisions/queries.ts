@@ -2,13 +2,12 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { toJsonText } from "@superstep/toolkit/http/json"
-import type { Source, SourceConfig } from "../deployments/deployment.js"
 import type { HealthFacts } from "../health/health.js"
 import { healthFacts } from "../health/health-queries.js"
 import type { ListenerFacts } from "../health/listener-facts.js"
 import { listenerFacts } from "../health/listener-facts-queries.js"
-import type { Role } from "../planner/facts.js"
-import type { ErrorCode, Reason, RevisionStatus, SourceRevisionConfig, Stage, Trigger } from "./revision.js"
+import type { ErrorCode, Reason, RevisionStatus, Role, SourceRevisionConfig, Stage, Trigger } from "./revision.js"
+import type { Source, SourceConfig } from "./source-config.js"
 
 export interface RevisionRow {
   readonly revision_id: string

@@ -24,6 +24,14 @@ export type Stage = (typeof stages)[number]
 
 export type Trigger = "create" | "patch" | "api" | "push" | "redeploy" | "rollback" | "preview"
 
+/**
+ * What a revision's units are for (README.md). `starting`: they start, and get neither requests nor runs. `serving`: they get both; at most
+ * one revision of a deployment serves. `standby`: they served before; they finish what they have, and get requests that no serving unit
+ * can take. `canary`: they execute the runs of a percentage of the threads; at most one revision of a deployment is one. `pinned`: they execute the runs of threads that are pinned to the revision, and are stopped while there are none. `retiring`:
+ * they finish what they have, and end.
+ */
+export type Role = "starting" | "serving" | "standby" | "canary" | "pinned" | "retiring"
+
 const finalStatuses: ReadonlySet<RevisionStatus> = new Set([
   "CREATE_FAILED",
   "BUILD_FAILED",

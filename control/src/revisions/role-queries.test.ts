@@ -7,8 +7,8 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { v7 as newId } from "uuid"
 import { crashesAfter } from "../health/restart.js"
 import { recordEnd } from "../planner/crash-queries.js"
-import type { Role } from "../planner/facts.js"
 import { addUnit, removeUnit, unitById } from "../planner/queries.js"
+import type { Role } from "./revision.js"
 import {
   endStandby,
   executingRevisions,

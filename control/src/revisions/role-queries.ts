@@ -1,8 +1,7 @@
 /** What a revision's units are for: the column `revisions.role`. Every change of it is here. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { Role } from "../planner/facts.js"
-import type { Reason } from "./revision.js"
+import type { Reason, Role } from "./revision.js"
 
 /** @returns 0 when it has a role already, or is no longer being deployed */
 export const startRevision = (tx: Db, revisionId: string): Promise<number> =>

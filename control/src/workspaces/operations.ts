@@ -1,6 +1,7 @@
 /** Creates workspaces and keys, and identifies callers. Used by the API, the CLI and the first start. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, Forbidden, InvalidInput, NotFound, Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { isUuid } from "@superstep/toolkit/text/is-uuid"
 import { v7 as newId } from "uuid"
 import { wakeRoutes } from "../revisions/wake-up.js"
 import {
@@ -15,7 +16,7 @@ import {
   workspaceById,
   workspaceByName,
 } from "./queries.js"
-import { type ApiKey, type Caller, isOwn, isUuid, keyHash, newKey, type Scope, type Workspace } from "./workspace.js"
+import { type ApiKey, type Caller, isOwn, keyHash, newKey, type Scope, type Workspace } from "./workspace.js"
 
 /** @throws Conflict  the name is taken */
 export async function createWorkspace(db: Db, name: string): Promise<Workspace> {

@@ -62,7 +62,3 @@ export function newKey(): NewKey {
 
 /** The form in which the database and the edge store keys (protocol/edge). */
 export const keyHash = (clearKey: string): string => createHash("sha256").update(clearKey).digest("hex")
-
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-export const isUuid = (text: string): boolean => uuid.test(text)

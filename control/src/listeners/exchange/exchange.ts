@@ -3,11 +3,11 @@
  * schemas, and drop what they do not know, so that they may be of different releases. Pure.
  */
 import { z } from "@hono/zod-openapi"
-import { type SourceConfig, sources } from "../../deployments/deployment.js"
 import { healths, runStates } from "../../health/health.js"
 import { text, uuid } from "../../http/fields.js"
 import { logLevels, logStreams } from "../../logs/log-line.js"
 import { revisionStatuses, type SourceRevisionConfig, stages } from "../../revisions/revision.js"
+import { type SourceConfig, sources } from "../../revisions/source-config.js"
 
 /** Headers of every call: whose installation it is, and its release. */
 export const homeHeader = "x-superstep-home"

@@ -1,9 +1,9 @@
 /** What the deployments of a listener should be. Each statement is confined to one listener. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { Source, SourceConfig } from "../../deployments/deployment.js"
 import type { RunState } from "../../deployments/queries.js"
 import type { RevisionStatus, SourceRevisionConfig, Stage, Trigger } from "../../revisions/revision.js"
+import type { Source, SourceConfig } from "../../revisions/source-config.js"
 
 /** Changes with everything that a listener has to know of a deployment: its own version counts the changes by callers. */
 const version = sql`d.version || '.' || (

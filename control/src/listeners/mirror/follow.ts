@@ -5,8 +5,8 @@
  */
 import { pause } from "@superstep/toolkit/exec/pause"
 import { repeated } from "@superstep/toolkit/exec/repeated"
-import type { PipelineContext } from "../../context.js"
 import { logsChannel } from "../../logs/queries.js"
+import type { PipelineContext } from "../../planner/context.js"
 import { CentralFailed, callsTo } from "./central.js"
 import { Reports } from "./report-loop.js"
 import type { Central } from "./settings.js"

@@ -1,5 +1,5 @@
 /** Which revisions of the control plane a listener's installation adds, and which it interrupts. Pure. */
-import type { SourceConfig } from "../../deployments/deployment.js"
+import type { SourceConfig } from "../../revisions/source-config.js"
 import type { WantedRevision } from "../exchange/exchange.js"
 
 /**

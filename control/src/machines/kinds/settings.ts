@@ -4,8 +4,7 @@ import { resolve } from "node:path"
 import type { Settings } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 import { platformPodSettings } from "../kubernetes/platform-settings.js"
-
-export const machineKinds = ["process", "docker", "kubernetes"] as const
+import { machineKinds } from "../machine-note.js"
 
 const file = z
   .string()

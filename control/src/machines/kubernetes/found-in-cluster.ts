@@ -3,9 +3,9 @@ import type { Log } from "@superstep/toolkit/log/log"
 import type { MachineNote } from "../machine-note.js"
 import type { Units } from "../port.js"
 import type { MachineFolders } from "../process/files/folders.js"
+import { jobEnds } from "./cluster/job-ends.js"
 import { openCluster } from "./cluster/open-cluster.js"
 import { ownedObjects } from "./cluster/owned-objects.js"
-import { jobEnds } from "./job-ends.js"
 import { kubernetesUnits } from "./units.js"
 
 /**

@@ -3,6 +3,7 @@
  * user of its own and, where the system offers them, each unit a control group.
  */
 import { mkdir } from "node:fs/promises"
+import type { Secret } from "@superstep/toolkit/config/settings"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import type { Log } from "@superstep/toolkit/log/log"
 import { edgeEntry } from "../../edge/client.js"
@@ -24,8 +25,19 @@ import { type MachineFolders, machineFolders, prepareFolders } from "./files/fol
 import { controlUserOf, decideIsolation, edgeUserOf, type Isolation, IsolationRequired } from "./files/isolation.js"
 import { handOver } from "./files/own-tree.js"
 import { openPortsWarning } from "./open-ports.js"
-import type { Facts } from "./remote/calls.js"
+
 import { processUnits } from "./units/units.js"
+
+/** What the machine process tells at the start; the values of the port that are no calls. */
+export interface Facts {
+  readonly homeId: string
+  readonly unitSockets: string
+  /** The namespace of a cluster in which units are Services; undefined for units with sockets. */
+  readonly servicesIn: string | undefined
+  readonly edgeUrl: string
+  readonly wakeSocket: string
+  readonly wakeToken: Secret
+}
 
 export interface ProcessMachineOptions {
   /** The data folder. Nobody else uses it. */

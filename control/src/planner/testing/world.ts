@@ -5,7 +5,8 @@
 
 import { crashesThatEndADeploy } from "../../health/restart.js"
 import type { Pins } from "../../machines/unit-replies.js"
-import type { Observation, Role } from "../facts.js"
+import type { Role } from "../../revisions/revision.js"
+import type { Observation } from "../facts.js"
 import type { PlanLimits } from "../plan-unit.js"
 
 export interface WorldUnit {

@@ -1,7 +1,7 @@
 /** Where every history must come to once faults have stopped, within a stated time. */
 import { isDeepStrictEqual } from "node:util"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { Role } from "../../planner/facts.js"
+import type { Role } from "../../revisions/revision.js"
 import type { Client } from "./clients.js"
 import type { World } from "./world.js"
 

@@ -6,23 +6,13 @@
 import { isAbsolute } from "node:path"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
-import type { Edge } from "../../../context.js"
+import type { Edge } from "../../../edge/port.js"
 import { tableSchema } from "../../../edge/table.js"
 import type { KeyFiles } from "../../../home/key-files.js"
 import type { Host } from "../../host.js"
 import type { Artifacts, Builds, Units } from "../../port.js"
+import type { Facts } from "../machine.js"
 import type { AnyFunction } from "./values.js"
-
-/** What the machine process tells at the start; the values of the port that are no calls. */
-export interface Facts {
-  readonly homeId: string
-  readonly unitSockets: string
-  /** The namespace of a cluster in which units are Services; undefined for units with sockets. */
-  readonly servicesIn: string | undefined
-  readonly edgeUrl: string
-  readonly wakeSocket: string
-  readonly wakeToken: Secret
-}
 
 export interface Installation {
   facts(): Promise<Facts>

@@ -6,7 +6,8 @@ import { addressOf } from "../../kubernetes/cluster/objects.js"
 import type { Units } from "../../port.js"
 import { listenForWakeCalls } from "../edge/wake-socket.js"
 import { unitSocket } from "../files/folders.js"
-import { type Areas, type Facts, type Installation, table } from "./calls.js"
+import type { Facts } from "../machine.js"
+import { type Areas, type Installation, table } from "./calls.js"
 import type { Channel } from "./channel.js"
 
 export interface RemoteMachine extends Host, Pick<Installation, "onSignal"> {

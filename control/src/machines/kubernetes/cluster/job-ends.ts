@@ -1,6 +1,6 @@
 /** Ends Jobs of builds. */
-import { buildNameOf, type Job, labels, type Pod, pathsIn } from "./cluster/objects.js"
-import type { OwnedObjects } from "./cluster/owned-objects.js"
+import { buildNameOf, type Job, labels, type Pod, pathsIn } from "./objects.js"
+import type { OwnedObjects } from "./owned-objects.js"
 
 export interface JobEnds {
   /** Revisions that have a Job. */

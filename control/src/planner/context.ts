@@ -1,49 +1,18 @@
 /** What the pipeline, the planner and the loops in the background share. What outlives a process is in `db`, or belongs to the machine. */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { dropDatabase, limitConnections } from "@superstep/toolkit/db/provision"
-import type { MemberFailures } from "@superstep/toolkit/errors/member-failures"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import type { Clock } from "@superstep/toolkit/time/clock"
-import type { Table } from "./edge/table.js"
-import type { Tally } from "./edge/tallies.js"
-import type { Machine } from "./machines/port.js"
-import type { SendToUnit } from "./machines/unit-request.js"
-import type { CrashPoint } from "./planner/crash-points.js"
-import type { Amounts } from "./quotas/quota.js"
-import type { MasterKey } from "./secrets/seal.js"
-import type { ArchiveLocation } from "./sources/archive-location.js"
-import type { GitLocation } from "./sources/git-location.js"
-import type { Source } from "./sources/port.js"
-
-/** The pipeline's view of the edge. */
-export interface Edge {
-  /**
-   * Resolves when every new request uses the table.
-   * @param pemOf  reads a certificate of the table, with its issuers and its key; called for those that the edge lacks
-   */
-  push(table: Table, pemOf?: (certificateSha256: string) => Promise<string>): Promise<{ readonly generation: number }>
-  status(): Promise<EdgeState>
-  /** Its address on this machine, such as `http://127.0.0.1:8901`. */
-  readonly url: string
-  /** Why it cannot show certificates of host names; undefined when it can. */
-  readonly whyNoCertificates?: string
-  /** Starts the edge unless it runs, with today's settings and certificate. */
-  ensure(): Promise<void>
-  /** Whether its process runs; costs little. */
-  isAlive(): Promise<boolean>
-}
-
-export interface EdgeState {
-  /** Counts since the edge started. */
-  readonly deployments: Readonly<Record<string, Tally>>
-  /** Of several edges the lowest. */
-  readonly generation: number
-  /** Of several edges the highest. */
-  readonly newestGeneration?: number
-  /** Of several edges those that callers are sent to and that do not answer: what is open on them now is unknown. */
-  readonly silent?: readonly string[]
-  readonly units: Readonly<Record<string, { requests: number; streams: number; websockets: number; idle_ms: number }>>
-}
+import type { Edge } from "../edge/port.js"
+import type { Machine } from "../machines/port.js"
+import type { SendToUnit } from "../machines/unit-request.js"
+import type { Amounts } from "../quotas/quota.js"
+import type { MasterKey } from "../secrets/seal.js"
+import type { ArchiveLocation } from "../sources/archive-location.js"
+import type { GitLocation } from "../sources/git-location.js"
+import type { Source } from "../sources/port.js"
+import type { CrashPoint } from "./crash-points.js"
 
 export interface PipelineLimits {
   /** To resolve a revision's ref and to fetch its code, together. */

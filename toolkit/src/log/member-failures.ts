@@ -4,7 +4,7 @@
  *
  * It remembers a member until its work succeeds, or is not attempted any more, as when the member is deleted.
  */
-import type { Log } from "../log/log.js"
+import type { Log } from "./log.js"
 
 // A database or an API that is away for a moment is no problem.
 const problemMs = 60_000
