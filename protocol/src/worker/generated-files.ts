@@ -30,7 +30,7 @@ export function generatedFiles(schema: string): Readonly<Record<string, string>>
   return {
     "src/worker/frames.ts": typesOf(definitions, typesOpening),
     "src/worker/validators.ts": validatorsOf(all, { ...frames, ...calls }, validatorsOpening),
-    "../workers/python/superstep_worker/header_fields.py": pythonValidatorsOf(all, python, pythonOpening),
+    "../workers/python/superstep_worker/connection/header_fields.py": pythonValidatorsOf(all, python, pythonOpening),
   }
 }
 

@@ -175,7 +175,7 @@ test("an SDK that gives a rule for one action to all actions of a resource is re
 }, () => {
   const script = `
 from langgraph_sdk import Auth
-from superstep_worker.auth_module import drops_actions
+from superstep_worker.gate.auth_module import drops_actions
 class Old(Auth):
     @property
     def on(self): return self

@@ -346,7 +346,7 @@ test("a factory function creates a new Python graph for each use", { skip }, asy
 
 test("a Python run's newest checkpoint has its writes in LangGraph's order", { skip }, () => {
   const program = `
-from superstep_worker.newest_checkpoint import NewestCheckpoint
+from superstep_worker.checkpoints.newest_checkpoint import NewestCheckpoint
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 
 newest, checkpoint = NewestCheckpoint(), empty_checkpoint()

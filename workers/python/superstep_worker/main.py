@@ -10,12 +10,12 @@ import sys
 import traceback
 
 from .config import read_config
-from .connection import Connection
-from .gate import Gate
+from .connection.connection import Connection
+from .gate.gate import Gate
 from .process_title import set_process_title
-from .run_output import end_output, mark_output
-from .runner import Runner
-from .uncaught import assign_errors
+from .runs.run_output import end_output, mark_output
+from .runs.runner import Runner
+from .runs.uncaught import assign_errors
 
 # The server distinguishes these exit codes from those of user code. docs/errors.md explains them; a test compares the two.
 _connection_lost = 70

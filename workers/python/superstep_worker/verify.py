@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .loader import load_graphs
+from .loading.loader import load_graphs
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -8,8 +8,8 @@ from langchain_core.messages import AIMessageChunk
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from superstep_worker.protocol_content import slices_of  # noqa: E402
-from superstep_worker.protocol_message import MessageStream  # noqa: E402
+from superstep_worker.events.content_slices import slices_of  # noqa: E402
+from superstep_worker.events.message_stream import MessageStream  # noqa: E402
 
 
 def events_of(chunks):

@@ -1,6 +1,6 @@
 /**
  * The events of one message, from its start to its end: pure, and the same in both languages
- * (`workers/python/superstep_worker/protocol_message.py`).
+ * (`workers/python/superstep_worker/events/message_stream.py`).
  *
  * It takes slices of content blocks in LangChain's form and returns the data of protocol events as JSON text, in this order:
  * `message-start`, then for each block `content-block-start` and `content-block-delta`, `usage` as it arrives, and at the end

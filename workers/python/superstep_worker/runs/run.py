@@ -1,0 +1,321 @@
+"""One run, from its `run` frame to its `done`.
+
+It owns the task that reads the graph's stream, the run's link to its checkpoints and the feed of its events. It promises:
+nothing is sent before it starts or after `done` (W1); events are sent before the checkpoint they led to (W2), or after it when
+they report an interrupt (W10); `done` is sent after all writes (W3); after a lost claim nothing is sent (W4). It stops when the
+graph stops, by `cancel`, by `fail`, after a super-step by `drain` (W8), or when a write fails because the claim is lost.
+Between `pause_events` and `resume_events` it sends no events (W9).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from typing import Any, Literal
+
+from langgraph.constants import START
+from langgraph.types import StateSnapshot
+
+from ..checkpoints.checkpoint_link import CheckpointLink, LinkOptions
+from ..checkpoints.checkpointer import Checkpointer
+from ..connection.connection import CallFailed, Connection, Lines
+from ..connection.frames import Frame, Header
+from ..events.event_feed import EventFeed
+from ..events.event_mapper import EventMapper
+from ..events.interrupt_events import InterruptEvents, InterruptOptions
+from ..events.protocol_events import ProtocolEvents
+from ..events.wire_event import WireEvent, event_text
+from ..loading.factory import Purpose
+from ..loading.graph_export import Graph, with_persistence
+from ..loading.loader import LoadedGraph
+from ..store.store import Store
+from ..threads.thread_state import open_interrupts
+from ..values.serialise import serialise, stack_of
+from .breakpoint import stands_before
+from .drain import drain_option, is_drained
+from .early_cancel import EarlyCancel
+from .run_failure import run_failure
+from .run_input import needs_head, run_start
+from .run_request import RunRequest, runnable_config, stream_options, uses_events
+from .uncaught import current_run
+
+# A cancelled graph usually ends at once. User code that ignores the cancellation gets this long.
+_cancel_grace_seconds = 1
+# When its stream is over, a graph has requested all its checkpoints, or does so at once. If saving one failed, later ones never
+# come, and the run must end anyway.
+_late_checkpoint_seconds = 5
+
+Ending = Literal["cancelled", "failed", "abandoned", "drained"]
+
+
+class Run:
+    def __init__(self, request: RunRequest, connection: Connection, langgraph_version: str | None) -> None:
+        header = request.header
+        self._request = request
+        self._connection = connection
+        self._langgraph_version = langgraph_version
+        self._feed = EventFeed()
+        self._protocol = ProtocolEvents() if request.has_protocol_events else None
+        self._events = EventMapper(header["stream_modes"], header["stream_subgraphs"], self._protocol)
+        self._link = CheckpointLink(
+            LinkOptions(
+                call=self._call,
+                claim=request.claim,
+                thread_id=request.thread_id,
+                # The previous attempt may have saved the thread's first checkpoint.
+                has_checkpoint=header["has_checkpoint"] or request.attempt > 1,
+                events_written=self._events_written,
+                awaits_commits=header["durability"] == "sync",
+                on_refused=self.fail,
+            )
+        )
+        self._interrupts = InterruptEvents(
+            InterruptOptions(
+                saves_at_end=header["durability"] == "exit",
+                saved_so_far=self._saved_so_far,
+                all_saved=self._link.idle,
+                send=self._send,
+            )
+        )
+        self._cancel = EarlyCancel(request, lambda: self._end("cancelled"))
+        self._graph: Graph | None = None
+        self._ending: Ending | None = None
+        # The reason of the ending `failed`.
+        self._failure: BaseException | None = None
+        self._is_draining = False
+        self._stopped = asyncio.Event()
+        # Set while events may be sent.
+        self._may_send = asyncio.Event()
+        self._may_send.set()
+        self._is_over = False
+
+    async def execute(self, loaded: LoadedGraph) -> None:
+        """Never raises: every outcome becomes the run's `done`, except that nothing is sent when the claim is lost."""
+        current_run.set(self)
+        async with AsyncExitStack() as uses:
+            problem = await self._outcome(asyncio.ensure_future(self._stream(loaded, uses)))
+            if self._is_draining and self._ending is None and is_drained(problem):
+                self._ending = "drained"
+            await self._finish(problem)
+
+    @property
+    def run_id(self) -> str:
+        return self._request.run_id
+
+    @property
+    def thread_id(self) -> str:
+        return self._request.thread_id
+
+    @property
+    def is_over(self) -> bool:
+        return self._is_over
+
+    def cancel(self) -> None:
+        self._may_send.set()
+        self._cancel.cancel()
+
+    def drain(self) -> None:
+        """Makes the graph end when its super-step is over (W8)."""
+        self._is_draining = True
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the run with an error outside of what the graph awaits."""
+        if self._ending is None:
+            self._failure = error
+        self._end("failed")
+
+    def pause_events(self) -> None:
+        if self._ending is None:
+            self._may_send.clear()
+
+    def resume_events(self) -> None:
+        self._may_send.set()
+
+    def _end(self, ending: Ending) -> None:
+        if self._is_over:
+            return
+        self._ending = self._ending or ending
+        self._link.stop()
+        self._may_send.set()
+        self._stopped.set()
+
+    async def _outcome(self, work: asyncio.Future[None]) -> BaseException | None:
+        """Waits until the graph ends or is stopped, and returns why it failed."""
+        stopped: asyncio.Future[Any] = asyncio.ensure_future(self._stopped.wait())
+        ends: set[asyncio.Future[Any]] = {work, stopped}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not work.done():
+            work.cancel()
+            await asyncio.wait({work}, timeout=_cancel_grace_seconds)
+        if not work.done():
+            # The graph's task is abandoned. Its later calls fail at the closed link.
+            work.add_done_callback(lambda left: left.cancelled() or left.exception())
+            return None
+        if work.cancelled():
+            return RuntimeError("the graph's code cancelled its own run")
+        return work.exception()
+
+    async def _stream(self, loaded: LoadedGraph, uses: AsyncExitStack) -> None:
+        request = self._request
+        config = runnable_config(request, self._langgraph_version)
+        store = Store(self._call, request.claim)
+        checkpointer = Checkpointer(self._link, self._cancel.input_applied, self._cancel.checkpoint_asked)
+        purpose = Purpose("threads.create_run", store, request.context)
+        shared = await uses.enter_async_context(loaded.use(config, purpose))
+        graph = self._graph = with_persistence(shared, checkpointer, store)
+        head = await checkpointer.aget_tuple(self._thread) if needs_head(request) else None
+        if await self._repeats_breakpoint(graph):
+            return
+        start, config = run_start(request, config, head)
+        if start is None:
+            # An earlier attempt has applied it.
+            self._cancel.input_applied()
+        elif request.header["durability"] == "sync" and START in getattr(graph, "nodes", ()):
+            self._cancel.wait_for_first_step()
+        options: dict[str, Any] = {**stream_options(request), "context": _context_for(graph, request.context)}
+        # With durability `exit` nothing is saved in between, so the next attempt would start from the beginning.
+        if request.header["durability"] != "exit":
+            options |= drain_option(graph, lambda: self._is_draining)
+        try:
+            if uses_events(request.header["stream_modes"]):
+                events = graph.astream_events(start, config, version="v2", **options)
+                await self._feed.read(events, lambda event: self._take(self._events.from_langchain_event(event)), self._room)
+            else:
+                chunks = graph.astream(start, config, **options)
+                await self._feed.read(chunks, lambda chunk: self._take(self._events.from_chunk(chunk)), self._room)
+        finally:
+            # The interrupts are open, even if another node fails.
+            late = asyncio.get_running_loop().call_later(_late_checkpoint_seconds, self._link.expect_no_more)
+            try:
+                await self._interrupts.end()
+            finally:
+                late.cancel()
+
+    @property
+    def _thread(self) -> Any:
+        return {"configurable": {"thread_id": self._request.thread_id}}
+
+    async def _repeats_breakpoint(self, graph: Graph) -> bool:
+        """If the previous attempt stopped at a breakpoint and could not report it, this one reports it and runs nothing."""
+        request, head = self._request, self._link.newest()
+        if request.attempt == 1 or head is None or head.metadata.get("run_id") != request.run_id:
+            return False
+        state = await self._final_state()
+        nodes = request.header.get("interrupt_before") or graph.interrupt_before_nodes
+        if state is None or not stands_before(head, state.next, nodes):
+            return False
+        namespace = [()] if request.header["stream_subgraphs"] or request.has_protocol_events else []
+        # LangGraph for Python reports a breakpoint only on `updates`.
+        for mode, payload in (("values", state.values), ("updates", {"__interrupt__": []})):
+            await self._send(self._events.from_chunk((*namespace, mode, payload)))
+        return True
+
+    def _take(self, events: Iterable[WireEvent]) -> None:
+        self._emit(self._interrupts.take(list(events)))
+
+    async def _events_written(self) -> None:
+        await self._feed.written()
+        if self._protocol is not None:
+            await self._send(self._protocol.flush())
+
+    async def _end_protocol(self, state: StateSnapshot | None, problem: BaseException | None) -> None:
+        """No message and no subgraph stays open. A drained run goes on elsewhere."""
+        if self._protocol is None or self._ending == "drained":
+            return
+        if problem is not None:
+            await self._send(self._protocol.end("failed", str(problem)))
+        elif self._ending == "cancelled":
+            await self._send(self._protocol.end("interrupted", "the run was cancelled"))
+        else:
+            await self._send(self._protocol.end("interrupted" if _stopped(state) == "interrupted" else "completed"))
+
+    async def _saved_so_far(self) -> None:
+        # LangGraph saves in the background: its requests arrive here after some turns of the event loop.
+        await self._feed.turns()
+        await self._link.answered_so_far()
+
+    async def _send(self, events: Iterable[WireEvent]) -> None:
+        """Sends events when the run may: not while it is paused (W9), nor while the socket is full."""
+        await self._room()
+        self._emit(events)
+
+    def _emit(self, events: Iterable[WireEvent]) -> None:
+        if self._is_over or self._ending == "abandoned":
+            return
+        for event in events:
+            header = {"type": "event", **self._request.claim, "event": event.name, "payload": ["data"]}
+            self._connection.send(header, [event_text(event)])
+
+    async def _room(self) -> None:
+        if not self._may_send.is_set():
+            await self._may_send.wait()
+        if self._connection.is_full:
+            await self._connection.room()
+
+    async def _call(self, fields: Header, lines: Lines = ()) -> Frame:
+        try:
+            return await self._connection.call(fields, lines)
+        except CallFailed as error:
+            if error.name == "ClaimLost":
+                self._end("abandoned")
+            raise
+
+    async def _finish(self, problem: BaseException | None) -> None:
+        await self._link.sent()
+        state: StateSnapshot | None = None
+        try:
+            state = await self._final_state()
+        except Exception as error:
+            problem = problem or error
+        await self._end_protocol(state, self._failed(problem))
+        self._is_over = True
+        self._cancel.end()
+        self._link.close(RuntimeError(f"run {self._request.run_id} is over"))
+        if self._ending != "abandoned":
+            self._done(state, self._failed(problem))
+
+    def _failed(self, problem: BaseException | None) -> BaseException | None:
+        if self._ending in ("cancelled", "drained"):
+            return None
+        return self._failure if self._ending == "failed" else problem
+
+    async def _final_state(self) -> StateSnapshot | None:
+        """The link remembers the newest checkpoint, so this needs no call to the server."""
+        if self._ending in ("abandoned", "drained") or self._graph is None or self._link.newest() is None:
+            return None
+        return await self._graph.aget_state(self._thread)
+
+    def _done(self, state: StateSnapshot | None, problem: BaseException | None) -> None:
+        ended = _stopped(state) if problem is None else "error"
+        status = self._ending if self._ending in ("cancelled", "drained") else ended
+        header = {
+            "type": "done",
+            **self._request.claim,
+            "status": status,
+            **({} if problem is None else {"error": run_failure(problem), "stack": stack_of(problem)}),
+            **({} if state is None else {"next": list(state.next)}),
+            "payload": ["values", "interrupts"],
+        }
+        values = "" if state is None else serialise(state.values)
+        self._connection.send(header, [values, serialise({} if state is None else open_interrupts(state))])
+
+
+def _stopped(state: StateSnapshot | None) -> Literal["success", "interrupted"]:
+    """A task at its second interrupt already has a write, its first answer: LangGraph 1.0 leaves it out of `next`."""
+    if state is None:
+        return "success"
+    return "interrupted" if state.next or any(task.interrupts for task in state.tasks) else "success"
+
+
+def _context_for(graph: Graph, context: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Without a context, the graph gets its schema's defaults, or none when a field of the schema has no default."""
+    schema = graph.context_schema
+    if context or schema is None:
+        return context or None
+    try:
+        schema()
+    except (TypeError, ValueError):
+        return None
+    return {}

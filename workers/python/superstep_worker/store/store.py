@@ -1,0 +1,74 @@
+"""LangGraph's `BaseStore`, backed by the server's store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
+
+from ..checkpoints.checkpoint_link import Call
+from ..checkpoints.checkpointer import on_loop
+from ..values.serialise import serialise
+
+
+class Store(BaseStore):
+    supports_ttl = True
+
+    def __init__(self, call: Call, claim: Mapping[str, str] | None = None) -> None:
+        self._call = call
+        self._claim = claim or {}
+        self._loop = asyncio.get_running_loop()
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        operations = list(ops)
+        line = serialise([_wire_operation(each) for each in operations])
+        reply = await self._call({"method": "store.batch", **self._claim}, [("operations", line)])
+        results = json.loads(reply.line("results"))
+        return [_from_wire(operation, result) for operation, result in zip(operations, results)]
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        return on_loop(self._loop, self.abatch(ops))
+
+
+def _wire_operation(operation: Op) -> dict[str, Any]:
+    if isinstance(operation, GetOp):
+        return {"op": "get", **_present(operation, ("namespace", "key", "refresh_ttl"))}
+    if isinstance(operation, SearchOp):
+        names = ("namespace_prefix", "filter", "limit", "offset", "query", "refresh_ttl")
+        return {"op": "search", **_present(operation, names)}
+    if isinstance(operation, PutOp):
+        return {"op": "put", "value": operation.value, **_present(operation, ("namespace", "key", "index", "ttl"))}
+    return {"op": "list_namespaces", **_conditions(operation), **_present(operation, ("max_depth", "limit", "offset"))}
+
+
+def _conditions(operation: ListNamespacesOp) -> dict[str, Any]:
+    conditions = operation.match_conditions
+    if not conditions:
+        return {}
+    return {"match_conditions": [{"match_type": each.match_type, "path": each.path} for each in conditions]}
+
+
+def _present(operation: Op, names: Iterable[str]) -> dict[str, Any]:
+    fields = {name: getattr(operation, name) for name in names}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _from_wire(operation: Op, result: Any) -> Result:
+    if isinstance(operation, GetOp):
+        return None if result is None else Item(**_item(result))
+    if isinstance(operation, SearchOp):
+        return [SearchItem(**_item(each), score=each.get("score")) for each in result]
+    if isinstance(operation, PutOp):
+        return None
+    return [tuple(namespace) for namespace in result]
+
+
+def _item(result: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("value", "key", "namespace", "created_at", "updated_at")
+    fields = {name: result[name] for name in names}
+    # Python before 3.11 cannot parse the Z.
+    dates = {name: fields[name].replace("Z", "+00:00") for name in ("created_at", "updated_at")}
+    return {**fields, **dates, "namespace": tuple(fields["namespace"])}

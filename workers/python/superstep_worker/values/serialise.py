@@ -1,0 +1,92 @@
+"""Values of a graph as one line of JSON in the wire's form (agent-server API §2.11, §2.12): messages flat with their
+`type`, models and dataclasses as objects, errors as `{error, message}`, sets as lists, bytes as base64, NaN as null."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import math
+import traceback
+from collections import deque
+from collections.abc import Mapping, Set
+from datetime import date, time, timedelta
+from enum import Enum
+from typing import Any
+
+from ..connection.connection import CallFailed
+
+
+def serialise(value: Any) -> str:
+    """One pass over the value. Never raises: a cycle becomes `[Circular]`, a value whose own serialisation fails becomes
+    `[Unserialisable: why]`."""
+    try:
+        return json.dumps(value, default=_form, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except Exception:
+        # NaN, keys that are not text, cycles and failing models are rare, so only they need the slower walk.
+        return json.dumps(_plain(value, ()), separators=(",", ":"), ensure_ascii=False)
+
+
+def describe_error(error: BaseException) -> dict[str, str]:
+    """An error in the form for clients: its class, or the server's name of it, and its message."""
+    name = error.name if isinstance(error, CallFailed) else type(error).__name__
+    return {"error": name, "message": str(error)}
+
+
+# The rest of a deep recursion's stack adds nothing.
+_MOST_STACK_LENGTH = 8_000
+
+
+def stack_of(error: BaseException) -> str:
+    """Where an error was raised, and why: for a log, never for clients."""
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))[-_MOST_STACK_LENGTH:]
+
+
+def _form(value: Any) -> Any:
+    """The replacement for a value that JSON does not support."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    if isinstance(value, BaseException):
+        return describe_error(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _dataclass_form(value)
+    if isinstance(value, (Set, deque)):
+        return list(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value)
+
+
+def _dataclass_form(value: Any) -> dict[str, Any]:
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    # LangGraph's newer interrupts have a schema field, which is usually None; clients expect `{id, value}`.
+    if type(value).__name__ == "Interrupt" and fields.get("response_schema", ...) is None:
+        del fields["response_schema"]
+    return fields
+
+
+def _plain(value: Any, ancestors: tuple[int, ...]) -> Any:
+    """The same forms, made step by step, with a replacement for each value that JSON does not support."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if id(value) in ancestors:
+        return "[Circular]"
+    line = (*ancestors, id(value))
+    try:
+        if isinstance(value, dict):
+            return {str(_form(key) if isinstance(key, Enum) else key): _plain(each, line) for key, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [_plain(each, line) for each in value]
+        return _plain(_form(value), line)
+    except Exception as error:
+        return f"[Unserialisable: {describe_error(error)['message']}]"
