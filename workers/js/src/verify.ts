@@ -12,8 +12,7 @@
  */
 import { writeFileSync, writeSync } from "node:fs"
 import { readGraphs } from "./loading/langgraph-json.js"
-import { type LoadResult, loadGraphs } from "./loading/loader.js"
-import { openProject } from "./loading/open-project.js"
+import { type LoadResult, loadGraphs, openProject } from "./loading/loader.js"
 import { offerSdkLogger } from "./runs/sdk-logger.js"
 import { runtimeSchemas } from "./schemas/graph-schemas.js"
 

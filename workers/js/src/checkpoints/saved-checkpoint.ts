@@ -1,6 +1,5 @@
 /** A checkpoint as the server stores it: its pending writes have their places. */
 import type { Checkpoint, CheckpointTuple, PendingWrite } from "../loading/langgraph.js"
-import { withoutAnswered } from "./open-questions.js"
 
 /**
  * The index of a task's write. The special channels have fixed indexes below zero, so that a later write replaces the earlier
@@ -79,3 +78,21 @@ const placeOf = ({ taskId, idx }: PlacedWrite): string => `${taskId}\0${idx}`
 
 /** Compares texts by code point, like LangGraph and the database; `<` compares UTF-16 units. */
 const byteOrder = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
+
+/** Writes that record what happened to a task. Every other write is output, also the marker of a task without output. */
+const controlChannels: ReadonlySet<string> = new Set([
+  "__error__",
+  "__error_source_node__",
+  "__interrupt__",
+  "__resume__",
+])
+
+/**
+ * Pending writes without the interrupts of finished tasks. While another task of the step still waits, LangGraph keeps all writes
+ * of the step, including the answered interrupt, and LangGraph JS reports it as open.
+ * @see  langgraph 1.2 for Python, `pregel/_task_status.py`, which has the same rule
+ */
+function withoutAnswered(writes: readonly PlacedWrite[]): readonly PlacedWrite[] {
+  const finished = new Set(writes.filter(({ channel }) => !controlChannels.has(channel)).map(({ taskId }) => taskId))
+  return writes.filter(({ taskId, channel }) => channel !== "__interrupt__" || !finished.has(taskId))
+}

@@ -12,7 +12,6 @@ import { isRecord } from "@superstep/protocol/worker/validate"
 import { checkpointPayload, debugPayload } from "../checkpoints/checkpoint-payload.js"
 import { LegacyMessages } from "./legacy-messages.js"
 import type { ProtocolEvents } from "./protocol-events.js"
-import { withProtocolEvents } from "./run-events.js"
 import type { WireEvent } from "./wire-event.js"
 
 export interface AskedFor {
@@ -43,7 +42,7 @@ export class EventMapper {
   /** @param chunk  `[mode, payload]`, or `[namespace, mode, payload]` when subgraphs are streamed */
   fromChunk(chunk: unknown): WireEvent[] {
     const own = this.#askedFor(chunk)
-    return this.#protocol === undefined ? own : withProtocolEvents(chunk, own, this.#protocol)
+    return this.#protocol === undefined ? own : this.#protocol.beside(chunk, own)
   }
 
   #askedFor(chunk: unknown): WireEvent[] {

@@ -39,6 +39,19 @@ export class ProtocolEvents {
   }
 
   /**
+   * All events of a chunk. A value that is in both forms is serialised once (W6).
+   * @param chunk  `[namespace, mode, payload]`
+   * @param own    the events of the chunk that the run's stream modes ask for
+   */
+  beside(chunk: unknown, own: readonly WireEvent[]): WireEvent[] {
+    if (own.length === 0 || !Array.isArray(chunk)) return [...own, ...this.fromChunk(chunk)]
+    const payload: unknown = chunk[2]
+    const json = new SharedJson(payload)
+    const events = this.fromChunk(chunk, json)
+    return [...own.map((event) => (event.data === payload ? shared(event, json, events) : event)), ...events]
+  }
+
+  /**
    * @param chunk  `[namespace, mode, payload]`
    * @param json   the JSON of the payload, if another event shows it, too
    */
@@ -143,6 +156,16 @@ export class ProtocolEvents {
     const parts = toolData(payload)
     return parts === undefined ? [] : this.#begun(graph, [protocolEvent({ channel: "tools", namespace, ...parts })])
   }
+}
+
+/** The same JSON for both forms of an event. The protocol's `updates` shows the node's part of the other one. */
+function shared(event: WireEvent, json: SharedJson, protocol: readonly WireEvent[]): WireEvent {
+  const nodes = isRecord(event.data) ? Object.entries(event.data) : []
+  const [first] = nodes
+  const part = protocol.find(({ name, data }) => name.startsWith("protocol:updates") && data === first?.[1])
+  if (nodes.length !== 1 || first === undefined || part?.json === undefined) return { ...event, json }
+  const around = [`{${JSON.stringify(first[0])}:`, "}"] as const
+  return { ...event, json: part.json, around }
 }
 
 /** A lightweight checkpoint, or the full form's part of it. */

@@ -7,8 +7,8 @@ import { codeFrame } from "./code-frame.js"
 import { compiled, type FactoryRuntime, isFactory } from "./graph-export.js"
 import { parseSpec, type Spec } from "./graph-spec.js"
 import type { CompiledGraph, RunnableConfig } from "./langgraph.js"
-import { findLibrary, type Library } from "./library.js"
-import { importFrom } from "./project-modules.js"
+import { findLibrary, importLibraryEarly, type Library } from "./library.js"
+import { enableProjectModules, importFrom } from "./project-modules.js"
 
 type Exports = Readonly<Record<string, unknown>>
 
@@ -24,6 +24,17 @@ export interface LoadedGraph {
 export interface LoadResult {
   readonly graphs: ReadonlyMap<string, LoadedGraph>
   readonly failed: readonly { readonly graph_id: string; readonly error: GraphError }[]
+}
+
+/**
+ * Prepares a process once, before it imports files of a project.
+ * @param project  folder that the paths are relative to
+ * @param specs    `path:export` by graph id; a process that loads no graphs needs no LangGraph
+ */
+export async function openProject(project: string, specs: Readonly<Record<string, string>>): Promise<void> {
+  const [spec] = Object.values(specs)
+  if (spec !== undefined) await importLibraryEarly(pathToFileURL(resolve(project, spec)).href)
+  enableProjectModules()
 }
 
 /**

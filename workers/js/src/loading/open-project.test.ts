@@ -5,8 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { pathToFileURL } from "node:url"
-import { loadGraphs } from "./loader.js"
-import { openProject } from "./open-project.js"
+import { loadGraphs, openProject } from "./loader.js"
 import { importFrom } from "./project-modules.js"
 
 const folder = mkdtempSync(join(tmpdir(), "project-"))

@@ -1,4 +1,4 @@
-/** What a run's first step gets: the input, a command, or nothing when the thread just continues. */
+/** What a run's first step gets: the input, a command, or nothing when the thread just continues; and whether an attempt has a first step. */
 import type { CheckpointTuple, RunnableConfig } from "../loading/langgraph.js"
 import type { Library } from "../loading/library.js"
 import { isLostAnswer, toCommand } from "../values/command.js"
@@ -35,4 +35,22 @@ export function needsHead(library: Library, { frame, command }: RunRequest): boo
 function fromHead(config: RunnableConfig): RunnableConfig {
   const { checkpoint_id: _, checkpoint_ns: __, checkpoint_map: ___, ...configurable } = config.configurable ?? {}
   return { ...config, configurable }
+}
+
+/**
+ * LangGraph treats a run without input as a request to continue from a breakpoint. That is right for a new run, but a repeated
+ * attempt must stop where the previous one stopped; else a node would run before a person has checked it.
+ * @param next   the nodes that would run
+ * @param nodes  the nodes to stop before
+ * @see          `shouldInterrupt` of LangGraph: a channel has changed since the last interruption from which a run continued
+ */
+export function standsBefore(
+  head: CheckpointTuple,
+  next: readonly string[],
+  nodes: "*" | readonly string[] | undefined,
+): boolean {
+  if (nodes === undefined || !next.some((node) => nodes === "*" || nodes.includes(node))) return false
+  const { channel_versions: versions, versions_seen: seen } = head.checkpoint
+  const known = seen.__interrupt__ ?? {}
+  return Object.entries(versions).some(([channel, version]) => version > (known[channel] ?? 0))
 }

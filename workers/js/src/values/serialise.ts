@@ -3,6 +3,7 @@
  * errors as `{error, message}`, sets as lists, bytes as base64, bigints as text, NaN as null.
  */
 import { types } from "node:util"
+import type { DoneFrame, RunFailure } from "@superstep/protocol/worker/frames"
 import { isMessage, messageFields } from "./message-fields.js"
 
 /**
@@ -112,3 +113,18 @@ function jsonForm(value: unknown): unknown {
   if (typeof value !== "object" || value === null || !("toJSON" in value)) return value
   return typeof value.toJSON === "function" ? value.toJSON() : value
 }
+
+/** The error of a run in its `done` frame. @param thrown  any value can be thrown */
+export function runFailure(thrown: unknown): Pick<DoneFrame, "error" | "stack"> {
+  const stack = stackOf(thrown)
+  return { error: { ...describeError(thrown), ...refusal(thrown) }, ...(stack === undefined ? {} : { stack }) }
+}
+
+/** What LangGraph (1.7 and newer) says about an answer that it refused in strict mode. */
+function refusal(thrown: unknown): Pick<RunFailure, "reason" | "interrupt_ids" | "pending_ids"> {
+  if (!(thrown instanceof Error) || thrown.name !== "UnknownInterruptError") return {}
+  const { reason, interruptIds, pendingIds } = thrown as Error & Readonly<Record<string, unknown>>
+  return { reason: String(reason), interrupt_ids: texts(interruptIds), pending_ids: texts(pendingIds) }
+}
+
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])

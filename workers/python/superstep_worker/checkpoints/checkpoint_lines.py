@@ -6,48 +6,22 @@ import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointTuple, PendingWrite
+from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ..connection.connection import Lines
 from ..connection.frames import Frame
 from ..values.serialise import serialise
+from .saved_checkpoint import PlacedCheckpoint, PlacedWrite
 
 if TYPE_CHECKING:
     # Older libraries, without delta channels, do not have it.
     from langgraph.checkpoint.base import DeltaChannelHistory
 
 Described = list[dict[str, Any]]
-
-
-class PlacedWrite(NamedTuple):
-    """A pending write with its place."""
-
-    task_path: str
-    task_id: str
-    idx: int
-    channel: str
-    value: Any
-
-    def place(self) -> tuple[str, str, int]:
-        return self.task_path, self.task_id, self.idx
-
-    def pending(self) -> PendingWrite:
-        return self.task_id, self.channel, self.value
-
-
-class PlacedCheckpoint(NamedTuple):
-    """A checkpoint and the places of its pending writes."""
-
-    tuple: CheckpointTuple
-    writes: list[PlacedWrite]
-
-    @staticmethod
-    def of(found: CheckpointTuple, writes: list[PlacedWrite]) -> PlacedCheckpoint:
-        return PlacedCheckpoint(found._replace(pending_writes=[write.pending() for write in writes]), writes)
 
 
 def place_of(config: RunnableConfig) -> tuple[str, str, str | None]:

@@ -19,7 +19,6 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from ..connection.connection import Lines
 from ..connection.frames import Frame, Header
 from .checkpoint_lines import (
-    PlacedCheckpoint,
     checkpoint_lines,
     decode_history,
     decode_tuples,
@@ -31,7 +30,7 @@ from .checkpoint_lines import (
 from .checkpoint_metadata import checkpoint_metadata
 from .expected_checkpoints import ExpectedCheckpoints
 from .newest_checkpoint import NewestCheckpoint
-from .open_questions import without_answered
+from .saved_checkpoint import PlacedCheckpoint, without_answered
 
 if TYPE_CHECKING:
     # Older libraries, without delta channels, do not have it.

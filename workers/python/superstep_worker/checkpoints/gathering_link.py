@@ -11,18 +11,10 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointTup
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ..connection.connection import Lines
-from .checkpoint_lines import (
-    PlacedCheckpoint,
-    checkpoint_lines,
-    encode_blobs,
-    encode_writes,
-    place_config,
-    place_of,
-)
+from .checkpoint_lines import checkpoint_lines, encode_blobs, encode_writes, place_config, place_of
 from .checkpoint_link import CheckpointLink
 from .checkpoint_metadata import checkpoint_metadata
-from .open_questions import without_answered
-from .pending_writes import PendingWrites
+from .saved_checkpoint import PendingWrites, PlacedCheckpoint, without_answered
 
 if TYPE_CHECKING:
     # Older libraries, without delta channels, do not have it.

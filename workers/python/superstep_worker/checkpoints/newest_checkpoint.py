@@ -7,8 +7,7 @@ from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple, copy_checkpoint
 
-from .checkpoint_lines import PlacedCheckpoint, PlacedWrite
-from .pending_writes import PendingWrites
+from .saved_checkpoint import PendingWrites, PlacedCheckpoint, PlacedWrite
 
 
 class NewestCheckpoint:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .frames import Frame, FrameReader, FrameWriter, Header, ProtocolError
-from .protocol import check_header
+from .header_fields import Fields, calls, frames
 
 OnFrame = Callable[[Frame], None]
 #: Payload lines with their names, in order.
@@ -93,7 +93,7 @@ class Connection(asyncio.Protocol):
 
     def _receive(self, frame: Frame) -> None:
         header = frame.header
-        check_header(header)
+        _check_header(header)
         if header["type"] not in ("reply", "failure"):
             self._on_frame(frame)
             return
@@ -117,3 +117,24 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
         self._writer.resume()
         self._on_close(reason)
+
+
+def _check_header(header: Header) -> None:
+    """:raises ProtocolError: the type is unknown, or a field is missing or invalid"""
+    kind = header.get("type")
+    fields = frames.get(str(kind))
+    if fields is None:
+        raise ProtocolError(f"cannot understand a frame of type {kind}")
+    _check_fields(kind, header, fields)
+    # The runner answers a call of an unknown method: that is not an error of the server.
+    if kind == "call" and (fields := calls.get(header["method"])) is not None:
+        _check_fields(kind, header, fields)
+
+
+def _check_fields(kind: object, header: Header, fields: Fields) -> None:
+    required, validators = fields
+    wrong = [name for name in required if name not in header]
+    # Unknown fields are ignored.
+    wrong += [name for name, value in header.items() if name in validators and not validators[name](value)]
+    if wrong:
+        raise ProtocolError(f"a frame of type {kind} has no valid {', '.join(wrong)}")

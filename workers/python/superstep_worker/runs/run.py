@@ -31,12 +31,10 @@ from ..loading.graph_export import Graph, with_persistence
 from ..loading.loader import LoadedGraph
 from ..store.store import Store
 from ..threads.thread_state import open_interrupts
-from ..values.serialise import serialise, stack_of
-from .breakpoint import stands_before
+from ..values.serialise import run_failure, serialise, stack_of
 from .drain import drain_option, is_drained
 from .early_cancel import EarlyCancel
-from .run_failure import run_failure
-from .run_input import needs_head, run_start
+from .run_input import needs_head, run_start, stands_before
 from .run_request import RunRequest, runnable_config, stream_options, uses_events
 from .uncaught import current_run
 

@@ -1,14 +1,15 @@
-"""What a run's first step gets: the input, a command, or nothing when the thread just continues."""
+"""What a run's first step gets: the input, a command, or nothing when the thread just continues; and whether an
+attempt has a first step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.types import Command, Send
 
+from ..values.command import is_null_answer, to_command
 from .run_request import RunRequest
 
 
@@ -28,7 +29,7 @@ def run_start(
 
 def needs_head(request: RunRequest) -> bool:
     """Whether `run_start` needs the head."""
-    return request.attempt > 1 or (request.command is not None and _is_null_answer(request.command))
+    return request.attempt > 1 or (request.command is not None and is_null_answer(request.command))
 
 
 def _from_head(config: RunnableConfig) -> RunnableConfig:
@@ -39,37 +40,15 @@ def _from_head(config: RunnableConfig) -> RunnableConfig:
     return cast(RunnableConfig, {**config, "configurable": kept})
 
 
-def to_command(command: Mapping[str, Any], head: CheckpointTuple | None) -> Command[Any]:
-    """:param head: the checkpoint with the open interrupts, for an answer that is null"""
-    goto, update = command.get("goto"), _to_update(command.get("update"))
-    targets = goto if isinstance(goto, list) else [] if goto is None else [goto]
-    resume = _answer_by_id(head) if _is_null_answer(command) else command.get("resume")
-    return Command(update=update, goto=[_to_goto(target) for target in targets], resume=resume)
+def stands_before(head: CheckpointTuple, following: Sequence[str], nodes: str | Sequence[str] | None) -> bool:
+    """LangGraph treats a run without input as a request to continue from a breakpoint. That is right for a new run, but a
+    repeated attempt must stop where the previous one stopped; else a node would run before a person has checked it.
 
-
-def _to_update(update: Any) -> Any:
-    """JSON has no tuples, and LangGraph recognises pairs of channel and value only as tuples."""
-    is_pairs = isinstance(update, list) and all(
-        isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) for each in update
-    )
-    return [tuple(each) for each in update] if is_pairs else update
-
-
-def _to_goto(target: Any) -> Any:
-    if not isinstance(target, dict) or "node" not in target:
-        return target
-    return Send(str(target["node"]), target.get("input"))
-
-
-def _is_null_answer(command: Mapping[str, Any]) -> bool:
-    """LangGraph treats None as "no answer", but every answer must reach its node (decisions, agent server 7). `null` is
-    an answer when the command contains nothing else."""
-    is_alone = command.get("goto") is None and command.get("update") is None
-    return "resume" in command and command["resume"] is None and is_alone
-
-
-def _answer_by_id(head: CheckpointTuple | None) -> dict[str, None] | None:
-    """A map `{interrupt id: answer}` can pass any value; the oldest open interrupt gets the answer."""
-    writes = [] if head is None else head.pending_writes or []
-    open_questions = [each for _, channel, value in writes if channel == "__interrupt__" for each in value]
-    return {open_questions[0].id: None} if open_questions else None
+    :param following: the nodes that would run
+    :param nodes: the nodes to stop before, or `*`
+    """
+    if not nodes or not any(nodes == "*" or node in nodes for node in following):
+        return False
+    versions, seen = head.checkpoint["channel_versions"], head.checkpoint["versions_seen"]
+    known: dict[str, Any] = seen.get("__interrupt__", {})
+    return any(channel not in known or version > known[channel] for channel, version in versions.items())

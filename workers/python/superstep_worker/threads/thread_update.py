@@ -15,9 +15,9 @@ from ..connection.frames import Frame
 from ..loading.factory import Purpose
 from ..loading.graph_export import with_persistence
 from ..loading.loader import LoadedGraph
-from ..runs.run_input import to_command
 from ..store.store import Store
 from ..values.answer import Answer
+from ..values.command import to_command
 from ..values.serialise import serialise
 from .printed_messages import with_messages
 from .thread_questions import question_config, reading_link

@@ -33,6 +33,15 @@ def describe_error(error: BaseException) -> dict[str, str]:
     return {"error": name, "message": str(error)}
 
 
+def run_failure(error: BaseException) -> dict[str, Any]:
+    """The error of a run in its `done` frame: the error's class and message, and what LangGraph says about an answer that it refused in strict mode."""
+    described: dict[str, Any] = dict(describe_error(error))
+    if type(error).__name__ != "UnknownInterruptError":
+        return described
+    lists = {name: [str(each) for each in getattr(error, name, ())] for name in ("interrupt_ids", "pending_ids")}
+    return {**described, "reason": str(getattr(error, "reason", "")), **lists}
+
+
 # The rest of a deep recursion's stack adds nothing.
 _MOST_STACK_LENGTH = 8_000
 
