@@ -1,8 +1,8 @@
 /** A whole run of a simulation: a seed gives the history, and the same seed gives the same one. README.md says what is checked. */
-import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { type Act, actOnce, addDeployment, type Client, deploy, promoteCanary, restart } from "./clients.js"
 import { calm, unsettled } from "./end-state.js"
+import type { Session } from "./simulated-session.js"
 import { World } from "./world.js"
 
 export interface Outcome {
@@ -20,17 +20,17 @@ const lookMs = 5000
 const slowestStartMs = 90_000
 
 /**
- * @param sessions  of a database that `ownTheTime` has prepared; all its rows are deleted
+ * @param session  of a database that `ownTheTime` has prepared; all its rows are deleted
  * @param tell      takes a line for each event
  */
 export async function simulate(
-  sessions: Database,
+  session: Session,
   seed: number,
   tell: (line: string) => void = () => undefined,
 ): Promise<Outcome> {
-  await sessions.run(sql`truncate workspaces restart identity cascade`)
-  await sessions.run(sql`update edge_tables set generation = 0, content_sha256 = ''`)
-  const world = new World(seed, sessions, tell)
+  await session.run(sql`truncate workspaces restart identity cascade`)
+  await session.run(sql`update edge_tables set generation = 0, content_sha256 = ''`)
+  const world = new World(seed, session, tell)
   const { random, clock } = world
   const clients: Client[] = []
   for (let count = random.between(1, 3); count > 0; count--) clients.push(await addDeployment(world))

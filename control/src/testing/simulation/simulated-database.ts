@@ -2,18 +2,18 @@
  * The real database, as a control plane in a simulation sees it: one statement or transaction at a time, in an order that the simulation
  * chooses; each may fail before or after its effect. `superstep_now()` is the simulated time. Notifications arrive late, or never.
  */
-import { type Database, type Db, openDatabase } from "@superstep/toolkit/db/database"
-import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { Database, Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { pipelineChannel } from "../../revisions/wake-up.js"
 import { type Faults, type Life, SimulatedFault } from "./faults.js"
 import type { SimulatedClock } from "./simulated-clock.js"
+import type { Asked, Session, Statement } from "./simulated-session.js"
 
 /** The time of the database when a simulation begins. */
 const beginning = Date.UTC(2030, 0, 1)
 
-/** Prepares a database for simulations. Its sessions must all be of `simulatedSessions`. */
+/** Prepares a database for simulations. */
 export async function ownTheTime(db: Db): Promise<void> {
   await db.run(sql`
     create or replace function superstep_now() returns timestamptz language sql stable parallel safe as
@@ -23,41 +23,41 @@ export async function ownTheTime(db: Db): Promise<void> {
     do $$ begin execute format('alter database %I set plan_cache_mode = force_generic_plan', current_database()); end $$`)
 }
 
-/** One session: `set_config` is of the session. */
-export const simulatedSessions = (uri: string): Database => openDatabase({ uri, poolSize: 1, log: silent })
+/** What a control plane and a simulation ask the database with. */
+type Part = Pick<Database, "row" | "rows" | "run" | "transaction">
 
 export class SimulatedDatabase {
-  readonly #sessions: Database
+  readonly #session: Session
   readonly #clock: SimulatedClock
   #last: Promise<unknown> = Promise.resolve()
   #setTo = -1
   /** Called for each notification of a transaction that was committed. */
   onNotify: (payload: string) => void = () => undefined
 
-  constructor(sessions: Database, clock: SimulatedClock) {
-    this.#sessions = sessions
+  constructor(session: Session, clock: SimulatedClock) {
+    this.#session = session
     this.#clock = clock
   }
 
   /** For those who watch the simulation, and its clients: no call fails, and none takes time. */
-  get db(): Pick<Database, "row" | "rows" | "run" | "transaction"> {
+  get db(): Part {
     return databaseOf((work) => this.#inTurn(work))
   }
 
   /** As one control plane sees it. */
-  of(life: Life, faults: Faults): Database {
+  of(life: Life, faults: Faults): Part & Pick<Session, "uri"> {
     const manner = { of: "database", ms: [0, 4], failing: 1, hanging: 0.1 } as const
-    const call = <T>(work: (sessions: Database) => Promise<T>): Promise<T> =>
+    const call = <T>(work: (db: Part) => Promise<T>): Promise<T> =>
       faults
         .call(life, manner, () => this.#inTurn(work))
         .catch((cause: unknown) => {
           if (!(cause instanceof SimulatedFault)) throw cause
           throw new DatabaseUnavailable("the simulated connection was lost", 1000, { cause })
         })
-    return { ...this.#sessions, ...databaseOf(call) }
+    return { ...databaseOf(call), uri: this.#session.uri }
   }
 
-  #inTurn<T>(work: (sessions: Database) => Promise<T>): Promise<T> {
+  #inTurn<T>(work: (db: Part) => Promise<T>): Promise<T> {
     return this.#clock.real(async () => {
       const before = this.#last
       const answer = (async () => {
@@ -70,24 +70,23 @@ export class SimulatedDatabase {
     })
   }
 
-  /** Before each statement that asks for the time itself or by a column's default: a trip for each statement would be a third of a simulation. */
-  async #setTime(db: Db, text: string): Promise<void> {
-    const now = Math.round(this.#clock.now())
-    if (now === this.#setTo || !/superstep_now|insert into/.test(text)) return
-    const time = new Date(beginning + now).toISOString()
-    await db.run(sql`select set_config('superstep.simulated_time', ${time}, false)`)
+  /** For columns whose default is the time. */
+  async #setTime(db: Asked, now: number): Promise<void> {
+    if (now === this.#setTo) return
+    await db.run(sql`select set_config('superstep.simulated_time', ${timeOf(now)}, false)`)
     this.#setTo = now
   }
 
   /** Notifications are seen as they are sent, since nothing listens at the server. */
-  async #withNotes<T>(work: (sessions: Database) => Promise<T>): Promise<T> {
+  async #withNotes<T>(work: (db: Part) => Promise<T>): Promise<T> {
     const notes: string[] = []
-    const noting = (db: Db): Db => {
-      const noted = async (statement: Sql) => {
+    const noting = (db: Asked): Db => {
+      const noted = async (statement: Statement): Promise<Statement> => {
         const { text, values } = statement.render()
-        await this.#setTime(db, text)
+        const now = Math.round(this.#clock.now())
+        if (text.includes("insert into")) await this.#setTime(db, now)
         if (text.includes("pg_notify(") && values[0] === pipelineChannel) notes.push(String(values[1] ?? "routes"))
-        return statement
+        return { render: () => withTime(text, values, now) }
       }
       return {
         rows: async (statement) => db.rows(await noted(statement)),
@@ -95,9 +94,8 @@ export class SimulatedDatabase {
         run: async (statement) => db.run(await noted(statement)),
       }
     }
-    const sessions = this.#sessions
-    const transaction: Database["transaction"] = (inner) => sessions.transaction((tx) => inner(noting(tx)))
-    const result = await work({ ...sessions, ...noting(sessions), transaction }).catch((error: unknown) => {
+    const transaction: Part["transaction"] = (inner) => this.#session.transaction((tx) => inner(noting(tx)))
+    const result = await work({ ...noting(this.#session), transaction }).catch((error: unknown) => {
       // A transaction that is rolled back takes its setting along.
       this.#setTo = -1
       throw error
@@ -107,9 +105,18 @@ export class SimulatedDatabase {
   }
 }
 
-type Call = <T>(work: (sessions: Database) => Promise<T>) => Promise<T>
+const timeOf = (now: number): string => new Date(beginning + now).toISOString()
 
-const databaseOf = (call: Call): Pick<Database, "row" | "rows" | "run" | "transaction"> => ({
+/** A statement that asks for the time gets it as a value: a trip for each would be a quarter of a simulation. */
+function withTime(text: string, values: unknown[], now: number): { text: string; values: unknown[] } {
+  if (!text.includes("superstep_now()")) return { text, values }
+  const asked = text.replaceAll("superstep_now()", `$${values.length + 1}::timestamptz`)
+  return { text: asked, values: [...values, timeOf(now)] }
+}
+
+type Call = <T>(work: (db: Part) => Promise<T>) => Promise<T>
+
+const databaseOf = (call: Call): Part => ({
   rows: (statement) => call((db) => db.rows(statement)),
   row: (statement) => call((db) => db.row(statement)),
   run: (statement) => call((db) => db.run(statement)),

@@ -3,7 +3,6 @@
  * clock that a seed decides about. What must never happen is checked where it would happen.
  */
 import { randomBytes, randomUUID } from "node:crypto"
-import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
@@ -22,6 +21,7 @@ import { SimulatedClock } from "./simulated-clock.js"
 import { SimulatedDatabase } from "./simulated-database.js"
 import { SimulatedEdge } from "./simulated-edge.js"
 import { simulatedMachine } from "./simulated-machine.js"
+import type { Session } from "./simulated-session.js"
 import { type SimulatedUnit, SimulatedUnits, type Temper } from "./simulated-units.js"
 import { type Tell, worldLog } from "./world-log.js"
 
@@ -64,7 +64,7 @@ export class World {
   readonly tell: Tell
   #life: { life: Life; wake: (changed: string) => void; wakeUp: (deploymentId: string) => Promise<unknown> } | undefined
 
-  constructor(seed: number, sessions: Database, tell: (line: string) => void) {
+  constructor(seed: number, session: Session, tell: (line: string) => void) {
     this.random = seededRandom(seed)
     this.faults = new Faults(this.clock, this.random)
     const named = shortNames()
@@ -79,7 +79,7 @@ export class World {
     )
     this.edge = new SimulatedEdge(this.clock, this.faults)
     this.edge.onTable = (table) => this.#checkTable(table)
-    this.database = new SimulatedDatabase(sessions, this.clock)
+    this.database = new SimulatedDatabase(session, this.clock)
     this.database.onNotify = (payload) => this.#notify(payload)
   }
 
