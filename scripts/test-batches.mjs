@@ -6,9 +6,9 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
-const filesInBatch = 32
+const filesInBatch = 64
 // Of files that start servers or installations, which take seconds: so all processors finish at about the same time.
-const startingFilesInBatch = 10
+const startingFilesInBatch = 16
 // With their wide tests, which take up to some minutes: a file, and so a batch, has a time limit.
 const wideFilesInBatch = 3
 

@@ -31,7 +31,7 @@ test("a file has its process for itself when it changes or measures the process"
 test("files of one package share processes, and each is started exactly once", (t) => {
   const checkout = mkdtempSync(join(tmpdir(), "batches-"))
   t.after(() => rmSync(checkout, { recursive: true }))
-  const names = Array.from({ length: 40 }, (_, n) => `server/dist/n${n}.test.js`)
+  const names = Array.from({ length: 80 }, (_, n) => `server/dist/n${n}.test.js`)
   const scripts = ["scripts/one.test.mjs", "scripts/two.test.mjs"]
   const files = [
     "cli/dist/alone.test.js",
@@ -109,7 +109,7 @@ test("files that start programs share processes in smaller numbers, and files th
   mkdirSync(join(checkout, "cli/dist"), { recursive: true })
   const contents = {
     ...Object.fromEntries(
-      Array.from({ length: 11 }, (_, n) => n).map((n) => [`starts-${n}`, 'import "./testing/platform.js"\n']),
+      Array.from({ length: 17 }, (_, n) => n).map((n) => [`starts-${n}`, 'import "./testing/platform.js"\n']),
     ),
     plain: "test('it', () => 1)\n",
     "minutes.wide": "test('it', () => 1)\n",
@@ -119,10 +119,10 @@ test("files that start programs share processes in smaller numbers, and files th
   for (const [name, text] of Object.entries(contents)) writeFileSync(join(checkout, `cli/dist/${name}.test.js`), text)
 
   const sizesOf = (batches) => batches.map((path) => importedBy(path).length)
-  assert.deepEqual(sizesOf(inBatches(files, { checkout, folder: checkout })), [10, 1, 1, 1, 1])
+  assert.deepEqual(sizesOf(inBatches(files, { checkout, folder: checkout })), [16, 1, 1, 1, 1])
   const wideBatches = inBatches(files, { checkout, folder: checkout, wide: new Set(files.slice(0, 4)) })
   const texts = wideBatches.map((path) => readFileSync(path, "utf8"))
-  assert.deepEqual(sizesOf(wideBatches), [3, 1, 7, 1, 1, 1])
+  assert.deepEqual(sizesOf(wideBatches), [3, 1, 13, 1, 1, 1])
   const isWide = texts.map((text) => text.includes('SUPERSTEP_WIDE_TESTS = "1"'))
   assert.deepEqual(isWide, [true, true, false, false, false, false])
   assert.equal(inBatches(files, { checkout, folder: checkout, apart: true }).length, files.length)

@@ -168,7 +168,9 @@ for (const { name, skip, envOf } of languages) {
       assert.deepEqual([thread.status, thread.body.metadata], [200, { a: 1 }])
     })
 
-    test("middleware before authentication: custom routes are open, the server's are not", async () => {
+    test("middleware before authentication: custom routes are open, the server's are not", {
+      skip: unlessWide("starts a server"),
+    }, async () => {
       await using db = await agentDatabase()
       await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("both.json") })
 

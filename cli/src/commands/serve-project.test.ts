@@ -48,7 +48,9 @@ const childOf = (cwd: string): ProcessIdentity =>
 const postgresOf = (cwd: string): Promise<ProcessIdentity | undefined> =>
   identify(Number(readFileSync(join(cwd, ".superstep/postgres/data/postmaster.pid"), "utf8").split("\n")[0]))
 
-test("serve without one graph that loads exits with the reason, and dev goes on", async () => {
+test("serve without one graph that loads exits with the reason, and dev goes on", {
+  skip: unlessWide("starts two servers"),
+}, async () => {
   const cwd = await preparedFolder(makeProject('const password = "hunter2"\nthrow new Error("no database")\n'))
   const port = await freePort()
   const serve = startCli(["serve", "--port", String(port)], { cwd, env: { SUPERSTEP_WORKERS: "1" } })
@@ -72,7 +74,9 @@ test("serve without one graph that loads exits with the reason, and dev goes on"
   assert.match(developer.stdout + developer.stderr, /hunter2/, "the developer gets them")
 })
 
-test("serve and dev refuse a pooler that shares sessions, and say what to use", async () => {
+test("serve and dev refuse a pooler that shares sessions, and say what to use", {
+  skip: unlessWide("starts two programs"),
+}, async () => {
   const cluster = new URL((await testCluster()).replace(/^postgres(ql)?:/, "http:"))
   await using pooler = await fakePooler(`${cluster.searchParams.get("host")}/.s.PGSQL.5432`)
   const env = {

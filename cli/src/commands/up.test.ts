@@ -153,7 +153,9 @@ test("a killed Postgres is restarted with all acknowledged data", {
   await running.ended
 })
 
-test("when the program itself is killed agents keep running, and the next start adopts everything", async () => {
+test("when the program itself is killed agents keep running, and the next start adopts everything", {
+  skip: unlessWide("starts an installation again"),
+}, async () => {
   const place = await installation()
   const first = await startUp(place)
   const [edge, control, postgres] = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]

@@ -229,7 +229,9 @@ test("the control plane is not root, has no way to be, and reads only what is it
   }
 })
 
-test("machine process and control plane have one life, whichever is killed", { skip }, async () => {
+test("machine process and control plane have one life, whichever is killed", {
+  skip: skip || unlessWide("starts the platform twice"),
+}, async () => {
   const first = controlPids()
   process.kill(first.control, "SIGKILL")
   await platform.untilDead()
@@ -355,7 +357,9 @@ test("a deployment that is deleted leaves no process, control group, file, datab
   }
 })
 
-test("with SUPERSTEP_ISOLATION=required, the platform starts only where deployments are isolated from each other", async () => {
+test("with SUPERSTEP_ISOLATION=required, the platform starts only where deployments are isolated from each other", {
+  skip: unlessWide("starts a platform"),
+}, async () => {
   await using strict = await testPlatform()
   const closed = join(temporaryFolder(), "closed")
   mkdirSync(closed, { mode: 0o700 })

@@ -53,7 +53,9 @@ test("a deployment that nobody uses sleeps, and the first requests wake it", asy
   await untilAsleep(deploymentId)
 })
 
-test("a preflight and a health check are answered for a sleeper, and it sleeps on", async () => {
+test("a preflight and a health check are answered for a sleeper, and it sleeps on", {
+  skip: unlessWide("deploys once more"),
+}, async () => {
   const cors = { origins: ["https://app.example"], methods: ["POST"], headers: [], exposed: [], credentials: false }
   const ids = await platform.serveRepository({
     name: "browsed",
@@ -77,7 +79,9 @@ test("a preflight and a health check are answered for a sleeper, and it sleeps o
   assert.deepEqual(sleep, { is_waking: false })
 })
 
-test("one that works does not sleep, nor does one of a type that never does", async () => {
+test("one that works does not sleep, nor does one of a type that never does", {
+  skip: unlessWide("deploys three times"),
+}, async () => {
   const busy = join(temporaryFolder(), "busy")
   writeFileSync(busy, "")
   const always = await deploy("always", "dev")
@@ -91,7 +95,7 @@ test("one that works does not sleep, nor does one of a type that never does", as
   await untilAsleep(working)
 })
 
-test("what is due wakes a deployment before its time", async () => {
+test("what is due wakes a deployment before its time", { skip: unlessWide("waits for seconds") }, async () => {
   // Its unit always says that something is due in 22 s: it sleeps for two of them.
   const deploymentId = await deploy("punctual", "dev_free_zero", { FAKE_DUE_MS: "22000" })
   await untilAsleep(deploymentId)

@@ -152,7 +152,9 @@ test("P5, P14: workers with growing memory or an endless loop are detected, repo
   assert.equal((await ended(server, await server.start("waits"))).status, "success")
 })
 
-test("R10: a run that exceeds its time limit keeps its saved steps, and its stream ends with timeout", async () => {
+test("R10: a run that exceeds its time limit keeps its saved steps, and its stream ends with timeout", {
+  skip: unlessWide("starts a server, and waits for seconds"),
+}, async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startServer(db, { BG_JOB_TIMEOUT_SECS: "3" })
   const { thread_id } = (await (await server.post("/threads", {})).json()) as { thread_id: string }
@@ -174,7 +176,9 @@ test("R10: a run that exceeds its time limit keeps its saved steps, and its stre
   assert.equal(((await resumed.json()) as { n: number }).n, 1)
 })
 
-test("C8: no turn is lost when the clock of a worker is set back", async () => {
+test("C8: no turn is lost when the clock of a worker is set back", {
+  skip: unlessWide("starts a server"),
+}, async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startServer(db)
   const { thread_id } = (await (await server.post("/threads", {})).json()) as { thread_id: string }

@@ -48,59 +48,49 @@ async function startInAnotherProcess(folder: string, stopWithParent: boolean) {
   return { identity, kill }
 }
 
-test("a first start creates a cluster, and a second start finds its data", async () => {
+test("a first start creates a cluster that only its owner may read, and a second start finds its data", async () => {
   const folder = join(temporaryFolder(), "postgres")
   const first = await start(folder)
   await ask(first.superuserUri, sql`create table kept as select 7 as seven`)
+  const modes = await Promise.all(
+    ["password", "data"].map(async (name) => (await stat(join(folder, name))).mode & 0o777),
+  )
 
   await first.stop()
   const second = await start(folder)
   const row = await ask(second.superuserUri, sql`select seven from kept`)
   await second.stop()
 
+  assert.deepEqual(modes, [0o600, 0o700])
   assert.deepEqual(row, { seven: 7 })
   assert.equal(second.adopted, false)
   assert.notEqual(second.pid, first.pid)
 })
 
-test("it listens only on a socket, keeps every commit and requires a password", async () => {
-  const postgres = await start(await preparedCluster())
-
-  const settings = await ask(
-    postgres.superuserUri,
-    sql`select current_setting('listen_addresses') as tcp, current_setting('fsync') as fsync`,
-  )
-  const withoutPassword = ask(changeUri(postgres.superuserUri, { password: "guessed" }), sql`select 1`)
-
-  assert.deepEqual(settings, { tcp: "", fsync: "on" })
-  await assert.rejects(withoutPassword, { code: "28P01" })
-  await postgres.stop()
-})
-
-test("a role may connect only to its own database", async () => {
+test("of one Postgres", async (t) => {
   const postgres = await start(await preparedCluster())
   const adminUri = postgres.superuserUri
-  const mine = await createDatabase({ adminUri, name: "mine", owner: { password: "secret" } })
-  await createDatabase({ adminUri, name: "theirs", owner: { password: "other" } })
 
-  const own = await ask(mine, sql`select current_user as who`)
-  const elsewhere = ["theirs", "postgres", "template1"].map((database) =>
-    ask(changeUri(mine, { database }), sql`select 1`),
-  )
+  await t.test("it listens only on a socket, keeps every commit and requires a password", async () => {
+    const settings = await ask(
+      adminUri,
+      sql`select current_setting('listen_addresses') as tcp, current_setting('fsync') as fsync`,
+    )
 
-  assert.deepEqual(own, { who: "mine" })
-  for (const attempt of await Promise.allSettled(elsewhere)) {
-    assert.equal(attempt.status === "rejected" && attempt.reason.code, "28000")
-  }
-  await postgres.stop()
-})
+    assert.deepEqual(settings, { tcp: "", fsync: "on" })
+    await assert.rejects(ask(changeUri(adminUri, { password: "guessed" }), sql`select 1`), { code: "28P01" })
+  })
 
-test("only the owner may read the password and the data", async () => {
-  const folder = temporaryFolder()
-  const postgres = await start(folder)
+  await t.test("a role may connect only to its own database", async () => {
+    const mine = await createDatabase({ adminUri, name: "mine", owner: { password: "secret" } })
+    await createDatabase({ adminUri, name: "theirs", owner: { password: "other" } })
 
-  assert.equal((await stat(join(folder, "password"))).mode & 0o777, 0o600)
-  assert.equal((await stat(join(folder, "data"))).mode & 0o777, 0o700)
+    const own = await ask(mine, sql`select current_user as who`)
+
+    assert.deepEqual(own, { who: "mine" })
+    for (const database of ["theirs", "postgres", "template1"])
+      await assert.rejects(ask(changeUri(mine, { database }), sql`select 1`), { code: "28000" })
+  })
   await postgres.stop()
 })
 
@@ -126,8 +116,10 @@ test("it stops with its parent if started with stopWithParent", { skip: process.
   await until(async () => !(await isAlive(identity)), { what: "Postgres is gone" })
 })
 
-test("concurrent starts result in one Postgres (P3)", async () => {
+test("concurrent starts result in one Postgres (P3), whatever a killed initialization has left", async () => {
   const folder = temporaryFolder()
+  await mkdir(join(folder, "data.killed"))
+  await writeFile(join(folder, "data.killed", "PG_VERSION"), "18\n")
 
   const started = await Promise.all([start(folder), start(folder), start(folder)])
 
@@ -182,17 +174,6 @@ test("a start waits for a former Postgres that is stopping", async () => {
   assert.equal(second.adopted, false)
   assert.deepEqual(await ask(second.superuserUri, sql`select 1 as one`), { one: 1 })
   await second.stop()
-})
-
-test("leftovers of a killed initialization do not affect the next start", async () => {
-  const folder = temporaryFolder()
-  await mkdir(join(folder, "data.killed"))
-  await writeFile(join(folder, "data.killed", "PG_VERSION"), "18\n")
-
-  const postgres = await start(folder)
-
-  assert.deepEqual(await ask(postgres.superuserUri, sql`select 1 as one`), { one: 1 })
-  await postgres.stop()
 })
 
 test("a folder with a long path gets its socket elsewhere", async () => {
