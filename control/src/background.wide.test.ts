@@ -1,7 +1,9 @@
 /** Events, webhooks and metrics of a real control plane with a real edge, over a kill. */
+
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { type ReceivedCall, startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
@@ -136,10 +138,7 @@ test("metrics of the installation require an operator's key, those of a deployme
   })
   const malformed = await platform.call("GET", `/v2/deployments/${deploymentId}/metrics?window=soon`)
 
-  assert.deepEqual(
-    asked.map(({ status }) => status),
-    [200, 200, 401, 401],
-  )
+  assert.deepEqual(fieldsOf(asked, "status"), [200, 200, 401, 401])
   assert.deepEqual([foreign.status, malformed.status], [404, 422])
   assert.equal(asked[0]?.text.includes(orgKey), false)
 })

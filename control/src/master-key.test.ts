@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 import { join } from "node:path"
 import { test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
@@ -108,10 +109,7 @@ test("every encrypted column of the schema is in the list for key changes (S8)",
     select table_name || '.' || column_name as name from information_schema.columns
     where table_schema = 'public' and column_name like '%sealed' order by 1`)
 
-  assert.deepEqual(
-    columns.map(({ name }) => name),
-    sealedColumns.map(({ table, column }) => `${table}.${column}`).sort(),
-  )
+  assert.deepEqual(fieldsOf(columns, "name"), sealedColumns.map(({ table, column }) => `${table}.${column}`).sort())
 })
 
 test("after a key change all values are the same, encrypted only with the new key (S8)", async () => {

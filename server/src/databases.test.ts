@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { checkpointCalls } from "./checkpoints/calls.js"
 import { Journal } from "./checkpoints/journal.js"
@@ -53,10 +54,7 @@ test("slow reads of graphs, as many as there may be at once, delay no write of a
   release()
   await Promise.all([slow, ...reads])
 
-  assert.deepEqual(
-    stored.map(({ checkpointId }) => checkpointId),
-    ["1"],
-  )
+  assert.deepEqual(fieldsOf(stored, "checkpointId"), ["1"])
   assert.deepEqual([answeredBefore, answered], [0, 4])
   await databases.close()
 })

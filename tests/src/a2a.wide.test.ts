@@ -1,12 +1,14 @@
 /** Assistants as agents of A2A, through the official client in both of its languages (agent-server-api §11). */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Role, TaskState } from "@a2a-js/sdk"
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory } from "@a2a-js/sdk/client"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { startServerWithDatabase } from "./testing/agent-servers.js"
 
 const config = fileURLToPath(new URL("../graphs/agents.json", import.meta.url))
 
@@ -17,8 +19,7 @@ interface Reply {
 }
 
 test("assistants are agents of A2A", async (t) => {
-  await using db = await agentDatabase()
-  await using server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
+  await using server = await startServerWithDatabase({ env: { SUPERSTEP_CONFIG: config } })
   const fetchImpl: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers)
     for (const [name, value] of Object.entries(server.headers)) headers.set(name, value)
@@ -85,10 +86,7 @@ test("assistants are agents of A2A", async (t) => {
       assert.deepEqual(task.artifacts[0]?.parts[0]?.content, { $case: "text", value: "Hi!" })
       const read = await client.getTask({ tenant: "", id: task.id, historyLength: 1 } as never)
       assert.equal(read.id, task.id)
-      assert.deepEqual(
-        read.history.map(({ role }) => role),
-        [Role.ROLE_AGENT],
-      )
+      assert.deepEqual(fieldsOf(read.history, "role"), [Role.ROLE_AGENT])
 
       const kinds: (string | undefined)[] = []
       let streamed = ""

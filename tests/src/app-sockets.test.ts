@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers"
 import { describe, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { WebSocket } from "ws"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 
@@ -41,8 +41,7 @@ const closing = async (ws: WebSocket): Promise<[number, string]> => {
 
 describe("WebSockets of an app in Python", { skip }, () => {
   test("messages pass both ways, closes keep their codes, and what breaks the protocol is closed", async (t) => {
-    await using db = await agentDatabase()
-    await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("app.json") })
+    await using server = await startServerWithDatabase({ env: envOf("app.json") })
     const left = async () => (await ask(server, "/custom/left")).body
 
     await t.test("texts and bytes come back as they were sent, however long and in however many frames", async () => {
@@ -149,8 +148,7 @@ describe("WebSockets of an app in Python", { skip }, () => {
   })
 
   test("with authentication first a WebSocket opens only for somebody known, whom the app finds in its scope", async () => {
-    await using db = await agentDatabase()
-    await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("auth-first.json") })
+    await using server = await startServerWithDatabase({ env: envOf("auth-first.json") })
 
     const stranger = await refusal(server, "/custom/socket")
     assert.deepEqual([stranger.status, stranger.headers["www-authenticate"]], [401, 'Bearer realm="agents"'])
@@ -172,8 +170,7 @@ describe("WebSockets of an app in Python", { skip }, () => {
   })
 
   test("without it the app answers for its own WebSockets, and a thread's keeps the project's rules", async () => {
-    await using db = await agentDatabase()
-    await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("both.json") })
+    await using server = await startServerWithDatabase({ env: envOf("both.json") })
 
     const ws = await open(server, "/custom/socket")
     ws.terminate()

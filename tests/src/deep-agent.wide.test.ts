@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
 
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 const hasDeepAgents = python !== "" && spawnSync(python, ["-c", "import deepagents"]).status === 0
@@ -58,8 +58,7 @@ async function assertRemembered(server: AgentServerProcess, threadId: string, be
 }
 
 test("a deep agent's messages and files outlive", { skip }, async (t) => {
-  await using db = await agentDatabase()
-  await using server = await startAgentServer({ databaseUri: db.uri, env })
+  await using server = await startServerWithDatabase({ env })
   const { client } = server
 
   await t.test("pruning to the latest checkpoint, on the thread and on its copy", async () => {

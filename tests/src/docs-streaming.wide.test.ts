@@ -1,4 +1,5 @@
 /** Every example of docs/streaming.md, as it is written there, against a real server with a key. */
+
 import assert from "node:assert/strict"
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -6,6 +7,7 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
 import { runCommand } from "@superstep/toolkit/exec/run-command"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { openChatPage } from "./browser/chat-page.js"
@@ -46,10 +48,7 @@ test("the examples of docs/streaming.md", async (t) => {
     (await runCommand({ argv, cwd: folder, env, timeoutMs: 120_000 })).stdout
 
   await t.test("none is left out", () => {
-    assert.deepEqual(
-      examples.map(({ language }) => language),
-      ["js", "python", "jsx", "js", "js", "sh"],
-    )
+    assert.deepEqual(fieldsOf(examples, "language"), ["js", "python", "jsx", "js", "js", "sh"])
   })
 
   await t.test("JavaScript: words, a WebSocket with a key, and a question", async () => {

@@ -1,7 +1,7 @@
 /** A graph that is made by its config is the same graph when somebody asks for a thread's state. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { startServerWithDatabase } from "./testing/agent-servers.js"
 import { languagesOf } from "./testing/languages.js"
 
 const languages = languagesOf({
@@ -13,8 +13,7 @@ for (const { name, env, skip } of languages) {
   test(`a factory in ${name} gets the configuration of the run or the assistant with every question`, {
     skip,
   }, async (t) => {
-    await using db = await agentDatabase()
-    await using server = await startAgentServer({ databaseUri: db.uri, env })
+    await using server = await startServerWithDatabase({ env })
     const { client } = server
     const config = { configurable: { node: "approve" } }
     const { assistant_id } = await client.assistants.create({ graphId: "named", config })

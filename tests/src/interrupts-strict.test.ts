@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Interrupt } from "@langchain/langgraph-sdk"
 import { isSince } from "@superstep/worker-js/testing/worker"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
 import { languagesOf } from "./testing/languages.js"
 
 const tooOld = !isSince("1.7.0") && "LangGraph before 1.7.0 does not know it: npm test -- --newest"
@@ -38,8 +38,7 @@ async function answerStrictly(server: AgentServerProcess, threadId: string, grap
 
 for (const { name, env, pair, skip } of languages) {
   test(`a strict answer in ${name} that names no open question changes nothing`, { skip }, async () => {
-    await using db = await agentDatabase()
-    await using server = await startAgentServer({ databaseUri: db.uri, env })
+    await using server = await startServerWithDatabase({ env })
     const { thread_id } = await server.client.threads.create()
     await server.client.runs.wait(thread_id, pair, { input: { out: [] } })
     const asked = await questionsOf(server, thread_id)
@@ -69,8 +68,7 @@ for (const { name, env, pair, skip } of languages) {
   })
 
   test(`a question in ${name} with a schema stays open after an answer that does not fit`, { skip }, async () => {
-    await using db = await agentDatabase()
-    await using server = await startAgentServer({ databaseUri: db.uri, env })
+    await using server = await startServerWithDatabase({ env })
     const { client } = server
     const { thread_id } = await client.threads.create()
     await client.runs.wait(thread_id, "choice", { input: { out: [] } })

@@ -1,8 +1,7 @@
 /** Graphs that wait for a person, as the official client sees them between the questions. */
 import assert from "node:assert/strict"
-import { after, before, describe, test } from "node:test"
-import type { Database } from "@superstep/toolkit/db/database"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { describe, test } from "node:test"
+import { serverForAll, startServerWithDatabase } from "./testing/agent-servers.js"
 import { graphLanguages } from "./testing/languages.js"
 
 interface Waiting {
@@ -19,16 +18,7 @@ const askingGraphs = [
 for (const { name: language, env, skip } of graphLanguages) {
   describe(`in ${language}`, { skip }, () => {
     describe("who hears of an interrupt reads it in the state at once", () => {
-      let db: Database
-      let server: AgentServerProcess
-      before(async () => {
-        db = await agentDatabase()
-        server = await startAgentServer({ databaseUri: db.uri, env })
-      })
-      after(async () => {
-        await server?.[Symbol.asyncDispose]()
-        await db?.close()
-      })
+      const server = serverForAll({ env })
 
       for (const durability of ["sync", "async", "exit"] as const) {
         for (const { name, graphId, options, tasks: expected } of askingGraphs) {
@@ -54,8 +44,7 @@ for (const { name: language, env, skip } of graphLanguages) {
     })
 
     test("a node that asks twice waits twice", async () => {
-      await using db = await agentDatabase()
-      await using server = await startAgentServer({ databaseUri: db.uri, env })
+      await using server = await startServerWithDatabase({ env })
       const { client } = server
       const { thread_id } = await client.threads.create()
       const ask = async (payload: object) => (await client.runs.wait(thread_id, "twice", payload)) as Waiting

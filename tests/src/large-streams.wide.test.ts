@@ -1,8 +1,7 @@
 /** Streams that are produced faster than their clients read: the official SDK with its defaults gets all of them. */
 import assert from "node:assert/strict"
-import { after, before, describe, test } from "node:test"
-import type { Database } from "@superstep/toolkit/db/database"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { describe, test } from "node:test"
+import { serverForAll } from "./testing/agent-servers.js"
 import { languagesOf } from "./testing/languages.js"
 
 const kilobyte = 1024
@@ -19,16 +18,7 @@ const languages = languagesOf({
 
 for (const { name, env, skip } of languages) {
   describe(`one node in ${name} sends many large events at once`, { skip }, () => {
-    let db: Database
-    let server: AgentServerProcess
-    before(async () => {
-      db = await agentDatabase()
-      server = await startAgentServer({ databaseUri: db.uri, env })
-    })
-    after(async () => {
-      await server[Symbol.asyncDispose]()
-      await db.close()
-    })
+    const server = serverForAll({ env })
 
     for (const { events, eventBytes } of cases) {
       test(`the official SDK gets ${events} events of ${eventBytes / kilobyte} KB in order, once, and the final state`, async () => {

@@ -1,7 +1,9 @@
 /** The life of agents on the machine of this run: `.ci/run` runs it on each of the three. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { repositoryOf, signed } from "@superstep/control/pushes/testing/deliveries"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, type Deployment, deploy, deploymentOf, startRevision, untilDeployed } from "./testing/deployments.js"
@@ -129,10 +131,7 @@ test("agents are deployed, killed, replaced, put to sleep and previewed, and end
     await deliver(platform, "closed", { repoUrl: repository.url, sha })
     const isGone = async () => (await api("GET", `/v2/deployments/${id}`)).status === 404
     await until(isGone, { what: "the preview is gone" })
-    assert.deepEqual(
-      (await previews()).map(({ state }) => state),
-      ["closed"],
-    )
+    assert.deepEqual(fieldsOf(await previews(), "state"), ["closed"])
     // The former revision's unit may have ended meanwhile, too.
     assert.deepEqual(
       (await machine.running()).filter(({ unitId }) => !others.has(unitId)),

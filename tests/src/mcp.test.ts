@@ -1,4 +1,5 @@
 /** The assistants as tools of MCP, through the official client (agent-server-api §10). */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
@@ -6,6 +7,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 
@@ -90,10 +92,7 @@ test("assistants are tools of MCP", async (t) => {
     } while (cursor !== undefined)
     const names = pages.flat()
 
-    assert.deepEqual(
-      pages.map(({ length }) => length),
-      [50, 16],
-    )
+    assert.deepEqual(fieldsOf(pages, "length"), [50, 16])
     assert.equal(new Set(names).size, 66)
     assert.ok(names.every((name) => /^[A-Za-z0-9_-]{1,64}$/.test(name)))
     assert.ok(names.includes("Unser_Chat_v2_"))

@@ -5,7 +5,7 @@ import { describe, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { WebSocket } from "ws"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 
@@ -34,8 +34,7 @@ const run = { assistant_id: "echo", input: { text: "hi" } }
 for (const { name, skip, envOf } of languages) {
   describe(`in ${name}`, { skip }, () => {
     test("an app adds, shadows and wraps routes", async (t) => {
-      await using db = await agentDatabase()
-      await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("app.json") })
+      await using server = await startServerWithDatabase({ env: envOf("app.json") })
 
       await t.test("its own routes answer, with their headers and errors", async () => {
         const hello = await ask(server, "/custom/hello", { headers: { "x-name": "Ada" } })
@@ -158,8 +157,7 @@ for (const { name, skip, envOf } of languages) {
     test("an app that cannot wrap routes answers first, and leaves its 404s to the server", {
       skip: unlessWide("starts a server"),
     }, async () => {
-      await using db = await agentDatabase()
-      await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("fetch-only.json") })
+      await using server = await startServerWithDatabase({ env: envOf("fetch-only.json") })
 
       const echoed = await post(server, "/custom/echo", { a: 1 })
       const thread = await post(server, "/threads", { metadata: { a: 1 } })
@@ -171,8 +169,7 @@ for (const { name, skip, envOf } of languages) {
     test("middleware before authentication: custom routes are open, the server's are not", {
       skip: unlessWide("starts a server"),
     }, async () => {
-      await using db = await agentDatabase()
-      await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("both.json") })
+      await using server = await startServerWithDatabase({ env: envOf("both.json") })
 
       assert.equal((await ask(server, "/custom/hello")).status, 200)
       const refused = await post(server, "/assistants/search", {})
@@ -184,8 +181,7 @@ for (const { name, skip, envOf } of languages) {
     })
 
     test("authentication first: nothing reaches the app from somebody unknown", async () => {
-      await using db = await agentDatabase()
-      await using server = await startAgentServer({ databaseUri: db.uri, env: envOf("auth-first.json") })
+      await using server = await startServerWithDatabase({ env: envOf("auth-first.json") })
 
       for (const path of ["/custom/hello", "/custom/nothing", "/threads"]) {
         assert.equal((await ask(server, path)).status, 401, path)

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Interrupt } from "@langchain/langgraph-sdk"
-import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { startServerWithDatabase } from "./testing/agent-servers.js"
 import { testPython } from "./testing/languages.js"
 
 const hasLangChain = testPython !== "" && spawnSync(testPython, ["-c", "import langchain.agents"]).status === 0
@@ -19,8 +19,7 @@ interface State {
 }
 
 test("agents in Python ask, hand over and remember", { skip }, async (t) => {
-  await using db = await agentDatabase()
-  await using server = await startAgentServer({ databaseUri: db.uri, env })
+  await using server = await startServerWithDatabase({ env })
   const { client } = server
 
   await t.test("two tools of create_agent ask at once, and get their answers by id, one after the other", async () => {

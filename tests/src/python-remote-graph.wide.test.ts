@@ -1,6 +1,8 @@
 /** A graph in Python that calls the graph of another deployment with LangGraph's `RemoteGraph`. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy } from "./testing/deployments.js"
 import { withoutPython } from "./testing/languages.js"
@@ -39,10 +41,7 @@ test("a graph calls the graph of another deployment, and streams what it streams
   for await (const { event } of client.runs.stream(thread_id, "caller", options)) events.push(event)
 
   const { values } = await client.threads.getState<{ messages: { content: string }[] }>(thread_id)
-  assert.deepEqual(
-    values.messages.map(({ content }) => content),
-    ["hi", "hello from v1", "again", "hello from v1"],
-  )
+  assert.deepEqual(fieldsOf(values.messages, "content"), ["hi", "hello from v1", "again", "hello from v1"])
   assert.ok(
     events.some((event) => event.startsWith("updates|remote:")),
     `${events}`,

@@ -1,12 +1,14 @@
 /** An agent server with graphs in Python: to the official client they are graphs like any other. */
+
 import assert from "node:assert/strict"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { startServerWithDatabase } from "./testing/agent-servers.js"
 
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 const skip = python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
@@ -30,8 +32,7 @@ const dataOf = (chunks: readonly Chunk[], event: string) =>
   chunks.filter((chunk) => chunk.event === event).map(({ data }) => data)
 
 test("a conversation with a Python graph", { skip }, async (t) => {
-  await using db = await agentDatabase()
-  await using server = await startAgentServer({ databaseUri: db.uri, env })
+  await using server = await startServerWithDatabase({ env })
   const { client } = server
 
   await t.test("streams its words and its values, and is remembered", async () => {
@@ -86,10 +87,7 @@ test("a conversation with a Python graph", { skip }, async (t) => {
     process.kill(firstPid, "SIGKILL")
 
     const chunks = await reading
-    assert.deepEqual(
-      dataOf(chunks, "metadata").map(({ attempt }) => attempt),
-      [1, 2],
-    )
+    assert.deepEqual(fieldsOf(dataOf(chunks, "metadata"), "attempt"), [1, 2])
     assert.equal(dataOf(chunks, "end")[0]?.status, "success")
     assert.deepEqual(
       dataOf(chunks, "values").at(-1)?.log,

@@ -1,4 +1,5 @@
 /** Deploy under a live conversation: a new revision takes over, and nobody who is connected notices. */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"

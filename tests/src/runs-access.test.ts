@@ -1,12 +1,11 @@
 /** Runs under a project's own access rules, through the official client: what a graph is told, and who sees which run. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
-import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { serverForAll } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: what a run or its state holds is what each test asserts
@@ -15,16 +14,7 @@ type Any = any
 const config = fileURLToPath(new URL("../guarded/langgraph.json", import.meta.url))
 const input = { text: "hi" }
 
-let db: Database & AsyncDisposable
-let server: AgentServerProcess
-before(async () => {
-  db = await agentDatabase()
-  server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
-})
-after(async () => {
-  await server[Symbol.asyncDispose]()
-  await db[Symbol.asyncDispose]()
-})
+const server = serverForAll({ env: { SUPERSTEP_CONFIG: config } })
 
 const clientOf = (name: string) =>
   new Client({
@@ -62,7 +52,7 @@ test("the runs of another are not there, whatever is asked of them", async () =>
   const { thread_id: threadId } = await ada.threads.create()
   const run = await ada.runs.create(threadId, "echo", { input, afterSeconds: 3600 })
   const runId = run.run_id
-  const rows = () => db.rows(sql`select run_id, status, cancel_action, watched_by from runs order by seq`)
+  const rows = () => server.db.rows(sql`select run_id, status, cancel_action, watched_by from runs order by seq`)
   const untouched = await rows()
   const first = async (stream: AsyncIterable<unknown>) => {
     for await (const event of stream) return event

@@ -1,9 +1,11 @@
 /** Requests that occupy the database hold no run up, and are given up themselves (E2). */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { ask } from "./testing/ask.js"
 import { startGraphServer } from "./testing/graph-server.js"
 
@@ -14,7 +16,7 @@ test("runs go on while slow requests hold all connections that requests have, an
     LANGGRAPH_POSTGRES_POOL_MAX_SIZE: "4",
     SUPERSTEP_STATEMENT_TIMEOUT_SECONDS: "2",
   })
-  await using db = openDatabase({ uri: server.databaseUri, poolSize: 1, log })
+  await using db = openDatabase({ uri: server.db.uri, poolSize: 1, log })
   const search = () => ask(server, "/assistants/search", { method: "POST", body: "{}" })
   const run = { assistant_id: "slow", input: { n: 0 }, config: { configurable: { tick_ms: 200 } } }
   const stream = await fetch(`${server.url}/runs/stream`, {
@@ -33,10 +35,7 @@ test("runs go on while slow requests hold all connections that requests have, an
   const after = await search()
 
   assert.match(events, /^event: end\ndata: .*"status":"success"/m)
-  assert.deepEqual(
-    replies.map(({ status }) => status),
-    [503, 503, 503, 503],
-  )
+  assert.deepEqual(fieldsOf(replies, "status"), [503, 503, 503, 503])
   assert.match(replies[0]?.body.detail, /took too long/)
   assert.equal(after.status, 200)
 })

@@ -4,14 +4,13 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
 import { hostileRequests, sendRaw } from "@superstep/protocol/http/testing/hostile-requests"
-import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { startServerWithDatabase } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 
 const env = { SUPERSTEP_CONFIG: fileURLToPath(new URL("../guarded/both.json", import.meta.url)) }
 
 test("a stranger's requests get no further than the access rules, whatever they hold", async (t) => {
-  await using db = await agentDatabase()
-  await using server = await startAgentServer({ databaseUri: db.uri, env })
+  await using server = await startServerWithDatabase({ env })
   const port = Number(new URL(server.url).port)
   const fromEdge = Object.entries(server.headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `Host: localhost\r\n${fromEdge.join("")}`

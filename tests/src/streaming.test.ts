@@ -1,9 +1,11 @@
 /** What the official JavaScript SDK gets through a deployment's address: every stream mode, threads, joins, failures. */
+
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { test } from "node:test"
 import type { Client } from "@langchain/langgraph-sdk"
 import { runCommand } from "@superstep/toolkit/exec/run-command"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { WebSocket } from "ws"
@@ -70,10 +72,7 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
 
       assert.deepEqual(modesOf(chunks).sort(), ["custom", "end", "messages", "metadata", "updates", "values"])
       const state = await client.threads.getState<{ messages: { content: string }[] }>(thread_id)
-      assert.deepEqual(
-        state.values.messages.map(({ content }) => content),
-        ["hi", "hello from v1"],
-      )
+      assert.deepEqual(fieldsOf(state.values.messages, "content"), ["hi", "hello from v1"])
       assert.deepEqual((await client.threads.get(thread_id)).status, "idle")
     })
 
@@ -215,10 +214,7 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
         fetch(`${address}/internal/status`, { headers: { "x-api-key": platform.credentials.api_key } }),
       ])
 
-      assert.deepEqual(
-        replies.map(({ status }) => status),
-        [401, 401, 404],
-      )
+      assert.deepEqual(fieldsOf(replies, "status"), [401, 401, 404])
     })
   })
 }

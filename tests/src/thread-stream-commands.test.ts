@@ -1,10 +1,12 @@
 /** Every command of the newer streaming protocol, with the JavaScript SDK and real graphs in both languages (protocol-v2 §1.4). */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Client, type ThreadStream } from "@langchain/langgraph-sdk"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { WebSocket as NodeWebSocket } from "ws"
-import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { startServerWithDatabase } from "./testing/agent-servers.js"
 import { graphLanguages } from "./testing/languages.js"
 
 interface Messages {
@@ -13,8 +15,7 @@ interface Messages {
 
 for (const { name: language, env, skip } of graphLanguages)
   test(`the commands of threads.stream with graphs in ${language}`, { skip }, async (t) => {
-    await using db = await agentDatabase()
-    await using server = await startAgentServer({ databaseUri: db.uri, env })
+    await using server = await startServerWithDatabase({ env })
     const { client } = server
     const bySocket = new Client({ apiUrl: server.url, apiKey: null })
     const webSocketFactory = (url: string) =>
@@ -54,16 +55,10 @@ for (const { name: language, env, skip } of graphLanguages)
         await runsEnd(thread, 2)
 
         const { messages } = all.values as unknown as Messages
-        assert.deepEqual(
-          messages.map(({ type }) => type),
-          ["human", "ai"],
-        )
+        assert.deepEqual(fieldsOf(messages, "type"), ["human", "ai"])
         assert.deepEqual([some.values, some.checkpoint?.id], [{}, all.checkpoint?.id])
         assert.equal(all.checkpoint?.id, checkpoints[0]?.id)
-        assert.deepEqual(
-          checkpoints.map(({ step }) => step),
-          [1, 0, -1],
-        )
+        assert.deepEqual(fieldsOf(checkpoints, "step"), [1, 0, -1])
         assert.ok(checkpoints.every(({ timestamp }) => !Number.isNaN(Date.parse(timestamp))))
         assert.deepEqual(older.checkpoints, [checkpoints[1]])
         assert.deepEqual([tree.namespace, tree.status, tree.graph_name], [[], "completed", "chat"])
@@ -81,10 +76,7 @@ for (const { name: language, env, skip } of graphLanguages)
         await runsEnd(thread, 2)
 
         const { values } = await client.threads.getState<Messages>(thread.threadId)
-        assert.deepEqual(
-          values.messages.map(({ type }) => type),
-          ["human", "ai", "human", "ai"],
-        )
+        assert.deepEqual(fieldsOf(values.messages, "type"), ["human", "ai", "human", "ai"])
         assert.equal(values.messages[2]?.content, "one more thing")
       })
 

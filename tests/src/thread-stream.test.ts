@@ -1,4 +1,5 @@
 /** Following a thread with the official clients: across runs, a lost server, and back to the beginning. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Client } from "@langchain/langgraph-sdk"
@@ -41,7 +42,7 @@ for (const { name: language, env, skip: withoutLanguage } of graphLanguages) {
   test(`the official clients follow a thread whose graphs are in ${language}`, { skip: withoutLanguage }, async (t) => {
     await using one = await startGraphServer(env)
     await using two = await startAgentServer({
-      databaseUri: one.databaseUri,
+      databaseUri: one.db.uri,
       env,
     })
     // What stands before several servers: each request goes to the one that serves.

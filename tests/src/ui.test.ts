@@ -2,13 +2,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { startServerWithDatabase } from "./testing/agent-servers.js"
 
 const config = fileURLToPath(new URL("../graphs/langgraph.json", import.meta.url))
 
 test("components are bundled at the start and drawn by what the client gets", async (t) => {
-  await using db = await agentDatabase()
-  await using server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
+  await using server = await startServerWithDatabase({ env: { SUPERSTEP_CONFIG: config } })
   const { client, url, headers } = server
   const fetchFile = (address: string) => fetch(address, { headers })
 

@@ -1,11 +1,10 @@
 /** Webhooks of a server process, as the official client asks for them (docs/webhooks.md). */
 import assert from "node:assert/strict"
 import { createHmac } from "node:crypto"
-import { after, before, describe, test } from "node:test"
-import type { Database } from "@superstep/toolkit/db/database"
+import { describe, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { serverForAll } from "./testing/agent-servers.js"
 import { ask } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 
@@ -18,16 +17,7 @@ for (const { name, skip, envOf } of languages) {
   const env = { ...envOf("hooks.json"), ...secret }
 
   describe(`a server with an app in ${name}`, { skip }, () => {
-    let db: Database
-    let server: AgentServerProcess
-    before(async () => {
-      db = await agentDatabase()
-      server = await startAgentServer({ databaseUri: db.uri, env })
-    })
-    after(async () => {
-      await server[Symbol.asyncDispose]()
-      await db.close()
-    })
+    const server = serverForAll({ env })
 
     test("a run tells its end to another server, signed and with the project's headers", async () => {
       await using receiver = await startReceiver()

@@ -5,6 +5,7 @@ import { test } from "node:test"
 import { findCaller } from "@superstep/control/workspaces/operations"
 import { createLog } from "@superstep/toolkit/log/log"
 import { startPostgres } from "@superstep/toolkit/postgres/start-postgres"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
@@ -83,10 +84,7 @@ test("without a running installation Postgres is started temporarily and stopped
 
   assert.equal(first.code, 0, first.stderr)
   assert.match(again.stderr, /a workspace named acme exists/)
-  assert.deepEqual(
-    json<{ name: string }[]>(listed.stdout).map(({ name }) => name),
-    ["acme"],
-  )
+  assert.deepEqual(fieldsOf(json<{ name: string }[]>(listed.stdout), "name"), ["acme"])
   assert.equal(existsSync(join(cwd, ".superstep/running.json")), false)
   assert.equal(existsSync(join(cwd, ".superstep/postgres/data/postmaster.pid")), false)
 })

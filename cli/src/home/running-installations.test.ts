@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { readConfig } from "../command-line/config.js"
 import { connect, NoConnection } from "../platform/connection.js"
@@ -55,8 +56,5 @@ test("an installation whose folder is gone is forgotten", async () => {
   rmSync(first.home.folder, { recursive: true })
   await using second = await installation(23_880, environment)
 
-  assert.deepEqual(
-    (await runningInstallations(environment)).map(({ folder }) => folder),
-    [second.home.folder],
-  )
+  assert.deepEqual(fieldsOf(await runningInstallations(environment), "folder"), [second.home.folder])
 })

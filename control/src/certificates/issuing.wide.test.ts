@@ -1,4 +1,5 @@
 /** Certificates from a real authority over ACME; in place of the edge, a small server answers the stored challenges. */
+
 import assert from "node:assert/strict"
 import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
@@ -6,6 +7,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
@@ -101,10 +103,7 @@ test("a name of a workspace gets a certificate of the authority, sealed, and an 
   assert.ok(!JSON.stringify(row).includes("PRIVATE KEY"), "the key is not stored in clear text")
   assert.deepEqual([active.failure, active.certificate_expires_at], [null, new Date(certificate.validTo).toISOString()])
   assert.ok(Date.parse(active.next_try_at) < Date.parse(active.certificate_expires_at))
-  assert.deepEqual(
-    authority.accounts.map(({ contact }) => contact),
-    [["mailto:operator@example.com"]],
-  )
+  assert.deepEqual(fieldsOf(authority.accounts, "contact"), [["mailto:operator@example.com"]])
   assert.deepEqual(await events(api), [["host_name.active", name, undefined]])
   assert.deepEqual(await allChallenges(api.db), [], "the challenge is removed")
   const { text } = await api.call("GET", "/metrics", { headers: { "x-api-key": api.orgKey } })
@@ -256,10 +255,7 @@ test("of two loops each name is ordered by one, and a name that was removed mean
   assert.deepEqual(authority.orders.toSorted(), names)
   assert.equal(authority.accounts.length, 1, "both use one account")
   const stored = await api.db.rows<{ host_name: string }>(sql`select host_name from host_names order by host_name`)
-  assert.deepEqual(
-    stored.map(({ host_name }) => host_name),
-    ["b.example.com", "c.example.com"],
-  )
+  assert.deepEqual(fieldsOf(stored, "host_name"), ["b.example.com", "c.example.com"])
 })
 
 test("a certificate is renewed when a third of its time is left; pauses after failures grow to a day (C4, C5)", () => {

@@ -1,9 +1,11 @@
 /** What pages of other origins and holders of half a right try at the console's sessions. */
+
 import assert from "node:assert/strict"
 import { BlockList } from "node:net"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { listen } from "@superstep/toolkit/http/listen"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi } from "../testing/api.js"
 import { cookieOf, fromPage, origin, signIn } from "./testing/sign-in.js"
 
@@ -64,10 +66,7 @@ test("a page on another port of the same host reads nothing: browsers send it th
     refused.map(({ body }) => body.code),
     Array(4).fill("cross_site"),
   )
-  assert.deepEqual(
-    answered.map(({ status }) => status),
-    [200, 200, 200],
-  )
+  assert.deepEqual(fieldsOf(answered, "status"), [200, 200, 200])
   assert.ok(answered.every(({ headers }) => headers.get("access-control-allow-origin") === null))
 })
 
@@ -85,10 +84,7 @@ test("a name that was made to resolve here is refused with the session, also for
     [...foreign, session].map(({ status, body }) => [status, body.code]),
     Array(4).fill([403, "foreign_host"]),
   )
-  assert.deepEqual(
-    own.map(({ status }) => status),
-    [200, 200, 200],
-  )
+  assert.deepEqual(fieldsOf(own, "status"), [200, 200, 200])
 })
 
 test("of several forwarded hosts the trusted proxy's own counts, which is the last; of a stranger none does (C5)", async () => {
@@ -219,10 +215,7 @@ test("wrong codes and wrong keys of an address are counted together (K7)", async
   ]
   const right = await guess({ code: made.code })
 
-  assert.deepEqual(
-    [...wrong, right].map(({ status }) => status),
-    [401, 401, 401, 429, 201],
-  )
+  assert.deepEqual(fieldsOf([...wrong, right], "status"), [401, 401, 401, 429, 201])
 })
 
 test("the cookie is HttpOnly and SameSite=Strict, and Secure when the browser uses HTTPS (C4)", async () => {

@@ -1,7 +1,9 @@
 /** Actions on deployments beyond a PATCH. Each test has its own deployments in one installation. */
+
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 
 let api: TestApi
@@ -157,10 +159,7 @@ test("a redeploy uses the old revision's commit, secrets and resources", async (
   assert.deepEqual([read.trigger, read.repeats_revision_id], ["redeploy", revision])
   const pins = await api.db.rows<{ secrets_version: number }>(sql`
     select secrets_version from revisions where deployment_id = ${id} order by seq`)
-  assert.deepEqual(
-    pins.map(({ secrets_version }) => secrets_version),
-    [1, 2, 1],
-  )
+  assert.deepEqual(fieldsOf(pins, "secrets_version"), [1, 2, 1])
 
   const later = await api.call("PATCH", path, { body: { secrets: [{ name: "A", value: "3" }] } })
   assert.equal(later.body.source_revision_config.repo_commit_sha, "1".repeat(40), "a secret moves no code")

@@ -1,4 +1,5 @@
 /** The edge with certificates of host names, and its port for plain HTTP. */
+
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -8,6 +9,7 @@ import { text } from "node:stream/consumers"
 import test from "node:test"
 import { connect, type TLSSocket } from "node:tls"
 import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { certificateFile } from "./certificates.js"
 import type { Table } from "./table.js"
@@ -121,10 +123,7 @@ test("plain HTTP answers challenges of the edge's names only, and no agent can a
   ])
 
   assert.deepEqual([own.status, own.body], [200, "abc.thumbprint"])
-  assert.deepEqual(
-    others.map(({ status }) => status),
-    [404, 404, 404, 404, 404, 404, 404],
-  )
+  assert.deepEqual(fieldsOf(others, "status"), [404, 404, 404, 404, 404, 404, 404])
   assert.deepEqual(asked, [], "no request reached the agent")
 })
 

@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { request as httpRequest, type IncomingMessage } from "node:http"
 import test from "node:test"
 import { sendRaw } from "@superstep/protocol/http/testing/hostile-requests"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeWithUnit, gate, key, readBody, route, startUnit, withKey } from "./testing/harness.js"
 
@@ -44,10 +45,7 @@ test("a request needs a key, except health checks and preflights", async () => {
   assert.equal((await fetch(`${setup.chat}/ok`)).status, 200)
   assert.equal((await fetch(`${setup.chat}/threads`, preflight)).status, 200)
   assert.equal((await fetch(`${setup.chat}/threads`, { headers: withKey })).status, 200)
-  assert.deepEqual(
-    setup.seen.map(({ url }) => url),
-    ["/ok", "/threads", "/threads"],
-  )
+  assert.deepEqual(fieldsOf(setup.seen, "url"), ["/ok", "/threads", "/threads"])
 })
 
 test("a unit gets its token and the caller's address, and no forged headers", async () => {

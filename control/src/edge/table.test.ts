@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import test from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { createCounters } from "./counters.js"
 import { pickUnit } from "./pick-unit.js"
 import { indexTable, tableSchema, type Unit } from "./table.js"
@@ -16,10 +17,7 @@ test("a route is found by name, with its units", () => {
   assert.equal(table.find("b")?.units[0]?.unit_id, "u2")
   assert.equal(table.find("c"), undefined)
   assert.equal(table.find("constructor"), undefined)
-  assert.deepEqual(
-    table.units.map(({ unit_id }) => unit_id),
-    ["u1", "u2"],
-  )
+  assert.deepEqual(fieldsOf(table.units, "unit_id"), ["u1", "u2"])
 })
 
 test("a table with a duplicate name, an invalid name or an invalid key is refused with all problems", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { routedNames } from "./queries.js"
 
@@ -103,10 +104,7 @@ test("other workspaces do not see a deployment's names, nor change them", async 
     api.callAsOther("DELETE", `${pathOf(id)}/agent.example.com`),
   ])
 
-  assert.deepEqual(
-    replies.map(({ status }) => status),
-    [404, 404, 404],
-  )
+  assert.deepEqual(fieldsOf(replies, "status"), [404, 404, 404])
   assert.equal((await routedNames(api.db)).length, 1)
 })
 

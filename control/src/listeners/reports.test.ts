@@ -1,7 +1,9 @@
 /** Two installations in one process: what the other one reports, and what readers of the API make of it. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { credentialsOf } from "../integrations/operations.js"
 import { appendLogLines } from "../logs/operations.js"
 import { exampleDeployment } from "../testing/api.js"
@@ -60,10 +62,7 @@ test("reports reach the API: status, messages, address and log lines, each line 
   assert.equal(seen.body.source_config.custom_url, "http://far.test:8901/d/far")
   assert.deepEqual([seen.body.status, seen.body.active_revision_id], ["READY", made.latest_revision_id])
   assert.deepEqual([revision.body.status, revision.body.source_revision_config.repo_commit_sha], ["DEPLOYED", "abc"])
-  assert.deepEqual(
-    lines.map(({ message }) => message),
-    ["installing", "building"],
-  )
+  assert.deepEqual(fieldsOf(lines, "message"), ["installing", "building"])
 })
 
 test("lines of a listener count for the quota of logs, as any others", async () => {
@@ -183,8 +182,5 @@ test("an installation that is set up again gets the revision that served, at its
   const lines = await central.db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
   assert.equal(again?.source_revision_config.repo_commit_sha, "abc")
   assert.deepEqual([before, await address()], ["http://far.test:8901/d/far", "http://new.test:8901/d/far"])
-  assert.deepEqual(
-    lines.map(({ message }) => message),
-    ["one", "two", "three", "anew"],
-  )
+  assert.deepEqual(fieldsOf(lines, "message"), ["one", "two", "three", "anew"])
 })

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi } from "../testing/api.js"
 import { hideSecrets } from "./hide-secrets.js"
 import { appendLogLines, lastLogLines } from "./operations.js"
@@ -89,10 +90,7 @@ test("the last lines are returned oldest first, with secrets hidden (G2)", async
   })
   const last = await lastLogLines(api.db, revisionId, "build", 2)
 
-  assert.deepEqual(
-    last.map(({ message }) => message),
-    ["line 5", "key [secret]"],
-  )
+  assert.deepEqual(fieldsOf(last, "message"), ["line 5", "key [secret]"])
 })
 
 test("a cursor is valid only for its own log, and an invalid one is 422 (G1)", async () => {

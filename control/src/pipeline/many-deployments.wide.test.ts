@@ -1,4 +1,5 @@
 /** Fifty deployments on one machine and one Postgres, nearly all of them asleep. */
+
 import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"

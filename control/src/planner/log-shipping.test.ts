@@ -1,4 +1,5 @@
 /** Deaths of the control plane around the storing of output, on machines that keep it in different ways. */
+
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { writeFileSync } from "node:fs"
@@ -15,6 +16,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { kubernetesPlace, noCluster, type TestCluster, testCluster } from "../machines/kubernetes/testing/place.js"
 import type { Units } from "../machines/port.js"
 import { processPlace } from "../machines/process/testing/place.js"
+import { unitSpec } from "../machines/testing/unit-spec.js"
 import { askStatus } from "../machines/unit-client.js"
 import { masterKey, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
@@ -64,22 +66,14 @@ for (const { name, prepare, skip } of [
     const row = await addUnitRow({ db, key })
     const { unit_id: unitId } = row
     const said = join(shared, name)
-    const spec = {
+    const spec = unitSpec({
       unitId,
       deploymentId: row.deployment_id,
       revisionId: row.revision_id,
       artifactId: place.artifactId,
-      platform: undefined,
-      configPath: "langgraph.json",
-      name: "my-agent",
-      deploymentNumber: 77,
       token,
-      databaseUri: new Secret("postgres://unit@localhost/unit"),
-      poolSize: 4,
       secrets: secretsOf({ FAKE_SAYS: said }),
-      memoryMb: 400,
-      limits: { memoryMb: undefined, cpu: undefined },
-    }
+    })
     const ship = (units: Units, dieAt?: string) => {
       const crashPoint = (point: string) => {
         if (point === dieAt) throw new Killed()

@@ -1,9 +1,11 @@
 /** Logs through the whole platform: real builds and units, real HTTP. */
+
 import assert from "node:assert/strict"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Json } from "../pipeline/testing/platform.js"
@@ -139,10 +141,7 @@ test("a flood is taken in order, kept within the quota, and the log says what we
   assert.match(marker.message, /^\[\d+ lines dropped: .*exceed 1 MB\]$/)
   const last = await read("type=deploy&query=flood%20&order=desc")
   assert.equal(last[0].message, "flood is over")
-  assert.deepEqual(
-    last.slice(1, 501).map(({ message }) => message),
-    flood.toReversed().slice(0, 500),
-  )
+  assert.deepEqual(fieldsOf(last.slice(1, 501), "message"), flood.toReversed().slice(0, 500))
   const events = await platform.db.rows(sql`select data from events where type = 'quota.warning'`)
   assert.ok(events.length > 0)
 })

@@ -1,7 +1,9 @@
 /** From `git push` to a deployed commit: real repositories, a real control plane, and signed webhooks or none. */
+
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type Json, smallProject } from "../pipeline/testing/platform.js"
@@ -106,8 +108,5 @@ test("without webhooks polling finds a push once, also one from a time without p
   await untilDeployed(next)
 
   const found = (await rows()).filter(({ sha }) => sha === whileAway || sha === next)
-  assert.deepEqual(
-    found.map(({ trigger }) => trigger),
-    ["push", "push"],
-  )
+  assert.deepEqual(fieldsOf(found, "trigger"), ["push", "push"])
 })

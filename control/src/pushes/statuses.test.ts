@@ -1,10 +1,12 @@
 /** Commit statuses: the request to each host, and what happens when the host refuses it. */
+
 import assert from "node:assert/strict"
 import { after, before, beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providers } from "./push.js"
@@ -97,10 +99,7 @@ for (const provider of providers) {
 
     const page = `http://api.test/deployments/${deploymentId}/revisions/${revisionId}?workspace=${api.workspaceId}`
     const said = host.received.map(({ body }) => body)
-    assert.deepEqual(
-      said.map(({ state }) => state),
-      expected[provider],
-    )
+    assert.deepEqual(fieldsOf(said, "state"), expected[provider])
     assert.deepEqual(
       said.map((it) => it.target_url ?? it.url),
       [page, page, page, page],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { lockDeployment } from "../deployments/queries.js"
 import { useOf } from "../deployments/use.js"
@@ -149,10 +150,7 @@ test("an invalid quota is 422 and changes nothing", async () => {
     [{ units: -1 }, { units: 1.5 }, { memory_mb: "much" }, { cpu: 1e12 }, { builds: 0 }].map((body) => set(api, body)),
   )
 
-  assert.deepEqual(
-    replies.map(({ status }) => status),
-    [422, 422, 422, 422, 422],
-  )
+  assert.deepEqual(fieldsOf(replies, "status"), [422, 422, 422, 422, 422])
   assert.deepEqual((await api.call("GET", "/v2/quotas")).body, before)
 })
 

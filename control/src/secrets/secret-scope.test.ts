@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { createApiKey } from "../workspaces/operations.js"
 import type { Scope } from "../workspaces/workspace.js"
@@ -60,8 +61,5 @@ test("without secrets in the body the scope deploy is enough, and admin includes
   const previews = await api.call("PUT", `${path}/previews`, { body: { is_enabled: true }, headers })
   const all = await api.call("PATCH", path, { body: { secrets: [{ name: "A", value: "1" }] } })
 
-  assert.deepEqual(
-    [made, patched, asked, previews, all].map(({ status }) => status),
-    [201, 200, 201, 200, 200],
-  )
+  assert.deepEqual(fieldsOf([made, patched, asked, previews, all], "status"), [201, 200, 201, 200, 200])
 })

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { BlockList } from "node:net"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { keyHashes } from "./queries.js"
 
@@ -32,10 +33,7 @@ test("a key is shown once, works, records its use, and can be revoked (K6, K8)",
   assert.equal(JSON.stringify(kept).includes(key), false)
   const reported = await api.db.rows<{ type: string }>(sql`
     select type from events where data ->> 'api_key_id' = ${id} order by seq`)
-  assert.deepEqual(
-    reported.map(({ type }) => type),
-    ["key.created", "key.revoked"],
-  )
+  assert.deepEqual(fieldsOf(reported, "type"), ["key.created", "key.revoked"])
 })
 
 test("an expired key is refused, also by agents; an expiry in the past is 422 (K6)", async () => {
@@ -128,10 +126,7 @@ test("an address with many wrong keys gets 429; valid and missing keys do not (K
   const right = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   const none = await api.call("GET", "/v2/deployments", as(""))
 
-  assert.deepEqual(
-    wrong.map(({ status }) => status),
-    [401, 401, 401, 429, 429],
-  )
+  assert.deepEqual(fieldsOf(wrong, "status"), [401, 401, 401, 429, 429])
   assert.ok(Number(wrong[4]?.headers.get("retry-after")) > 0)
   assert.equal(wrong[4]?.body.code, "too_many_requests")
   assert.deepEqual([right.status, none.status], [201, 401])

@@ -8,6 +8,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { createLog } from "@superstep/toolkit/log/log"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
@@ -229,10 +230,7 @@ test("C6: a run's checkpoints can be deleted without changing earlier ones", asy
 
   await db.run(sql`select delete_checkpoints_of_run(${threadId}, ${fence.runId})`)
 
-  assert.deepEqual(
-    (await findCheckpoints(db, { threadId })).map(({ checkpointId }) => checkpointId),
-    ["a"],
-  )
+  assert.deepEqual(fieldsOf(await findCheckpoints(db, { threadId }), "checkpointId"), ["a"])
   assert.deepEqual(await db.rows(sql`select from checkpoint_writes`), [])
   await db.run(sql`select delete_checkpoints(${threadId})`)
   assert.equal(await hasCheckpoint(db), false)
@@ -306,10 +304,7 @@ test("a worker's calls save and read a checkpoint, line by line", async () => {
   assert.deepEqual(new Set(tuple.blobs.map(({ channel }) => channel)), new Set(["messages", "state"]))
   assert.deepEqual(tuple.writes, [{ task_id: "t", task_path: "~p", idx: 0, channel: "messages", type: "json" }])
   const data = got?.payload?.map((line) => String(line.data)) ?? []
-  assert.deepEqual(
-    got?.payload?.map(({ name }) => name),
-    ["checkpoint", "metadata", "blob", "blob", "write"],
-  )
+  assert.deepEqual(fieldsOf(got?.payload ?? [], "name"), ["checkpoint", "metadata", "blob", "blob", "write"])
   assert.deepEqual(data.slice(2).sort(), ['"hi"', "AP8=", '["hello"]'].sort())
   assert.deepEqual(listed?.fields?.tuples, [tuple])
   assert.deepEqual(nothing, {})

@@ -1,8 +1,10 @@
 /** C7: the data from which a checkpoint's delta channels are rebuilt is kept as long as the checkpoint. With real graphs: tests/src/delta-channels.test.ts. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { deleteRun } from "../runs/queries.js"
 import { migrations } from "../testing/test-server.js"
@@ -100,10 +102,7 @@ test("C7: keep_latest keeps no other data", async () => {
   const kept = await db.rows<{ of: string }>(sql`
     select checkpoint_id || ' ' || channel as of from checkpoint_writes where thread_id = ${threadId} union all
     select version from checkpoint_blobs where thread_id = ${threadId} and type <> 'empty' order by 1`)
-  assert.deepEqual(
-    kept.map(({ of }) => of),
-    ["3a files", "7a messages", "log-7b", "messages-7a"],
-  )
+  assert.deepEqual(fieldsOf(kept, "of"), ["3a files", "7a messages", "log-7b", "messages-7a"])
 })
 
 test("C7: a deleted run in the middle loses its checkpoints, but later checkpoints keep its messages", async () => {

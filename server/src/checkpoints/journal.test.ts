@@ -6,6 +6,7 @@ import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { createLog } from "@superstep/toolkit/log/log"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost } from "../workers/fence.js"
@@ -54,10 +55,7 @@ test("concurrent writes of runs share a statement, and a lost claim does not aff
   const lost = await staleAttempt.finish(() => ending(one))
 
   assert.equal(told.statements, 1)
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ["fulfilled", "rejected", "fulfilled"],
-  )
+  assert.deepEqual(fieldsOf(results, "status"), ["fulfilled", "rejected", "fulfilled"])
   assert.ok(results[1]?.status === "rejected" && results[1].reason instanceof ClaimLost)
   assert.equal(lost.outcome, "claim_lost")
   assert.deepEqual(await idsOf(db, one), ["a"])
@@ -83,10 +81,7 @@ test("a write that Postgres rejects fails only its own run, whose end gets the e
     }),
   ])
 
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ["fulfilled", "fulfilled", "rejected", "rejected", "fulfilled"],
-  )
+  assert.deepEqual(fieldsOf(results, "status"), ["fulfilled", "fulfilled", "rejected", "rejected", "fulfilled"])
   assert.match(String(told), /json/i)
   assert.deepEqual(await idsOf(db, good), ["a"])
   assert.deepEqual(await idsOf(db, bad), ["a"], "nothing is saved behind a hole")

@@ -1,10 +1,12 @@
 /** What is newest follows the order in which checkpoints were saved, whatever the clocks of the workers say (C8). */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { uuid6 } from "@langchain/langgraph-checkpoint"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { migrations } from "../testing/test-server.js"
 import { copyCheckpoints } from "../threads/copy-queries.js"
@@ -58,16 +60,9 @@ test("the newest checkpoint is the one that was saved last, and a history goes b
   const before = await findCheckpoints(db, { threadId, checkpointNs: "", before: second })
   const head = await findDeltaHistory(db, { threadId, checkpointNs: "", checkpointId: undefined, channels: ["log"] })
 
-  for (const found of [history, all])
-    assert.deepEqual(
-      found.map(({ checkpointId }) => checkpointId),
-      [third, second, first],
-    )
+  for (const found of [history, all]) assert.deepEqual(fieldsOf(found, "checkpointId"), [third, second, first])
   assert.equal(await newestOf(db, threadId), third)
-  assert.deepEqual(
-    before.map(({ checkpointId }) => checkpointId),
-    [first],
-  )
+  assert.deepEqual(fieldsOf(before, "checkpointId"), [first])
   assert.equal(head?.stored[0]?.version, second)
 })
 
@@ -81,10 +76,7 @@ test("pruning keeps the checkpoint that was saved last, and a copy has the order
   const kept = await findCheckpoints(db, { threadId })
   const copied = await findCheckpoints(db, { threadId: copyId })
 
-  assert.deepEqual(
-    kept.map(({ checkpointId }) => checkpointId),
-    ids.slice(-1),
-  )
+  assert.deepEqual(fieldsOf(kept, "checkpointId"), ids.slice(-1))
   assert.deepEqual(copied.map(({ checkpointId }) => checkpointId).toReversed(), ids)
 })
 
@@ -96,14 +88,8 @@ test("checkpoints of a release before are in the order of their ids, and all oth
   const history = await findCheckpoints(db, { threadId, checkpointNs: "" })
   const before = await findCheckpoints(db, { threadId, checkpointNs: "", before: ids[0] })
 
-  assert.deepEqual(
-    history.map(({ checkpointId }) => checkpointId),
-    [ids[2], ids[0], ids[1]],
-  )
-  assert.deepEqual(
-    before.map(({ checkpointId }) => checkpointId),
-    [ids[1]],
-  )
+  assert.deepEqual(fieldsOf(history, "checkpointId"), [ids[2], ids[0], ids[1]])
+  assert.deepEqual(fieldsOf(before, "checkpointId"), [ids[1]])
 })
 
 test("what a subgraph had saved before a checkpoint of its parent is found by ids", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createLog } from "@superstep/toolkit/log/log"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { Listening, SlowListening } from "../testing/test-server.js"
 import { firstSeq, LastEvents } from "./event.js"
@@ -70,10 +71,7 @@ test("an attempt that starts here follows all logged events of the previous one,
 
   assert.deepEqual(ids(back), [0, 1, 2, 3, firstSeq(2), firstSeq(2) + 1])
   // It rejoined without asking for the log, and is notified of the gap as before.
-  assert.deepEqual(
-    plain.events.slice(0, 2).map(({ event }) => event),
-    ["metadata", "values"],
-  )
+  assert.deepEqual(fieldsOf(plain.events.slice(0, 2), "event"), ["metadata", "values"])
   // A client that gave no last event id does not get events from before it joined.
   assert.deepEqual(ids(joined), [2, 3, firstSeq(2), firstSeq(2) + 1])
 })

@@ -1,4 +1,5 @@
 /** The server's own socket, with a real app in a real gate. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"

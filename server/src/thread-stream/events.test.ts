@@ -1,8 +1,10 @@
 /** The events of a thread for clients of the newer streaming protocol, wherever its runs execute (protocol-v2 §1.5, §1.7). */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startTestHttp } from "../testing/test-http.js"
@@ -168,14 +170,8 @@ test("a run that the older protocol starts is on the stream, and its own clients
 
   assert.deepEqual(summaryOf(framesOf(stream)), ["lifecycle running", "values", "values", "lifecycle completed"])
   const names = ["metadata", "values", "values", "end"]
-  assert.deepEqual(
-    own.events().map(({ event }) => event),
-    names,
-  )
-  assert.deepEqual(
-    older.events().map(({ event }) => event),
-    names,
-  )
+  assert.deepEqual(fieldsOf(own.events(), "event"), names)
+  assert.deepEqual(fieldsOf(older.events(), "event"), names)
   const rejoined = await http.stream("GET", `/threads/${threadId}/stream`, undefined, { "last-event-id": "-" })
   rejoined.ended.catch(() => undefined)
   await until(() => rejoined.events().some(({ event }) => event === "end"), { what: "the log was read" })

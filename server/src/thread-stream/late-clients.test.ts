@@ -1,8 +1,10 @@
 /** Clients that begin to follow a thread while a run executes, or after its end (V3). */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startTestHttp } from "../testing/test-http.js"
@@ -85,8 +87,5 @@ test("the sweep tells a client the end of a run that ended while the client bega
   await until(() => older.events().length > 0, { what: "the end in the older protocol" })
 
   assert.equal(framesOf(protocol).at(-1)?.event_id, `synth:${runId}:completed`)
-  assert.deepEqual(
-    older.events().map(({ event, data }) => [event, data]),
-    [["end", { run_id: runId, status: "success" }]],
-  )
+  assert.deepEqual(fieldsOf(older.events(), "event", "data"), [["end", { run_id: runId, status: "success" }]])
 })

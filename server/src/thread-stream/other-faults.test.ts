@@ -1,8 +1,10 @@
 /** What the reference server gets wrong and no other test shows (README.md, "Faults of the reference server"). */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { insertSystemAssistants } from "../assistants/queries.js"
@@ -77,11 +79,7 @@ test("a stream that is opened while a run starts delays neither", async () => {
     Promise.all([openEvents(http, threadId), http.send("POST", `/threads/${threadId}/commands`, command)]),
   )
 
-  for (const replies of await Promise.all(both))
-    assert.deepEqual(
-      replies.map(({ status }) => status),
-      [200, 200],
-    )
+  for (const replies of await Promise.all(both)) assert.deepEqual(fieldsOf(replies, "status"), [200, 200])
 })
 
 test("an idle stream gets heartbeats", async () => {

@@ -1,7 +1,9 @@
 /** A thread's events and commands on a WebSocket (protocol-v2 §1.6). */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startTestHttp } from "../testing/test-http.js"
@@ -64,10 +66,7 @@ test("the reply comes before the past; live events come once for several subscri
   await untilTerminals(() => client.events, 3)
 
   assert.equal(first.result.replayed_events, 2)
-  assert.deepEqual(
-    client.messages.slice(0, 3).map(({ type }) => type),
-    ["success", "event", "event"],
-  )
+  assert.deepEqual(fieldsOf(client.messages.slice(0, 3), "type"), ["success", "event", "event"])
   // Subscriptions outlive runs, and their replies are not repeated with the next one.
   assert.equal(client.messages.filter(({ type }) => type === "success").length, 2)
   // The past comes for each subscription, since each shows it; what follows comes once.
@@ -235,10 +234,7 @@ test("a deleted thread closes the socket with 4404, and a stopping server with 1
   await http[Symbol.asyncDispose]()
   await until(() => clients[1]?.code !== undefined, { what: "the other socket is closed" })
 
-  assert.deepEqual(
-    clients.map(({ code }) => code),
-    [4404, 1012],
-  )
+  assert.deepEqual(fieldsOf(clients, "code"), [4404, 1012])
   assert.equal(refused.status, 404)
 })
 

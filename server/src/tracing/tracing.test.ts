@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startTestHttp } from "../testing/test-http.js"
@@ -87,22 +88,13 @@ test("a request and its runs belong to the trace that the caller started", async
   const executed = traced.filter(({ name }) => name === "run executed")
   const queued = traced.filter(({ name }) => name === "run queued")
   assert.deepEqual([streamed?.parentSpanId, created?.parentSpanId], ["b7ad6b7169203331", "b7ad6b7169203331"])
-  assert.deepEqual(
-    executed.map(({ parentSpanId }) => parentSpanId),
-    [streamed?.spanId, created?.spanId],
-  )
-  assert.deepEqual(
-    queued.map(({ parentSpanId }) => parentSpanId),
-    [created?.spanId],
-  )
+  assert.deepEqual(fieldsOf(executed, "parentSpanId"), [streamed?.spanId, created?.spanId])
+  assert.deepEqual(fieldsOf(queued, "parentSpanId"), [created?.spanId])
   assert.deepEqual(
     executed.map((span) => attribute(span, "superstep.status")?.stringValue),
     ["success", "error"],
   )
-  assert.deepEqual(
-    executed[0]?.events?.map(({ name }) => name),
-    ["first event"],
-  )
+  assert.deepEqual(fieldsOf(executed[0]?.events ?? [], "name"), ["first event"])
   assert.equal(attribute(streamed as ReceivedSpan, "http.response.status_code")?.intValue, 200)
   // Requests without a traceparent start their own traces.
   assert.ok(collector.spans.some((span) => span.name === "GET /metrics" && span.traceId !== traceId))

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { routesAfter, routesWithout } from "./routes.js"
 import {
@@ -43,20 +44,14 @@ test("G2: a graph that no longer loads is served by the last generation that loa
   const report = await testing.pool.replaceWorkers(project({ chat: "./broken:a", agent: "./b:b", fresh: "./broken:c" }))
 
   assert.deepEqual(report.graphs, ["agent"])
-  assert.deepEqual(
-    report.failed.map(({ graphId }) => graphId),
-    ["chat", "fresh"],
-  )
+  assert.deepEqual(fieldsOf(report.failed, "graphId"), ["chat", "fresh"])
   assert.match(report.failed[0]?.message ?? "", /^SyntaxError/)
   assert.match(report.failed[0]?.codeFrame ?? "", /expot const graph/)
   assert.equal(await generationOf(testing, "chat"), 1)
   assert.equal(await generationOf(testing, "agent"), 2)
   const serving = testing.pool.report()
   assert.deepEqual([...serving.graphs].sort(), ["agent", "chat"])
-  assert.deepEqual(
-    serving.failed.map(({ graphId }) => graphId),
-    ["fresh"],
-  )
+  assert.deepEqual(fieldsOf(serving.failed, "graphId"), ["fresh"])
 
   await testing.pool.replaceWorkers(project({ chat: "./a:a", agent: "./b:b" }))
   assert.deepEqual([await generationOf(testing, "chat"), await generationOf(testing, "agent")], [3, 3])

@@ -1,6 +1,8 @@
 /** A run whose readers are behind is paused, but its worker's other runs are not. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import type { RunListener } from "./port.js"
 import { endOf, type RecordedCalls, recordCalls, runOrder, seen, startTestPool } from "./testing/test-pool.js"
 
@@ -27,8 +29,5 @@ test("P18: pausing a run does not pause the other runs of its worker", async () 
 
   assert.equal(neighbour.events.length, 3)
   assert.deepEqual(before, ["waiting", "pause_events"])
-  assert.deepEqual(
-    told.events.map(({ event }) => event),
-    ["waiting", "pause_events", "resume_events"],
-  )
+  assert.deepEqual(fieldsOf(told.events, "event"), ["waiting", "pause_events", "resume_events"])
 })

@@ -1,7 +1,9 @@
 /** P20: a server starts with one worker of each language, and starts the next when the load requires it. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createLog } from "@superstep/toolkit/log/log"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { endOf, seen, startSecondWorker, startTestPool, type TestPool } from "./testing/test-pool.js"
 import { WorkerLoad } from "./worker-load.js"
@@ -33,10 +35,7 @@ test("P20: the second worker starts when the first is full, and no third starts"
   runs.push(...[1, 2].map(() => testing.run([{ do: "environment" }, { do: "wait" }])))
 
   const workers = await Promise.all(runs.map(environmentOf))
-  assert.deepEqual(
-    workers.map(({ SUPERSTEP_WORKER_ID }) => SUPERSTEP_WORKER_ID),
-    ["1.1.1", "1.1.1", "1.2.1", "1.2.1"],
-  )
+  assert.deepEqual(fieldsOf(workers, "SUPERSTEP_WORKER_ID"), ["1.1.1", "1.1.1", "1.2.1", "1.2.1"])
   assert.equal(testing.pool.freeSlots(), 0)
 })
 

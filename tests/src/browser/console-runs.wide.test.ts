@@ -1,7 +1,9 @@
 /** The console's pages of runs in a real browser, on an agent server of `superstep dev`. */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { childrenOf, killAll, skip as noProc } from "@superstep/toolkit/testing/processes"
 import { until } from "@superstep/toolkit/testing/until"
 import { newGate } from "./chat-page.js"
@@ -266,10 +268,7 @@ test("the console's pages of runs", { skip }, async (t) => {
     assert.deepEqual(await accessibilityProblems(page), [])
     await keepScreenshot(page, "crons")
     const [crons] = (await copiedResults(page)) as { cron_id: string; schedule: string }[][]
-    assert.deepEqual(
-      crons?.map(({ schedule }) => schedule),
-      ["0 0 1 1 *"],
-    )
+    assert.deepEqual(fieldsOf(crons ?? [], "schedule"), ["0 0 1 1 *"])
 
     await page.getByRole("button", { name: "Run now: 0 0 1 1 *" }).click()
     await page.getByText("The run was created.").waitFor()
@@ -311,10 +310,7 @@ test("the console's pages of runs", { skip }, async (t) => {
     await keepScreenshot(page, "assistants")
     const [assistants, versions] = (await copiedResults(page)) as { name: string; version: number }[][]
     assert.ok(assistants?.some(({ name }) => name === "Careful"))
-    assert.deepEqual(
-      versions?.map(({ version }) => version),
-      [2, 1],
-    )
+    assert.deepEqual(fieldsOf(versions ?? [], "version"), [2, 1])
 
     await page.getByRole("combobox", { name: "Version" }).first().selectOption("1")
     await page.getByRole("button", { name: "Make version 1 the latest" }).click()
@@ -355,10 +351,7 @@ test("the console's pages of runs", { skip }, async (t) => {
       { items: { key: string }[] },
       { namespaces: string[][] },
     ]
-    assert.deepEqual(
-      found.items.map(({ key }) => key),
-      ["refunds"],
-    )
+    assert.deepEqual(fieldsOf(found.items, "key"), ["refunds"])
     assert.equal(namespaces.namespaces.length, 2)
     await page.getByRole("button", { name: "Delete refunds" }).click()
     await page.getByRole("button", { name: "Delete", exact: true }).click()

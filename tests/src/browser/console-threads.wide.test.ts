@@ -375,7 +375,7 @@ test("the console's pages of threads", { skip }, async (t) => {
   })
 
   await t.test(`among ${threads} threads one is found by text, status and metadata, and by keyboard`, async (t) => {
-    await withClient(server.databaseUri, (db) => db.query(manyThreads, [threads]))
+    await withClient(server.db.uri, (db) => db.query(manyThreads, [threads]))
     const page = await browser.open("threads")
     const rows = page.getByRole("list", { name: "Threads" }).getByRole("link")
     await rows.filter({ hasText: "question 1" }).first().waitFor()

@@ -1,4 +1,5 @@
 /** The hook of `@langchain/react` on a deployment, over both transports: what is killed or replaced in the middle of an answer leaves no trace. */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"

@@ -1,4 +1,5 @@
 /** The hook `useStream` of `@langchain/react` in a real browser, against a real server (protocol-v2 §2.2). */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"

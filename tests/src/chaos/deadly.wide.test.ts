@@ -1,4 +1,5 @@
 /** A graph that kills its worker each time it is tried, among runs of all kinds on two servers. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { skip } from "@superstep/toolkit/testing/processes"

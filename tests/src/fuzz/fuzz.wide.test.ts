@@ -9,7 +9,7 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
+import { type AgentServerProcess, startServerWithDatabase } from "../testing/agent-servers.js"
 import { withRealIds } from "./real-ids.js"
 
 const config = fileURLToPath(new URL("../../graphs/langgraph.json", import.meta.url))
@@ -20,8 +20,7 @@ const skip = python === "" && "no Python with schemathesis: .ci/run installs it 
 const endless = "^/threads/\\{thread_id\\}/stream$"
 
 test("no made-up request gets a 5xx or no answer", { skip }, async () => {
-  await using db = await agentDatabase()
-  await using server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: config } })
+  await using server = await startServerWithDatabase({ env: { SUPERSTEP_CONFIG: config } })
   const folder = temporaryFolder()
   const file = join(folder, "openapi.json")
   await writeFile(file, JSON.stringify(await offeredDocument(server)))

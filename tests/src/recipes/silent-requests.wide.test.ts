@@ -4,7 +4,7 @@ import { json } from "node:stream/consumers"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { freePort } from "@superstep/toolkit/testing/free-port"
-import { agentDatabase, startAgentServer } from "../testing/agent-servers.js"
+import { startServerWithDatabase } from "../testing/agent-servers.js"
 import { recipe } from "../testing/recipes.js"
 import { sendTo, startNginx, withoutNginx } from "../testing/reverse-proxies.js"
 
@@ -21,8 +21,7 @@ test("requests that last come through nginx", {
   skip: withoutNginx,
   concurrency: true,
 }, async (t) => {
-  await using db = await agentDatabase()
-  await using server = await startAgentServer({ databaseUri: db.uri, env })
+  await using server = await startServerWithDatabase({ env })
   const { host } = new URL(server.url)
   const place = { file: recipe("nginx/superstep.conf"), port: await freePort(), api: host, agents: host }
   await using nginx = await startNginx(place, shortLimit)

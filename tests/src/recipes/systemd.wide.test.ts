@@ -1,10 +1,12 @@
 /** The unit for systemd: it is valid, and its settings do what the page says when systemd sends its signals. */
+
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { promisify } from "node:util"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { clientOf, deploy } from "../testing/deployments.js"
 import { startLocalPlatform } from "../testing/platform.js"
@@ -62,9 +64,6 @@ test("a stop of the unit leaves agents serving, the next start adopts them, and 
 
   assert.equal(code, 0, first.output())
   assert.deepEqual([served, servedAlone], [["hello from v1"], ["hello from v1"]])
-  assert.deepEqual(
-    body.resources.map(({ name }) => name),
-    ["my-agent"],
-  )
+  assert.deepEqual(fieldsOf(body.resources, "name"), ["my-agent"])
   // Disposing of it sends SIGINT, and proves that no process is left.
 })

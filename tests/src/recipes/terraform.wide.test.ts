@@ -1,9 +1,11 @@
 /** The recipe for Terraform, run by OpenTofu: create, nothing to do, change, a failure, and destroy. */
+
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { mainScript } from "superstep/testing/run-cli"
@@ -80,10 +82,7 @@ test("a deployment is created, changed by each commit, kept when a commit fails,
 
     assert.equal(code, 0, printed)
     assert.equal(await said(), "hello from v2")
-    assert.deepEqual(
-      (await deployments()).map(({ id }) => id),
-      [before?.id],
-    )
+    assert.deepEqual(fieldsOf(await deployments(), "id"), [before?.id])
     writeFileSync(join(cwd, "agent.env"), "WORD=two\n")
     assert.equal(await plan(second), changed)
   })

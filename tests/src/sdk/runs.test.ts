@@ -1,14 +1,15 @@
 /** Every method of `client.runs`, against a real server with real graphs. */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
-import { after, before, test } from "node:test"
+import { before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Client } from "@langchain/langgraph-sdk"
 import { StreamController } from "@langchain/langgraph-sdk/stream"
-import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
+import { serverForAll } from "../testing/agent-servers.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: what a state or an event holds is what each test asserts
 type Any = any
@@ -16,17 +17,10 @@ type Any = any
 const config = fileURLToPath(new URL("../../graphs/quick.json", import.meta.url))
 const env = { SUPERSTEP_CONFIG: config }
 
-let db: Database & AsyncDisposable
-let server: AgentServerProcess
+const server = serverForAll({ env })
 let client: Client
-before(async () => {
-  db = await agentDatabase()
-  server = await startAgentServer({ databaseUri: db.uri, env })
+before(() => {
   client = server.client
-})
-after(async () => {
-  await server[Symbol.asyncDispose]()
-  await db[Symbol.asyncDispose]()
 })
 
 const quick = { input: { n: 3 }, config: { configurable: { tick_ms: 0 } } }
@@ -78,7 +72,7 @@ test("create, get, join, list and delete", async () => {
 
   await assert.rejects(client.runs.get(threadId, run.run_id), failsWith(404, /not found/))
   await assert.rejects(client.runs.delete(threadId, run.run_id), failsWith(404, /not found/))
-  const left = await db.row<{ n: number }>(sql`
+  const left = await server.db.row<{ n: number }>(sql`
     select count(*) as n from checkpoints where metadata ->> 'run_id' = ${run.run_id}`)
   assert.equal(left?.n, 0)
   assert.equal((await client.runs.list(threadId)).length, 1)
@@ -112,10 +106,7 @@ test("stream on a thread and without one, and wait", async () => {
   const kept: Any = await client.runs.create(null, "slow", { ...quick, onCompletion: "keep" as Any })
   await client.runs.join(kept.thread_id, kept.run_id)
 
-  assert.deepEqual(
-    threaded.map(({ event }) => event),
-    ["metadata", "values", "values", "values", "end"],
-  )
+  assert.deepEqual(fieldsOf(threaded, "event"), ["metadata", "values", "values", "values", "end"])
   assert.equal(told[0].run_id, threaded[0].data.run_id)
   assert.deepEqual(stateless.filter(({ event }) => event === "updates").at(-1).data, { tick: { n: 5 } })
   assert.deepEqual(result, { n: 5 })
@@ -128,7 +119,7 @@ test("stream on a thread and without one, and wait", async () => {
 test("createBatch makes all runs in order, or none", async () => {
   const payloads = [1, 2, 3].map((n) => ({ assistantId: "slow", ...quick, metadata: { n } }))
   const runs: Any[] = await client.runs.createBatch(payloads)
-  const before = await db.row<{ n: number }>(sql`select max(seq) as n from runs`)
+  const before = await server.db.row<{ n: number }>(sql`select max(seq) as n from runs`)
 
   await assert.rejects(
     client.runs.createBatch([...payloads, { assistantId: "nothing" }]),
@@ -140,7 +131,7 @@ test("createBatch makes all runs in order, or none", async () => {
     [1, 2, 3],
   )
   assert.deepEqual(
-    await db.row(sql`select coalesce(max(seq), ${before?.n ?? 0}) as n from runs where seq > ${before?.n ?? 0}`),
+    await server.db.row(sql`select coalesce(max(seq), ${before?.n ?? 0}) as n from runs where seq > ${before?.n ?? 0}`),
     before,
   )
 })
@@ -220,7 +211,7 @@ test("a page that opens while a run starts, or waits to start, shows that it run
   await until(() => controller.rootStore.getSnapshot().isLoading, { what: "the page shows the run" })
   const release = controller.activate()
   const isFollowed = () =>
-    db.row(sql`select from watched_threads where thread_id = ${threadId} and protocol_until > now()`)
+    server.db.row(sql`select from watched_threads where thread_id = ${threadId} and protocol_until > now()`)
   await until(isFollowed, { what: "the page follows the thread" })
   await client.runs.cancel(threadId, run_id, true)
   await until(() => !controller.rootStore.getSnapshot().isLoading, { what: "the page shows the end" })
@@ -269,10 +260,7 @@ test("joinStream, with the thread and without", async () => {
   const events = await collect(client.runs.joinStream(threadId, run.run_id, { lastEventId: "-1" }))
   const same = await collect(client.runs.joinStream(null, run.run_id, { lastEventId: "-1" }))
 
-  assert.deepEqual(
-    events.map(({ event }) => event),
-    ["metadata", "updates", "updates", "end"],
-  )
+  assert.deepEqual(fieldsOf(events, "event"), ["metadata", "updates", "updates", "end"])
   assert.deepEqual(same, events)
   await assert.rejects(collect(client.runs.joinStream(null, randomUUID())), failsWith(404, /not found/))
 })

@@ -1,8 +1,10 @@
 /** Every method of the official client's `store`, on a real server whose worker makes the vectors. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { agentDatabase, startAgentServer } from "../testing/agent-servers.js"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { startServerWithDatabase } from "../testing/agent-servers.js"
 import { languagesOf } from "../testing/languages.js"
 
 const languages = languagesOf({
@@ -14,8 +16,7 @@ for (const { name, env, skip } of languages) {
   test(`the client's store keeps, finds by meaning, lists and forgets items, and graphs in ${name} see the same`, {
     skip,
   }, async (t) => {
-    await using db = await agentDatabase()
-    await using server = await startAgentServer({ databaseUri: db.uri, env })
+    await using server = await startServerWithDatabase({ env })
     const { store, runs } = server.client
     const at = ["users", "ann"]
     const refused = (status: number, detail: RegExp) => (error: Error) =>
@@ -48,10 +49,7 @@ for (const { name, env, skip } of languages) {
       assert.deepEqual(await keys(["animals", "bird"], { filter: { legs: 2 } }), ["bird"])
       assert.deepEqual(await keys(["animals"], { query: "who flies? birds fly" }), ["bird", "cat"])
       const { items } = await store.searchItems(["animals"], { query: "birds fly away", refreshTtl: false, limit: 1 })
-      assert.deepEqual(
-        items.map(({ key, score }) => [key, score]),
-        [["bird", 1]],
-      )
+      assert.deepEqual(fieldsOf(items, "key", "score"), [["bird", 1]])
     })
 
     await t.test("listNamespaces by prefix, suffix and depth", async () => {
@@ -74,10 +72,7 @@ for (const { name, env, skip } of languages) {
       const { items } = await store.searchItems(["graph"], { query: "tea" })
 
       assert.deepEqual(state.found, [["text", true]])
-      assert.deepEqual(
-        items.map(({ key }) => key),
-        ["text"],
-      )
+      assert.deepEqual(fieldsOf(items, "key"), ["text"])
     })
 
     await t.test("an embedding that fails fails the put of a client and of a graph, with its own words", async () => {
@@ -96,10 +91,10 @@ for (const { name, env, skip } of languages) {
       await store.putItem(at, "brief", { n: 1 }, { ttl: 0.5 })
       await store.putItem(at, "usual", { n: 2 })
       await store.getItem(at, "usual")
-      const minutes = await db.rows<{ key: string; ttl: number }>(
+      const minutes = await server.db.rows<{ key: string; ttl: number }>(
         sql`select key, ttl_minutes as ttl from store where prefix = 'users.ann' order by key`,
       )
-      await db.run(sql`update store set expires_at = now() - interval '1 second' where key = 'brief'`)
+      await server.db.run(sql`update store set expires_at = now() - interval '1 second' where key = 'brief'`)
 
       assert.deepEqual(minutes, [
         { key: "brief", ttl: 0.5 },

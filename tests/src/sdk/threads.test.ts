@@ -1,32 +1,26 @@
 /** Every method of `client.threads` but the streams, and what RemoteGraph asks, against a real server with real graphs. */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
-import { after, before, test } from "node:test"
+import { before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { RemoteGraph } from "@langchain/langgraph/remote"
 import type { Client, ThreadState } from "@langchain/langgraph-sdk"
-import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
+import { serverForAll } from "../testing/agent-servers.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: what a state holds is what each test asserts
 type Values = any
 
 const config = fileURLToPath(new URL("../../graphs/quick.json", import.meta.url))
 
-let db: Database & AsyncDisposable
-let server: AgentServerProcess
+const env = { SUPERSTEP_CONFIG: config }
+const server = serverForAll({ env })
 let client: Client
-before(async () => {
-  db = await agentDatabase()
-  const env = { SUPERSTEP_CONFIG: config }
-  server = await startAgentServer({ databaseUri: db.uri, env })
+before(() => {
   client = server.client
-})
-after(async () => {
-  await server[Symbol.asyncDispose]()
-  await db[Symbol.asyncDispose]()
 })
 
 const text = (state: ThreadState<Values>) => state.values.messages.map(({ content }: Values) => content).join(" ")
@@ -83,10 +77,7 @@ test("threads are searched, counted and pruned", async () => {
   const count = await client.threads.count({ metadata: { owner }, status: "idle" })
   const pruned = await client.threads.prune(ids.slice(0, 2))
 
-  assert.deepEqual(
-    page.map(({ thread_id }) => thread_id),
-    ids.slice(0, 2),
-  )
+  assert.deepEqual(fieldsOf(page, "thread_id"), ids.slice(0, 2))
   assert.deepEqual(short[0], { thread_id: ids[2], extracted: { n: 3 } })
   assert.deepEqual([count, pruned.pruned_count], [3, 2])
   assert.equal(await client.threads.count({ metadata: { owner } }), 1)
@@ -116,7 +107,9 @@ test("a thread is made from supersteps, or not at all", async () => {
   await assert.rejects(refused, failsWith(422, /"nobody\\?" does not exist/))
   await assert.rejects(client.threads.create({ threadId, supersteps }), failsWith(400, /has no graph ID/))
   await assert.rejects(client.threads.get(threadId), failsWith(404, /not found/))
-  const left = await db.row<{ n: number }>(sql`select count(*) as n from checkpoints where thread_id = ${threadId}`)
+  const left = await server.db.row<{ n: number }>(
+    sql`select count(*) as n from checkpoints where thread_id = ${threadId}`,
+  )
   assert.equal(left?.n, 0)
 })
 
@@ -145,7 +138,7 @@ test("a state is read in three ways, with the fields that were asked for", async
 test("a subgraph has a state and a history of its own", async () => {
   const { thread_id } = await client.threads.create()
   await client.runs.wait(thread_id, "nested", { input: { log: ["a"] } })
-  const row = await db.row<{ ns: string }>(sql`
+  const row = await server.db.row<{ ns: string }>(sql`
     select checkpoint_ns as ns from checkpoints where thread_id = ${thread_id} and checkpoint_ns <> '' limit 1`)
   const checkpoint = { thread_id, checkpoint_ns: row?.ns, checkpoint_id: undefined, checkpoint_map: undefined }
 
@@ -319,7 +312,7 @@ test("a thread that is busy takes no update; deleting it stops its run", async (
 
   await joined
   await until(async () => (await server.status()).running_runs === 0, { what: "its worker stops" })
-  const left = await db.row<{ n: number }>(sql`
+  const left = await server.db.row<{ n: number }>(sql`
     select (select count(*) from runs where thread_id = ${thread_id}::uuid)
       + (select count(*) from checkpoints where thread_id = ${thread_id}::text) as n`)
   assert.equal(left?.n, 0)

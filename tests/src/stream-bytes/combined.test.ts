@@ -1,21 +1,17 @@
 /** Each mode says the same alone as among all others, and checkpoints are told as the history tells them. */
 import assert from "node:assert/strict"
-import { after, before, describe, test } from "node:test"
+import { describe, test } from "node:test"
 import type { ThreadState } from "@langchain/langgraph-sdk"
 import { isRecord } from "@superstep/protocol/worker/validate"
 import { byName, normalised, type StreamEvent } from "@superstep/worker-js/testing/recording"
 import { isSince } from "@superstep/worker-js/testing/worker"
-import { type GraphServer, startGraphServer } from "../testing/graph-server.js"
+import { graphServerForAll } from "../testing/graph-server.js"
 import { graphLanguages } from "../testing/languages.js"
 import { parseStrictly, type RawEvent, RawStream } from "../testing/raw-stream.js"
 
 for (const { name: language, env, skip } of graphLanguages) {
   describe(`in ${language}`, { skip }, () => {
-    let server: GraphServer
-    before(async () => {
-      server = await startGraphServer(env)
-    })
-    after(() => server[Symbol.asyncDispose]())
+    const server = graphServerForAll(env)
 
     const eventOf: Readonly<Record<string, RegExp>> = {
       values: /^values(\||$)/,

@@ -1,8 +1,10 @@
 /** How streams end: failure, interrupt, breakpoint, cancel (agent-server API §7.3, §7.5, §7.9). */
+
 import assert from "node:assert/strict"
-import { after, before, describe, test } from "node:test"
+import { describe, test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { type GraphServer, startGraphServer } from "../testing/graph-server.js"
+import { graphServerForAll } from "../testing/graph-server.js"
 import { graphLanguages } from "../testing/languages.js"
 import { type RawEvent, RawStream } from "../testing/raw-stream.js"
 
@@ -13,11 +15,7 @@ const stackOf = {
 
 for (const { name: language, env, skip } of graphLanguages) {
   describe(`in ${language}`, { skip }, () => {
-    let server: GraphServer
-    before(async () => {
-      server = await startGraphServer(env)
-    })
-    after(() => server[Symbol.asyncDispose]())
+    const server = graphServerForAll(env)
 
     const named = (events: readonly RawEvent[], name: string) =>
       events.filter(({ event }) => event === name).map(({ data }) => data)
@@ -37,10 +35,7 @@ for (const { name: language, env, skip } of graphLanguages) {
     test("a node that throws: its error is the last event but one, and its stack is in the log alone", async () => {
       const { events, body } = await run({ assistant_id: "error", input: { x: 1 }, stream_mode: ["values", "updates"] })
 
-      assert.deepEqual(
-        events.map(({ event }) => event),
-        ["metadata", "values", "updates", "values", "error", "end"],
-      )
+      assert.deepEqual(fieldsOf(events, "event"), ["metadata", "values", "updates", "values", "error", "end"])
       assert.deepEqual(named(events, "error"), [{ error: "TypeError", message: "node exploded" }])
       assert.equal(named(events, "end")[0].status, "error")
       assert.doesNotMatch(body, /error\.(ts|py)/)

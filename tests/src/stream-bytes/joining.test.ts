@@ -2,20 +2,16 @@
 import assert from "node:assert/strict"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, describe, test } from "node:test"
+import { describe, test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { type GraphServer, startGraphServer } from "../testing/graph-server.js"
+import { graphServerForAll } from "../testing/graph-server.js"
 import { graphLanguages } from "../testing/languages.js"
 import { RawStream } from "../testing/raw-stream.js"
 
 for (const { name: language, env, skip } of graphLanguages) {
   describe(`in ${language}`, { skip }, () => {
-    let server: GraphServer
-    before(async () => {
-      server = await startGraphServer(env)
-    })
-    after(() => server[Symbol.asyncDispose]())
+    const server = graphServerForAll(env)
 
     /** A run that stands at its first gate. */
     async function gatedRun(options: object) {

@@ -1,16 +1,13 @@
 /** Every recorded stream of the reference server, asked for over HTTP and read as bytes. */
+
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { byGroup, inOrder, ours, theirs } from "@superstep/worker-js/testing/recorded-streams"
 import { byName, readRecording, type StreamEvent } from "@superstep/worker-js/testing/recording"
-import { type GraphServer, startGraphServer } from "../testing/graph-server.js"
+import { graphServerForAll } from "../testing/graph-server.js"
 import { parseStrictly, RawStream } from "../testing/raw-stream.js"
 
-let server: GraphServer
-before(async () => {
-  server = await startGraphServer()
-})
-after(() => server[Symbol.asyncDispose]())
+const server = graphServerForAll()
 
 /** What a server says of itself, of its library and of the request, and every server differently. */
 const ownWords = new Set(["langgraph_api_url", "langgraph_plan", "langgraph_host", "user-agent", "created_by"])

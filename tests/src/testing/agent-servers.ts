@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { closeSync, openSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { after, before } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -94,6 +95,35 @@ export async function startAgentServer(setup: AgentServerSetup): Promise<AgentSe
     status,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+/** A server with a database of its own. */
+export interface ServerWithDatabase extends AgentServerProcess {
+  readonly db: Database
+}
+
+type SetupWithDatabase = Omit<AgentServerSetup, "databaseUri">
+
+/** As `startAgentServer`, on a database of its own, which ends with the server. */
+export async function startServerWithDatabase(setup: SetupWithDatabase = {}): Promise<ServerWithDatabase> {
+  const db = await agentDatabase()
+  const server = await startAgentServer({ ...setup, databaseUri: db.uri }).catch(async (error: unknown) => {
+    await db.close()
+    throw error
+  })
+  const stop = async () => {
+    await server[Symbol.asyncDispose]()
+    await db.close()
+  }
+  return { ...server, db, [Symbol.asyncDispose]: stop }
+}
+
+/** One server for all tests of a file or of a `describe`. @returns  what it is, from before the first test until after the last one */
+export function serverForAll(setup?: SetupWithDatabase): ServerWithDatabase {
+  const server = {} as ServerWithDatabase
+  before(async () => void Object.assign(server, await startServerWithDatabase(setup)))
+  after(() => server[Symbol.asyncDispose]?.())
+  return server
 }
 
 function launch(

@@ -1,26 +1,16 @@
 /** An agent server as a process of its own, with the graphs of `tests/graphs`. */
 import { fileURLToPath } from "node:url"
-import { type AgentServerProcess, type AgentServerSetup, agentDatabase, startAgentServer } from "./agent-servers.js"
+import { type ServerWithDatabase, serverForAll, startServerWithDatabase } from "./agent-servers.js"
 
 export const graphsConfig = fileURLToPath(new URL("../../graphs/quick.json", import.meta.url))
 
-export interface GraphServer extends AgentServerProcess {
-  readonly databaseUri: string
-}
+export type GraphServer = ServerWithDatabase
 
-export async function startGraphServer(
-  env: Readonly<Record<string, string>> = {},
-  options: Pick<AgentServerSetup, "hasUnitToken"> = {},
-): Promise<GraphServer> {
-  const db = await agentDatabase()
-  const setup = { databaseUri: db.uri, env: { SUPERSTEP_CONFIG: graphsConfig, ...env }, ...options }
-  const server = await startAgentServer(setup).catch(async (error: unknown) => {
-    await db.close()
-    throw error
-  })
-  const stop = async () => {
-    await server[Symbol.asyncDispose]()
-    await db.close()
-  }
-  return { ...server, databaseUri: db.uri, [Symbol.asyncDispose]: stop }
-}
+type Env = Readonly<Record<string, string>>
+
+export const startGraphServer = (env: Env = {}, { hasUnitToken = true } = {}): Promise<GraphServer> =>
+  startServerWithDatabase({ env: { SUPERSTEP_CONFIG: graphsConfig, ...env }, hasUnitToken })
+
+/** As `serverForAll`. */
+export const graphServerForAll = (env: Env = {}): GraphServer =>
+  serverForAll({ env: { SUPERSTEP_CONFIG: graphsConfig, ...env } })

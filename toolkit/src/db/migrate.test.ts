@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { createLog } from "../log/log.js"
+import { fieldsOf } from "../testing/fields-of.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
 import { silent } from "../testing/test-cluster.js"
@@ -42,10 +43,7 @@ test("the log says once that the schema is ready, whatever the number of migrati
 
   await migrate({ uri: db.uri, folder, log })
 
-  assert.deepEqual(
-    shown().map(({ level, msg, migrations }) => [level, msg, migrations]),
-    [["info", "schema ready", 2]],
-  )
+  assert.deepEqual(fieldsOf(shown(), "level", "msg", "migrations"), [["info", "schema ready", 2]])
   assert.equal(typeof shown()[0]?.duration_ms, "number")
   assert.equal(lines.filter(({ level, msg }) => level === "debug" && msg === "migration applied").length, 2)
   await migrate({ uri: db.uri, folder, log })

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "../testing/fields-of.js"
 import { brokenRules, must, onBrokenRule, RuleBroken } from "./must.js"
 
 test("a rule that holds costs nothing; one that is broken throws, is counted and told once", () => {
@@ -12,8 +13,5 @@ test("a rule that holds costs nothing; one that is broken throws, is counted and
   assert.throws(() => must(undefined, "T2", "one is one"), RuleBroken)
 
   assert.deepEqual([...brokenRules], [["T2", 2]])
-  assert.deepEqual(
-    told.map(({ rule, facts }) => [rule, facts]),
-    [["T2", { one: 2 }]],
-  )
+  assert.deepEqual(fieldsOf(told, "rule", "facts"), [["T2", { one: 2 }]])
 })

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "../testing/fields-of.js"
 import { limitedWorks } from "./limited-works.js"
 
 test("so many works go on at once, the others follow in their order, also after one that fails", async () => {
@@ -25,9 +26,6 @@ test("so many works go on at once, the others follow in their order, also after 
   assert.deepEqual(begun, [0, 1, 2, 3])
   ends[2]?.()
   ends[3]?.()
-  assert.deepEqual(
-    (await settled).map(({ status }) => status),
-    ["fulfilled", "rejected", "fulfilled", "fulfilled"],
-  )
+  assert.deepEqual(fieldsOf(await settled, "status"), ["fulfilled", "rejected", "fulfilled", "fulfilled"])
   assert.equal(await limited(async () => "free"), "free")
 })

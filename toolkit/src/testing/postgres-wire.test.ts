@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "./fields-of.js"
 import { FrameSplitter, Session } from "./postgres-wire.js"
 
 /** A message of Postgres' protocol, as bytes. */
@@ -35,10 +36,7 @@ test("pipelined statements are answered in order, and a prepared one is known by
   const replies = new FrameSplitter("server").push(Buffer.concat([ready, ready, ready]))
   const answered = replies.map((frame) => session.received(frame)?.statements)
 
-  assert.deepEqual(
-    units.map(({ statements }) => statements),
-    [["insert into one"], ["commit"], ["insert into one"]],
-  )
+  assert.deepEqual(fieldsOf(units, "statements"), [["insert into one"], ["commit"], ["insert into one"]])
   assert.deepEqual(answered, [["insert into one"], ["commit"], ["insert into one"]])
   assert.equal(session.answered, undefined)
 })

@@ -4,26 +4,22 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { unfitReason } from "../images/base-fit.js"
 import { commonFolder, outermost } from "../images/runtime-files.js"
 import type { UnitSpec } from "../port.js"
+import { unitSpec } from "../testing/unit-spec.js"
 import { withTag } from "./base-image.js"
 import { containerOf, databaseOf, labels, withCertificates } from "./container.js"
 import { measuredOf } from "./containers.js"
 
-const spec: UnitSpec = {
+const spec: UnitSpec = unitSpec({
   unitId: "u1",
   deploymentId: "d1",
   deploymentNumber: 1,
-  name: "my-agent",
   revisionId: "r1",
   artifactId: "a1",
-  platform: undefined,
-  configPath: "langgraph.json",
   token: new Secret("the-token"),
   databaseUri: new Secret("postgres://unit:password@localhost/unit"),
-  poolSize: 4,
   secrets: { MODEL_KEY: new Secret("the-key") },
-  memoryMb: 400,
   limits: { memoryMb: 512, cpu: 1.5 },
-}
+})
 
 const place = {
   homeId: "h1",

@@ -12,6 +12,7 @@ import { UnusableFile } from "../../files/read-plain-file.js"
 import type { UnitSpec, Units } from "../port.js"
 import { unitSocket } from "../process/files/folders.js"
 import { unitsConformance } from "../testing/conformance.js"
+import { unitSpec } from "../testing/unit-spec.js"
 import { removeLeftProbes } from "./base-image.js"
 import { foundDockerUnits } from "./found-units.js"
 import { ensureNetwork, ForeignNetwork, ownNetwork, removeNetwork } from "./network.js"
@@ -25,22 +26,13 @@ after(removeTestImages)
 const skip = noEngine
 type Place = ReturnType<typeof dockerPlace>
 
-const unitIn = (place: Place, variables: Record<string, string> = {}, memoryMb?: number): UnitSpec => ({
-  unitId: newId(),
-  deploymentId: newId(),
-  revisionId: newId(),
-  artifactId: place.artifactId,
-  platform: undefined,
-  configPath: "langgraph.json",
-  name: "my-agent",
-  deploymentNumber: 77,
-  token: new Secret("unit-token"),
-  databaseUri: new Secret("postgres://unit:of-the-database@localhost/unit"),
-  poolSize: 4,
-  secrets: secretsOf(variables),
-  memoryMb: 400,
-  limits: { memoryMb, cpu: 1 },
-})
+const unitIn = (place: Place, variables: Record<string, string> = {}, memoryMb?: number): UnitSpec =>
+  unitSpec({
+    artifactId: place.artifactId,
+    databaseUri: new Secret("postgres://unit:of-the-database@localhost/unit"),
+    secrets: secretsOf(variables),
+    limits: { memoryMb, cpu: 1 },
+  })
 
 /** @returns  undefined while it does not answer */
 const ask = (units: Units, { unitId }: UnitSpec, path: string): Promise<string | undefined> =>

@@ -1,4 +1,5 @@
 /** Images that somebody else built, from a real registry, in a real engine. */
+
 import assert from "node:assert/strict"
 import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -11,6 +12,7 @@ import { v7 as newId } from "uuid"
 import { BuildFailed } from "../errors.js"
 import { hasRegistry, realRegistry } from "../images/testing/real-registry.js"
 import type { UnitSpec, Units } from "../port.js"
+import { unitSpec } from "../testing/unit-spec.js"
 import { askStatus } from "../unit-client.js"
 import { ask } from "../unit-request.js"
 import { EngineFailed } from "./engine.js"
@@ -28,22 +30,15 @@ after(() => (skip ? undefined : removeTestImages()))
 const token = new Secret("the-token")
 const never = new AbortController().signal
 
-const unitOf = (artifactId: string): UnitSpec => ({
-  unitId: newId(),
-  deploymentId: newId(),
-  deploymentNumber: 77,
-  name: "guest",
-  revisionId: newId(),
-  artifactId,
-  platform: undefined,
-  configPath: "langgraph.json",
-  token,
-  databaseUri: new Secret("postgres://unit@db.example/unit"),
-  poolSize: 4,
-  secrets: secretsOf({ MODEL_KEY: "sk-1" }),
-  memoryMb: undefined,
-  limits: { memoryMb: undefined, cpu: undefined },
-})
+const unitOf = (artifactId: string): UnitSpec =>
+  unitSpec({
+    name: "guest",
+    artifactId,
+    token,
+    databaseUri: new Secret("postgres://unit@db.example/unit"),
+    secrets: secretsOf({ MODEL_KEY: "sk-1" }),
+    memoryMb: undefined,
+  })
 
 const at = (units: Units, { unitId }: UnitSpec) => ({ address: units.address(unitId), token })
 const reply = async (units: Units, unit: UnitSpec, path: string) => (await ask(at(units, unit), "GET", path)).body

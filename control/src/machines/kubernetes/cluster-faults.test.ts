@@ -5,11 +5,12 @@ import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { after, before, test } from "node:test"
 import { type Address, connectOptions } from "@superstep/protocol/http/address"
-import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
+import { secretsOf } from "@superstep/toolkit/config/settings"
 import { createLog } from "@superstep/toolkit/log/log"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import type { UnitSpec } from "../port.js"
+import { unitSpec } from "../testing/unit-spec.js"
 import { ClusterFailed } from "./cluster/cluster.js"
 import { type KubernetesObject, labels, nameOf, pathsIn, unitPort } from "./cluster/objects.js"
 import { ForeignObject } from "./cluster/owned-objects.js"
@@ -27,22 +28,12 @@ after(async () => {
 
 type Place = Awaited<ReturnType<typeof kubernetesPlace>>
 
-const unitIn = ({ artifactId }: Place, variables: Record<string, string> = {}, memoryMb?: number): UnitSpec => ({
-  unitId: newId(),
-  deploymentId: newId(),
-  revisionId: newId(),
-  artifactId,
-  platform: undefined,
-  configPath: "langgraph.json",
-  name: "my-agent",
-  deploymentNumber: 77,
-  token: new Secret("unit-token"),
-  databaseUri: new Secret("postgres://unit@localhost/unit"),
-  poolSize: 4,
-  secrets: secretsOf(variables),
-  memoryMb: 400,
-  limits: { memoryMb, cpu: undefined },
-})
+const unitIn = ({ artifactId }: Place, variables: Record<string, string> = {}, memoryMb?: number): UnitSpec =>
+  unitSpec({
+    artifactId,
+    secrets: secretsOf(variables),
+    limits: { memoryMb, cpu: undefined },
+  })
 
 /** @returns  undefined while it does not answer */
 const ask = (address: Address, path: string): Promise<string | undefined> =>

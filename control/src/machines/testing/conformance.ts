@@ -1,4 +1,5 @@
 /** The suites that every machine passes (port.ts, R1–R8), with fake units, which speak protocol/unit. */
+
 import assert from "node:assert/strict"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,6 +10,7 @@ import { v7 as newId } from "uuid"
 import { BuildFailed } from "../errors.js"
 import type { BuildSource, Machine, UnitSpec, Units } from "../port.js"
 import { askStatus } from "../unit-client.js"
+import { unitSpec } from "./unit-spec.js"
 
 export interface UnitsUnderTest {
   /** The units of this place; a second call stands for a restarted control plane. */
@@ -30,22 +32,12 @@ export function unitsConformance(
   prepare: () => UnitsUnderTest | Promise<UnitsUnderTest>,
   skip: string | false = false,
 ): void {
-  const unitIn = (place: UnitsUnderTest, variables: Record<string, string> = {}): UnitSpec => ({
-    unitId: newId(),
-    deploymentId: newId(),
-    revisionId: newId(),
-    artifactId: place.artifactId,
-    platform: undefined,
-    configPath: "langgraph.json",
-    name: "my-agent",
-    deploymentNumber: 77,
-    token,
-    databaseUri: new Secret("postgres://unit@localhost/unit"),
-    poolSize: 4,
-    secrets: secretsOf(variables),
-    memoryMb: 400,
-    limits: { memoryMb: undefined, cpu: undefined },
-  })
+  const unitIn = (place: UnitsUnderTest, variables: Record<string, string> = {}): UnitSpec =>
+    unitSpec({
+      artifactId: place.artifactId,
+      token,
+      secrets: secretsOf(variables),
+    })
   const untilReady = (units: Units, { unitId }: UnitSpec) =>
     until(() => askStatus({ address: units.address(unitId), token }), { what: "the unit answers" })
   const end = async (units: Units, { unitId }: UnitSpec) => {

@@ -1,4 +1,5 @@
 /** Logs of builds, read from an API server that fails. */
+
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import type { ServerResponse } from "node:http"
@@ -6,6 +7,7 @@ import { createServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { after, before, test } from "node:test"
 import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { type Cluster, clusterAt } from "../cluster/cluster.js"
 import type { ContainerStatus, Pod } from "../cluster/objects.js"
@@ -70,10 +72,7 @@ test("a log that breaks off, or that the server refuses, is unread and read agai
   answer = whole
   const { lines, next, unread } = await output.logs("r1", 0)
 
-  assert.deepEqual(
-    lines.map(({ message }) => message),
-    ["npm ci", "no such package"],
-  )
+  assert.deepEqual(fieldsOf(lines, "message"), ["npm ci", "no such package"])
   assert.deepEqual([next, unread], [2, undefined])
 })
 

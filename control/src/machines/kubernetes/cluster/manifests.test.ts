@@ -2,28 +2,19 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import type { UnitSpec } from "../../port.js"
+import { unitSpec } from "../../testing/unit-spec.js"
 import { podOf, secretOf, serviceOf } from "./manifests.js"
 import { addressOf, type ContainerStatus, containerName, type Pod } from "./objects.js"
 import { bytesOf, stateOf, whyPending } from "./pod-state.js"
 
 const owner = { homeId: "home", namespace: "agents" }
 
-const unit: UnitSpec = {
+const unit: UnitSpec = unitSpec({
   unitId: "u1",
-  deploymentId: "d1",
-  deploymentNumber: 77,
-  name: "my-agent",
-  revisionId: "r1",
   artifactId: "a1",
-  platform: undefined,
-  configPath: "langgraph.json",
-  token: new Secret("unit-token"),
-  databaseUri: new Secret("postgres://unit"),
-  poolSize: 4,
   secrets: secretsOf({ MODEL_KEY: "sk-hidden" }),
-  memoryMb: 400,
   limits: { memoryMb: 512, cpu: 0.5 },
-}
+})
 
 const pod = (change: Partial<UnitSpec> = {}, environment: Record<string, string> = {}) =>
   podOf(

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { BuildFailed } from "../../errors.js"
@@ -39,10 +40,7 @@ test("a Node is fetched once for builds at the same time, and is whole: what a k
   assert.match(calls()[0] ?? "", /^ci --ignore-scripts /)
   assert.equal(statSync(join(toolchain, "v24.99.0", "bin", "node")).mode & 0o777, 0o755)
   const found = await installedNodes([toolchain], {}).others({ uid: process.getuid?.() ?? 0, gid: 0 })
-  assert.deepEqual(
-    found.map(({ version }) => version),
-    ["v24.99.0"],
-  )
+  assert.deepEqual(fieldsOf(found, "version"), ["v24.99.0"])
 })
 
 test("a fetch that fails says why and what to do, leaves nothing, and is not repeated by the next build", async () => {

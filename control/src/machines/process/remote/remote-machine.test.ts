@@ -1,4 +1,5 @@
 /** The machine over a channel is the same machine; what a hostile control plane sends is refused, and changes nothing. */
+
 import assert from "node:assert/strict"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -10,6 +11,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { BuildFailed } from "../../errors.js"
 import type { Machine } from "../../port.js"
 import { buildsConformance, unitsConformance } from "../../testing/conformance.js"
+import { unitSpec } from "../../testing/unit-spec.js"
 import type { Facts } from "../machine.js"
 import { processPlace } from "../testing/place.js"
 import type { Areas } from "./calls.js"
@@ -71,22 +73,12 @@ unitsConformance("a machine in another process", remotePlace)
 buildsConformance("a machine in another process", remotePlace)
 
 const unitId = "0190a1b2-0000-7000-8000-000000000001"
-const unit = {
+const unit = unitSpec({
   unitId,
-  deploymentId: "d1",
   deploymentNumber: 1,
-  name: "my-agent",
-  revisionId: "r1",
-  artifactId: "an-artefact",
-  platform: undefined,
-  configPath: "langgraph.json",
   token: new Secret("t"),
-  databaseUri: new Secret("postgres://unit"),
-  poolSize: 1,
-  secrets: {},
   memoryMb: undefined,
-  limits: { memoryMb: undefined, cpu: undefined },
-}
+})
 
 test("calls that are not in the table, and arguments that lead elsewhere, are refused", async () => {
   const place = remotePlace()

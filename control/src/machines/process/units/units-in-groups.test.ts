@@ -1,4 +1,5 @@
 /** What a control group enforces, with units that try to escape from it. */
+
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -6,9 +7,9 @@ import { after, test } from "node:test"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { v7 as newId } from "uuid"
 import type { UnitSpec, Units } from "../../port.js"
 import { unitsConformance } from "../../testing/conformance.js"
+import { unitSpec } from "../../testing/unit-spec.js"
 import { askStatus } from "../../unit-client.js"
 import type { Controller } from "../cgroups/cgroup.js"
 import { openCgroups } from "../cgroups/cgroups.js"
@@ -27,22 +28,13 @@ const unless = (controller: Controller) =>
 unitsConformance("processes in control groups", () => processPlace(cgroups), skip)
 
 const token = new Secret("t")
-const unitOf = (variables: Record<string, string>, limits: Partial<UnitSpec["limits"]> = {}): UnitSpec => ({
-  unitId: newId(),
-  deploymentId: "d1",
-  revisionId: "r1",
-  artifactId: "an-artefact",
-  platform: undefined,
-  configPath: "langgraph.json",
-  name: "my-agent",
-  deploymentNumber: 1,
-  token,
-  databaseUri: new Secret("postgres://unit"),
-  poolSize: 7,
-  secrets: secretsOf(variables),
-  memoryMb: 400,
-  limits: { memoryMb: undefined, cpu: undefined, ...limits },
-})
+const unitOf = (variables: Record<string, string>, limits: Partial<UnitSpec["limits"]> = {}): UnitSpec =>
+  unitSpec({
+    token,
+    poolSize: 7,
+    secrets: secretsOf(variables),
+    limits: { memoryMb: undefined, cpu: undefined, ...limits },
+  })
 
 const fileOf = ({ unitId }: UnitSpec, file: string) =>
   readFileSync(join(cgroups?.pathOf(`unit-${unitId}`) ?? "", file), "utf8")

@@ -21,6 +21,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { TooManyDeployments } from "../../errors.js"
 import type { UnitSpec } from "../../port.js"
 import { unitsConformance } from "../../testing/conformance.js"
+import { unitSpec } from "../../testing/unit-spec.js"
 import { hangs } from "../../unit-client.js"
 import { decideIsolation, isolatedUser } from "../files/isolation.js"
 import { processPlace } from "../testing/place.js"
@@ -30,22 +31,15 @@ const isRoot = process.getuid?.() === 0
 
 unitsConformance("processes", processPlace)
 
-const spec = (): UnitSpec => ({
-  unitId: "0190a1b2-0000-7000-8000-000000000001",
-  deploymentId: "d1",
-  revisionId: "r1",
-  artifactId: "an-artefact",
-  platform: undefined,
-  configPath: "langgraph.json",
-  name: "my-agent",
-  deploymentNumber: 1,
-  token: new Secret("t"),
-  databaseUri: new Secret("postgres://unit"),
-  poolSize: 7,
-  secrets: { MODEL_KEY: new Secret("k") },
-  memoryMb: 400,
-  limits: { memoryMb: undefined, cpu: undefined },
-})
+const spec = (): UnitSpec =>
+  unitSpec({
+    unitId: "0190a1b2-0000-7000-8000-000000000001",
+    revisionId: "r1",
+    token: new Secret("t"),
+    databaseUri: new Secret("postgres://unit"),
+    poolSize: 7,
+    secrets: { MODEL_KEY: new Secret("k") },
+  })
 
 const where = {
   folder: "/u/1",
