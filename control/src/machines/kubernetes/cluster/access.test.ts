@@ -95,7 +95,7 @@ test("a kubeconfig that cannot be used is refused with its reason, and shows no 
 test("the documented kubeconfig is accepted and reads its token anew; the documented rights are those of the machine", {
   skip,
 }, async () => {
-  const page = readFileSync(new URL("../../../../docs/kubernetes.md", import.meta.url), "utf8")
+  const page = readFileSync(new URL("../../../../../docs/kubernetes.md", import.meta.url), "utf8")
   const documents = [...page.matchAll(/<<'EOF'\n(.*?)EOF\n/gs)].map(([, text = ""]) => text)
   const [role, config = ""] = documents
   const place = temporaryFolder()
