@@ -24,6 +24,10 @@ import type { ClaimOutcome, LoggedPlaces } from "./queries.js"
 export const mostEvents = 500
 // Two batches of one run: the one being written, and the next.
 const maxWaitingBytesOfRun = 4 * 1024 * 1024
+// About as long as a node without a model takes, and far less than one with a model.
+const gatherMs = 3
+// Longer than a run without a model takes on a busy server, and far less than a node with a model.
+const gatherTemporaryMs = 100
 
 /** When a write may be sent. */
 export interface WriteOrder {
@@ -76,14 +80,16 @@ export class QueuedWrite {
 export interface WritingAttempt {
   readonly number: number
   readonly threadId: string
+  /** Whether the thread is deleted with its run: what is still waiting when the run ends is then never written (K6). */
+  readonly deletesThread?: boolean
   /** Called when events can be read from the log, in their order; never for one that is not in the log (K2). */
   readonly onLogged: (events: readonly LogEvent[], appended: LoggedPlaces) => void
 }
 
 /** Commits the writes of all attempts. */
 export interface Committer {
-  /** Called when there is a new write to send. */
-  schedule(mayWait: boolean): void
+  /** Called when there is a write to send. */
+  schedule(): void
   /** Adds to the number of waiting bytes; negative when fewer wait. */
   count(bytes: number): void
   /** A promise to wait for before the next write; undefined while there is room (K7). */
@@ -114,6 +120,7 @@ export class AttemptJournal {
   #last: Promise<unknown> = Promise.resolve()
   #refusal: Error | undefined
   #isClosed = false
+  #gathering: NodeJS.Timeout | undefined
 
   constructor(fence: Fence, committer: Committer, attempt?: WritingAttempt) {
     this.fence = fence
@@ -240,6 +247,7 @@ export class AttemptJournal {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#endGathering()
     this.refuseWaiting(new ClaimLost(this.fence.runId))
     this.#committer.closed(this)
   }
@@ -251,13 +259,26 @@ export class AttemptJournal {
     return false
   }
 
-  get isEmpty(): boolean {
-    return this.#waiting.length === 0
+  /** Whether there is something to send in a batch that is sent now (K6). */
+  get mayJoin(): boolean {
+    return !this.underWay && this.#waiting.length > 0 && (this.isDue || !this.#attempt?.deletesThread)
   }
 
-  /** Called when the waiting writes have waited long enough for others to join their batch (K6). */
-  markDue(): void {
-    for (const item of this.#waiting) item.isDue = true
+  #endGathering(): void {
+    clearTimeout(this.#gathering)
+    this.#gathering = undefined
+  }
+
+  /** The waiting writes wait a moment for others to join their batch (K6). */
+  #gather(): void {
+    this.#gathering ??= setTimeout(
+      () => {
+        this.#gathering = undefined
+        for (const item of this.#waiting) item.isDue = true
+        this.#committer.schedule()
+      },
+      this.#attempt?.deletesThread ? gatherTemporaryMs : gatherMs,
+    )
   }
 
   /**
@@ -284,6 +305,7 @@ export class AttemptJournal {
         if (item.isEnding) break
       }
     }
+    if (this.#waiting.length === 0) this.#endGathering()
     return items
   }
 
@@ -315,7 +337,8 @@ export class AttemptJournal {
       if (item.events) this.#eventBytes -= item.bytes
     }
     this.#last = item.written.then(settled, settled)
-    this.#committer.schedule(mayWait)
+    if (mayWait) this.#gather()
+    else this.#committer.schedule()
     return item
   }
 }

@@ -248,3 +248,41 @@ test("a write after the end of its attempt is rejected, also during a batch, and
   assert.throws(() => journal.of(run), ClaimLost)
   assert.deepEqual(await idsOf(shared, run), ["a"])
 })
+
+test("a run that takes its thread with it writes nothing that is still waiting when it ends (K6)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const { told, db: counted } = watched(db)
+  const journal = new Journal({ db: counted, log })
+  const run = await addRun(db)
+  await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${run.runId}`)
+  const opening = { number: 1, threadId: run.threadId, deletesThread: true, onLogged: () => undefined }
+  const attempt = journal.open(run, opening)
+  const other = await addRun(db)
+  const otherAttempt = journal.open(other)
+
+  const put = attempt.putCheckpoint(checkpoint(run, "a"), { mayWait: true })
+  await otherAttempt.putCheckpoint(checkpoint(other, "b"))
+  const savedBefore = await idsOf(db, run)
+  const written = await attempt.finish(() => ending(run, { deletesThread: true }))
+  await put
+
+  assert.deepEqual(savedBefore, [], "it does not join the batch of another run")
+  assert.equal(written.outcome, "finished")
+  assert.equal(told.statements, 2)
+  const left = await db.row<{ n: number }>(
+    sql`select (select count(*) from checkpoint_blobs) + (select count(*) from runs where run_id = ${run.runId}) as n`,
+  )
+  assert.equal(left?.n, 1, "only the value of the other run")
+})
+
+test("what a long run that takes its thread with it may write later is written before the run ends (K6)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const journal = new Journal({ db, log })
+  const run = await addRun(db)
+  const opening = { number: 1, threadId: run.threadId, deletesThread: true, onLogged: () => undefined }
+  const attempt = journal.open(run, opening)
+
+  await attempt.putCheckpoint(checkpoint(run, "a"), { mayWait: true })
+
+  assert.deepEqual(await idsOf(db, run), ["a"])
+})

@@ -10,7 +10,8 @@
  * K4 While the database is unavailable writes wait; afterwards the claim decides whether they are still valid.
  * K5 When a claim is lost, all its waiting writes are lost. A closed attempt accepts no more writes.
  * K6 A write for which a graph waits is sent at once, together with all other waiting writes; so are events and an end. Any other write
- *    waits a few milliseconds so that more writes can join its batch: a fast run commits once, with its end.
+ *    waits a few milliseconds so that more writes can join its batch: a fast run commits once, with its end. A run that takes its thread
+ *    with it keeps such writes to itself for longer: what is waiting when it ends is not written at all.
  * K7 Waiting writes are bounded: while too many bytes wait, `backlog` returns a promise to wait for. Events are bounded for each run, too;
  *    each counts with what its object takes, so the number of events is bounded.
  * K8 A batch names what the attempt knows to be committed. If the database does not have that, it has lost commits: a standby was
@@ -40,8 +41,6 @@ const lockApartMs = 50
 const mostLockApartMs = 500
 // The memory that waiting writes may use while the database is unavailable; above it the workers wait.
 const maxWaitingBytes = 32 * 1024 * 1024
-// About as long as a node without a model takes, and far less than one with a model.
-const gatherMs = 3
 
 /** One attempt's writes in a batch. */
 interface Share {
@@ -56,7 +55,6 @@ export class Journal implements Committer {
   readonly #attempts = new Map<string, AttemptJournal>()
   #underWay = 0
   #isScheduled = false
-  #gathering: NodeJS.Timeout | undefined
   #isClosed = false
   #waitingBytes = 0
   #room: Promise<void> | undefined
@@ -109,24 +107,14 @@ export class Journal implements Committer {
     this.#room = undefined
   }
 
-  /** Schedules a batch at the end of this tick, or with `mayWait` in a few milliseconds. */
-  schedule(mayWait: boolean): void {
-    if (mayWait) {
-      if (this.#gathering === undefined) this.#gathering = setTimeout(() => this.#endGathering(), gatherMs)
-      return
-    }
+  /** Schedules a batch at the end of this tick. */
+  schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
     process.nextTick(() => {
       this.#isScheduled = false
       this.#writeOn()
     })
-  }
-
-  #endGathering(): void {
-    this.#gathering = undefined
-    for (const attempt of this.#attempts.values()) attempt.markDue()
-    this.#writeOn()
   }
 
   #writeOn(): void {
@@ -164,7 +152,7 @@ export class Journal implements Committer {
 
   /** Takes the writes that may be sent now, an equal share of each attempt (K9). */
   #take(): Share[] {
-    const free = [...this.#attempts.values()].filter(({ underWay, isEmpty }) => !underWay && !isEmpty)
+    const free = [...this.#attempts.values()].filter(({ mayJoin }) => mayJoin)
     const shares = free.map((attempt) => ({ attempt, items: attempt.take(maxBytes / free.length) }))
     return shares.filter(({ items }) => items.length > 0)
   }

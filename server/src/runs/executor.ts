@@ -184,6 +184,7 @@ export class Executor {
     const own = journal.open(claim, {
       number,
       threadId: claim.threadId,
+      deletesThread: claim.deletesThread,
       onLogged: (events, places) => publisher.logged(events, places),
     })
     const publisher = streams.begin(claim, own)

@@ -106,6 +106,13 @@ const limitOf = ({ statementMs, cancelAfterMs }: Pick<DatabaseOptions, "statemen
   return cancelAfterMs === 0 ? 0 : cancelAfterMs + answerMs
 }
 
+/**
+ * Every statement finds its rows by a key. Postgres would rather read a table from end to end when that seems small, and a table whose rows
+ * come and go seems small to it although its deleted rows fill a thousand pages. Without `jit = off` a Postgres before 18 would compile each
+ * statement that has no key to use.
+ */
+const byKey = "set enable_seqscan = off; set jit = off"
+
 /** Opens a pool. Nothing connects before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { uri, poolSize = 10, connectMs = usualConnectMs, statementMs, cancelAfterMs, onSession, log } = options
@@ -117,13 +124,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: connectMs,
     // The connection of a statement that took too long is closed, and the next statement gets a new one.
     query_timeout: limitOf(options),
-    // Not pg's `statement_timeout`, which is a startup parameter: PgBouncer refuses every unknown one.
-    ...((cancelAfterMs || onSession) && {
-      onConnect: async (client) => {
-        if (cancelAfterMs) await client.query(`set statement_timeout = ${cancelAfterMs}`)
-        await onSession?.(dbOn(client))
-      },
-    }),
+    // Not as startup parameters: PgBouncer refuses every unknown one.
+    onConnect: async (client) => {
+      const limit = cancelAfterMs ? `; set statement_timeout = ${cancelAfterMs}` : ""
+      await client.query(`${byKey}${limit}`)
+      await onSession?.(dbOn(client))
+    },
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   })
