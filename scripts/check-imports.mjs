@@ -161,14 +161,26 @@ const textRules = [
  * @returns      problems as `{ path, line, message }`
  */
 export function checkImports(files, knots = allowedKnots) {
-  const known = new Set(files.map(({ path }) => path))
-  const edges = files.flatMap((file) => importsOf(file, known))
+  const isPython = ({ path }) => path.endsWith(".py")
+  const sources = files.filter((file) => !isPython(file))
+  const known = new Set(sources.map(({ path }) => path))
+  const edges = sources.flatMap((file) => importsOf(file, known))
   return [
     ...edges.flatMap(problemsOfImport),
-    ...files.flatMap(problemsOfText),
+    ...sources.flatMap(problemsOfText),
     ...cycles(edges),
-    ...problemsOfKnots(edges, knots),
+    ...problemsOfKnots([...edges, ...files.filter(isPython).flatMap(pythonImportsOf)], knots),
   ]
+}
+
+/** The relative imports of a Python file: each dot after the first one is a folder up. */
+function pythonImportsOf({ path, text }) {
+  const fromPackage = packageOf(path)
+  return [...text.matchAll(/^ *from \.(\.*)([\w.]+) import/gm)].map(({ index, 1: up, 2: module }) => {
+    const to = posix.join(posix.dirname(path), "../".repeat(up.length), `${module.replaceAll(".", "/")}.py`)
+    const line = text.slice(0, index).split("\n").length
+    return { from: path, to, fromPackage, toPackage: fromPackage, line }
+  })
 }
 
 const statement = /(?:^|\n)\s*(?:import|export)\b(?:[^"'`;]*?\bfrom\s*)?\s*"([^"]+)"|\bimport\("([^"]+)"\)/g

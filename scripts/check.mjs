@@ -32,7 +32,12 @@ const parts = {
     const problems = styleProblems(output)
     return code !== 0 && problems.length === 0 ? [output.trim()] : problems
   },
-  imports: async () => lines(checkImports(sources().filter(({ path }) => /\/src\/.*\.tsx?$/.test(path)))),
+  imports: async () =>
+    lines(
+      checkImports(
+        sources().filter(({ path }) => /\/src\/.*\.tsx?$|^workers\/python\/superstep_worker\/.*\.py$/.test(path)),
+      ),
+    ),
   files: async () =>
     lines([...checkFiles(sources()), ...checkTime(sources()), ...checkNotes(sources()), ...checkVersions(sources())]),
   "what is published": async () => {

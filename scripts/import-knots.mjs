@@ -37,7 +37,7 @@ function importsBetweenFolders(imports, name) {
 }
 
 function folderOf(path, name) {
-  const root = `${name}/src`
+  const root = name === "workers/python" ? `${name}/superstep_worker` : `${name}/src`
   return path.startsWith(`${root}/`) ? posix.dirname(path).slice(root.length + 1) || "." : undefined
 }
 

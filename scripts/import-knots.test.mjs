@@ -30,7 +30,7 @@ test("a circle leads over the package's root folder, and an import beside it bel
       "control/src/app.ts": 'import "./a/one.js"\nimport "./c/three.js"\n',
       "control/src/a/one.ts": 'import "../b/two.js"\n',
       "control/src/b/two.ts": 'import "../context.js"\n',
-      "control/src/planner/context.ts": "",
+      "control/src/context.ts": "",
       "control/src/c/three.ts": "",
     },
   )
@@ -77,4 +77,24 @@ test("a knot that has become smaller leaves the list", () => {
     'scripts/import-knots.json:1 the knot of control is smaller: remove "c"',
   ])
   assert.match(problems(pairAllowed, {}).join("\n"), /remove "a"/)
+})
+
+test("a knot of the Python worker is reported, imports in a function included", () => {
+  const file = (path, text) => ({ path: `workers/python/superstep_worker/${path}`, text })
+  const files = [
+    file("main.py", "from .runs.run import Run\n"),
+    file("runs/run.py", "from ..values.serialise import serialise\nfrom .drain import drain\n"),
+    file("values/serialise.py", "def use():\n    from ..runs.drain import drain\n"),
+  ]
+
+  const problems = checkImports(files, {})
+
+  assert.deepEqual(
+    problems.map(({ path, line }) => [path, line]),
+    [
+      ["workers/python/superstep_worker/runs/run.py", 1],
+      ["workers/python/superstep_worker/values/serialise.py", 2],
+    ],
+  )
+  assert.match(problems[0].message, /runs → values → runs/)
 })
