@@ -1,12 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startTestHttp } from "./testing/test-http.js"
+import { freshHttp, startTestHttp } from "./testing/test-http.js"
 import { migrations } from "./testing/test-server.js"
 
 test("a foreign web page cannot start a run on a development server", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { isDev: true })
+  await using http = await freshHttp({ isDev: true })
   const send = (origin: string) =>
     http.send("POST", "/runs", { assistant_id: "none" }, { origin, "content-type": "text/plain" })
 
@@ -18,8 +17,7 @@ test("a foreign web page cannot start a run on a development server", async () =
 })
 
 test("HEAD of a stream is rejected and creates no subscription", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const created = await http.send("POST", "/threads", {})
   const { thread_id } = created.json as { thread_id: string }
   const run = await http.send("POST", `/threads/${thread_id}/runs`, { assistant_id: "agent", input: {} })
@@ -32,8 +30,7 @@ test("HEAD of a stream is rejected and creates no subscription", async () => {
 })
 
 test("a path of a known route with another method is 405 and lists the allowed methods, an unknown path is 404", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const wrong = await http.send("DELETE", "/ok")
   const ofThread = await http.send("PUT", "/threads/00000000-0000-0000-0000-000000000000")
@@ -47,8 +44,7 @@ test("a path of a known route with another method is 405 and lists the allowed m
 })
 
 test("a trailing slash is ignored, and an encoded slash is part of its segment", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const { thread_id } = (await http.send("POST", "/threads/")).json as { thread_id: string }
 
   const found = await http.send("GET", `/threads/${thread_id}/`)
@@ -64,8 +60,7 @@ test("a trailing slash is ignored, and an encoded slash is part of its segment",
 })
 
 test("with a mount prefix all routes are below it, except /ok", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { http: { mount_prefix: "/agents/" } })
+  await using http = await freshHttp({ http: { mount_prefix: "/agents/" } })
   const statusOf = async (method: string, path: string) => (await http.send(method, path)).status
 
   const below = [await statusOf("POST", "/agents/threads"), await statusOf("GET", "/agents/ok")]
@@ -119,8 +114,7 @@ test("the router and the disabled rules see the same path", async () => {
 })
 
 test("with API keys every request except /ok requires one of them", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { apiKeys: "first, second" })
+  await using http = await freshHttp({ apiKeys: "first, second" })
   const withKey = (key: string) => http.send("POST", "/threads", {}, { "x-api-key": key })
 
   const without = await http.send("POST", "/threads", {})
@@ -133,8 +127,7 @@ test("with API keys every request except /ok requires one of them", async () => 
 })
 
 test("a body without a length is counted while it is read, and rejected when it is too large", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { maxBodyBytes: 1_000 })
+  await using http = await freshHttp({ maxBodyBytes: 1_000 })
   const sendChunked = async (size: number): Promise<number> => {
     const body = new Blob([JSON.stringify({ assistant_id: "none", input: "x".repeat(size) })]).stream()
     const init = {

@@ -211,7 +211,7 @@ test("a cron that is run by hand creates its run at once, once for a key, and ke
   assert.equal(missing.status, 404)
   const run = first.json as { thread_id: string; metadata: Record<string, unknown> }
   assert.equal(run.thread_id, threadId)
-  assert.equal(run.metadata["cron_id"], cron.cron_id)
+  assert.equal(run.metadata.cron_id, cron.cron_id)
   const rows = await runsOf(db, cron.cron_id)
   assert.equal(rows.length, 1)
   const { next_run_date, enabled } = await cronOf(http, cron.cron_id)

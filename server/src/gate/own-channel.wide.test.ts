@@ -7,7 +7,7 @@ import { credentialHeader, signTicket, ticketHeader, userHeader } from "@superst
 import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startTestHttp } from "../testing/test-http.js"
+import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import { callOwnRoute } from "./own-channel.js"
 
@@ -52,8 +52,7 @@ test("with a mount prefix the app's routes and middleware are below it too, and 
 })
 
 test("without an app no such route exists", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   assert.equal((await callOwnRoute(http.channel, { method: "POST", path: "/threads", body: "{}" })).status, 404)
 })
@@ -109,8 +108,7 @@ test("the app's own socket accepts only requests of the server", async () => {
 })
 
 test("user code can call every route except those for the control plane", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { unitToken: "sesame" })
+  await using http = await freshHttp({ unitToken: "sesame" })
   const { loopback } = http.channel
   const call = async (method: string, path: string) => {
     const headers = new Headers({ [credentialHeader]: loopback.credential })

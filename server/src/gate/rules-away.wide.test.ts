@@ -4,11 +4,9 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 
 const bearer = (name: string) => ({ authorization: `Bearer ${name}-token` })
 
@@ -23,8 +21,7 @@ const project = {
 }
 
 test("a cached user gets no more access when the rules fail to load again", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { gate: project })
+  await using http = await freshHttp({ gate: project })
   const created = await http.send("POST", "/threads", {}, bearer("ada"))
   const path = `/threads/${(created.json as { thread_id: string }).thread_id}`
   assert.equal((await http.send("GET", path, undefined, bearer("bob"))).status, 404)
@@ -34,5 +31,5 @@ test("a cached user gets no more access when the rules fail to load again", asyn
 
   assert.equal((await http.send("GET", path, undefined, bearer("bob"))).status, 500)
   assert.equal((await http.send("DELETE", path, undefined, bearer("bob"))).status, 500)
-  assert.deepEqual((await db.rows(sql`select thread_id from threads`)).length, 1)
+  assert.deepEqual((await http.db.rows(sql`select thread_id from threads`)).length, 1)
 })

@@ -2,10 +2,8 @@
 import assert from "node:assert/strict"
 import { request } from "node:http"
 import { test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { type OpenStream, startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, type OpenStream, startTestHttp } from "../testing/test-http.js"
 
 /**
  * Routes whose answer comes soon: they read or write a number of rows that does not grow with a thread or a store, call no model, wait for
@@ -41,8 +39,7 @@ const json = { accept: "application/json" }
 const both = { accept: "application/json, text/event-stream" }
 
 test("requests that last", async (t) => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { keepAliveMs: 5 })
+  await using http = await freshHttp({ keepAliveMs: 5 })
   const { workers } = http.server
   const unanswered: (() => void)[] = []
   // A worker that answers when the test says so.
@@ -81,7 +78,7 @@ test("requests that last", async (t) => {
   }
 
   await t.test("each route says whether its answer can last", async () => {
-    await using unit = await startTestHttp(db, { unitToken: "t" })
+    await using unit = await startTestHttp(http.db, { unitToken: "t" })
     const token = { "x-superstep-unit": "t" }
     const { paths } = (await unit.send("GET", "/openapi.json", undefined, token)).json as Document
     const lasting = Object.entries(paths).flatMap(([path, methods]) =>
@@ -248,7 +245,7 @@ test("requests that last", async (t) => {
   })
 
   await t.test("what fails soon keeps its status", async () => {
-    await using usual = await startTestHttp(db)
+    await using usual = await startTestHttp(http.db)
     const statusOf = async (method: string, path: string, body?: unknown) =>
       (await usual.send(method, path, body)).status
     const nothing = "00000000-0000-4000-8000-000000000000"

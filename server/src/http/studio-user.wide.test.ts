@@ -3,10 +3,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { consoleHeader, unitHeader } from "@superstep/protocol/http/own-headers"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import type { GateProject } from "../gate/gate.js"
-import { startTestHttp, type TestHttpOptions } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, type TestHttpOptions } from "../testing/test-http.js"
 
 const folder = fileURLToPath(new URL("../../../tests/guarded", import.meta.url))
 const withRules: GateProject = {
@@ -22,8 +20,7 @@ const edge = { [unitHeader]: "sesame" }
 const [consoleSays, studioSays] = [{ [consoleHeader]: "1" }, { "x-auth-scheme": "langsmith" }]
 
 async function statusesOf(options: TestHttpOptions, asked: readonly Record<string, string>[]): Promise<number[]> {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, options)
+  await using http = await freshHttp(options)
   const search = (headers: Record<string, string>) => http.send("POST", "/threads/search", {}, headers)
   return (await Promise.all(asked.map(search))).map(({ status }) => status)
 }

@@ -3,16 +3,13 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 
 const threadsIn = async (db: Database) => (await db.row<{ n: number }>(sql`select count(*) as n from threads`))?.n
 
 test("a request repeated with its key creates nothing", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const headers = { "idempotency-key": randomUUID() }
 
   const first = await http.send("POST", "/threads", { metadata: { n: 1 } }, headers)
@@ -22,12 +19,11 @@ test("a request repeated with its key creates nothing", async () => {
   assert.deepEqual([again.status, again.text], [first.status, first.text])
   assert.equal(first.headers.get("idempotent-replayed"), null)
   assert.equal(again.headers.get("idempotent-replayed"), "true")
-  assert.equal(await threadsIn(db), 1)
+  assert.equal(await threadsIn(http.db), 1)
 })
 
 test("a key that was used for another request, or is too long, is rejected", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const send = (body: unknown, key: string) => http.send("POST", "/threads", body, { "idempotency-key": key })
   await send({}, "k")
 
@@ -38,19 +34,18 @@ test("a key that was used for another request, or is too long, is rejected", asy
   assert.match(other.text, /was used for another request: choose a new key.*idempotency_key_reused/)
   assert.equal(long.status, 422)
   assert.match(long.text, /longer than 255/)
-  assert.equal(await threadsIn(db), 1)
+  assert.equal(await threadsIn(http.db), 1)
 })
 
 test("requests with a key that wait for a worker hold no database connection", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   // More than the connections of the pool.
   const count = 12
   let asked = 0
   http.server.workers.answer = async () => {
     asked += 1
     await until(() => asked === count, { what: "all requests have asked the worker" })
-    await threadsIn(db)
+    await threadsIn(http.db)
     return {
       fields: { checkpoint: {}, puts: [] },
       payload: [Buffer.from("{}"), Buffer.from("{}")],
@@ -66,5 +61,5 @@ test("requests with a key that wait for a worker hold no database connection", a
     replies.map(({ status }) => status),
     replies.map(() => 200),
   )
-  assert.equal(await threadsIn(db), count)
+  assert.equal(await threadsIn(http.db), count)
 })

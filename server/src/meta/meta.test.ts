@@ -1,9 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 import { isTracedToLangsmith, renderInfo } from "./info.js"
 
 /** The samples of a scrape, by name with labels. */
@@ -16,8 +14,7 @@ const samplesOf = (text: string): Record<string, number> =>
   )
 
 test("the server answers health checks and returns its versions", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const root = await http.send("GET", "/")
   const ok = await http.send("GET", "/ok?check_db=1")
@@ -76,8 +73,7 @@ test("runs are traced to LangSmith when a key is set and tracing is not disabled
 })
 
 test("metrics count pending, running and ended runs and their durations", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 1 })
+  await using http = await freshHttp({ slots: 1 })
   const scrape = async () => samplesOf((await http.send("GET", "/metrics")).text)
   const create = () => http.send("POST", "/runs", { assistant_id: "agent", input: {} })
 
@@ -118,8 +114,7 @@ test("metrics count pending, running and ended runs and their durations", async 
 })
 
 test("metrics are returned as text for Prometheus or as JSON", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const text = await http.send("GET", "/metrics")
   const json = await http.send("GET", "/metrics?format=json")
@@ -131,8 +126,7 @@ test("metrics are returned as text for Prometheus or as JSON", async () => {
 })
 
 test("the reference page needs no other files and lists every operation of the document", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { http: { mount_prefix: "/agents", disable_store: true } })
+  await using http = await freshHttp({ http: { mount_prefix: "/agents", disable_store: true } })
 
   const page = await http.send("GET", "/agents/docs")
   const { paths, servers } = (await http.send("GET", "/agents/openapi.json")).json as {

@@ -8,7 +8,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
 import { activateOn, body, canaryAt, execute, executorOf, interrupted, newThread } from "../testing/revisions.js"
-import { startTestHttp } from "../testing/test-http.js"
+import { freshHttp } from "../testing/test-http.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
 
 /** The revision of each thread, according to the database. */
@@ -115,12 +115,11 @@ test("a canary gets no thread that is paused on another revision, and keeps thre
 })
 
 test("an activation sets the traffic of every revision; a canary handles neither crons nor webhooks (SV2)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "base" })
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "base" })
   const token = { "x-superstep-unit": "sesame" }
   const activateWith = async (request: object) => (await http.send("POST", "/internal/activate", request, token)).status
   const mayWhat = () =>
-    db.row(sql`select may_claim('canary') as claims, is_active('canary') as "isActive" from (values (1)) nothing`)
+    http.db.row(sql`select may_claim('canary') as claims, is_active('canary') as "isActive" from (values (1)) nothing`)
   const statusOf = async () => (await http.send("GET", "/internal/status", undefined, token)).json as object
 
   const refused = [

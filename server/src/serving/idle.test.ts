@@ -2,17 +2,14 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { removeServer, renewServer } from "../servers/queries.js"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 import { everything, openEvents } from "../thread-stream/testing/protocol-client.js"
 import { connect } from "../thread-stream/testing/socket-client.js"
 
 test("a unit is idle when no run is pending or running, and reports when the next cron or delayed run is due", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "r1" })
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "r1" })
   const token = { "x-superstep-unit": "sesame" }
   const send = (path: string, body: object) => http.send("POST", path, body, token)
   await http.send("POST", "/internal/activate", undefined, token)
@@ -43,8 +40,7 @@ test("a unit is idle when no run is pending or running, and reports when the nex
 })
 
 test("a unit with an open stream of a thread, or an open WebSocket, is not idle", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "r1" })
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "r1" })
   const token = { "x-superstep-unit": "sesame" }
   await http.send("POST", "/internal/activate", undefined, token)
   const counts = async () => {
@@ -79,22 +75,21 @@ test("a unit with an open stream of a thread, or an open WebSocket, is not idle"
 })
 
 test("a run that is pinned to a revision without servers does not keep the deployment awake, and stays in the queue", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "next" })
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "next" })
   const token = { "x-superstep-unit": "sesame" }
   const isIdle = async () =>
     ((await http.send("GET", "/internal/idle", undefined, token)).json as { is_idle: boolean }).is_idle
   await http.send("POST", "/internal/activate", undefined, token)
   const { thread_id: threadId } = (await http.send("POST", "/threads", {}, token)).json as { thread_id: string }
-  await db.run(sql`update threads set revision_id = 'old' where thread_id = ${threadId}`)
+  await http.db.run(sql`update threads set revision_id = 'old' where thread_id = ${threadId}`)
 
   await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} }, token)
 
   assert.equal(await isIdle(), true)
   const old = { serverId: randomUUID(), revisionId: "old", leaseMs: 60_000 }
-  await renewServer(db, old, { freeSlots: 0, freeSoloSlots: 0 })
+  await renewServer(http.db, old, { freeSlots: 0, freeSoloSlots: 0 })
   assert.equal(await isIdle(), false)
-  await removeServer(db, old.serverId)
+  await removeServer(http.db, old.serverId)
   assert.equal(await isIdle(), true)
-  assert.deepEqual(await db.rows(sql`select status from runs`), [{ status: "pending" }])
+  assert.deepEqual(await http.db.rows(sql`select status from runs`), [{ status: "pending" }])
 })

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations, testPoolSize } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
+import { testPoolSize } from "../testing/test-server.js"
 
 test("a unit passes its liveness check while its database is too busy for its status", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "r1" })
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "r1" })
   const ask = (path: string) => http.send("GET", path, undefined, { "x-superstep-unit": "sesame" })
   let finish: () => void = () => undefined
   const isFinished = new Promise<void>((resolve) => {

@@ -9,7 +9,7 @@ import { claimRuns, releaseRun } from "../runs/claims.js"
 import { showState } from "../runs/queries.js"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
 import { activateOn, body, execute, executorOf, interrupted, newThread, pinOf } from "../testing/revisions.js"
-import { startTestHttp } from "../testing/test-http.js"
+import { freshHttp } from "../testing/test-http.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
 import { copyThread } from "../threads/operations.js"
 import { findVersion } from "../threads/queries.js"
@@ -199,14 +199,13 @@ test("a server without a revision claims every run, including pinned ones", asyn
 })
 
 test("pins to a revision are counted, and after unpinning the active revision executes the waiting runs (SV5)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "next" })
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "next" })
   const token = { "x-superstep-unit": "sesame" }
   const ask = (method: string) => http.send(method, "/internal/pins/old", undefined, token)
   await http.send("POST", "/internal/activate", undefined, token)
   const threadId = await newThread(http.server)
   const resting = await newThread(http.server)
-  await db.run(sql`update threads set revision_id = 'old' where thread_id = any(${[threadId, resting]})`)
+  await http.db.run(sql`update threads set revision_id = 'old' where thread_id = any(${[threadId, resting]})`)
   const quiet = (await ask("GET")).json
 
   const { run_id: runId } = await createRun(http.server, { threadId, body: body() })

@@ -5,7 +5,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { activateOn, canaryAt } from "../testing/revisions.js"
-import { type OpenStream, startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { freshHttp, type OpenStream, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import { Readiness } from "./readiness.js"
 
@@ -74,16 +74,15 @@ test("a server without changes sends empty lines, and ends the stream when it st
 })
 
 test("a server that cannot read its traffic ends the stream, and the next request gets the error (SW2, SW3)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "base" })
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "base" })
   const stream = await watch(http)
   await until(() => statusesOf(stream).length === 1, { what: "the first status" })
 
-  await db.run(sql`alter table serving_revisions rename to gone`)
-  await db.run(sql`select pg_notify('serving_changed', '')`)
+  await http.db.run(sql`alter table serving_revisions rename to gone`)
+  await http.db.run(sql`select pg_notify('serving_changed', '')`)
   await stream.ended
   const asked = await http.send("GET", "/internal/status?watch=1000", undefined, token)
-  await db.run(sql`alter table gone rename to serving_revisions`)
+  await http.db.run(sql`alter table gone rename to serving_revisions`)
 
   assert.equal(statusesOf(stream).length, 1)
   assert.equal(asked.status, 500)

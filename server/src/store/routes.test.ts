@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startTestHttp } from "../testing/test-http.js"
+import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import { embedBy } from "./embedder.js"
@@ -12,8 +12,7 @@ const place = { namespace: ["users", "ann"], key: "k" }
 const items = "/store/items"
 
 test("items can be put, read, changed, searched, listed and deleted", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const get = async () => (await http.send("GET", `${items}?namespace=users.ann&key=k`)).json as Record<string, unknown>
 
   const put = await http.send("PUT", items, { ...place, value: { n: 1 }, index: ["n"], ttl: 5, unknown: true })
@@ -37,8 +36,7 @@ test("items can be put, read, changed, searched, listed and deleted", async () =
 })
 
 test("invalid requests are rejected with the reference server's messages, and change nothing", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const put = (over: object) => ["PUT", items, { ...place, value: {}, ...over }] as const
   const search = (body: unknown) => ["POST", `${items}/search`, body] as const
   const list = (body: unknown) => ["POST", "/store/namespaces", body] as const
@@ -101,12 +99,11 @@ test("invalid requests are rejected with the reference server's messages, and ch
     assert.match(told, detail, said)
     assert.ok(code, said)
   }
-  assert.equal((await db.row<{ n: number }>(sql`select count(*) as n from store`))?.n, 0)
+  assert.equal((await http.db.row<{ n: number }>(sql`select count(*) as n from store`))?.n, 0)
 })
 
 test("unusual texts in a search match items with the same text, or nothing", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const odd = { "a\u0000": "\ud800" }
   await http.send("PUT", items, { ...place, value: odd })
   const find = async (body: object) =>
@@ -138,8 +135,7 @@ test("an unavailable embedding fails the put with a conflict", async () => {
 })
 
 test("a prefix or suffix that is longer than any namespace is rejected", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   await http.send("PUT", "/store/items", { namespace: Array(100).fill("a"), key: "k", value: {} })
   const list = (path: object) => http.send("POST", "/store/namespaces", path)
 

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers"
 import { test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 
 async function consoleFolder(): Promise<string> {
@@ -26,8 +26,7 @@ async function ask({ url }: TestHttp, path: string, headers: Record<string, stri
 }
 
 test("a development server serves the console at /studio, with each address of its pages", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { isDev: true, consoleFolder: await consoleFolder() })
+  await using http = await freshHttp({ isDev: true, consoleFolder: await consoleFolder() })
 
   const pages = await Promise.all(["/studio", "/studio/", "/studio/threads/t1/runs/r1"].map((path) => ask(http, path)))
   const home = await ask(http, "/studio/console.json")
@@ -53,8 +52,7 @@ test("below a mount prefix the console's addresses have that prefix", async () =
 })
 
 test("a name that was made to resolve here, or a page of another site, gets nothing of the console (DNS rebinding)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { isDev: true, consoleFolder: await consoleFolder() })
+  await using http = await freshHttp({ isDev: true, consoleFolder: await consoleFolder() })
 
   const foreign = await ask(http, "/studio", { host: "evil.example" })
   const crossSite = await ask(http, "/studio/console.json", { origin: "https://evil.example" })
@@ -63,8 +61,7 @@ test("a name that was made to resolve here, or a page of another site, gets noth
 })
 
 test("only a development server has the console", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { consoleFolder: await consoleFolder() })
+  await using http = await freshHttp({ consoleFolder: await consoleFolder() })
 
   assert.equal((await ask(http, "/studio")).status, 404)
 })

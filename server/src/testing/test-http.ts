@@ -3,6 +3,7 @@
 import { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import { listen } from "@superstep/toolkit/http/listen"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { createApp } from "../app.js"
 import { Gate, type GateProject } from "../gate/gate.js"
 import { type OwnChannel, openOwnChannel } from "../gate/own-channel.js"
@@ -17,6 +18,7 @@ import { storeOf } from "../store/testing/store-of.js"
 import type { DefaultTtl } from "../threads/sweep-queries.js"
 import { ProjectCrashes } from "../workers/project-crashes.js"
 import {
+  migrations,
   parseEvents,
   type ReceivedEvent,
   startTestServer,
@@ -179,4 +181,15 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     await channel.close()
   }
   return { server, url, routes: app.routes, channel, gate, send, stream, [Symbol.asyncDispose]: stop }
+}
+
+/** The same on a database of its own, which ends with it. */
+export async function freshHttp(options: TestHttpOptions = {}): Promise<TestHttp & { readonly db: Database }> {
+  const db = await freshDatabase({ migrations })
+  const http = await startTestHttp(db, options)
+  const stop = async () => {
+    await http[Symbol.asyncDispose]()
+    await db.close()
+  }
+  return { ...http, db, [Symbol.asyncDispose]: stop }
 }

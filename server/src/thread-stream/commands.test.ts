@@ -8,7 +8,7 @@ import { printJson } from "@superstep/toolkit/http/json-printer"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { insertSystemAssistants } from "../assistants/queries.js"
-import { startTestHttp } from "../testing/test-http.js"
+import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import {
   commandOf,
@@ -27,9 +27,8 @@ import {
 } from "./testing/protocol-client.js"
 
 test("a question is answered as soon as it is read, before the run that asks it is over", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-  await insertSystemAssistants(db, ["agent"], {})
+  await using http = await freshHttp()
+  await insertSystemAssistants(http.db, ["agent"], {})
   const threadId = randomUUID()
   const stream = await openEvents(http, threadId)
   const asking = await executing(await startRun(http, threadId), http)
@@ -54,15 +53,14 @@ test("a question is answered as soon as it is read, before the run that asks it 
 })
 
 test("a run that starts at once is committed with its first events; one that waits gets them when it starts", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const events = (runId: string) =>
-    db.rows<{ event: string; isOfRun: boolean; position: number }>(sql`
+    http.db.rows<{ event: string; isOfRun: boolean; position: number }>(sql`
       select e.event, e.created_at = r.created_at as "isOfRun", e.position from run_events e join runs r on r.run_id = e.run_id
       where e.run_id = ${runId} order by e.position`)
 
-  await insertSystemAssistants(db, ["agent"], {})
+  await insertSystemAssistants(http.db, ["agent"], {})
   const first = await sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: {} })
   const second = await sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: {} })
   const [ofFirst, ofSecond] = [await events(`${first.result.run_id}`), await events(`${second.result.run_id}`)]
@@ -79,8 +77,7 @@ test("a run that starts at once is committed with its first events; one that wai
 })
 
 test("answers are one run that resumes by id; its stream begins with the answered ids", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await interrupted(http)
   const responses = [
     { namespace: [], interrupt_id: first, response: "yes" },
@@ -104,8 +101,7 @@ test("answers are one run that resumes by id; its stream begins with the answere
 })
 
 test("a number that the graph cannot hold is named where the client's command has it", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await interrupted(http)
   const { workers } = http.server
   workers.report = () => ({ graphs: workers.graphs, failed: [], languages: new Map([["agent", "javascript"]]) })
@@ -159,8 +155,7 @@ test("a thread can be answered after a restart of the server", async () => {
 })
 
 test("an answer that fits nothing is refused with the reason, and creates no run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await interrupted(http)
   const { json } = await http.send("POST", "/threads", {})
   const empty = (json as { thread_id: string }).thread_id
@@ -182,8 +177,7 @@ test("an answer that fits nothing is refused with the reason, and creates no run
 })
 
 test("a refused strict answer says which ids were given and which are open", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await interrupted(http)
   const stream = await openEvents(http, threadId, { channels: ["lifecycle"] })
   await sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 1, strict_resume: true })
@@ -209,8 +203,7 @@ test("a refused strict answer says which ids were given and which are open", asy
 })
 
 test("the input of an interrupted thread is the answer, unless the run starts from a checkpoint or has none", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const answered = await executing(await startRun(http, await interrupted(http), { input: "yes" }), http)
   const without = await executing(await startRun(http, await interrupted(http), { input: null }), http)
@@ -225,8 +218,7 @@ test("the input of an interrupted thread is the answer, unless the run starts fr
 })
 
 test("a run on a busy thread waits by default; reject is an error, and interrupt stops the run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const running = await startRun(http, threadId)
   const run = await executing(running, http)
@@ -255,8 +247,7 @@ test("a run on a busy thread waits by default; reject is an error, and interrupt
 })
 
 test("a reply names the place before the new run, so that no client skips any of it", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const run = await executing(await startRun(http, threadId), http)
   run.done()
@@ -277,8 +268,7 @@ test("a reply names the place before the new run, so that no client skips any of
 })
 
 test("a request with an idempotency key starts one run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const path = `/threads/${randomUUID()}/commands`
   const body = { id: 1, method: "run.start", params: { assistant_id: "agent" } }
   const send = () => http.send("POST", path, body, { "idempotency-key": "k1" })
@@ -291,8 +281,7 @@ test("a request with an idempotency key starts one run", async () => {
 })
 
 test("what is no command is 400, an unknown one is an error reply, an unknown assistant 404", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const post = (body: unknown) => http.send("POST", `/threads/${threadId}/commands`, body)
 
@@ -310,8 +299,7 @@ test("what is no command is 400, an unknown one is an error reply, an unknown as
 })
 
 test("the tree of a run has the graphs that its lifecycle names, also after the run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const runId = await startRun(http, threadId)
   const run = await executing(runId, http)
@@ -332,8 +320,7 @@ test("the tree of a run has the graphs that its lifecycle names, also after the 
 })
 
 test("a fork is a run from the named checkpoint, with the assistant that ran last", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await interrupted(http)
 
   const { status, text } = await http.send("POST", `/threads/${threadId}/commands`, {

@@ -3,10 +3,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import {
   type CommandReply,
@@ -18,8 +16,7 @@ import {
 } from "./testing/protocol-client.js"
 
 test("two clients that answer at once: one starts a run, the other is told that nothing is open", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await interrupted(http)
   const respond = () => sendOne(http, threadId)
 
@@ -53,11 +50,10 @@ async function overtaken(
 }
 
 test("an answer is refused when the question is answered between the check and the new run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await interrupted(http)
 
-  const reply = await overtaken(db, threadId, () =>
+  const reply = await overtaken(http.db, threadId, () =>
     sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 1 }),
   )
 
@@ -66,11 +62,10 @@ test("an answer is refused when the question is answered between the check and t
 })
 
 test("an input that would answer a question is an input again when another client answers first", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await interrupted(http)
 
-  const reply = await overtaken(db, threadId, () =>
+  const reply = await overtaken(http.db, threadId, () =>
     sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: { x: 1 } }),
   )
   const run = await executing(`${reply.result.run_id}`, http)
@@ -79,16 +74,15 @@ test("an input that would answer a question is an input again when another clien
 })
 
 test("an input for a busy thread is the answer when its run asks between the check and the new run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await interrupted(http)
-  const [asking] = await db.rows<{ interrupts: string }>(
+  const [asking] = await http.db.rows<{ interrupts: string }>(
     sql`select interrupts from threads where thread_id = ${threadId}`,
   )
-  await db.run(sql`update threads set status = 'busy', interrupts = '{}' where thread_id = ${threadId}`)
+  await http.db.run(sql`update threads set status = 'busy', interrupts = '{}' where thread_id = ${threadId}`)
 
   const reply = await overtaken(
-    db,
+    http.db,
     threadId,
     () => sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: { x: 1 } }),
     sql`status = 'interrupted', interrupts = ${asking?.interrupts ?? ""}`,
@@ -99,9 +93,8 @@ test("an input for a busy thread is the answer when its run asks between the che
 })
 
 test("of two answers at once, the one that comes first to the thread counts, in both orders", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-  await using older = await startTestHttp(db)
+  await using http = await freshHttp()
+  await using older = await startTestHttp(http.db)
   const respond = (threadId: string) =>
     sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 2 })
   const resume = (threadId: string) =>
@@ -111,10 +104,13 @@ test("of two answers at once, the one that comes first to the thread counts, in 
     other: (id: string) => Promise<Other>,
   ) => {
     const threadId = await interrupted(http)
-    const { replies } = await db.transaction(async (tx) => {
+    const { replies } = await http.db.transaction(async (tx) => {
       await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
-      const replies: [Promise<One>, Promise<Other>] = [one(threadId), untilBlocked(db, 1).then(() => other(threadId))]
-      await untilBlocked(db, 2)
+      const replies: [Promise<One>, Promise<Other>] = [
+        one(threadId),
+        untilBlocked(http.db, 1).then(() => other(threadId)),
+      ]
+      await untilBlocked(http.db, 2)
       return { replies }
     })
     return Promise.all(replies)
@@ -130,9 +126,8 @@ test("of two answers at once, the one that comes first to the thread counts, in 
 })
 
 test("an acknowledged answer is never given to a question that is not open any more", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-  await using older = await startTestHttp(db)
+  await using http = await freshHttp()
+  await using older = await startTestHttp(http.db)
   const answered = new Set<string>()
   const wasted: string[] = []
   const finishRuns = () => {
@@ -157,7 +152,7 @@ test("an acknowledged answer is never given to a question that is not open any m
     })
     await until(() => finishRuns() ?? isAnswered, { what: "all requests are answered" })
     await all
-    await until(async () => finishRuns() ?? (await isAtRest(db, threadId)), { what: "all runs are over" })
+    await until(async () => finishRuns() ?? (await isAtRest(http.db, threadId)), { what: "all runs are over" })
   }
 
   assert.equal(answered.size, 10)

@@ -7,7 +7,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp } from "../testing/test-http.js"
+import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import {
   emitProtocol,
@@ -27,8 +27,7 @@ async function newThread(http: Awaited<ReturnType<typeof startTestHttp>>): Promi
 }
 
 test("a run.start makes the thread, and its stream has the run from its first event on, in the protocol's form", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
 
   const runId = await startRun(http, threadId)
@@ -90,8 +89,7 @@ test("every connection and every server has the same events with the same ids", 
 })
 
 test("a client goes on after a position or the id of an event, without a hole or a repeat", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const runId = await startRun(http, threadId)
   const run = await executing(runId, http)
@@ -133,8 +131,7 @@ test("a client that follows before the thread exists gets it from its first even
 })
 
 test("a deleted thread is 404 for new clients, and ends the stream of those that follow it", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const run = await executing(await startRun(http, threadId), http)
   run.done()
@@ -149,8 +146,7 @@ test("a deleted thread is 404 for new clients, and ends the stream of those that
 })
 
 test("a run that the older protocol starts is on the stream, and its own clients get no protocol event", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const stream = await openEvents(http, threadId)
   const older = await http.stream("GET", `/threads/${threadId}/stream`)
@@ -179,8 +175,7 @@ test("a run that the older protocol starts is on the stream, and its own clients
 })
 
 test("a failed run says why in plain text, before and after it was lost too often", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const stream = await openEvents(http, threadId)
   const run = await executing(await startRun(http, threadId), http)
@@ -211,8 +206,7 @@ test("a failed run says why in plain text, before and after it was lost too ofte
 })
 
 test("a client continues after each event of a failed run, also when its error contains U+0000", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const stream = await openEvents(http, threadId)
   const run = await executing(await startRun(http, threadId), http)
@@ -237,8 +231,7 @@ test("a client continues after each event of a failed run, also when its error c
 })
 
 test("a waiting run that is cancelled is interrupted, and so is a running one; a rolled back run, too", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const stream = await openEvents(http, threadId)
   const running = await startRun(http, threadId)
@@ -268,15 +261,14 @@ test("a waiting run that is cancelled is interrupted, and so is a running one; a
 })
 
 test("a lost terminal event is written later: the server died after the run had ended", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const stream = await openEvents(http, threadId)
   const running = await startRun(http, threadId)
   const run = await executing(running, http)
   const waiting = await startRun(http, threadId)
 
-  await db.run(sql`update runs set status = 'interrupted', updated_at = now() where run_id = ${waiting}`)
+  await http.db.run(sql`update runs set status = 'interrupted', updated_at = now() where run_id = ${waiting}`)
   await untilTerminals(() => framesOf(stream), 1)
   run.done()
   await untilTerminals(() => framesOf(stream), 2)
@@ -318,8 +310,7 @@ test("after the crash of a run's server its client has each event once, with the
 })
 
 test("an unknown channel matches nothing, and an unknown key of the filter is 400", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
 
   const open = await openEvents(http, threadId, { channels: ["nope"] })

@@ -3,20 +3,17 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { insertSystemAssistants } from "../assistants/queries.js"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { executing, framesOf, openEvents, sendCommand, startRun, untilTerminals } from "./testing/protocol-client.js"
 
 const message = { role: "user", content: "and a tea", name: "ada" }
 
 test("an injected message waits for the run that executes, and is the input of the next one", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-  await insertSystemAssistants(db, ["agent"], {})
+  await using http = await freshHttp()
+  await insertSystemAssistants(http.db, ["agent"], {})
   const threadId = randomUUID()
   const running = await executing(await startRun(http, threadId), http)
 
@@ -37,9 +34,8 @@ test("an injected message waits for the run that executes, and is the input of t
 })
 
 test("a message cannot be injected where nothing ran, into a subgraph, or in place of an answer", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-  await insertSystemAssistants(db, ["agent"], {})
+  await using http = await freshHttp()
+  await insertSystemAssistants(http.db, ["agent"], {})
   const { json } = await http.send("POST", "/threads", {})
   const empty = (json as { thread_id: string }).thread_id
   const waiting = randomUUID()
@@ -64,19 +60,18 @@ test("a message cannot be injected where nothing ran, into a subgraph, or in pla
 })
 
 test("a message is refused when the thread asks a question between the check and the new run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-  await insertSystemAssistants(db, ["agent"], {})
+  await using http = await freshHttp()
+  await insertSystemAssistants(http.db, ["agent"], {})
   const threadId = randomUUID()
   const run = await executing(await startRun(http, threadId), http)
   run.done()
   const interrupts = JSON.stringify({ task: [{ id: "a".repeat(32), value: "one?" }] })
   await until(async () => (await http.send("GET", `/threads/${threadId}`)).text.includes('"idle"'), { what: "the end" })
 
-  const { reply } = await db.transaction(async (tx) => {
+  const { reply } = await http.db.transaction(async (tx) => {
     await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
     const reply = sendCommand(http, threadId, "input.inject", { message })
-    await untilBlocked(db)
+    await untilBlocked(http.db)
     await tx.run(
       sql`update threads set status = 'interrupted', interrupts = ${interrupts} where thread_id = ${threadId}`,
     )

@@ -5,20 +5,17 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 import { executing, framesOf, openEvents, startRun, summaryOf, untilTerminals } from "./testing/protocol-client.js"
 
-async function newThread(http: Awaited<ReturnType<typeof startTestHttp>>): Promise<string> {
+async function newThread(http: Awaited<ReturnType<typeof freshHttp>>): Promise<string> {
   const { json } = await http.send("POST", "/threads", {})
   return (json as { thread_id: string }).thread_id
 }
 
 test("a client that comes while a run executes gets the run's lifecycle, the state after it and its open interrupts", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const { json } = await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent" })
   const run = await executing((json as { run_id: string }).run_id, http)
@@ -36,8 +33,7 @@ test("a client that comes while a run executes gets the run's lifecycle, the sta
 })
 
 test("a client that comes just after a run has ended learns its end, the state after it and its open interrupts", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   for (const isLogged of [false, true]) {
     const threadId = await newThread(http)
     const body = { assistant_id: "agent", stream_resumable: isLogged }
@@ -72,15 +68,14 @@ test("a client that comes just after a run has ended learns its end, the state a
 })
 
 test("the sweep tells a client the end of a run that ended while the client began to follow", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const protocol = await openEvents(http, threadId)
   const older = await http.stream("GET", `/threads/${threadId}/stream`)
   older.ended.catch(() => undefined)
   const runId = randomUUID()
 
-  await db.run(sql`
+  await http.db.run(sql`
     insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, attempt)
     values (${runId}, ${threadId}, ${randomUUID()}, 'agent', 'success', '{}', '{}', 'enqueue', 1)`)
   await untilTerminals(() => framesOf(protocol), 1)

@@ -5,11 +5,9 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { insertSystemAssistants } from "../assistants/queries.js"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 import {
   emitProtocol,
   everything,
@@ -21,9 +19,8 @@ import {
 } from "./testing/protocol-client.js"
 
 test("a thread runs several assistants, one after the other", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-  await insertSystemAssistants(db, ["agent"], {})
+  await using http = await freshHttp()
+  await insertSystemAssistants(http.db, ["agent"], {})
   const { json } = await http.send("POST", "/assistants", { graph_id: "agent", name: "another" })
   const another = (json as { assistant_id: string }).assistant_id
   const threadId = randomUUID()
@@ -42,15 +39,14 @@ test("a thread runs several assistants, one after the other", async () => {
 })
 
 test("the terminal event is in the log as soon as the run is over", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const runId = await startRun(http, threadId)
   const run = await executing(runId, http)
   emitProtocol(run, "values", { x: 1 })
   // One statement sees one moment: both are there, or none.
   const seen = () =>
-    db.row<{ status: string; isTold: boolean }>(sql`
+    http.db.row<{ status: string; isTold: boolean }>(sql`
       select status, exists (
         select from run_events e where e.run_id = r.run_id and event = 'protocol:lifecycle' and data like '%completed%'
       ) as "isTold"
@@ -69,8 +65,7 @@ test("the terminal event is in the log as soon as the run is over", async () => 
 })
 
 test("a stream that is opened while a run starts delays neither", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threads = Array.from({ length: 30 }, () => randomUUID())
   for (const thread_id of threads) await http.send("POST", "/threads", { thread_id })
 
@@ -83,8 +78,7 @@ test("a stream that is opened while a run starts delays neither", async () => {
 })
 
 test("an idle stream gets heartbeats", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const stream = await openEvents(http, randomUUID(), everything)
 

@@ -3,9 +3,7 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 import { everything, executing } from "./testing/protocol-client.js"
 import { connect } from "./testing/socket-client.js"
 
@@ -22,8 +20,7 @@ const owners = {
 const [ada, bob] = ["ada", "bob"].map((name) => ({ authorization: `Bearer ${name}-token` }))
 
 test("a socket that is older than another user's thread learns nothing of it", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { gate: owners })
+  await using http = await freshHttp({ gate: owners })
   const threadId = randomUUID()
   const [mine, strangers] = [await connect(http, threadId, [], ada), await connect(http, threadId, [], bob)]
   const early = await strangers.command("subscription.unsubscribe", { subscription_id: "x" })

@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp } from "../testing/test-http.js"
+import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import {
   type CommandReply,
@@ -24,8 +24,7 @@ import { Client, connect } from "./testing/socket-client.js"
 const root = { channels: ["values", "lifecycle", "input"], namespaces: [[]], depth: 0 }
 
 test("a client subscribes before the thread exists, starts a run and gets its events after the reply", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const client = await connect(http, threadId)
 
@@ -45,8 +44,7 @@ test("a client subscribes before the thread exists, starts a run and gets its ev
 })
 
 test("the reply comes before the past; live events come once for several subscriptions", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const past = await executing(await startRun(http, threadId), http)
   past.done()
@@ -78,8 +76,7 @@ test("the reply comes before the past; live events come once for several subscri
 })
 
 test("a later subscription gets its past before what comes next, and the others get nothing twice", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const client = await connect(http, threadId)
   await client.command("subscription.subscribe", { channels: ["lifecycle"] })
@@ -132,8 +129,7 @@ test("sockets are independent, also those of other servers, and one that was clo
 })
 
 test("after unsubscribe nothing comes, and an unknown subscription is an error", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const client = await connect(http, threadId)
   const { result } = await client.command("subscription.subscribe", everything)
@@ -153,8 +149,7 @@ test("after unsubscribe nothing comes, and an unknown subscription is an error",
 })
 
 test("a client that reconnects learns what it missed, and that its subscriptions are gone", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const first = await connect(http, threadId)
   const { result } = await first.command("subscription.subscribe", everything)
@@ -191,8 +186,7 @@ test("a client that reconnects learns what it missed, and that its subscriptions
 })
 
 test("what is no command is an error of no command, and the connection goes on", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const client = await connect(http, randomUUID())
 
   client.ws.send("{")
@@ -239,8 +233,7 @@ test("a deleted thread closes the socket with 4404, and a stopping server with 1
 })
 
 test("a handshake needs the key, in a header or as a subprotocol, which is not accepted as one", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { apiKeys: "secret" })
+  await using http = await freshHttp({ apiKeys: "secret" })
   const asProtocol = (key: string) => `x-api-key.${Buffer.from(key).toString("base64url")}`
 
   const inHeader = await connect(http, randomUUID(), [], { "x-api-key": "secret" })
@@ -255,8 +248,7 @@ test("a handshake needs the key, in a header or as a subprotocol, which is not a
 })
 
 test("a GET without a handshake says what to use", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const { status, text } = await http.send("GET", `/threads/${randomUUID()}/stream/events`)
 
@@ -265,8 +257,7 @@ test("a GET without a handshake says what to use", async () => {
 })
 
 test("a socket that reads slowly reads from the log, and has every event once when it reads on", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = randomUUID()
   const client = await connect(http, threadId)
   await client.command("subscription.subscribe", { channels: ["values", "lifecycle"] })

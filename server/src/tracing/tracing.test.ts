@@ -4,10 +4,8 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 import { startTracing, tracesUrl } from "./start-tracing.js"
 
 interface ReceivedSpan {
@@ -64,8 +62,7 @@ test("a request and its runs belong to the trace that the caller started", async
   await using collector = await startCollector()
   const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, "0.0.0")
   assert.ok(tracing)
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 1, tracing })
+  await using http = await freshHttp({ slots: 1, tracing })
   const { workers } = http.server
   const traceId = "0af7651916cd43dd8448eb211c80319c"
   const traceparent = `00-${traceId}-b7ad6b7169203331-01`

@@ -102,7 +102,7 @@ export const executing = (runId: string, ...servers: readonly TestHttp[]): Promi
 /** Emits an event as a worker does. */
 export function emitProtocol(run: ScriptedRun, channel: string, data: unknown, namespace: readonly string[] = []) {
   const method = channel.startsWith("custom:") ? "custom" : channel
-  return run.emit(["protocol:" + channel, ...namespace].join("|"), {
+  return run.emit([`protocol:${channel}`, ...namespace].join("|"), {
     method,
     params: { namespace, timestamp: 1, data },
   })
