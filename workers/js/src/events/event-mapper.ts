@@ -8,64 +8,71 @@
  * Interrupts have LangGraph's form: `{"__interrupt__": […]}` on `updates` and `values`, whichever were requested; an empty
  * list means a breakpoint.
  */
+import type { RunFrame } from "@superstep/protocol/worker/frames"
 import { isRecord } from "@superstep/protocol/worker/validate"
 import { checkpointPayload, debugPayload } from "../checkpoints/checkpoint-payload.js"
 import { LegacyMessages } from "./legacy-messages.js"
-import type { ProtocolEvents } from "./protocol-events.js"
+import { ProtocolEvents } from "./protocol-events.js"
 import type { WireEvent } from "./wire-event.js"
 
-export interface AskedFor {
-  readonly runId: string
-  readonly modes: readonly string[]
-  readonly subgraphs: boolean
-  /** Whether the chunks have namespaces. Protocol events need them even where the run's own events come from the root only. */
-  readonly isDeep: boolean
-  /** Whether a tool's events have the namespace of the task that called it, and not of its graph: LangGraph before 1.7. */
-  readonly toolsNameTask: boolean
-}
+/** What a run asks for. Protocol events need namespaces even where the run's other events come from the root only. */
+type AskedFor = Pick<RunFrame, "run_id" | "stream_modes" | "stream_subgraphs" | "protocol_events">
 
-/** Maps the chunks of one run, in order. */
+/** Maps the chunks of one run, in order: to the events that its stream modes ask for, and to its protocol events beside them. */
 export class EventMapper {
   readonly #asked: AskedFor
+  readonly #toolsNameTask: boolean
   readonly #modes: ReadonlySet<string>
   readonly #legacy: LegacyMessages | undefined
-  readonly #protocol: ProtocolEvents | undefined
+  /** Makes the protocol events, if the run has them. */
+  readonly protocol: ProtocolEvents | undefined
 
-  /** @param protocol  makes the run's protocol events, if it has them */
-  constructor(asked: AskedFor, protocol?: ProtocolEvents) {
+  /** @param toolsNameTask  whether a tool's events have the namespace of the task that called it, and not of its graph: LangGraph before 1.7 */
+  constructor(asked: AskedFor, toolsNameTask: boolean) {
     this.#asked = asked
-    this.#protocol = protocol
-    this.#modes = new Set(asked.modes)
+    this.#toolsNameTask = toolsNameTask
+    this.#modes = new Set(asked.stream_modes)
+    const checkpointsFollow = this.#modes.has("checkpoints")
+    this.protocol = asked.protocol_events ? new ProtocolEvents({ toolsNameTask, checkpointsFollow }) : undefined
     this.#legacy = this.#modes.has("messages") ? new LegacyMessages() : undefined
   }
 
-  /** @param chunk  `[mode, payload]`, or `[namespace, mode, payload]` when subgraphs are streamed */
+  /** @param chunk  `[mode, payload]`, or `[namespace, mode, payload]` when subgraphs are streamed, or the run has protocol events */
   fromChunk(chunk: unknown): WireEvent[] {
     const own = this.#askedFor(chunk)
-    return this.#protocol === undefined ? own : this.#protocol.beside(chunk, own)
+    return this.protocol === undefined ? own : this.protocol.beside(chunk, own)
   }
 
   #askedFor(chunk: unknown): WireEvent[] {
     if (!Array.isArray(chunk)) return []
-    const [namespace, mode, payload] = this.#asked.isDeep ? chunk : [[], ...chunk]
+    const [namespace, mode, payload] = this.#isDeep ? chunk : [[], ...chunk]
     if (!Array.isArray(namespace) || !this.#isAskedFor(mode, namespace)) return []
     if (mode === "messages") return this.#modes.has("messages-tuple") ? [this.#message(namespace, payload)] : []
     const complete = mode === "values" && namespace.length === 0 ? this.#legacy?.onValues(payload) : undefined
     // Only the task of a tool is known: a tool in a `task()` keeps the segments of the calls around it.
-    const graph = mode === "tools" && this.#asked.toolsNameTask ? namespace.slice(0, -1) : namespace
+    const graph = mode === "tools" && this.#toolsNameTask ? namespace.slice(0, -1) : namespace
     const own = this.#modes.has(mode) ? [{ name: this.#name(mode, graph), data: shaped(mode, payload) }] : []
     return complete === undefined ? own : [...own, ...complete]
+  }
+
+  /** The events of a chunk of the root graph. */
+  fromRoot(mode: string, payload: unknown): WireEvent[] {
+    return this.fromChunk(this.#isDeep ? [[], mode, payload] : [mode, payload])
   }
 
   /** @param event  an event of `streamEvents`, which also contain the root's stream chunks */
   fromLangChainEvent(event: unknown): WireEvent[] {
     if (!isRecord(event)) return []
-    if (event.event === "on_chain_stream" && event.run_id === this.#asked.runId) {
+    if (event.event === "on_chain_stream" && event.run_id === this.#asked.run_id) {
       return isRecord(event.data) ? this.fromChunk(event.data.chunk) : []
     }
     const isHidden = Array.isArray(event.tags) && event.tags.includes("langsmith:hidden")
     const own = this.#modes.has("events") && !isHidden ? [{ name: "events", data: event }] : []
     return [...own, ...(this.#legacy?.onLangChainEvent(event) ?? [])]
+  }
+
+  get #isDeep(): boolean {
+    return this.#asked.stream_subgraphs || this.protocol !== undefined
   }
 
   #message(namespace: readonly unknown[], payload: unknown): WireEvent {
@@ -80,13 +87,12 @@ export class EventMapper {
    * root only.
    */
   #isAskedFor(mode: string, namespace: readonly unknown[]): boolean {
-    const { subgraphs, toolsNameTask } = this.#asked
-    if (subgraphs || namespace.length === 0 || mode === "custom") return true
-    return toolsNameTask && (mode === "messages" || mode === "tools")
+    if (this.#asked.stream_subgraphs || namespace.length === 0 || mode === "custom") return true
+    return this.#toolsNameTask && (mode === "messages" || mode === "tools")
   }
 
   #name(mode: string, namespace: readonly unknown[]): string {
-    return this.#asked.subgraphs ? [mode, ...namespace].join("|") : mode
+    return this.#asked.stream_subgraphs ? [mode, ...namespace].join("|") : mode
   }
 }
 

@@ -16,7 +16,6 @@ import { EventFeed } from "../events/event-feed.js"
 import { EventMapper } from "../events/event-mapper.js"
 import { EventPause } from "../events/event-pause.js"
 import { InterruptEvents } from "../events/interrupt-events.js"
-import { ProtocolEvents } from "../events/protocol-events.js"
 import { eventText, type WireEvent } from "../events/wire-event.js"
 import { withPersistence } from "../loading/graph-export.js"
 import type { CompiledGraph, StateSnapshot } from "../loading/langgraph.js"
@@ -53,7 +52,7 @@ export class Run {
   readonly #interrupts: InterruptEvents
   readonly #cancel: EarlyCancel
   #graph: CompiledGraph | undefined
-  #protocol: ProtocolEvents | undefined
+  #events: EventMapper | undefined
   #ending: Ending | undefined
   #isDraining = false
   #isOver = false
@@ -142,16 +141,11 @@ export class Run {
     const { frame } = this.#request
     const { engineModes, usesEvents } = streamPlan(frame)
     const toolsNameTask = !loaded.library.isSince("1.7.0")
-    const protocol = frame.protocol_events
-      ? new ProtocolEvents({ toolsNameTask, checkpointsFollow: engineModes.includes("checkpoints") })
-      : undefined
-    this.#protocol = protocol
-    const { run_id: runId, stream_modes: modes, stream_subgraphs: subgraphs } = frame
-    const isDeep = subgraphs || protocol !== undefined
-    const events = new EventMapper({ runId, modes, subgraphs, isDeep, toolsNameTask }, protocol)
+    const events = new EventMapper(frame, toolsNameTask)
+    this.#events = events
     if (await this.#repeatsBreakpoint(graph, events)) return
     // With a version LangGraph also streams a lightweight checkpoint before each values.
-    const version = usesEvents || protocol !== undefined ? { version: "v2" } : {}
+    const version = usesEvents || frame.protocol_events ? { version: "v2" } : {}
     const options = { ...config, ...version, streamMode: engineModes, signal }
     const stream = usesEvents ? graph.streamEvents(input, options) : await graph.stream(input, options)
     try {
@@ -198,14 +192,12 @@ export class Run {
     const state = await this.#finalState()
     if (state === undefined || !standsBefore(head, state.next, interrupt_before)) return false
     const stop = { __interrupt__: [] }
-    const chunks = [
-      ["values", state.values],
-      ["updates", stop],
-      ["values", stop],
+    const reported = [
+      events.fromRoot("values", state.values),
+      events.fromRoot("updates", stop),
+      events.fromRoot("values", stop),
     ]
-    const { stream_subgraphs, protocol_events } = this.#request.frame
-    const isDeep = stream_subgraphs || protocol_events === true
-    await this.#emit(chunks.flatMap((chunk) => events.fromChunk(isDeep ? [[], ...chunk] : chunk)))
+    await this.#emit(reported.flat())
     return true
   }
 
@@ -223,7 +215,7 @@ export class Run {
 
   async #eventsWritten(): Promise<void> {
     await this.#feed.written()
-    await this.#emit(this.#protocol?.flush() ?? [])
+    await this.#emit(this.#events?.protocol?.flush() ?? [])
   }
 
   async #call(fields: CallFields, payload?: readonly (readonly [string, string])[]): Promise<Reply> {
@@ -253,11 +245,12 @@ export class Run {
 
   /** No message and no subgraph stays open. A drained run goes on elsewhere. */
   async #endProtocol(state: StateSnapshot | undefined, problem: Problem | undefined): Promise<void> {
-    if (this.#protocol === undefined || this.#ending === "drained") return
+    const protocol = this.#events?.protocol
+    if (protocol === undefined || this.#ending === "drained") return
     const failed = this.#failed(problem)
-    if (failed !== undefined) await this.#emit(this.#protocol.end("failed", describeError(failed.error).message))
-    else if (this.#ending === "cancelled") await this.#emit(this.#protocol.end("interrupted", "the run was cancelled"))
-    else await this.#emit(this.#protocol.end(stopped(state) === "interrupted" ? "interrupted" : "completed"))
+    if (failed !== undefined) await this.#emit(protocol.end("failed", describeError(failed.error).message))
+    else if (this.#ending === "cancelled") await this.#emit(protocol.end("interrupted", "the run was cancelled"))
+    else await this.#emit(protocol.end(stopped(state) === "interrupted" ? "interrupted" : "completed"))
   }
 
   /** The saver remembers the newest checkpoint, so this needs no call to the server. */

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..checkpoints.checkpoint_payload import checkpoint_payload, debug_payload
@@ -13,23 +13,31 @@ from .wire_event import WireEvent
 
 
 class EventMapper:
-    """Maps the items of one run, in order."""
+    """Maps the items of one run, in order: to the events that its stream modes ask for, and to its protocol events beside
+    them."""
 
-    def __init__(self, modes: Sequence[str], subgraphs: bool, protocol: ProtocolEvents | None = None) -> None:
-        """:param protocol: makes the run's protocol events, if it has them; then all chunks have namespaces"""
-        self._protocol = protocol
-        self._modes = set(modes)
-        self._subgraphs = subgraphs
+    def __init__(self, asked: Mapping[str, Any]) -> None:
+        """:param asked: the header of the `run` frame. Protocol events need namespaces even where the run's other events come from
+        the root only."""
+        #: Makes the protocol events, if the run has them.
+        self.protocol = ProtocolEvents() if asked.get("protocol_events") else None
+        self._modes = set(asked["stream_modes"])
+        self._subgraphs: bool = asked["stream_subgraphs"]
         self._legacy = LegacyMessages() if "messages" in self._modes else None
         self._root_id: str | None = None
 
     def from_chunk(self, chunk: Any) -> Iterator[WireEvent]:
         """:param chunk: `(mode, payload)`, or `(namespace, mode, payload)` when subgraphs are streamed"""
-        if self._protocol is None:
+        if self.protocol is None:
             yield from self._asked_for(chunk if self._subgraphs else ((), *chunk))
             return
         own = list(self._asked_for(chunk)) if self._subgraphs or not chunk[0] else []
-        yield from self._protocol.beside(chunk, own)
+        yield from self.protocol.beside(chunk, own)
+
+    def from_root(self, mode: str, payload: Any) -> Iterator[WireEvent]:
+        """The events of a chunk of the root graph."""
+        is_deep = self._subgraphs or self.protocol is not None
+        return self.from_chunk(((), mode, payload) if is_deep else (mode, payload))
 
     def _asked_for(self, chunk: Any) -> Iterator[WireEvent]:
         namespace, mode, payload = chunk

@@ -24,7 +24,6 @@ from ..connection.frames import Frame, Header
 from ..events.event_feed import EventFeed
 from ..events.event_mapper import EventMapper
 from ..events.interrupt_events import InterruptEvents, InterruptOptions
-from ..events.protocol_events import ProtocolEvents
 from ..events.wire_event import WireEvent, event_text
 from ..loading.factory import Purpose
 from ..loading.graph_export import Graph, with_persistence
@@ -54,8 +53,7 @@ class Run:
         self._connection = connection
         self._langgraph_version = langgraph_version
         self._feed = EventFeed()
-        self._protocol = ProtocolEvents() if request.has_protocol_events else None
-        self._events = EventMapper(header["stream_modes"], header["stream_subgraphs"], self._protocol)
+        self._events = EventMapper(header)
         self._link = CheckpointLink(
             LinkOptions(
                 call=self._call,
@@ -204,10 +202,9 @@ class Run:
         nodes = request.header.get("interrupt_before") or graph.interrupt_before_nodes
         if state is None or not stands_before(head, state.next, nodes):
             return False
-        namespace = [()] if request.header["stream_subgraphs"] or request.has_protocol_events else []
         # LangGraph for Python reports a breakpoint only on `updates`.
         for mode, payload in (("values", state.values), ("updates", {"__interrupt__": []})):
-            await self._send(self._events.from_chunk((*namespace, mode, payload)))
+            await self._send(self._events.from_root(mode, payload))
         return True
 
     def _take(self, events: Iterable[WireEvent]) -> None:
@@ -215,19 +212,20 @@ class Run:
 
     async def _events_written(self) -> None:
         await self._feed.written()
-        if self._protocol is not None:
-            await self._send(self._protocol.flush())
+        if self._events.protocol is not None:
+            await self._send(self._events.protocol.flush())
 
     async def _end_protocol(self, state: StateSnapshot | None, problem: BaseException | None) -> None:
         """No message and no subgraph stays open. A drained run goes on elsewhere."""
-        if self._protocol is None or self._ending == "drained":
+        protocol = self._events.protocol
+        if protocol is None or self._ending == "drained":
             return
         if problem is not None:
-            await self._send(self._protocol.end("failed", str(problem)))
+            await self._send(protocol.end("failed", str(problem)))
         elif self._ending == "cancelled":
-            await self._send(self._protocol.end("interrupted", "the run was cancelled"))
+            await self._send(protocol.end("interrupted", "the run was cancelled"))
         else:
-            await self._send(self._protocol.end("interrupted" if _stopped(state) == "interrupted" else "completed"))
+            await self._send(protocol.end("interrupted" if _stopped(state) == "interrupted" else "completed"))
 
     async def _saved_so_far(self) -> None:
         # LangGraph saves in the background: its requests arrive here after some turns of the event loop.
