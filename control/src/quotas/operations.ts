@@ -10,7 +10,7 @@ export interface QuotaRules {
   readonly defaultQuotas: Amounts
 }
 
-/** What knows the deployments: a quota does not. */
+/** The app passes it in, because quotas do not know deployments. */
 export interface UseOfWorkspaces {
   /** The present use by a workspace's deployments and builds. */
   readonly usedIn: (db: Db, workspaceId: string) => Promise<Amounts>
