@@ -48,6 +48,9 @@ const standby = (change: Partial<UnitFacts>, deployment: Partial<DeploymentFacts
     deployment,
   )
 
+const leaving = (other: Partial<UnitFacts>, change: Partial<UnitFacts> = {}) =>
+  deploymentOf([revisionOf("serving", [unitOf("u", { leaving_ms: 0, ...change }), unitOf("v", other)])])
+
 const disrupted = { ...exited, isDisrupted: true } as const
 const besideStandby = (change: Partial<UnitFacts>) =>
   deploymentOf([revisionOf("serving", [unitOf("new", change)], { settled_ms: 10 }), revisionOf("standby", one({}))])
@@ -135,8 +138,18 @@ const cases: readonly (readonly [string, DeploymentFacts, readonly string[]])[] 
   ["retiring, silent", retiring({ seen: running("silent") }), []],
   ["retiring, hung", retiring({ seen: running("hung") }), ["remove u"]],
   ["retiring, ended", retiring({ seen: exited }), ["remove u"]],
+  ["retiring, its time is nearly over", retiring({ traffic: { open: 1, idle_ms: 0 } }, 1), []],
   ["retiring, its time is over", retiring({ traffic: { open: 1, idle_ms: 0 } }, 0), ["remove u"]],
   ["retiring, paused", retiring({ traffic: { open: 1, idle_ms: 0 } }, 900_000, { is_paused: true }), ["remove u"]],
+  ["leaving, another one serves", leaving({}), ["hold u"]],
+  ["leaving, held and idle", leaving({}, { is_ready: false }), ["remove u"]],
+  ["leaving, held, a request is open", leaving({}, { is_ready: false, traffic: { open: 1, idle_ms: 0 } }), []],
+  [
+    "leaving, a request is open for too long",
+    leaving({}, { is_ready: false, traffic: { open: 1, idle_ms: 0 }, leaving_ms: 900_000 }),
+    ["remove u"],
+  ],
+  ["leaving, no other one serves", leaving({ is_ready: false, seen: running("not ready") }), []],
   ["deleted", serving({ seen: undefined }, { is_deleted: true }), ["remove u"]],
 ]
 for (const [what, facts, actions] of cases) {
@@ -151,6 +164,7 @@ test("plan: replicas restart one after the other, and none while another one is 
   assert.deepEqual(of(replica(0), replica(1)), ["hold u0"])
   assert.deepEqual(of(replica(0, { is_outdated: false }), replica(1)), ["hold u1"])
   assert.deepEqual(of(replica(0), replica(1, { is_down: true, seen: exited, may_start: false })), [])
+  assert.deepEqual(of(replica(0), replica(1, { is_ready: false, is_outdated: false, seen: running("not ready") })), [])
   assert.deepEqual(of(replica(0), replica(1, { is_answering: false })), [])
   assert.deepEqual(of(replica(0, { is_ready: false, seen: absent, connections: 0 }), replica(1)), ["start u0"])
   assert.deepEqual(
@@ -260,6 +274,11 @@ test("plan: a canary gets the threads that its weight says", () => {
   assert.deepEqual(withCanary({ base: { ...older, up_ms: 2_000_000 } }), ["hold base"], "an older release")
   assert.deepEqual(withCanary({ base: older }), [], "an image of an older release, which starts the same program again")
   assert.deepEqual(withCanary({ canary: { seen: exited } }), ["record crash canary"])
+  assert.deepEqual(
+    withCanary({ canary: { seen: running("ready", { serving: false }) } }),
+    [],
+    "what serves is activated",
+  )
   assert.deepEqual(withCanary({ is_paused: true }), ["suspend base", "suspend canary"])
 })
 
@@ -268,8 +287,10 @@ test("plan: a canary is promoted when it is up, and aborted on request or when i
   assert.deepEqual(withCanary({ weight: 100, reported: 0 }), ["promote"], "the base is not activated any more")
   assert.deepEqual(withCanary({ weight: 100, is_worked_on: true }), ["promote"])
   assert.deepEqual(withCanary({ weight: 100, is_switching: true }), [])
+  assert.deepEqual(withCanary({ weight: 100, is_asleep: true }), ["wake", "suspend base", "suspend canary"])
   assert.deepEqual(withCanary({ weight: 100, canary: { seen: running("not ready") } }), [])
   assert.deepEqual(withCanary({ weight: 0 }), ["abort", "activate base"])
+  assert.deepEqual(withCanary({ weight: 0, reported: 0 }), ["abort"], "it has no share any more")
   assert.deepEqual(withCanary({ canary: { crashes: 2 } }), ["abort"])
   assert.deepEqual(withCanary({ canary: { worker_crashes: 2 }, weight: 100 }), ["abort"])
   const refused = { seen: absent, connections: 0, may_start: false }
@@ -325,10 +346,14 @@ test("plan: a deployment sleeps when nothing was seen of it for long", () => {
   assert.deepEqual(planned(serving({ ...idle, traffic: { open: 1, idle_ms: 0 } }, sleepy)), ["record use"])
   assert.deepEqual(planned(serving({ ...idle, traffic: undefined, idle_ms: 4000 }, sleepy)), [])
   assert.deepEqual(planned(serving(idle, { ...sleepy, is_worked_on: true })), [])
+  assert.deepEqual(planned(serving(idle, { ...sleepy, is_switching: true })), [])
   assert.deepEqual(planned(serving({ ...idle, is_ready: false, seen: running("not ready") }, sleepy)), [])
   assert.deepEqual(planned(other(["retiring", [unitOf("old", { traffic: { open: 1, idle_ms: 0 } })]])), [])
   assert.deepEqual(planned(other(["pinned", [unitOf("old", { seen: absent, connections: 0 })]])), ["fall asleep"])
   assert.deepEqual(planned(other(["pinned", [unitOf("old")]])), [], "it still runs")
+  const waits = { pins: { threads: 1, has_runs: true, traffic: undefined, quiet_ms: 0 } }
+  const stopped = unitOf("old", { seen: absent, may_start: false })
+  assert.deepEqual(planned(other(["pinned", [stopped], waits])), [], "a run waits for it")
   assert.deepEqual(planned(other(["standby", [unitOf("old")], {}]), { watchMs: 10_000_000 }), [])
 })
 

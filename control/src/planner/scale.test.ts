@@ -29,6 +29,7 @@ const cases: readonly (readonly [string, string | undefined, string | undefined]
     "record load",
   ],
   ["it may have no more", shown([loaded(0, short)], { max_units: 1 }), undefined],
+  ["it has as many as it may", shown([loaded(0, short), loaded(1, short)], { max_units: 2 }), "record load"],
   ["one was added just now", shown([loaded(0, short)], { scaled_ms: 9999 }), undefined],
   ["one was added ten seconds ago", shown([loaded(0, short)], { scaled_ms: 10_000 }), "add"],
   ["another one starts", shown([loaded(0, short), unitOf("u1", { seen: running("not ready") })]), undefined],
