@@ -15,6 +15,7 @@ import { type Project, toWorkerProject } from "./project/langgraph-config.js"
 import { defaultsOf, projectWithEnv } from "./project-settings.js"
 import { ClaimLoop } from "./runs/claim-loop.js"
 import { Executor } from "./runs/executor.js"
+import { Known } from "./runs/known.js"
 import { leaseTimes } from "./runs/lease-times.js"
 import { localServer } from "./runs/local-server.js"
 import { observeWith } from "./runs/observer.js"
@@ -121,6 +122,7 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
   return {
     claimer,
     turns: new Turns(),
+    known: new Known(),
     hints,
     streams,
     workers,

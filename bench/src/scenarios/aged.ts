@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { fileURLToPath } from "node:url"
 import { claimRuns } from "@superstep/server/runs/claims"
-import { insertRun } from "@superstep/server/runs/queries"
+import { beginRun } from "@superstep/server/runs/queries"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { migrate } from "@superstep/toolkit/db/migrate"
 import { createDatabase } from "@superstep/toolkit/db/provision"
@@ -120,7 +120,7 @@ const claimer = { serverId: randomUUID(), revisionId: null, leaseMs: 60_000 }
 async function timeStatements(subject: Subject): Promise<void> {
   const { db, taken } = subject
   const run = newRun(await someThread(subject))
-  taken.create?.push(await timed(() => insertRun(db, { ...run, ...claimer })))
+  taken.create?.push(await timed(() => beginRun(db, { ...run, ...claimer })))
   let claimId: string | undefined
   const claim = async () => {
     claimId = (await claimRuns(db, claimer, { limit: 50, runsAlone: false }))[0]?.claimId
@@ -149,6 +149,8 @@ const newRun = (threadId: string) => ({
   isStreamed: false,
   caller: null,
   webhook: null,
+  known: { metadata: "{}", config: "{}" },
+  mostWaiting: 0,
 })
 
 interface Served {

@@ -16,6 +16,8 @@ export interface Assistant {
   readonly config: Config
   readonly context: unknown
   readonly metadata: Readonly<Record<string, unknown>>
+  /** Changes with each change of its row; absent while it has none. */
+  readonly stamp?: string | undefined
 }
 
 /** A RunnableConfig as clients write it; other keys are passed on. */

@@ -1,4 +1,5 @@
 /** Operations on assistants: the only entry point for routes, runs and tests. */
+import type { Recent } from "@superstep/toolkit/collections/recent"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
@@ -33,6 +34,8 @@ import type { AssistantCountBody, AssistantPatchBody, AssistantSearchBody, NewAs
 export interface Assistants {
   readonly db: Database
   readonly workers: Pick<Workers, "report">
+  /** Assistants as they were read last. Given only where a change since then is noticed (`begin_run`). */
+  readonly known?: { readonly assistants: Recent<string, Assistant> } | undefined
 }
 
 /**
@@ -42,11 +45,13 @@ export interface Assistants {
  * @throws NotFound  with the message of the recording `error-unknown-assistant.txt`
  */
 export async function resolveAssistant(
-  db: Db,
+  { db, known }: Pick<Assistants, "known"> & { readonly db: Db },
   name: string,
   { graphs: graphIds, failed }: LoadReport,
 ): Promise<Assistant> {
-  const found = await findAssistant(db, assistantIdOf(name, graphIds))
+  const assistantId = assistantIdOf(name, graphIds)
+  const found = known?.assistants.get(assistantId) ?? (await findAssistant(db, assistantId))
+  if (found) known?.assistants.set(assistantId, found)
   // The assistant of a graph has no row yet if the graph has just been loaded, or the unit does not serve yet.
   const assistant = found ?? (graphIds.includes(name) ? systemAssistant(name) : undefined)
   if (assistant && graphIds.includes(assistant.graphId)) return assistant
@@ -63,9 +68,10 @@ export async function resolveAssistant(
  * not hide it (agent-server-api §6.2.2).
  * @throws NotFound  no such assistant, or the caller may not use it
  */
-export async function usableAssistant({ db, workers }: Assistants, caller: Caller, name: string): Promise<Assistant> {
+export async function usableAssistant(parts: Assistants, caller: Caller, name: string): Promise<Assistant> {
+  const { db, workers } = parts
   const { filter } = await caller.authorize("assistants:read", { assistant_id: name })
-  const assistant = await resolveAssistant(db, name, workers.report())
+  const assistant = await resolveAssistant(parts, name, workers.report())
   const { assistantId, graphId } = assistant
   if (filter === undefined || assistantId === systemAssistantId(graphId)) return assistant
   if (await findAssistantRow(db, assistantId, filter)) return assistant

@@ -17,8 +17,11 @@ const columns = sql`assistant_id, version, graph_id, name, description, config, 
 
 /** What a run takes from its assistant. */
 export async function findAssistant(db: Db, assistantId: string): Promise<Assistant | undefined> {
-  const row = await db.row<Pick<AssistantRow, "assistant_id" | "graph_id" | "config" | "context" | "metadata">>(sql`
-    select assistant_id, graph_id, config, context, metadata from assistants where assistant_id = ${assistantId}`)
+  const row = await db.row<
+    Pick<AssistantRow, "assistant_id" | "graph_id" | "config" | "context" | "metadata"> & { readonly stamp: string }
+  >(sql`
+    select assistant_id, graph_id, config, context, metadata, assistant_stamp(assistants) as stamp
+    from assistants where assistant_id = ${assistantId}`)
   return (
     row && {
       assistantId: row.assistant_id,
@@ -26,6 +29,7 @@ export async function findAssistant(db: Db, assistantId: string): Promise<Assist
       config: parseJson(row.config),
       context: parseJson(row.context),
       metadata: parseJson(row.metadata),
+      stamp: row.stamp,
     }
   )
 }

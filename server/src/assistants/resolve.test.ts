@@ -10,10 +10,10 @@ test("a run of a graph that failed to load gets the reason instead of a 404", as
   await using db = await freshDatabase({ migrations })
   const report = { graphs: ["whole"], failed: [{ graphId: "broken", message: "SyntaxError: Unexpected token" }] }
 
-  assert.equal((await resolveAssistant(db, "whole", report)).graphId, "whole")
-  await assert.rejects(resolveAssistant(db, "broken", report), {
+  assert.equal((await resolveAssistant({ db }, "whole", report)).graphId, "whole")
+  await assert.rejects(resolveAssistant({ db }, "broken", report), {
     code: "graph_unavailable",
     message: 'the graph "broken" did not load: SyntaxError: Unexpected token',
   })
-  await assert.rejects(resolveAssistant(db, "nobody", report), NotFound)
+  await assert.rejects(resolveAssistant({ db }, "nobody", report), NotFound)
 })

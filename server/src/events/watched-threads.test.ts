@@ -5,7 +5,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { insertRun } from "../runs/queries.js"
+import { beginRun } from "../runs/queries.js"
 import { newRun } from "../testing/new-run.js"
 import { migrations } from "../testing/test-server.js"
 import { watchThreads } from "./thread-queries.js"
@@ -28,7 +28,7 @@ test("a client that opens a thread's stream waits for a run that is being create
       where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into watched_threads%'`
     await until(() => db.row(waiting), { what: "the client to wait for the thread" })
     // It holds no lock that the run needs; otherwise each would wait for the other.
-    return insertRun(tx, { ...newRun(threadId), following: { forMs, firstEvents: [] } })
+    return beginRun(tx, { ...newRun(threadId), following: { forMs, firstEvents: [] } })
   })
 
   assert.equal(created.outcome, "created")

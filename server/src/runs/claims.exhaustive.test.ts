@@ -17,9 +17,10 @@ import type { ClaimWrite } from "../checkpoints/claim-batch.js"
 import { writeClaims } from "../checkpoints/queries.js"
 import { renewServer } from "../servers/queries.js"
 import { endLeases } from "../testing/end-leases.js"
+import { newRun } from "../testing/new-run.js"
 import { migrations } from "../testing/test-server.js"
 import { claimRuns, findFormerClaims, findHeldClaims, findUnheldClaims, type LostClaim, releaseRun } from "./claims.js"
-import { deleteRun, insertRun, stopRun } from "./queries.js"
+import { beginRun, deleteRun, stopRun } from "./queries.js"
 import { type AttemptEnding, type CancelAction, isFinal, type MultitaskStrategy, type RunStatus } from "./run.js"
 
 const leaseMs = 30_000
@@ -117,26 +118,14 @@ const keyOf = ({ runs, thread, saved }: Facts, given: readonly Given[]): string 
 function create(strategy: MultitaskStrategy): Step {
   const runId = randomUUID()
   const take = async (db: Db): Promise<Outcome> => {
-    const created = await insertRun(db, {
+    const created = await beginRun(db, {
+      ...newRun(threadId),
       runId,
-      threadId,
       threadRule: "create_if_missing",
-      threadMetadata: "{}",
-      assistantId: randomUUID(),
-      graphId: "agent",
-      metadata: "{}",
-      kwargs: "{}",
       multitaskStrategy: strategy,
-      isResumable: false,
-      deleteThreadOnCompletion: false,
-      afterSeconds: 0,
       serverId: servers[0],
-      revisionId: null,
       canExecute: true,
-      isStreamed: false,
       leaseMs,
-      caller: null,
-      webhook: null,
     })
     const given = created.claim_id === null ? [] : [{ runId, claimId: created.claim_id, attempt: 1 }]
     return { given, wakes: created.waiting !== null }

@@ -6,7 +6,7 @@ import type { Subscriber } from "../events/topic.js"
 import { callerOf } from "../http/caller-of.js"
 import { type Answer, answeredBefore, answerOnce, type RequestKey } from "../idempotency/answers.js"
 import { requestKeyOf } from "../idempotency/once.js"
-import type { FollowingClient, InsertedRun, InsertWithin } from "./creation.js"
+import type { Creating, FollowingClient, InsertedRun, InsertWithin } from "./creation.js"
 import { createRuns, type Runs } from "./operations.js"
 import type { PathOf, RunRequest } from "./preparation.js"
 import type { RunRow } from "./queries.js"
@@ -83,7 +83,7 @@ export async function createOnce(
   const request = { caller: callerOf(c), threadId, body, forThread, pathOf, headers: headersFor(runs, c) }
   const answerFor = ([row]: readonly RunRow[]) => answerOf(row as RunRow, threadId === undefined)
   const made = await oncePerKey(runs, { key, answerFor }, (within) =>
-    createRuns(runs, [request], { subscriber, follower, turn: c.get("turn"), within }),
+    createRuns(runs, [request], { subscriber, follower, turn: c.get("turn"), ...within }),
   )
   if ("answer" in made) return made
   const [row] = made.rows
@@ -105,7 +105,7 @@ export async function createAllOnce(
     return { caller: callerOf(c), threadId: undefined, body, headers, pathOf }
   })
   const made = await oncePerKey(runs, { key, answerFor: batchAnswerOf }, (within) =>
-    createRuns(runs, requests, { within }),
+    createRuns(runs, requests, { ...within }),
   )
   return "answer" in made
     ? { answer: made.answer, isRepeated: true }
@@ -118,25 +118,15 @@ interface KeyedCreation {
   readonly answerFor: (rows: readonly RunRow[]) => Answer
 }
 
-/** The same request was answered before, or concurrently. */
-class AnsweredBefore extends Error {
-  readonly answer: Answer
-
-  constructor(answer: Answer) {
-    super("the request was answered before")
-    this.answer = answer
-  }
-}
-
 /** Creates runs in one transaction with the key of their request, or returns the earlier response to the same request. */
 async function oncePerKey(
   { db }: Pick<Runs, "db">,
   { key, answerFor }: KeyedCreation,
-  create: (within?: InsertWithin) => Promise<readonly RunRow[]>,
+  create: (how: Pick<Creating, "within">) => Promise<readonly RunRow[] | undefined>,
 ): Promise<{ rows: readonly RunRow[] } | { answer: Answer }> {
-  if (key === undefined) return { rows: await create() }
+  if (key === undefined) return { rows: (await create({})) ?? [] }
   // Checked before rules and assistants are read, since these may have changed.
-  const before = await answeredBefore(db, key)
+  let before = await answeredBefore(db, key)
   if (before) return { answer: before }
   const within: InsertWithin = async (insert) => {
     let inserted: readonly InsertedRun[] = []
@@ -144,15 +134,14 @@ async function oncePerKey(
       inserted = await insert(tx)
       return answerFor(inserted.map(({ row }) => row))
     })
-    if (isRepeated) throw new AnsweredBefore(answer)
-    return inserted
+    if (!isRepeated) return inserted
+    before = answer
+    return undefined
   }
-  try {
-    return { rows: await create(within) }
-  } catch (error) {
-    if (error instanceof AnsweredBefore) return { answer: error.answer }
-    throw error
-  }
+  const rows = await create({ within })
+  if (rows) return { rows }
+  if (before) return { answer: before }
+  throw new Error("neither runs were created nor was their request answered before")
 }
 
 const headersFor = ({ configurableHeaders }: RunRoutes, c: Context) => configurableHeaders?.(c.req.raw.headers)

@@ -1,12 +1,13 @@
 /**
- * Runs are created in three steps: they are planned (`preparation.ts`), inserted, and started where possible.
+ * Runs are created in three steps: they are planned (`preparation.ts`), begun in the database, and started where possible.
  *
- * The insertion commits before a run starts. Nothing that happens afterwards may fail the request, since the runs exist.
+ * A plan is made from what this server knows of the assistant and the thread. `begin_run` compares that; when it is out of date, the plan is made
+ * anew. The commit comes before a run starts, and nothing that happens afterwards may fail the request, since the runs exist.
  * Several runs, or a condition on the thread, need a transaction; one plain run is one statement.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { isSqlState, sqlState } from "@superstep/toolkit/db/database"
-import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { Conflict, NotFound, TooManyRequests } from "@superstep/toolkit/errors/errors"
 import { firstSeq } from "../events/event.js"
 import { firstEvents } from "../events/first-events.js"
 import type { AppendedEvents } from "../events/queries.js"
@@ -14,10 +15,10 @@ import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "./parts.js"
 import { type RunPlan, requireOfThread, runIdTaken } from "./preparation.js"
 import {
+  beginRun,
   type CreatedRun,
   type Following,
   findUnsavedInputs,
-  insertRun,
   isThreadVisible,
   type NewRun,
   type RunRow,
@@ -34,8 +35,20 @@ export interface InsertedRun {
   readonly logged: AppendedEvents | undefined
 }
 
-/** Opens a transaction, inserts the runs in it, and returns the result of `insert`. When it throws, no run was created. */
-export type InsertWithin = (insert: (tx: Db) => Promise<readonly InsertedRun[]>) => Promise<readonly InsertedRun[]>
+/**
+ * Opens a transaction, inserts the runs in it, and returns the result of `insert`; undefined when that is not needed, because the same request
+ * was answered before. When it throws, no run was created.
+ */
+export type InsertWithin = (
+  insert: (tx: Db) => Promise<readonly InsertedRun[]>,
+) => Promise<readonly InsertedRun[] | undefined>
+
+/** The assistant or the thread is not what a run was planned from. Nothing was changed. */
+export class StalePlan extends Conflict {
+  constructor() {
+    super("the assistant or the thread is being changed by many others: try again", "thread_changed")
+  }
+}
 
 export interface Creating {
   /** Gets the events of the first run, from its first event on. */
@@ -53,17 +66,25 @@ export interface FollowingClient {
   readonly onCreated: (placeBefore: number) => void
 }
 
-/** Inserts all runs or none, and starts those that can start. The subscriber is added before that, so it misses nothing. */
+/**
+ * Inserts all runs or none, and starts those that can start. The subscriber is added before that, so it misses nothing.
+ * @returns undefined when `within` has not inserted them
+ * @throws StalePlan  they must be planned anew
+ */
 export async function launchRuns(
   runs: Runs,
   plans: readonly RunPlan[],
   { subscriber, turn, follower, within = inOwnTransaction(runs.db, plans) }: Creating,
-): Promise<readonly RunRow[]> {
+): Promise<readonly RunRow[] | undefined> {
   const { streams, executor } = runs
   await turn?.come()
   const first = plans[0]?.run.runId ?? ""
   const slots = plans.map(({ run }) => executor.reserve(run.graphId))
   if (subscriber) streams.runs.subscribe(first, subscriber)
+  const leave = () => {
+    for (const giveBack of slots) giveBack?.()
+    if (subscriber) streams.runs.unsubscribe(first, subscriber)
+  }
   try {
     const isStreamed = subscriber !== undefined
     const insertions = plans.map((plan, n) => ({
@@ -73,6 +94,10 @@ export async function launchRuns(
       following: follower && { forMs: streams.watched.ttlMs, firstEvents: firstEventsOf(plan) },
     }))
     const inserted = await within((tx) => insertEach(tx, insertions))
+    if (inserted === undefined) {
+      leave()
+      return undefined
+    }
     turn?.end()
     for (const [n, each] of inserted.entries()) {
       // `start` takes the slot in the same tick, so that no other run can take it.
@@ -83,8 +108,7 @@ export async function launchRuns(
     }
     return inserted.map(({ row }) => row)
   } catch (error) {
-    for (const giveBack of slots) giveBack?.()
-    if (subscriber) streams.runs.unsubscribe(first, subscriber)
+    leave()
     throw error
   }
 }
@@ -114,7 +138,7 @@ async function insertEach(db: Db, insertions: readonly Insertion[]): Promise<rea
   for (const { plan, ...options } of insertions) {
     const { run, filter } = plan
     await requireOfThread(db, plan)
-    const created = await insertRun(db, { ...run, ...options }).catch((error: unknown) => {
+    const created = await beginRun(db, { ...run, ...options }).catch((error: unknown) => {
       if (!isSqlState(error, sqlState.uniqueViolation, "runs_pkey")) throw error
       throw runIdTaken(run.runId)
     })
@@ -123,7 +147,12 @@ async function insertEach(db: Db, insertions: readonly Insertion[]): Promise<rea
       created.outcome !== "no_thread" &&
       !(await isThreadVisible(db, run.threadId, filter, { orNew: true }))
     if (created.outcome === "no_thread" || isHidden) throw new NotFound(`Thread with ID ${run.threadId} not found`)
+    if (created.outcome === "stale") throw new StalePlan()
     if (created.outcome === "thread_busy") throw new Conflict(busyText, "thread_busy")
+    if (created.outcome === "thread_full") {
+      const waits = `${run.mostWaiting} runs wait on this thread: come back when some of them are over`
+      throw new TooManyRequests(waits, retryMs)
+    }
     inserted.push({
       plan,
       created,
@@ -144,6 +173,9 @@ function loggedWith(
   const events = following.firstEvents.map((event, n) => ({ ...event, runId, place: Number(places[n]) }))
   return { after, events }
 }
+
+// A run usually takes seconds, so after this time there is usually room.
+const retryMs = 5000
 
 // The message that the JS server's tests and clients expect (decisions, agent server 2).
 const busyText = "Thread is already running a task. Wait for it to finish or choose a different multitask strategy."

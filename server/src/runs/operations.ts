@@ -4,7 +4,7 @@ import type { Caller } from "../auth/caller.js"
 import { LastEvents } from "../events/event.js"
 import type { EndOfRun } from "../events/streams.js"
 import type { Subscriber } from "../events/topic.js"
-import { type Creating, launchRuns } from "./creation.js"
+import { type Creating, launchRuns, StalePlan } from "./creation.js"
 import { followElsewhere } from "./follow.js"
 import type { Runs } from "./parts.js"
 import { planRun, type RunRequest } from "./preparation.js"
@@ -30,26 +30,37 @@ export async function createRun(
   runs: Runs,
   { subscriber, within, ...request }: RunRequest & Pick<Creating, "subscriber" | "within">,
 ): Promise<RunRow> {
-  const [row] = await createRuns(runs, [request], { subscriber, within })
+  const [row] = (await createRuns(runs, [request], { subscriber, within })) ?? []
   if (!row) throw new Error("a run that was created has no row")
   return row
 }
 
+// Each round means that the assistant or the thread was changed at the same moment.
+const maxRounds = 10
+
 /**
  * Creates all of the runs or none, in order.
+ * @returns undefined when `within` has not created them
  * @throws  the errors of `createRun` and of `within`
  */
 export async function createRuns(
   runs: Runs,
   requests: readonly RunRequest[],
   creating: Creating = {},
-): Promise<readonly RunRow[]> {
+): Promise<readonly RunRow[] | undefined> {
   // Several runs at once are stateless, so each has its own thread.
   const [{ threadId } = { threadId: undefined }] = requests
   const turn = creating.turn ?? (threadId === undefined ? undefined : runs.turns.take(threadId))
   try {
-    const plans = await Promise.all(requests.map((request) => planRun(runs, request)))
-    return await launchRuns(runs, plans, { ...creating, turn })
+    for (let round = 1; ; round++) {
+      const plans = await Promise.all(requests.map((request) => planRun(runs, request)))
+      try {
+        return await launchRuns(runs, plans, { ...creating, turn })
+      } catch (error) {
+        if (!(error instanceof StalePlan) || round === maxRounds) throw error
+        for (const { run } of plans) runs.known.forget(run)
+      }
+    }
   } finally {
     turn?.end()
   }

@@ -7,6 +7,7 @@ import type { Claimer } from "../servers/server.js"
 import type { UrlRules } from "../webhooks/url-rules.js"
 import type { Workers } from "../workers/port.js"
 import type { Executor } from "./executor.js"
+import type { Known } from "./known.js"
 import type { Turns } from "./turns.js"
 
 /** What the operations need. */
@@ -21,6 +22,7 @@ export interface Runs {
   readonly hints: Pick<Hints, "send">
   /** The order in which requests for runs arrived, by thread. */
   readonly turns: Turns
+  readonly known: Known
   /** How many runs may wait on one thread; 0 or absent: no limit. */
   readonly maxWaitingRuns?: number
   /** Which URLs webhooks may have. */

@@ -12,15 +12,15 @@ import type { CheckpointAddress } from "../checkpoints/checkpoint.js"
 import { hasCheckpoint } from "../checkpoints/queries.js"
 import { lastSeqOfRun } from "../events/queries.js"
 import { findThread, lockThread } from "../threads/queries.js"
-import { metadataOf, type ThreadRow } from "../threads/thread.js"
+import type { ThreadRow } from "../threads/thread.js"
 import { acceptedWebhook } from "../webhooks/url-rules.js"
 import { type GivenValue, requireHeld } from "../workers/held-numbers.js"
+import type { ThreadTexts } from "./known.js"
 import type { Runs } from "./parts.js"
 import { findThreadId, type NewRun } from "./queries.js"
 import { checkpointOf, mergeKwargs, mergeMetadata, type RunIds, type ThreadDefaults } from "./request.js"
 import type { Kwargs } from "./run.js"
 import type { NewRunBody } from "./schema.js"
-import { requireRoom } from "./waiting-limit.js"
 
 export interface RunRequest {
   readonly caller: Caller
@@ -78,16 +78,12 @@ export async function planRun(runs: Runs, request: RunRequest): Promise<RunPlan>
   const ids = { runId: request.body.run_id ?? uuidv7(), threadId: threadId ?? uuidv7() }
   const [assistant, thread] = await Promise.all([
     usableAssistant(runs, caller, request.body.assistant_id),
-    isStateless ? noThread : readThread(db, threadId),
+    isStateless ? noThread : readThread(runs, threadId, request.forThread !== undefined),
     requireUnused(db, request.body.run_id),
   ])
   const { fields, requires } = request.forThread?.(thread.row) ?? {}
   const { body: asked, filter } = await authorized({ caller, body: { ...request.body, ...fields } }, ids, assistant)
   const body = { ...asked, webhook: acceptedWebhook(runs.webhooks, asked.webhook) }
-  // The other strategies end the waiting runs, or reject the new run.
-  if (thread.isBusy && (body.multitask_strategy ?? "enqueue") === "enqueue") {
-    await requireRoom(db, { threadId: ids.threadId, filter, most: runs.maxWaitingRuns ?? 0 })
-  }
   const origin = { user: caller.user, headers: request.headers ?? {} }
   const merged = mergeKwargs({ ids, assistant, thread, body, origin, isStateless })
   const kwargs = runs.tracing ? { ...merged, traceparent: runs.tracing.traceparent() } : merged
@@ -111,6 +107,8 @@ export async function planRun(runs: Runs, request: RunRequest): Promise<RunPlan>
     leaseMs: claimer.leaseMs,
     caller: caller.user ? toJsonText(callerFields(caller.user)) : null,
     webhook: body.webhook ?? null,
+    known: { assistant: assistant.stamp, ...thread.texts },
+    mostWaiting: runs.maxWaitingRuns ?? 0,
   } as const
   return { run, kwargs, filter, requires, startsFrom: namedCheckpoint(ids.threadId, body) }
 }
@@ -194,15 +192,21 @@ export async function requireOfThread(tx: Db, { run, filter, requires, startsFro
 }
 
 interface KnownThread extends ThreadDefaults {
-  readonly row?: ThreadRow
+  readonly texts: ThreadTexts
+  /** Its present row, if that was read and it exists. */
+  readonly row?: ThreadRow | undefined
 }
 
-const noThread: KnownThread = { metadata: {}, config: {} }
+const nothing: ThreadTexts = { metadata: "{}", config: "{}" }
+const noThread: KnownThread = { texts: nothing, metadata: {}, config: {} }
 
-async function readThread(db: Database, threadId: string): Promise<KnownThread> {
-  const row = await findThread(db, threadId)
-  if (!row) return noThread
-  return { row, metadata: metadataOf(row), config: parseJson(row.config), isBusy: row.status === "busy" }
+/** @param wantsRow  whether more of the thread is needed than its runs inherit */
+async function readThread({ db, known }: Runs, threadId: string, wantsRow: boolean): Promise<KnownThread> {
+  const remembered = wantsRow ? undefined : known.thread(threadId)
+  const row = remembered ? undefined : await findThread(db, threadId)
+  if (row) known.noteThread(threadId, row)
+  const { metadata, config } = remembered ?? row ?? nothing
+  return { row, texts: { metadata, config }, metadata: parseJson(metadata), config: parseJson(config) }
 }
 
 function threadRuleOf(isStateless: boolean, { if_not_exists }: NewRunBody) {

@@ -5,8 +5,8 @@ import { toJsonText } from "@superstep/toolkit/http/json"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
 import type { NewEvent } from "../events/queries.js"
-import { followedMs, protocolMs } from "../events/thread-queries.js"
 import type { StoppingRun, WaitingRun } from "../servers/server.js"
+import type { ThreadTexts } from "./known.js"
 import type { CancelAction, MultitaskStrategy, RunStatus } from "./run.js"
 
 export interface RunRow {
@@ -171,8 +171,18 @@ export interface NewRun {
   /** JSON text: what the graph gets about the caller. */
   readonly caller: string | null
   readonly webhook: string | null
+  /** What it was planned from. */
+  readonly known: KnownFacts
+  /** How many runs may wait on the thread; 0: no limit. */
+  readonly mostWaiting: number
   /** Set when clients of the newer streaming protocol follow its thread from now on. */
   readonly following?: Following | undefined
+}
+
+/** With the metadata and config of the thread: `{}` when it does not exist. */
+export interface KnownFacts extends ThreadTexts {
+  /** The stamp of the assistant; absent when that has no row. */
+  readonly assistant?: string | undefined
 }
 
 export interface Following {
@@ -183,7 +193,8 @@ export interface Following {
 }
 
 export interface CreatedRun {
-  readonly outcome: "created" | "no_thread" | "thread_busy"
+  /** `stale`: what the run was planned from has changed. Nothing was changed, as with every outcome but `created`. */
+  readonly outcome: "created" | "stale" | "no_thread" | "thread_busy" | "thread_full"
   /** This server's claim, when the run starts at once. */
   readonly claim_id: string | null
   readonly has_checkpoint: boolean
@@ -203,21 +214,17 @@ export interface CreatedRun {
   readonly places?: readonly string[] | null
 }
 
-/** Inserts a run, applies the multitask strategy and claims the run if it can start, in one round trip. */
-export const insertRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
+/** Compares what the run was planned from, inserts it, applies the multitask strategy and claims it if it can start: one round trip. */
+export const beginRun = async (db: Db, run: NewRun): Promise<CreatedRun> => {
   const { serverId, revisionId, leaseMs, canExecute, following } = run
   const claimer = toJsonText({ serverId, revisionId, leaseMs, canExecute })
-  const fields = sql`${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
+  const row = await db.row<CreatedRun>(sql`
+    select * from begin_run(${run.runId}, ${run.threadId}, ${run.threadRule}, ${run.threadMetadata}, ${run.assistantId},
       ${run.graphId}, ${run.metadata}, ${run.kwargs}, ${run.multitaskStrategy}, ${run.isResumable},
-      ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.isStreamed}, ${run.caller}, ${run.webhook}, ${claimer}`
-  const row = await db.row<CreatedRun>(
-    following
-      ? sql`select created.*, ${following.forMs}::float8 as followed_ms, ${following.forMs}::float8 as protocol_ms
-          from create_followed_run(${fields}, ${following.forMs}, ${toJsonText(following.firstEvents)}) created`
-      : sql`select created.*, ${followedMs(sql`${run.threadId}::uuid`)} as followed_ms,
-          ${protocolMs(sql`${run.threadId}::uuid`)} as protocol_ms from create_run(${fields}) created`,
-  )
-  if (!row) throw new Error("create_run returned nothing")
+      ${run.deleteThreadOnCompletion}, ${run.afterSeconds}, ${run.isStreamed}, ${run.caller}, ${run.webhook}, ${claimer},
+      ${toJsonText(run.known)}, ${run.mostWaiting}, ${following?.forMs ?? null},
+      ${following ? toJsonText(following.firstEvents) : null})`)
+  if (!row) throw new Error("begin_run returned nothing")
   return row
 }
 
@@ -282,20 +289,6 @@ export const isThreadVisible = async (
     select exists (select from threads where thread_id = ${threadId}
       and (${matchesFilter(sql`searchable_metadata`, filter)} ${orNew ? sql`or created_at = now()` : sql``})) as found`)
   return row?.found ?? false
-}
-
-/** How many runs wait on a thread, counted up to a limit; 0 for a thread that does not match the filter. */
-export const countWaitingRuns = async (
-  db: Db,
-  threadId: string,
-  { filter, most }: { filter: MetadataFilter | undefined; most: number },
-): Promise<number> => {
-  const row = await db.row<{ count: number }>(sql`
-    select count(*) as count from (
-      select from runs where thread_id = ${threadId} and status = 'pending'
-        and exists (select from threads where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)})
-      limit ${most}) waiting`)
-  return row?.count ?? 0
 }
 
 /** Writes what is left of a thread's state, if the thread has not changed since `version`. */

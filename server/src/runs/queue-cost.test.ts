@@ -18,7 +18,7 @@ import {
   readQueueState,
   releaseRun,
 } from "./claims.js"
-import { insertRun } from "./queries.js"
+import { beginRun } from "./queries.js"
 
 const endedRuns = 20_000
 const delayedRuns = 5_000
@@ -72,10 +72,10 @@ async function readByStep(db: Database, threadId: string): Promise<Record<string
       const queued = { ...newRun(threadId), ...claimer }
       let claimId: string | null = null
       await step(tx, "create and claim", async () => {
-        claimId = (await insertRun(tx, direct)).claim_id
+        claimId = (await beginRun(tx, direct)).claim_id
       })
       await step(tx, "finish", () => finish(tx, direct.runId, claimId))
-      await step(tx, "create", () => insertRun(tx, queued))
+      await step(tx, "create", () => beginRun(tx, queued))
       await step(tx, "claim", async () => {
         const claims = await claimRuns(tx, claimer, { limit: 50, runsAlone: false })
         claimId = claims[0]?.claimId ?? null

@@ -10,8 +10,6 @@ import type { NewRunBody } from "./schema.js"
 export interface ThreadDefaults {
   readonly metadata: Readonly<Record<string, unknown>>
   readonly config: Config
-  /** The thread has a run in flight, so a new run may have to wait. */
-  readonly isBusy?: boolean
 }
 
 export interface RunIds {

@@ -12,7 +12,7 @@ import { checkpoint, ending } from "../checkpoints/testing/claimed-runs.js"
 import { newRun } from "../testing/new-run.js"
 import { wholeReads } from "../testing/rows-read.js"
 import { migrations } from "../testing/test-server.js"
-import { deleteRun, findEndedRun, insertRun } from "./queries.js"
+import { beginRun, deleteRun, findEndedRun } from "./queries.js"
 
 const tables = ["threads", "runs", "run_events", "checkpoints", "checkpoint_blobs", "checkpoint_writes"]
 // Postgres makes a generic plan for a prepared statement after five executions: that plan must be good, too.
@@ -40,7 +40,7 @@ test("a run that is created, saved, logged, ended and deleted reads no table fro
         const created = { ...newRun(randomUUID()), threadRule, deleteThreadOnCompletion: deletesThread } as const
         const run = { runId: created.runId, threadId: created.threadId, claimId: "" }
         await step(tx, `${kind}: create`, async () => {
-          run.claimId = (await insertRun(tx, { ...created, canExecute: true })).claim_id ?? ""
+          run.claimId = (await beginRun(tx, { ...created, canExecute: true })).claim_id ?? ""
         })
         const attempt = journal.open(run, { number: 1, threadId: run.threadId, onLogged: () => undefined })
         await step(tx, `${kind}: save`, async () => {

@@ -22,4 +22,6 @@ export const newRun = (threadId: string): NewRun => ({
   leaseMs: 60_000,
   caller: null,
   webhook: null,
+  known: { metadata: "{}", config: "{}" },
+  mostWaiting: 0,
 })

@@ -14,6 +14,7 @@ import type { Subscriber } from "../events/topic.js"
 import { createMetrics, type Metrics } from "../metrics/metrics.js"
 import { ClaimLoop } from "../runs/claim-loop.js"
 import { Executor } from "../runs/executor.js"
+import { Known } from "../runs/known.js"
 import { leaseTimes } from "../runs/lease-times.js"
 import { localServer } from "../runs/local-server.js"
 import { observeWith } from "../runs/observer.js"
@@ -116,7 +117,8 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   await peers.start(localServer(loop, executor))
   await loop.start()
   const turns = new Turns({ patienceMs: turnPatienceMs })
-  const crons = new CronLoop({ db, log, workers, streams, executor, claimer, peers, hints, webhooks, turns })
+  const known = new Known()
+  const crons = new CronLoop({ db, log, workers, streams, executor, claimer, peers, hints, webhooks, turns, known })
   await crons.start()
   const { callTimeoutMs: timeoutMs = 10_000 } = options
   const deliveries = createDeliveryLoop({ db, log, settings: webhooks, revisionId, timeoutMs })
@@ -155,6 +157,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     executor,
     claimer,
     turns,
+    known,
     loop,
     peers,
     metrics,

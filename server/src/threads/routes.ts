@@ -40,13 +40,18 @@ const found = { 200: { description: "The thread", schema: thread } }
 const invalid = { 422: { description: "Invalid input" } }
 export const missing = { 404: { description: "No such thread" }, ...invalid }
 
-export function addThreadRoutes(api: Api, parts: Threads & ThreadStates): void {
+interface ThreadRoutes extends Threads, ThreadStates {
+  /** Told of each new thread: its first run need not read it. */
+  readonly known: { noteThread(threadId: string, thread: ThreadRow): void }
+}
+
+export function addThreadRoutes(api: Api, parts: ThreadRoutes): void {
   addNewThreadRoutes(api, parts)
   addOneThreadRoutes(api, parts)
   addManyThreadsRoutes(api, parts)
 }
 
-function addNewThreadRoutes(api: Api, { db, workers }: ThreadStates): void {
+function addNewThreadRoutes(api: Api, { db, workers, known }: ThreadRoutes): void {
   addRoute(
     api,
     {
@@ -74,7 +79,11 @@ function addNewThreadRoutes(api: Api, { db, workers }: ThreadStates): void {
         }
         const prepare = body.supersteps?.length ? withState({ db, workers }, callerOf(c), body.supersteps) : undefined
         const create = await prepareThread(db, callerOf(c), request, prepare)
-        return async (tx) => jsonResponse(renderThread(await create(tx)))
+        return async (tx) => {
+          const row = await create(tx)
+          known.noteThread(row.thread_id, row)
+          return jsonResponse(renderThread(row))
+        }
       }),
   )
   addRoute(
