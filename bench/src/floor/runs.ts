@@ -1,6 +1,7 @@
 /** Executes runs immediately in this process, and sends their events to all listeners. */
 import { randomUUID } from "node:crypto"
 import type { ServerResponse } from "node:http"
+import { setImmediate } from "node:timers/promises"
 import { isBaseMessage } from "@langchain/core/messages"
 import type { Graph } from "./graphs.js"
 
@@ -33,6 +34,8 @@ export async function execute(run: Run, graph: Graph, request: RunRequest): Prom
   const { stream_mode = "values" } = request
   const streamMode = [stream_mode === "messages-tuple" ? "messages" : stream_mode]
   tell(run, "metadata", { run_id: run.run_id, attempt: 1 })
+  // A graph that does not wait for anything would hold the first event back until its end.
+  await setImmediate()
   try {
     const stream = await graph.stream(request.input, { ...optionsOf(run, request), streamMode })
     for await (const [mode, chunk] of stream) tell(run, mode, chunk)

@@ -1,15 +1,13 @@
 /** The processor time of a short run, of all processes of a system including Postgres but not the load generator. */
 import { parseRun, recordRun } from "../http-client.js"
 import type { Options } from "../options.js"
-import { cpuOf, treeOf } from "../process-usage.js"
 import type { System } from "../systems/system.js"
-import { type Sample, type Scenario, withoutEdge } from "./scenario.js"
+import { type Sample, type Scenario, spending, withoutEdge } from "./scenario.js"
 import { checkTokens, tokensRequest } from "./tokens.js"
 
 const tokens = 5
 
 export const processorTimeScenarios = ({ isQuick }: Options): Scenario[] => {
-  // Linux counts processor time in steps of 10 ms, so many runs are needed.
   const runs = isQuick ? 10 : 200
   return [
     {
@@ -25,14 +23,13 @@ export const processorTimeScenarios = ({ isQuick }: Options): Scenario[] => {
 
 /** Sequential stateless streams. */
 async function processorTime(system: System, runs: number): Promise<Sample> {
-  const before = await cpuNow(system)
-  const recordings = []
-  for (let count = 0; count < runs; count++) {
-    recordings.push(await recordRun(system.target, "/runs/stream", tokensRequest(`${tokens}`)))
-  }
-  const cpuMs = ((await cpuNow(system)) - before) / runs
+  const { result: recordings, cpuMs } = await spending(system, runs, async () => {
+    const each = []
+    for (let count = 0; count < runs; count++) {
+      each.push(await recordRun(system.target, "/runs/stream", tokensRequest(`${tokens}`)))
+    }
+    return each
+  })
   for (const recording of recordings) checkTokens(system, parseRun(recording), tokens)
   return { cpuMs }
 }
-
-const cpuNow = async ({ pids }: System): Promise<number> => cpuOf(await treeOf(pids))

@@ -11,6 +11,7 @@ import {
   isFinal,
   type Sample,
   type Scenario,
+  spending,
   stateOf,
   untilEnded,
   withoutEdge,
@@ -21,7 +22,10 @@ export const queueScenarios = ({ isQuick }: Options): Scenario[] => {
   return [
     {
       name: `${count} queued runs of 50 ms`,
-      metrics: [{ key: "runsPerSecond", label: "runs", unit: "/s", better: "high" }],
+      metrics: [
+        { key: "runsPerSecond", label: "runs", unit: "/s", better: "high" },
+        { key: "cpuMs", label: "processor time of each", unit: "ms", better: "low" },
+      ],
       systems: withoutEdge,
       warmUps: isQuick ? 0 : 1,
       requests: 1,
@@ -43,8 +47,15 @@ const clients = 32
 const pollMs = 20
 
 /** From the first create to the last end, by `updated_at`; at the same time one client requests the newest run every 20 ms. */
-async function manyRuns({ target }: System, count: number): Promise<Sample> {
-  const threadIds = await inParallel(clients, count, () => createThread(target))
+async function manyRuns(system: System, count: number): Promise<Sample> {
+  const threadIds = await inParallel(clients, count, () => createThread(system.target))
+  const { result: durationMs, cpuMs } = await spending(system, count, () => untilAllEnded(system, threadIds))
+  return { runsPerSecond: (count / durationMs) * 1000, cpuMs }
+}
+
+/** @returns  how long that took, in milliseconds */
+async function untilAllEnded({ target }: System, threadIds: readonly string[]): Promise<number> {
+  const count = threadIds.length
   const begin = Date.now()
   const runs = await inParallel(clients, count, async (index) => {
     const threadId = threadIds[index] ?? ""
@@ -58,7 +69,7 @@ async function manyRuns({ target }: System, count: number): Promise<Sample> {
   const failed = rows.filter(({ status }) => status !== "success")
   check(failed.length === 0, `${failed.length} runs ended in ${failed[0]?.status}`)
   const end = Math.max(...rows.map(({ updated_at }) => Date.parse(updated_at)))
-  return { runsPerSecond: (count / (end - begin)) * 1000 }
+  return end - begin
 }
 
 // Long enough for the last run's remaining writes.

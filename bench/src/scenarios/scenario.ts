@@ -1,6 +1,7 @@
 /** The type of a scenario, and requests that several scenarios share. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { BenchFailed, callJson, type StreamedRun, type Target } from "../http-client.js"
+import { cpuOf, treeOf } from "../process-usage.js"
 import type { Cleanup } from "../processes.js"
 import type { System, SystemName } from "../systems/system.js"
 
@@ -99,6 +100,20 @@ export function contentOf(message: unknown): string {
 
 export function check(isTrue: boolean, problem: string): asserts isTrue {
   if (!isTrue) throw new BenchFailed(problem)
+}
+
+export interface Spent<T> {
+  readonly result: T
+  /** Of all processes of the system, with its Postgres and without the load generator, for each part of the work. */
+  readonly cpuMs: number
+}
+
+/** @param parts  by how many the processor time is divided: Linux counts it in steps of 10 ms, so it takes many */
+export async function spending<T>({ pids }: System, parts: number, work: () => Promise<T>): Promise<Spent<T>> {
+  const now = async () => cpuOf(await treeOf(pids))
+  const before = await now()
+  const result = await work()
+  return { result, cpuMs: ((await now()) - before) / parts }
 }
 
 /** Runs `work` for each index, at most `concurrency` at a time. @returns  the results in the order of the indexes */

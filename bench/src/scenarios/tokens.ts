@@ -13,6 +13,7 @@ import {
   pythonToo,
   type Sample,
   type Scenario,
+  spending,
   stateOf,
   userSays,
   withoutEdge,
@@ -34,7 +35,10 @@ export const tokenScenarios = ({ requests, tokens, isQuick }: Options): Scenario
     },
     {
       name: `one stream of ${tokens} tokens`,
-      metrics: [{ key: "tokensPerSecond", label: "tokens", unit: "/s", better: "high" }],
+      metrics: [
+        { key: "tokensPerSecond", label: "tokens", unit: "/s", better: "high" },
+        { key: "cpuMs", label: "processor time of 1,000", unit: "ms", better: "low" },
+      ],
       systems: [...withoutEdge, ...pythonToo],
       warmUps: 1,
       requests: 1,
@@ -69,11 +73,13 @@ async function fewTokens(system: System): Promise<Sample> {
 
 async function longStream(system: System, tokens: number): Promise<Sample> {
   const threadId = await createThread(system.target)
-  const run = await streamRun(system.target, `/threads/${threadId}/runs/stream`, tokensRequest(`${tokens}`))
+  const { result: run, cpuMs } = await spending(system, tokens / 1000, () =>
+    streamRun(system.target, `/threads/${threadId}/runs/stream`, tokensRequest(`${tokens}`)),
+  )
   checkTokens(system, run, tokens)
   const { messages } = await stateOf<{ messages: unknown[] }>(system.target, threadId)
   checkLast(messages, textOf(tokens))
-  return { tokensPerSecond: (tokens / run.endMs) * 1000 }
+  return { tokensPerSecond: (tokens / run.endMs) * 1000, cpuMs }
 }
 
 async function manyStreams(system: System, streams: number, tokens: number): Promise<Sample> {

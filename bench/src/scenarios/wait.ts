@@ -9,6 +9,7 @@ import {
   pythonToo,
   type Sample,
   type Scenario,
+  spending,
   stateOf,
   userSays,
   withoutEdge,
@@ -29,19 +30,25 @@ export const waitScenarios = ({ requests, isQuick }: Options): Scenario[] => {
     },
     {
       name: `wait, stateless, ${clients} clients`,
-      metrics: [{ key: "perSecond", label: "requests", unit: "/s", better: "high" }],
+      metrics: [
+        { key: "perSecond", label: "requests", unit: "/s", better: "high" },
+        { key: "cpuMs", label: "processor time of each", unit: "ms", better: "low" },
+      ],
       systems: [...withoutEdge, ...pythonToo],
       warmUps: 1,
       requests: 1,
-      run: (system) => rate(count, () => waitOnce(system)),
+      run: (system) => rate(system, count, () => waitOnce(system)),
     },
     {
       name: `thread, wait, state, ${clients} clients`,
-      metrics: [{ key: "perSecond", label: "rounds of three requests", unit: "/s", better: "high" }],
+      metrics: [
+        { key: "perSecond", label: "rounds of three requests", unit: "/s", better: "high" },
+        { key: "cpuMs", label: "processor time of a round", unit: "ms", better: "low" },
+      ],
       systems: [...withoutEdge, ...pythonToo],
       warmUps: 1,
       requests: 1,
-      run: (system) => rate(count, () => useThread(system)),
+      run: (system) => rate(system, count, () => useThread(system)),
     },
   ]
 }
@@ -67,8 +74,11 @@ async function useThread({ target }: System): Promise<void> {
   checkLast((await stateOf<Values>(target, threadId)).messages, "echo: hello")
 }
 
-async function rate(count: number, work: () => Promise<unknown>): Promise<Sample> {
-  const begin = performance.now()
-  await inParallel(clients, count, work)
-  return { perSecond: (count / (performance.now() - begin)) * 1000 }
+async function rate(system: System, count: number, work: () => Promise<unknown>): Promise<Sample> {
+  const { result: durationMs, cpuMs } = await spending(system, count, async () => {
+    const begin = performance.now()
+    await inParallel(clients, count, work)
+    return performance.now() - begin
+  })
+  return { perSecond: (count / durationMs) * 1000, cpuMs }
 }
