@@ -16,14 +16,26 @@ $$;
 -- are lost from the last one on, so the last checkpoint or write and the last event are enough.
 create or replace function has_lost_commits(
   _run_id uuid, _thread_id text, _checkpoint_ns text, _checkpoint_id text, _task_id text, _idx integer, _seq bigint
-) returns boolean language sql stable as $$
-  select (_checkpoint_id is not null and case when _task_id is null
-      then not exists (select from checkpoints
-        where thread_id = _thread_id and checkpoint_ns = _checkpoint_ns and checkpoint_id = _checkpoint_id)
-      else not exists (select from checkpoint_writes
+) returns boolean language plpgsql stable as $$
+begin
+  -- Not one condition: with the constants in it Postgres would plan the looks each time.
+  if _checkpoint_id is not null and _task_id is null then
+    if not exists (select from checkpoints
+        where thread_id = _thread_id and checkpoint_ns = _checkpoint_ns and checkpoint_id = _checkpoint_id) then
+      return true;
+    end if;
+  elsif _checkpoint_id is not null then
+    if not exists (select from checkpoint_writes
         where thread_id = _thread_id and checkpoint_ns = _checkpoint_ns and checkpoint_id = _checkpoint_id
-          and task_id = _task_id and idx = _idx) end)
-    or (_seq is not null and not exists (select from run_events where run_id = _run_id and seq = _seq))
+          and task_id = _task_id and idx = _idx) then
+      return true;
+    end if;
+  end if;
+  if _seq is not null then
+    return not exists (select from run_events where run_id = _run_id and seq = _seq);
+  end if;
+  return false;
+end
 $$;
 
 -- Gives a run back from which an attempt has lost commits: the next attempt goes on from what is left. `_attempt` is that attempt's number.

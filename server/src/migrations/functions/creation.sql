@@ -41,9 +41,11 @@ begin
     _has_checkpoint := exists (select from checkpoints c where c.thread_id = _thread_id::text);
   end if;
   _executor := coalesce(_pinned_to, revision_of_thread(_thread_id));
-  if _pinned_to is null and _thread_rule <> 'ephemeral'
-      and exists (select from serving_revisions s where s.revision_id = _executor and s.thread_pinning = 'always') then
-    _pinned_to := _executor;
+  -- Not one condition: with the constants in it Postgres would plan the look each time.
+  if _pinned_to is null and _thread_rule <> 'ephemeral' then
+    if exists (select from serving_revisions s where s.revision_id = _executor and s.thread_pinning = 'always') then
+      _pinned_to := _executor;
+    end if;
   end if;
   insert into threads (thread_id, status, graph_id, assistant_id, metadata, is_ephemeral, revision_id)
     values (_thread_id, 'busy', _graph_id, _assistant_id, _thread_metadata, _thread_rule = 'ephemeral' and _delete_thread, _pinned_to)
@@ -115,10 +117,11 @@ begin
     select t.metadata::text, t.config::text, t.status into _thread from threads t where t.thread_id = _thread_id for update;
     if coalesce(_thread.metadata, '{}') <> _known ->> 'metadata' or coalesce(_thread.config, '{}') <> _known ->> 'config' then
       _outcome := 'stale';
-    elsif _most_waiting > 0 and _thread.status = 'busy' and _multitask_strategy = 'enqueue' and _most_waiting <= (
-        select count(*) from (
+    elsif _most_waiting > 0 and _thread.status = 'busy' and _multitask_strategy = 'enqueue' then
+      if _most_waiting <= (select count(*) from (
           select from runs r where r.thread_id = _thread_id and r.status = 'pending' limit _most_waiting) waits) then
-      _outcome := 'thread_full';
+        _outcome := 'thread_full';
+      end if;
     end if;
   end if;
   if _known ->> 'assistant' is distinct from (
