@@ -281,8 +281,8 @@ export const faults = [
     changes: [
       {
         file: checkpointsSql,
-        find: "  select (_checkpoint_id is not null and case when _task_id is null\n",
-        replace: "  select (false and _checkpoint_id is not null and case when _task_id is null\n",
+        find: "  if _checkpoint_id is not null and _task_id is null then\n",
+        replace: "  if false and _checkpoint_id is not null and _task_id is null then\n",
       },
     ],
     campaign: chaos("--lossy", "--kills", "100", "--seed", "1"),

@@ -42,7 +42,7 @@ begin
   end if;
   _executor := coalesce(_pinned_to, revision_of_thread(_thread_id));
   -- Not one condition: with the constants in it Postgres would plan the look each time.
-  if _pinned_to is null and _thread_rule <> 'ephemeral' then
+  if _pinned_to is null and _executor is not null and _thread_rule <> 'ephemeral' then
     if exists (select from serving_revisions s where s.revision_id = _executor and s.thread_pinning = 'always') then
       _pinned_to := _executor;
     end if;
