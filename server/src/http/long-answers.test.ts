@@ -187,18 +187,18 @@ test("requests that last", async (t) => {
 
   await t.test("a call whose client is cut goes on; one that asks for it is cancelled", async () => {
     const n = workers.started.length
+    const started = (index: number) => until(() => workers.started[n + index], { what: "the run to start" })
     const cut = await http.stream("POST", "/mcp", toolCall(), both)
+    const first = await started(0)
     const asking = await http.stream("POST", "/mcp", toolCall({ "superstep/on_disconnect": "cancel" }), both)
-    const [first, second] = await until(() => workers.started.length === n + 2 && workers.started.slice(n), {
-      what: "both runs to start",
-    })
+    const second = await started(1)
 
     cut.leave()
     asking.leave()
 
-    await until(() => second?.isCancelled, { what: "the run of the client that asked for it to be cancelled" })
-    assert.equal(first?.isCancelled, false)
-    first?.done({})
+    await until(() => second.isCancelled, { what: "the run of the client that asked for it to be cancelled" })
+    assert.equal(first.isCancelled, false)
+    first.done({})
   })
 
   await t.test("a message of A2A, and its stream", async () => {

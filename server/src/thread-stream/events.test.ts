@@ -199,8 +199,9 @@ test("a failed run says why in plain text, before and after it was lost too ofte
   assert.deepEqual(first?.params.data, { event: "failed", graph_name: "agent", error: "node exploded" })
   assert.equal(last?.params.data.event, "failed")
   assert.match(String(last?.params.data.error), /^the process that executed the run died 3 times/)
+  // On a busy machine the sweep of overdue ends may write this end, with the state that is left before it.
   assert.deepEqual(
-    rest.map(({ event_id }) => event_id),
+    rest.filter(({ method }) => method === "lifecycle").map(({ event_id }) => event_id),
     [`synth:${lost}:running`, `synth:${lost}:running:2`, `synth:${lost}:running:3`, `synth:${lost}:failed`],
   )
 })
