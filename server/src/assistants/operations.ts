@@ -1,5 +1,4 @@
 /** Operations on assistants: the only entry point for routes, runs and tests. */
-import type { Recent } from "@superstep/toolkit/collections/recent"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
@@ -30,12 +29,17 @@ import {
 } from "./queries.js"
 import type { AssistantCountBody, AssistantPatchBody, AssistantSearchBody, NewAssistantBody } from "./schema.js"
 
+export interface KnownAssistants {
+  assistant(assistantId: string): Assistant | undefined
+  noteAssistant(assistant: Assistant): void
+}
+
 /** What the operations need. */
 export interface Assistants {
   readonly db: Database
   readonly workers: Pick<Workers, "report">
   /** Assistants as they were read last. Given only where a change since then is noticed (`begin_run`). */
-  readonly known?: { readonly assistants: Recent<string, Assistant> } | undefined
+  readonly known?: KnownAssistants | undefined
 }
 
 /**
@@ -50,11 +54,15 @@ export async function resolveAssistant(
   { graphs: graphIds, failed }: LoadReport,
 ): Promise<Assistant> {
   const assistantId = assistantIdOf(name, graphIds)
-  const found = known?.assistants.get(assistantId) ?? (await findAssistant(db, assistantId))
-  if (found) known?.assistants.set(assistantId, found)
+  const remembered = known?.assistant(assistantId)
+  if (remembered && graphIds.includes(remembered.graphId)) return remembered
+  const found = await findAssistant(db, assistantId)
   // The assistant of a graph has no row yet if the graph has just been loaded, or the unit does not serve yet.
   const assistant = found ?? (graphIds.includes(name) ? systemAssistant(name) : undefined)
-  if (assistant && graphIds.includes(assistant.graphId)) return assistant
+  if (assistant && graphIds.includes(assistant.graphId)) {
+    if (found) known?.noteAssistant(found)
+    return assistant
+  }
   const refusal = failed.find(({ graphId }) => graphId === (assistant?.graphId ?? name))
   if (refusal)
     throw new Conflict(`the graph "${refusal.graphId}" did not load: ${refusal.message}`, "graph_unavailable")

@@ -26,8 +26,10 @@ export const mostEvents = 500
 const maxWaitingBytesOfRun = 4 * 1024 * 1024
 // About as long as a node without a model takes, and far less than one with a model.
 const gatherMs = 3
-// Longer than a run without a model takes on a busy server, and far less than a node with a model.
+// Of what goes with its run: longer than a run without a model takes on a busy server, and far less than a node with a model.
 const gatherTemporaryMs = 100
+// More is sent at once: what waits takes memory, for which other runs wait (K7).
+const mostGatheredBytes = 512 * 1024
 
 /** When a write may be sent. */
 export interface WriteOrder {
@@ -120,7 +122,8 @@ export class AttemptJournal {
   #last: Promise<unknown> = Promise.resolve()
   #refusal: Error | undefined
   #isClosed = false
-  #gathering: NodeJS.Timeout | undefined
+  #gathering: { readonly timer: NodeJS.Timeout; readonly forMs: number } | undefined
+  #gatheredBytes = 0
 
   constructor(fence: Fence, committer: Committer, attempt?: WritingAttempt) {
     this.fence = fence
@@ -194,15 +197,15 @@ export class AttemptJournal {
   /** Saves a checkpoint with its new blobs. @throws ClaimLost  and nothing was written */
   async putCheckpoint(checkpoint: NewCheckpoint, order?: WriteOrder): Promise<void> {
     this.hasSaved = true
-    await this.#push(() => ({ kind: "checkpoint", checkpoint }), order).written
     const { threadId, checkpointNs, checkpointId } = checkpoint
+    await this.#push(() => ({ kind: "checkpoint", checkpoint }), { ...order, threadId }).written
     this.#saved = { threadId, checkpointNs, checkpointId }
   }
 
   /** Saves writes of tasks. @throws ClaimLost  and nothing was written */
   async putWrites(address: CheckpointAddress, writes: readonly PendingWrite[], order?: WriteOrder): Promise<void> {
     this.hasSaved ||= writes.some(({ channel }) => channel !== "__resume__")
-    await this.#push(() => ({ kind: "writes", address, writes }), order).written
+    await this.#push(() => ({ kind: "writes", address, writes }), { ...order, threadId: address.threadId }).written
     const [write] = writes
     if (write) this.#saved = { ...address, write }
   }
@@ -237,8 +240,9 @@ export class AttemptJournal {
     }
   }
 
-  /** Resolves when all requested writes are committed or rejected. */
+  /** Sends all requested writes, and resolves when they are committed or rejected. */
   async settled(): Promise<void> {
+    this.#sendWaiting()
     while (this.underWay) await this.underWay
     await this.#last
   }
@@ -261,24 +265,34 @@ export class AttemptJournal {
 
   /** Whether there is something to send in a batch that is sent now (K6). */
   get mayJoin(): boolean {
-    return !this.underWay && this.#waiting.length > 0 && (this.isDue || !this.#attempt?.deletesThread)
+    return !this.underWay && this.#waiting.length > 0 && (this.isDue || this.#gathering?.forMs !== gatherTemporaryMs)
+  }
+
+  /** Whether the thread is the run's own and is deleted with it, so that nobody needs a write to it once the run is over (K6). */
+  goesWithRun(threadId: string): boolean {
+    return this.#attempt?.deletesThread === true && this.#attempt.threadId === threadId
   }
 
   #endGathering(): void {
-    clearTimeout(this.#gathering)
+    clearTimeout(this.#gathering?.timer)
     this.#gathering = undefined
+    this.#gatheredBytes = 0
   }
 
-  /** The waiting writes wait a moment for others to join their batch (K6). */
-  #gather(): void {
-    this.#gathering ??= setTimeout(
-      () => {
-        this.#gathering = undefined
-        for (const item of this.#waiting) item.isDue = true
-        this.#committer.schedule()
-      },
-      this.#attempt?.deletesThread ? gatherTemporaryMs : gatherMs,
-    )
+  #sendWaiting(): void {
+    this.#endGathering()
+    for (const item of this.#waiting) item.isDue = true
+    this.#committer.schedule()
+  }
+
+  /** The waiting writes wait a moment for others to join their batch, or for the end of their run (K6). */
+  #gather(bytes: number, forMs: number): void {
+    this.#gatheredBytes += bytes
+    if (this.#gatheredBytes > mostGatheredBytes) this.#sendWaiting()
+    else if (!this.#gathering || this.#gathering.forMs > forMs) {
+      clearTimeout(this.#gathering?.timer)
+      this.#gathering = { timer: setTimeout(() => this.#sendWaiting(), forMs), forMs }
+    }
   }
 
   /**
@@ -320,7 +334,7 @@ export class AttemptJournal {
 
   #push(
     write: QueuedWrite["write"],
-    { mayWait = false }: WriteOrder = {},
+    { mayWait = false, threadId }: WriteOrder & { readonly threadId?: string } = {},
     kind: { isEnding?: boolean; events?: LogEvent[] } = {},
   ): QueuedWrite {
     const item = new QueuedWrite(write, kind)
@@ -337,7 +351,8 @@ export class AttemptJournal {
       if (item.events) this.#eventBytes -= item.bytes
     }
     this.#last = item.written.then(settled, settled)
-    if (mayWait) this.#gather()
+    const goes = threadId !== undefined && this.goesWithRun(threadId)
+    if (mayWait) this.#gather(item.bytes, goes ? gatherTemporaryMs : gatherMs)
     else this.#committer.schedule()
     return item
   }

@@ -2,6 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { type CallFields, type CallHandlers, type CallReply, fenceOf } from "../workers/calls.js"
 import { findDeltaHistory } from "./ancestor-queries.js"
+import type { AttemptJournal } from "./attempt-journal.js"
 import type { Journal } from "./journal.js"
 import { newCheckpoint, pendingWrites } from "./put-lines.js"
 import { findCheckpoints } from "./queries.js"
@@ -9,26 +10,47 @@ import { describeTuple, describeValues, linesOfTuple, linesOfValues } from "./tu
 
 export interface CheckpointCallsOptions {
   readonly db: Db
-  readonly journal: Pick<Journal, "of">
+  readonly journal: Pick<Journal, "of" | "flush">
 }
 
 export const checkpointCalls = ({ db, journal }: CheckpointCallsOptions): CallHandlers => ({
-  "checkpoint.get": (fields) => get(db, fields),
-  "checkpoint.list": (fields) => list(db, fields),
-  "checkpoint.ancestors": (fields) => ancestors(db, fields),
+  "checkpoint.get": async (fields) => {
+    await journal.flush(fields.thread_id)
+    return get(db, fields)
+  },
+  "checkpoint.list": async (fields) => {
+    await journal.flush(fields.thread_id)
+    return list(db, fields)
+  },
+  "checkpoint.ancestors": async (fields) => {
+    await journal.flush(fields.thread_id)
+    return ancestors(db, fields)
+  },
   "checkpoint.put": async (fields, payload) => {
     const attempt = journal.of(fenceOf(fields))
-    await attempt.putCheckpoint(newCheckpoint(fields.thread_id, fields, payload), orderOf(fields))
-    return {}
+    const put = newCheckpoint(fields.thread_id, fields, payload)
+    return answered(attempt, fields, attempt.putCheckpoint(put, orderOf(fields)))
   },
   "checkpoint.put_writes": async (fields, payload) => {
     const { thread_id: threadId, checkpoint_ns: checkpointNs, checkpoint_id: checkpointId } = fields
     const attempt = journal.of(fenceOf(fields))
     const address = { threadId, checkpointNs, checkpointId }
-    await attempt.putWrites(address, pendingWrites(fields.writes, payload), orderOf(fields))
-    return {}
+    const writes = pendingWrites(fields.writes, payload)
+    return answered(attempt, fields, attempt.putWrites(address, writes, orderOf(fields)))
   },
 })
+
+/** The reply to a write: when it is committed, or at once if nothing waits for it and it goes with its run (K6). */
+async function answered(
+  attempt: AttemptJournal,
+  { thread_id, may_wait }: Pick<CallFields<"checkpoint.put">, "thread_id" | "may_wait">,
+  written: Promise<void>,
+): Promise<CallReply> {
+  if (!may_wait || !attempt.goesWithRun(thread_id)) await written
+  // The journal logs the rejection, and the end of the run reports it.
+  else written.catch(() => undefined)
+  return {}
+}
 
 const orderOf = ({ may_wait: mayWait = false }: { readonly may_wait?: boolean }) => ({ mayWait })
 

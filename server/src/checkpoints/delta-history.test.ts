@@ -181,7 +181,7 @@ test("a worker's call gets stored values and writes, line by line, and nothing f
   await using db = await freshDatabase({ migrations })
   const { threadId } = await conversation(db, 2)
   await keepLatestCheckpoints(db, threadId)
-  const calls = checkpointCalls({ db, journal: { of: neverCalled } })
+  const calls = checkpointCalls({ db, journal: { of: neverCalled, flush: async () => undefined } })
   const place = { thread_id: threadId, checkpoint_ns: "", channels: ["messages"] }
 
   const newest = await calls["checkpoint.ancestors"]?.(place, [])

@@ -10,7 +10,9 @@ import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost } from "../workers/fence.js"
+import { checkpointCalls } from "./calls.js"
 import { Journal } from "./journal.js"
+import { findCheckpoints } from "./queries.js"
 import { addRun, checkpoint, ending, gate, idsOf, statusOf, watched } from "./testing/claimed-runs.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -275,14 +277,52 @@ test("a run that takes its thread with it writes nothing that is still waiting w
   assert.equal(left?.n, 1, "only the value of the other run")
 })
 
-test("what a long run that takes its thread with it may write later is written before the run ends (K6)", async () => {
+test("what goes with its run is written before the run ends: after a while, for a reader, or when it is much (K6, K7)", async () => {
   await using db = await freshDatabase({ migrations })
   const journal = new Journal({ db, log })
-  const run = await addRun(db)
-  const opening = { number: 1, threadId: run.threadId, deletesThread: true, onLogged: () => undefined }
-  const attempt = journal.open(run, opening)
+  const opened = async () => {
+    const run = await addRun(db)
+    const opening = { number: 1, threadId: run.threadId, deletesThread: true, onLogged: () => undefined }
+    return { run, attempt: journal.open(run, opening) }
+  }
+  const [later, read, large, other] = [await opened(), await opened(), await opened(), await opened()]
+  const elsewhere = await addRun(db)
+  const mayWait = { mayWait: true }
+  const bytes = Buffer.from(JSON.stringify("x".repeat(1024 * 1024)))
 
-  await attempt.putCheckpoint(checkpoint(run, "a"), { mayWait: true })
+  const put = later.attempt.putCheckpoint(checkpoint(later.run, "a"), mayWait)
+  assert.deepEqual(await idsOf(db, later.run), [])
+  void read.attempt.putCheckpoint(checkpoint(read.run, "a"), mayWait)
+  await journal.flush(read.run.threadId)
+  assert.deepEqual(await idsOf(db, read.run), ["a"])
+  const blobs = [{ channel: "messages", version: "a", type: "json", bytes }]
+  await large.attempt.putCheckpoint(checkpoint(large.run, "a", { blobs }), mayWait)
+  await other.attempt.putCheckpoint(checkpoint(elsewhere, "a"), mayWait)
+  await put
 
-  assert.deepEqual(await idsOf(db, run), ["a"])
+  assert.deepEqual(await idsOf(db, later.run), ["a"])
+  assert.deepEqual(
+    [large, other].map(({ attempt, run }) => attempt.goesWithRun(run.threadId)),
+    [true, true],
+  )
+  assert.equal(other.attempt.goesWithRun(elsewhere.threadId), false)
+})
+
+test("a write that goes with its run is answered before it is committed, and a read of the worker finds it (K6)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const journal = new Journal({ db, log })
+  const { threadId, runId, claimId } = await addRun(db)
+  const opening = { number: 1, threadId, deletesThread: true, onLogged: () => undefined }
+  const attempt = journal.open({ runId, claimId }, opening)
+  const calls = checkpointCalls({ db, journal })
+  const place = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" }
+  const lines = ["{}", "{}"].map((text) => Buffer.from(text))
+
+  await calls["checkpoint.put"]?.({ ...place, run_id: runId, claim_id: claimId, blobs: [], may_wait: true }, lines)
+  const before = await findCheckpoints(db, { threadId, checkpointNs: "" })
+  const { fields: reply } = (await calls["checkpoint.get"]?.(place, [])) ?? {}
+
+  assert.deepEqual(before, [])
+  assert.ok(reply && "tuple" in reply)
+  attempt.close()
 })

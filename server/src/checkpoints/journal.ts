@@ -9,9 +9,10 @@
  *    event is dropped and reported, and its run goes on.
  * K4 While the database is unavailable writes wait; afterwards the claim decides whether they are still valid.
  * K5 When a claim is lost, all its waiting writes are lost. A closed attempt accepts no more writes.
- * K6 A write for which a graph waits is sent at once, together with all other waiting writes; so are events and an end. Any other write
- *    waits a few milliseconds so that more writes can join its batch: a fast run commits once, with its end. A run that takes its thread
- *    with it keeps such writes to itself for longer: what is waiting when it ends is not written at all.
+ * K6 A write for which a graph waits is sent at once, together with other waiting writes; so are events and an end. Any other write
+ *    waits a few milliseconds so that more writes can join its batch: a fast run commits once, with its end. If the thread of the write goes
+ *    with its run, it waits longer, and joins no batch of other runs: what is still waiting when the run ends is not written at all. Its worker
+ *    need not wait for it; who reads the thread meanwhile calls `flush` first.
  * K7 Waiting writes are bounded: while too many bytes wait, `backlog` returns a promise to wait for. Events are bounded for each run, too;
  *    each counts with what its object takes, so the number of events is bounded.
  * K8 A batch names what the attempt knows to be committed. If the database does not have that, it has lost commits: a standby was
@@ -80,6 +81,11 @@ export class Journal implements Committer {
     const attempt = this.#attempts.get(claimId)
     if (attempt?.fence.runId !== runId) throw new ClaimLost(runId)
     return attempt
+  }
+
+  /** Commits what waits for a thread that goes with its run, so that a read finds it (K6). */
+  async flush(threadId: string): Promise<void> {
+    for (const attempt of this.#attempts.values()) if (attempt.goesWithRun(threadId)) await attempt.settled()
   }
 
   /** A promise to wait for before requesting more writes; undefined while there is room (K7). */

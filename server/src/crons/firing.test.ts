@@ -262,6 +262,7 @@ test("a cron creates no run while it is disabled or after its end", async () => 
 
   await db.run(sql`update crons set end_time = now() - interval '1 hour', next_run_date = now() - interval '2 hours'
     where cron_id = ${ended.cron_id}`)
+  await db.run(sql`select pg_notify('crons_changed', '')`)
   await until(async () => (await cronOf(http, ended.cron_id)).next_run_date === null, { what: "the cron has ended" })
 
   assert.equal(disabled.next_run_date, null)

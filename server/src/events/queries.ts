@@ -213,6 +213,7 @@ export const deleteOldEvents = (db: Db, { ttlSeconds, keep = [], limit }: OldEve
       select e.ctid from run_events e
       where e.created_at < now() - make_interval(secs => ${ttlSeconds}) and e.run_id <> all (${keep}::uuid[])
         and (e.thread_id is null or e.thread_id <> all (${keep}::uuid[]))
-        and not exists (select from runs r where r.run_id = e.run_id
-          and (r.status in ('pending', 'running') or r.updated_at > now() - make_interval(secs => ${ttlSeconds})))
+        -- A value, so that each run is found by its key: as a condition Postgres would join all runs.
+        and coalesce((select r.status not in ('pending', 'running') and r.updated_at <= now() - make_interval(secs => ${ttlSeconds})
+          from runs r where r.run_id = e.run_id), true)
       order by e.created_at limit ${limit}))`)

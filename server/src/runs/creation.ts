@@ -13,7 +13,7 @@ import { firstEvents } from "../events/first-events.js"
 import type { AppendedEvents } from "../events/queries.js"
 import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "./parts.js"
-import { type RunPlan, requireOfThread, runIdTaken } from "./preparation.js"
+import { type RunPlan, requireOfThread, runIdTaken, StalePlan } from "./preparation.js"
 import {
   beginRun,
   type CreatedRun,
@@ -42,13 +42,6 @@ export interface InsertedRun {
 export type InsertWithin = (
   insert: (tx: Db) => Promise<readonly InsertedRun[]>,
 ) => Promise<readonly InsertedRun[] | undefined>
-
-/** The assistant or the thread is not what a run was planned from. Nothing was changed. */
-export class StalePlan extends Conflict {
-  constructor() {
-    super("the assistant or the thread is being changed by many others: try again", "thread_changed")
-  }
-}
 
 export interface Creating {
   /** Gets the events of the first run, from its first event on. */
@@ -142,12 +135,12 @@ async function insertEach(db: Db, insertions: readonly Insertion[]): Promise<rea
       if (!isSqlState(error, sqlState.uniqueViolation, "runs_pkey")) throw error
       throw runIdTaken(run.runId)
     })
+    if (created.outcome === "stale") throw new StalePlan()
     const isHidden =
       filter !== undefined &&
       created.outcome !== "no_thread" &&
       !(await isThreadVisible(db, run.threadId, filter, { orNew: true }))
     if (created.outcome === "no_thread" || isHidden) throw new NotFound(`Thread with ID ${run.threadId} not found`)
-    if (created.outcome === "stale") throw new StalePlan()
     if (created.outcome === "thread_busy") throw new Conflict(busyText, "thread_busy")
     if (created.outcome === "thread_full") {
       const waits = `${run.mostWaiting} runs wait on this thread: come back when some of them are over`

@@ -1,15 +1,18 @@
 /** A run is planned from what its server knows, and never from what is out of date. */
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
-import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { Conflict, InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { createAssistant } from "../assistants/operations.js"
-import { anyone } from "../auth/caller.js"
+import { anyone, type Caller } from "../auth/caller.js"
 import { createRun } from "../testing/as-anyone.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
+import { untilBlocked } from "../testing/until-blocked.js"
 import { createThread } from "../threads/operations.js"
+import * as operations from "./operations.js"
 import { newRun } from "./schema.js"
 
 /** Two servers on one database, an assistant and a thread, from which the first has created a run. */
@@ -104,6 +107,73 @@ test("an assistant that is deleted, and one that takes its id, are noticed", asy
   const second = await known.create()
 
   assert.deepEqual([first.context.colour, second.context.colour], ["old", "new"])
+})
+
+test("what a server remembers refuses no run that what is there now allows", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using known = await experienced(db)
+  const huge = '{"count": 9007199254740993}'
+  const report = { ...known.server.workers.report(), languages: new Map([["agent", "javascript" as const]]) }
+  known.server.workers.report = () => report
+  const create = () => createRun(known.server, known)
+
+  await db.run(sql`update threads set metadata = ${huge} where thread_id = ${known.threadId}`)
+  await assert.rejects(create(), InvalidInput)
+  await db.run(sql`update threads set metadata = '{}' where thread_id = ${known.threadId}`)
+  const afterThread = await create()
+  await db.run(
+    sql`update assistants set graph_id = 'gone', version = version + 1 where assistant_id = ${known.assistantId}`,
+  )
+  await assert.rejects(create(), NotFound)
+  await db.run(
+    sql`update assistants set graph_id = 'agent', version = version + 1 where assistant_id = ${known.assistantId}`,
+  )
+  const afterAssistant = await create()
+
+  assert.ok(afterThread.run_id !== afterAssistant.run_id)
+})
+
+test("a caller whose access is filtered gets a run although its server remembers what was", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using known = await experienced(db)
+  const ann: Caller = {
+    ...anyone,
+    authorize: async (event, value) => ({
+      value: event === "threads:create_run" ? { ...value, metadata: { owner: "ann" } } : value,
+      filter: event.startsWith("threads:") ? { owner: "ann" } : undefined,
+    }),
+  }
+  const body = { ...known.body, if_not_exists: "create" } as const
+  const asAnn = (threadId: string | undefined) => operations.createRun(known.server, { caller: ann, threadId, body })
+
+  await repaint(db, "blue")
+  const stateless = await asAnn(undefined)
+  await repaint(db, "green")
+  const onThread = await asAnn(known.threadId)
+  await db.run(sql`delete from threads where thread_id = ${known.threadId}`)
+  const onNewThread = await asAnn(known.threadId)
+
+  assert.deepEqual(
+    [stateless, onThread, onNewThread].map(({ kwargs }) => JSON.parse(kwargs).context.colour),
+    ["blue", "green", "green"],
+  )
+})
+
+test("a thread that another transaction creates at the same moment gives its metadata to the run", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using known = await experienced(db)
+  const threadId = randomUUID()
+  const body = newRun.parse({ assistant_id: known.assistantId, input: {}, if_not_exists: "create" })
+  const { creating } = await db.transaction(async (tx) => {
+    await tx.run(sql`insert into threads (thread_id, metadata) values (${threadId}, '{"owner": "bob"}')`)
+    const creating = createRun(known.server, { threadId, body })
+    await untilBlocked(db)
+    return { creating }
+  })
+
+  const { kwargs } = await creating
+
+  assert.equal(JSON.parse(kwargs).config.metadata.owner, "bob")
 })
 
 test("a run whose assistant changes each time before it begins is refused, and nothing is created", async () => {

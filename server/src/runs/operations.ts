@@ -4,10 +4,10 @@ import type { Caller } from "../auth/caller.js"
 import { LastEvents } from "../events/event.js"
 import type { EndOfRun } from "../events/streams.js"
 import type { Subscriber } from "../events/topic.js"
-import { type Creating, launchRuns, StalePlan } from "./creation.js"
+import { type Creating, launchRuns } from "./creation.js"
 import { followElsewhere } from "./follow.js"
 import type { Runs } from "./parts.js"
-import { planRun, type RunRequest } from "./preparation.js"
+import { planRun, type RunRequest, StalePlan } from "./preparation.js"
 import {
   findRun,
   findThreadId,
@@ -53,12 +53,12 @@ export async function createRuns(
   const turn = creating.turn ?? (threadId === undefined ? undefined : runs.turns.take(threadId))
   try {
     for (let round = 1; ; round++) {
-      const plans = await Promise.all(requests.map((request) => planRun(runs, request)))
       try {
+        const isAgain = round > 1
+        const plans = await Promise.all(requests.map((request) => planRun(runs, request, { isAgain })))
         return await launchRuns(runs, plans, { ...creating, turn })
       } catch (error) {
         if (!(error instanceof StalePlan) || round === maxRounds) throw error
-        for (const { run } of plans) runs.known.forget(run)
       }
     }
   } finally {

@@ -4,7 +4,7 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { printJson } from "@superstep/toolkit/http/json-printer"
 import { v7 as uuidv7 } from "uuid"
-import type { Assistant } from "../assistants/assistant.js"
+import { type Assistant, assistantIdOf } from "../assistants/assistant.js"
 import { usableAssistant } from "../assistants/operations.js"
 import { type Caller, callerFields } from "../auth/caller.js"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
@@ -52,6 +52,13 @@ export interface ForThread {
   readonly requires?: Requirement | undefined
 }
 
+/** The assistant or the thread is not what a run was planned from. Nothing was changed. */
+export class StalePlan extends Conflict {
+  constructor() {
+    super("the assistant or the thread is being changed by many others: try again", "thread_changed")
+  }
+}
+
 /** What to insert, and on which condition. */
 export interface RunPlan {
   readonly run: Omit<NewRun, "canExecute" | "isStreamed">
@@ -70,10 +77,15 @@ export interface RunPlan {
  * @throws Conflict   the run's id belonged to a deleted run whose events still exist
  * @throws Forbidden  a rule of the project forbids it
  * @throws InvalidInput  the webhook is not allowed, or the graph cannot hold a number
+ * @throws StalePlan  it may be so only with what this server remembers; not if `isAgain`, which reads assistant and thread
  */
-export async function planRun(runs: Runs, request: RunRequest): Promise<RunPlan> {
+export async function planRun(runs: Runs, request: RunRequest, { isAgain }: { isAgain: boolean }): Promise<RunPlan> {
   const { db, claimer } = runs
   const { caller, threadId } = request
+  if (isAgain) {
+    const assistantId = assistantIdOf(request.body.assistant_id, runs.workers.report().graphs)
+    runs.known.forget({ assistantId, threadId })
+  }
   const isStateless = threadId === undefined
   const ids = { runId: request.body.run_id ?? uuidv7(), threadId: threadId ?? uuidv7() }
   const [assistant, thread] = await Promise.all([
@@ -88,8 +100,15 @@ export async function planRun(runs: Runs, request: RunRequest): Promise<RunPlan>
   const merged = mergeKwargs({ ids, assistant, thread, body, origin, isStateless })
   const kwargs = runs.tracing ? { ...merged, traceparent: runs.tracing.traceparent() } : merged
   const printed = printJson(kwargs)
-  if (printed.hasExactNumbers)
-    requireHeld(runs.workers.report().languages?.get(assistant.graphId), givenBy(request, body, assistant, thread))
+  if (printed.hasExactNumbers) {
+    const language = runs.workers.report().languages?.get(assistant.graphId)
+    try {
+      requireHeld(language, givenBy(request, body, assistant, thread))
+    } catch (error) {
+      // The number may have been the assistant's or the thread's.
+      throw isAgain ? error : new StalePlan()
+    }
+  }
   const run = {
     ...ids,
     threadRule: threadRuleOf(isStateless, body),

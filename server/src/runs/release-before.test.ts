@@ -1,4 +1,4 @@
-/** SQL functions that servers of release 0.1.0 call still work on a database that this release has migrated. */
+/** SQL functions that servers of earlier releases call still work on a database that this release has migrated. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -71,4 +71,20 @@ test("a server of this release executes runs that a server of the previous relea
   const { runId } = await create(db, randomUUID(), { canExecute: false })
 
   await until(() => server.workers.running.has(runId), { what: "the run to start" })
+})
+
+test("a server of 0.2.0 can create a run on a thread that clients follow", async () => {
+  await using db = await freshDatabase({ migrations })
+  const [runId, threadId] = [randomUUID(), randomUUID()]
+  const claimer = JSON.stringify({ serverId, revisionId: null, leaseMs: 30_000, canExecute: true })
+  const first = JSON.stringify([{ seq: 0, event: "metadata", data: "{}" }])
+
+  const created = await db.row<{ outcome: string; claim_id: string | null; places: string[] }>(sql`
+    select * from create_followed_run(${runId}, ${threadId}, 'create_if_missing', '{}', ${randomUUID()}, 'agent', '{}', '{}', 'enqueue',
+      false, false, 0, false, null, null, ${claimer}, 60000, ${first})`)
+  const logged = await db.row<{ n: number }>(sql`select count(*) as n from run_events where run_id = ${runId}`)
+
+  assert.equal(created?.outcome, "created")
+  assert.ok(created?.claim_id)
+  assert.deepEqual([created?.places.length, logged?.n], [1, 1])
 })

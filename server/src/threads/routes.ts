@@ -41,7 +41,7 @@ const invalid = { 422: { description: "Invalid input" } }
 export const missing = { 404: { description: "No such thread" }, ...invalid }
 
 interface ThreadRoutes extends Threads, ThreadStates {
-  /** Told of each new thread: its first run need not read it. */
+  /** Gets each new thread, so that its first run need not read it. */
   readonly known: { noteThread(threadId: string, thread: ThreadRow): void }
 }
 

@@ -107,8 +107,8 @@ const limitOf = ({ statementMs, cancelAfterMs }: Pick<DatabaseOptions, "statemen
 }
 
 /**
- * Every statement finds its rows by a key. Postgres would rather read a table from end to end when that seems small, and a table whose rows
- * come and go seems small to it although its deleted rows fill a thousand pages. Without `jit = off` a Postgres before 18 would compile each
+ * Statements find their rows by a key. Postgres would rather read a table from end to end when that seems small, and a table whose rows come
+ * and go seems small to it although its deleted rows fill a thousand pages. Without `jit = off` a Postgres before 18 would compile each
  * statement that has no key to use.
  */
 const byKey = "set enable_seqscan = off; set jit = off"

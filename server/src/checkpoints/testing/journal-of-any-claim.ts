@@ -3,7 +3,7 @@ import type { AttemptJournal } from "../attempt-journal.js"
 import { Journal } from "../journal.js"
 
 /** Accepts the writes of every claim that holds its run: for tests of workers without a claim loop. */
-export function journalOfAnyClaim(options: ConstructorParameters<typeof Journal>[0]): Pick<Journal, "of"> {
+export function journalOfAnyClaim(options: ConstructorParameters<typeof Journal>[0]): Pick<Journal, "of" | "flush"> {
   const journal = new Journal(options)
   const opened = new Map<string, AttemptJournal>()
   return {
@@ -12,5 +12,6 @@ export function journalOfAnyClaim(options: ConstructorParameters<typeof Journal>
       opened.set(fence.claimId, attempt)
       return attempt
     },
+    flush: (threadId) => journal.flush(threadId),
   }
 }

@@ -13,5 +13,5 @@ $$;
 
 -- Changes with each change of an assistant, also when it is deleted and created again with the same id.
 create or replace function assistant_stamp(a assistants) returns text language sql stable as $$
-  select a.version || ' ' || a.updated_at
+  select a.version || ' ' || extract(epoch from a.updated_at)
 $$;

@@ -107,15 +107,29 @@ declare
   _created record;
   _thread record;
   _outcome text;
+  _is_new boolean := false;
   _followed_ms double precision := _follow_ms;
   _protocol_ms double precision := _follow_ms;
   _until timestamptz := now() + make_interval(secs => _follow_ms / 1000);
   _place_before bigint;
   _places bigint[];
 begin
-  if _thread_rule <> 'ephemeral' then
+  if _known ->> 'assistant' is distinct from (
+      select assistant_stamp(a) from assistants a where a.assistant_id = _assistant_id) then
+    _outcome := 'stale';
+  elsif _thread_rule <> 'ephemeral' then
     select t.metadata::text, t.config::text, t.status into _thread from threads t where t.thread_id = _thread_id for update;
-    if coalesce(_thread.metadata, '{}') <> _known ->> 'metadata' or coalesce(_thread.config, '{}') <> _known ->> 'config' then
+    if not found and _thread_rule = 'create_if_missing' and _known ->> 'metadata' = '{}' and _known ->> 'config' = '{}' then
+      insert into threads (thread_id, metadata) values (_thread_id, _thread_metadata) on conflict do nothing;
+      _is_new := found;
+      if not _is_new then
+        -- Another request has created it meanwhile.
+        select t.metadata::text, t.config::text, t.status into _thread from threads t where t.thread_id = _thread_id for update;
+      end if;
+    end if;
+    if _is_new then
+      null;
+    elsif coalesce(_thread.metadata, '{}') <> _known ->> 'metadata' or coalesce(_thread.config, '{}') <> _known ->> 'config' then
       _outcome := 'stale';
     elsif _most_waiting > 0 and _thread.status = 'busy' and _multitask_strategy = 'enqueue' then
       if _most_waiting <= (select count(*) from (
@@ -123,10 +137,6 @@ begin
         _outcome := 'thread_full';
       end if;
     end if;
-  end if;
-  if _known ->> 'assistant' is distinct from (
-      select assistant_stamp(a) from assistants a where a.assistant_id = _assistant_id) then
-    _outcome := 'stale';
   end if;
   if _outcome is not null then
     return query select _outcome, null::uuid, false, '{}'::uuid[], null::timestamptz, null::jsonb, null::jsonb, null::double precision,

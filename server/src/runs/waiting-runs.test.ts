@@ -27,3 +27,16 @@ test("the number of waiting runs is limited per thread", async () => {
   assert.equal((listed.json as unknown[]).length, 3)
   assert.deepEqual([ofOther.status, interrupting.status], [200, 200])
 })
+
+test("concurrent requests do not exceed the limit of waiting runs", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using http = await startTestHttp(db, { maxWaitingRuns: 2 })
+  const { thread_id: threadId } = (await http.send("POST", "/threads", {})).json as { thread_id: string }
+  const create = () => http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} })
+
+  const replies = await Promise.all(Array.from({ length: 12 }, create))
+
+  const created = replies.filter(({ status }) => status === 200)
+  assert.equal(created.length, 3)
+  assert.ok(replies.every(({ status }) => status === 200 || status === 429))
+})
