@@ -6,6 +6,7 @@
 import { Fifo } from "@superstep/toolkit/collections/fifo"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
 import { must } from "@superstep/toolkit/errors/must"
+import { parseJson } from "@superstep/toolkit/http/json"
 import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import type { CheckpointAddress, NewCheckpoint, PendingWrite } from "./checkpoint.js"
@@ -100,14 +101,19 @@ export interface Committer {
   closed(attempt: AttemptJournal): void
 }
 
+// The text is longer than what it says of the source, and most do not have the word at all.
+const isOfInput = ({ metadata }: NewCheckpoint): boolean =>
+  metadata.includes('"input"') && (parseJson(metadata) as { source?: unknown }).source === "input"
+
 export class AttemptJournal {
   readonly fence: Fence
   /** Whether a batch with writes of this attempt is being sent; there is never a second one (K1). */
   underWay: Promise<void> | undefined
   /** The error of the first write that Postgres rejected. */
   failure: Error | undefined
-  /** Whether it has requested a write other than an answer to an interrupt, which its node may not have received yet. */
-  hasSaved = false
+  #hasWrites = false
+  #hasInputCheckpoint = false
+  #hasAppliedInput = false
   #saved: SavedPlace | undefined
   /** The last event of the run that is known to be in the log. */
   #loggedSeq: number | undefined
@@ -140,6 +146,14 @@ export class AttemptJournal {
   get acknowledged(): Acknowledged | undefined {
     if (!this.#attempt) return undefined
     return { attempt: this.#attempt.number, saved: this.#saved, seq: this.#loggedSeq }
+  }
+
+  /**
+   * Whether the attempt has saved something that is still there after the next input: that replaces what is only in the checkpoint of the
+   * run's input. An answer to an interrupt does not count, since its node may not have received it yet.
+   */
+  get keepsInput(): boolean {
+    return this.#hasAppliedInput || (this.#hasWrites && !this.#hasInputCheckpoint)
   }
 
   /** Called when an event of the run is known to be in the log. */
@@ -196,15 +210,18 @@ export class AttemptJournal {
 
   /** Saves a checkpoint with its new blobs. @throws ClaimLost  and nothing was written */
   async putCheckpoint(checkpoint: NewCheckpoint, order?: WriteOrder): Promise<void> {
-    this.hasSaved = true
     const { threadId, checkpointNs, checkpointId } = checkpoint
+    if (threadId === this.#attempt?.threadId && checkpointNs === "") {
+      if (isOfInput(checkpoint)) this.#hasInputCheckpoint = true
+      else this.#hasAppliedInput = true
+    }
     await this.#push(() => ({ kind: "checkpoint", checkpoint }), { ...order, threadId }).written
     this.#saved = { threadId, checkpointNs, checkpointId }
   }
 
   /** Saves writes of tasks. @throws ClaimLost  and nothing was written */
   async putWrites(address: CheckpointAddress, writes: readonly PendingWrite[], order?: WriteOrder): Promise<void> {
-    this.hasSaved ||= writes.some(({ channel }) => channel !== "__resume__")
+    this.#hasWrites ||= writes.some(({ channel }) => channel !== "__resume__")
     await this.#push(() => ({ kind: "writes", address, writes }), { ...order, threadId: address.threadId }).written
     const [write] = writes
     if (write) this.#saved = { ...address, write }

@@ -326,3 +326,22 @@ test("a write that goes with its run is answered before it is committed, and a r
   assert.ok(reply && "tuple" in reply)
   attempt.close()
 })
+
+test("an attempt keeps its input once a checkpoint after that of the input is saved", async () => {
+  await using db = await freshDatabase({ migrations })
+  const journal = new Journal({ db, log })
+  const run = await addRun(db)
+  const attempt = journal.open(run, { number: 1, threadId: run.threadId, onLogged: () => undefined })
+  const write = { taskId: "t", taskPath: "", idx: 0, channel: "count", type: "json", bytes: Buffer.from("1") }
+  const put = (id: string, source: string) =>
+    attempt.putCheckpoint(checkpoint(run, id, { metadata: JSON.stringify({ source, note: "input" }) }))
+
+  const kept = [attempt.keepsInput]
+  await put("a", "input")
+  await attempt.putWrites({ threadId: run.threadId, checkpointNs: "", checkpointId: "a" }, [write])
+  kept.push(attempt.keepsInput)
+  await put("b", "loop")
+  kept.push(attempt.keepsInput)
+
+  assert.deepEqual(kept, [false, false, true])
+})

@@ -39,12 +39,12 @@ export async function writeEnd(
   let runEnding: RunEnding = { status: "" }
   let logged: readonly NewEvent[] = []
   // Nobody else writes for this run while the claim holds.
-  const hasSaved = attempt > 1 && !journal.hasSaved && (await hasAppliedInput(db, threadId, runId))
+  const isKept = attempt > 1 && !journal.keepsInput && (await hasAppliedInput(db, threadId, runId))
   const rollback: RunEnding = { status: "rollback" }
   let loggedRollback: readonly NewEvent[] = []
   const ending = (failure: Error | undefined): Ending => {
     kept = failure ? withoutState(result, failure) : result
-    const isUnsaved = kept.status !== "success" && !journal.hasSaved && !hasSaved
+    const isUnsaved = kept.status !== "success" && !journal.keepsInput && !isKept
     runEnding = { ...runEndingOf(claim, kept, streams.watched.isWatched(threadId)), isUnsaved }
     logged = publisher.lastEvents(runEnding)
     loggedRollback = publisher.lastEvents(rollback)

@@ -70,8 +70,8 @@ create or replace function has_saved_input(_thread_id uuid, _run_id uuid) return
       where w.thread_id = _thread_id::text and w.run_id = _run_id and w.channel <> '__resume__')
 $$;
 
--- Whether what an earlier attempt of a run saved is still there after the next input: that replaces what is only in the checkpoint of the
--- run's input, with its writes. An attempt that stops by itself moves its input into the state first (W11); one that died may not have.
+-- Whether what a run saved is still there after the next input: that replaces what is only in the checkpoint of the run's input, with its
+-- writes. An attempt that stops by itself moves its input into the state first (W11), unless that takes too long; one that died may not have.
 create or replace function has_applied_input(_thread_id uuid, _run_id uuid) returns boolean language sql stable as $$
   select has_saved_input(_thread_id, _run_id) and coalesce((
     select bool_or(c.metadata ->> 'source' is distinct from 'input') from checkpoints c
@@ -177,9 +177,7 @@ begin
       is_pinned_until_rest = t.is_pinned_until_rest and not _is_at_rest
       where t.thread_id = _run.thread_id;
     update runs r set status = _status, error = _error, claim_id = null, claimed_by = null, lease_until = null, updated_at = now(),
-      input_saved = case when _status = 'success' then null
-        -- Without values nothing is known of this attempt, or it saved nothing.
-        when _values is null then has_applied_input(_run.thread_id, _run_id) else has_saved_input(_run.thread_id, _run_id) end
+      input_saved = case when _status = 'success' then null else has_applied_input(_run.thread_id, _run_id) end
       where r.run_id = _run_id;
   end if;
   if _run.delete_thread_on_completion then
