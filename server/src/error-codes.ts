@@ -24,8 +24,9 @@ export const serverCodes = {
   },
   thread_changed: {
     http: [409],
-    what: "Other requests change the thread so often that this one found no moment for its own change.",
-    cause: "Several clients update the state of one thread, or answer the same interrupt, at the same time.",
+    what: "Other requests change the thread, or the assistant of a new run, so often that this one found no moment for its own change.",
+    cause:
+      "Several clients update the state of one thread, or answer the same interrupt, at the same time; or a program changes an assistant in a loop.",
     next: "Read the state again, and send the request again if it still applies.",
   },
   assistant_exists: {

@@ -98,7 +98,7 @@ async function cutOff(scene: Scene): Promise<boolean> {
 }
 
 // Of what a run writes, by a part of the statement that nothing else has.
-const statements = [/\bcommit_attempts\(/, /insert into run_events/, /\bcreate_(followed_)?run\(/, /^commit$/]
+const statements = [/\bcommit_attempts\(/, /insert into run_events/, /\bbegin_run\(/, /^commit$/]
 const waitMs = 5000
 
 async function spoilStatement(scene: Scene): Promise<boolean> {

@@ -24,7 +24,7 @@ export interface AimTally {
 
 // What the servers send, by a part of its text that nothing else has.
 const statements = {
-  "the creation of a run": /\bcreate_(followed_)?run\(/,
+  "the creation of a run": /\bbegin_run\(/,
   "a claim": /set status = 'running', attempt/,
   "a commit of writes": /\bcommit_attempts\(/,
   "a renewal of a lease": /insert into servers/,
