@@ -190,7 +190,7 @@ test("slow statements that occupy the whole pool cost no run its lease", async (
 
 test("a release of expired claims that arrives too late changes nothing", async () => {
   await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { leaseMs })
+  await using server = await startTestServer(db, { leaseMs, sweepMs: neverMs })
   const [run] = await addRuns(server, 1)
   await endLeases(db)
   const { nowMs } = await readQueueState(db)
