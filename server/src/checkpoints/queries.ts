@@ -90,7 +90,7 @@ export interface CheckpointQuery {
 export const newestFirst: Sql = sql`seq desc, checkpoint_id desc`
 
 interface PartRow {
-  readonly part: "checkpoint" | "blob" | "write"
+  readonly part: "checkpoint" | "blob" | "write" | "beside"
   readonly checkpoint_ns: string
   readonly checkpoint_id: string
   readonly seq: number
@@ -111,13 +111,35 @@ interface PartRow {
  * Checkpoints with their blobs and pending writes, newest first, all in one snapshot (C3). A value that several of them refer to is
  * read once, for the newest.
  */
-export async function findCheckpoints(db: Db, query: CheckpointQuery): Promise<CheckpointTuple[]> {
+export const findCheckpoints = async (db: Db, query: CheckpointQuery): Promise<CheckpointTuple[]> =>
+  assembled(await readParts(db, query))
+
+/**
+ * The newest checkpoint of a query, with what another statement finds in the same snapshot.
+ * @param beside  selects at most one row; columns of type JSON as texts, since numbers keep theirs
+ */
+export async function findCheckpointBeside<Row>(
+  db: Db,
+  query: Omit<CheckpointQuery, "limit">,
+  beside: Sql,
+): Promise<{ readonly checkpoint: CheckpointTuple | undefined; readonly row: Row | undefined }> {
+  const parts = await readParts(db, { ...query, limit: 1 }, beside)
+  const [checkpoint] = assembled(parts.filter(({ part }) => part !== "beside"))
+  const row = parts.find(({ part }) => part === "beside")?.metadata
+  return { checkpoint, row: row ? JSON.parse(row) : undefined }
+}
+
+async function readParts(db: Db, query: CheckpointQuery, beside?: Sql): Promise<PartRow[]> {
   const isOne = query.limit === 1
   const isRepeated = isOne
     ? sql`false`
     : sql`row_number() over (partition by f.checkpoint_ns, b.channel, b.version order by f.seq desc, f.checkpoint_id desc) > 1`
   const before = query.before === undefined ? undefined : await cursorOf(db, query, query.before)
-  const rows = await db.rows<PartRow>(sql`
+  const besideParts = beside
+    ? sql`union all
+    select 'beside', '', '', 0, null, null, row_to_json(b)::text, '', '', '', '', '', 0, null, false from (${beside}) as b`
+    : sql``
+  return db.rows<PartRow>(sql`
     with found as materialized (
       select checkpoint_ns, checkpoint_id, seq, parent_checkpoint_id, checkpoint, metadata from ${placeOfSearch(query)}
       where ${joinSql([...conditions(query), ...(before ? [before] : [])], " and ")}
@@ -141,8 +163,8 @@ export async function findCheckpoints(db: Db, query: CheckpointQuery): Promise<C
       w.idx, w.blob, false
     from found f join checkpoint_writes w on w.thread_id = ${query.threadId} and w.checkpoint_ns = f.checkpoint_ns
       and w.checkpoint_id = f.checkpoint_id
+    ${besideParts}
     order by ${newestFirst}, task_path, task_id, idx, channel`)
-  return assembled(rows)
 }
 
 /** One checkpoint is found by its whole key, with any statistics of the planner. */

@@ -93,18 +93,29 @@ export interface RunQuery {
   readonly withKwargs: boolean
 }
 
-/** Runs of a thread, newest first. */
-export const findRuns = (
+/**
+ * Runs of a thread, newest first.
+ * @param filter  what the thread's metadata must match for the caller to see it
+ * @returns undefined when the caller sees no such thread
+ */
+export async function findRuns(
   db: Db,
   { threadId, status, metadata, limit, offset, withMetadata, withKwargs }: RunQuery,
-): Promise<RunRow[]> =>
-  db.rows<RunRow>(sql`
-    select run_id, thread_id, assistant_id, status, attempt, ${withMetadata ? sql`metadata` : sql`'{}'::json as metadata`},
-      ${withKwargs ? sql`kwargs` : sql`'{}'::json as kwargs`}, error, multitask_strategy, is_resumable, cancel_reason,
-      input_saved, created_at, updated_at
-    from runs where thread_id = ${threadId} ${status === undefined ? sql`` : sql`and status = ${status}`}
-      ${metadata === undefined ? sql`` : sql`and searchable(metadata) @> searchable(${toJsonText(metadata)}::json)`}
-    order by seq desc limit ${limit} offset ${offset}`)
+  filter: MetadataFilter | undefined,
+): Promise<RunRow[] | undefined> {
+  // One statement: a thread that is deleted meanwhile is there with its runs or not at all.
+  const rows = await db.rows<RunRow | { readonly run_id: null }>(sql`
+    select found.* from threads t left join lateral (
+      select run_id, thread_id, assistant_id, status, attempt, ${withMetadata ? sql`metadata` : sql`'{}'::json as metadata`},
+        ${withKwargs ? sql`kwargs` : sql`'{}'::json as kwargs`}, error, multitask_strategy, is_resumable, cancel_reason,
+        input_saved, created_at, updated_at, seq
+      from runs where thread_id = ${threadId} ${status === undefined ? sql`` : sql`and status = ${status}`}
+        ${metadata === undefined ? sql`` : sql`and searchable(metadata) @> searchable(${toJsonText(metadata)}::json)`}
+      order by seq desc limit ${limit} offset ${offset}) found on true
+    where t.thread_id = ${threadId} and ${matchesFilter(sql`t.searchable_metadata`, filter)}
+    order by found.seq desc`)
+  return rows.length === 0 ? undefined : rows.filter((row): row is RunRow => row.run_id !== null)
+}
 
 /** Runs with these statuses, or the named runs of a thread; only on threads that match the filter. */
 export const findRunsToStop = (

@@ -7,7 +7,6 @@ import {
   findRun,
   findRuns,
   findRunsToStop,
-  isThreadVisible,
   type RunQuery,
   type RunRow,
 } from "./queries.js"
@@ -22,9 +21,10 @@ export async function listRuns({ db }: Pick<Runs, "db">, caller: Caller, query: 
   const { threadId, status, metadata, limit, offset } = query
   const asked = { thread_id: threadId, metadata: metadata ?? {}, status: status ?? null, limit, offset }
   const { value, filter } = await caller.authorize("threads:search", asked)
-  if (!(await isThreadVisible(db, threadId, filter))) throw new NotFound(`Thread with ID ${threadId} not found`)
   const wanted = Object.keys(value.metadata ?? {}).length === 0 ? undefined : value.metadata
-  return findRuns(db, { ...query, metadata: wanted })
+  const found = await findRuns(db, { ...query, metadata: wanted }, filter)
+  if (!found) throw new NotFound(`Thread with ID ${threadId} not found`)
+  return found
 }
 
 /**

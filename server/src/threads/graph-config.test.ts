@@ -6,7 +6,7 @@ import { anyone } from "../auth/caller.js"
 import { startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import { graphConfig } from "./graph-config.js"
-import { findConfiguredThread } from "./queries.js"
+import { findReadThread } from "./queries.js"
 
 test("a thread's state is read with the config of its last run, whatever characters that contains", async () => {
   await using db = await freshDatabase({ migrations })
@@ -27,7 +27,7 @@ test("a thread's state is read with the config of its last run, whatever charact
     const started = await until(() => http.server.workers.running.get(run_id), { what: "the run starts" })
     started.done()
     await until(() => !http.server.workers.running.has(run_id), { what: "the run has ended" })
-    const thread = await findConfiguredThread(http.server.db, threadId)
+    const thread = await findReadThread(http.server.db, threadId)
     assert.ok(thread)
     models.push(JSON.parse(await graphConfig(http.server.db, thread, anyone, {})).configurable.model)
   }

@@ -17,23 +17,20 @@ export const findThread = (db: Db, threadId: string, filter?: MetadataFilter): P
 
 // JSON text; null when no run has started on the thread.
 const lastRun: Sql = sql`(
-  select json_build_object('configurable', part_of_json(r.kwargs, '{config, configurable}'), 'caller', r.caller) from runs r
+  select json_build_object('configurable', part_of_json(r.kwargs, '{config, configurable}'), 'caller', r.caller)::text from runs r
   where r.thread_id = threads.thread_id and r.status <> 'pending' order by r.seq desc limit 1) as last_run`
 
-/** A thread with the data that its graph's config is made from, without its state. */
-export const findConfiguredThread = (
-  db: Db,
-  threadId: string,
-  filter?: MetadataFilter,
-): Promise<ReadThread | undefined> =>
-  db.row<ReadThread>(sql`
-    select thread_id, graph_id, assistant_id, metadata, config, ${lastRun},
-      array(select r.run_id::text from runs r
-        where r.thread_id = threads.thread_id and r.status in ('pending', 'running') order by r.seq) as in_flight
-    from threads
-    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
+/** Selects a `ReadThread`: a thread with the data that its graph's config is made from, without its state. */
+export const readThread = (threadId: string, filter: MetadataFilter | undefined): Sql => sql`
+  select thread_id, graph_id, assistant_id, metadata::text as metadata, config::text as config, ${lastRun},
+    array(select r.run_id::text from runs r
+      where r.thread_id = threads.thread_id and r.status in ('pending', 'running') order by r.seq) as in_flight
+  from threads where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`
 
-/** The same, locked until the transaction ends. */
+export const findReadThread = (db: Db, threadId: string, filter?: MetadataFilter): Promise<ReadThread | undefined> =>
+  db.row<ReadThread>(readThread(threadId, filter))
+
+/** A thread as in its row, locked until the transaction ends. */
 export const lockThread = (db: Db, threadId: string, filter?: MetadataFilter): Promise<ThreadRow | undefined> =>
   db.row<ThreadRow>(sql`
     select ${threadColumns} from threads

@@ -4,15 +4,16 @@ import { Conflict, InvalidInput, NotFound, Refused } from "@superstep/toolkit/er
 import { parseJson, RawJson, toJsonText } from "@superstep/toolkit/http/json"
 import { printJson } from "@superstep/toolkit/http/json-printer"
 import type { Caller } from "../auth/caller.js"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
 import type { CheckpointTuple } from "../checkpoints/checkpoint.js"
-import { findCheckpoints, hasCheckpoint, writeClaims } from "../checkpoints/queries.js"
+import { findCheckpointBeside, hasCheckpoint, writeClaims } from "../checkpoints/queries.js"
 import { describeTuple, linesOfTuple } from "../checkpoints/tuple-lines.js"
 import { type GivenValue, requireHeld } from "../workers/held-numbers.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import type { Reply, Workers } from "../workers/port.js"
 import { graphConfig } from "./graph-config.js"
 import { notFound, type Prepare } from "./operations.js"
-import { findConfiguredThread, findVersion, lockThread, setState, type ThreadVersion } from "./queries.js"
+import { findReadThread, findVersion, lockThread, readThread, setState, type ThreadVersion } from "./queries.js"
 import { type ConfiguredThread, emptyStateOf, graphIdOf, type ReadThread, type ThreadRow } from "./thread.js"
 import { type WorkedOut, workedOut } from "./worked-out.js"
 
@@ -45,35 +46,25 @@ export async function getThreadState(
   { subgraphs, select, ...place }: StatePlace & { subgraphs: boolean; select: Select },
 ): Promise<RawJson | object> {
   const visible = await readableBy(caller, threadId)
-  const [thread = notFound(threadId), known] = await Promise.all([
-    findConfiguredThread(db, threadId, visible),
-    checkpointAt(db, threadId, place),
-  ])
-  // The checkpoint of a busy thread is read after its runs: one that has saved its input meanwhile is not taken for a starting one.
-  const checkpoint = thread.in_flight.length === 0 ? known : await checkpointAt(db, threadId, place)
-  const graphId = readableGraphOf(thread, workers)
-  // Without the checkpoint that was asked for, the graph would return an empty state.
-  const requireNamed = (found: CheckpointTuple | undefined) => {
-    if (place.checkpointId !== undefined && found === undefined) noCheckpoint(threadId, place.checkpointId)
-  }
-  requireNamed(checkpoint)
-  if (graphId === undefined) return emptyStateOf(select)
-  const config = await graphConfig(db, thread, caller, placeOf(place))
-  const starting = isHead(place) ? startingRun(thread, checkpoint) : undefined
-  const fields = {
-    ...fieldsOf(graphId, threadId, place),
-    subgraphs,
-    ...(select && { select }),
-    ...(starting !== undefined && { starting }),
-  }
-  const { payload } = await askAgain(async (isFirst) => {
-    // After a retry, read the checkpoint again: the earlier one may have been pruned.
-    const tuple = isFirst ? checkpoint : await checkpointAt(db, threadId, place)
-    requireNamed(tuple)
-    const sent = tuple && { tuple: describeTuple(tuple) }
-    return workers.call("graph.state", { ...fields, ...sent }, { config }, tuple ? linesOfTuple(tuple) : [])
+  const reply = await askAgain(async () => {
+    const { thread, checkpoint } = await readAt(db, threadId, place, visible)
+    // Without the checkpoint that was asked for, the graph would return an empty state.
+    if (place.checkpointId !== undefined && checkpoint === undefined) noCheckpoint(threadId, place.checkpointId)
+    const graphId = readableGraphOf(thread, workers)
+    if (graphId === undefined) return undefined
+    const starting = isHead(place) ? startingRun(thread, checkpoint) : undefined
+    const fields = {
+      ...fieldsOf(graphId, threadId, place),
+      subgraphs,
+      ...(select && { select }),
+      ...(starting !== undefined && { starting }),
+      ...(checkpoint && { tuple: describeTuple(checkpoint) }),
+    }
+    const config = await graphConfig(db, thread, caller, placeOf(place))
+    return workers.call("graph.state", fields, { config }, checkpoint ? linesOfTuple(checkpoint) : [])
   })
-  const [state] = payload
+  if (reply === undefined) return emptyStateOf(select)
+  const [state] = reply.payload
   if (!state) throw new Error("the worker's reply to graph.state has no state")
   return new RawJson(state.toString("utf8"))
 }
@@ -86,6 +77,8 @@ function startingRun({ in_flight }: ReadThread, head: CheckpointTuple | undefine
   const { run_id: savedBy } = parseJson(head?.metadata ?? "{}") as { run_id?: unknown }
   return in_flight.find((runId) => runId !== savedBy)
 }
+
+const noStates = Buffer.from("[]")
 
 export interface HistoryQuery extends StatePlace {
   readonly limit: number
@@ -107,7 +100,7 @@ export async function getThreadHistory(
   { limit, before, filter, select, ...place }: HistoryQuery,
 ): Promise<RawJson | readonly []> {
   const visible = await readableBy(caller, threadId)
-  const thread = (await findConfiguredThread(db, threadId, visible)) ?? notFound(threadId)
+  const thread = (await findReadThread(db, threadId, visible)) ?? notFound(threadId)
   const graphId = readableGraphOf(thread, workers)
   if (graphId === undefined) return []
   const { checkpoint_id: _, ...fields } = fieldsOf(graphId, threadId, place)
@@ -122,6 +115,8 @@ export async function getThreadHistory(
   const { payload } = await askAgain(() => workers.call("graph.history", asked, { config }))
   const [states] = payload
   if (!states) throw new Error("the worker's reply to graph.history has no states")
+  // The thread may have been deleted before its graph read the checkpoints.
+  if (states.equals(noStates) && !(await findReadThread(db, threadId, visible))) notFound(threadId)
   return new RawJson(states.toString("utf8"))
 }
 
@@ -191,11 +186,11 @@ export const withState =
 // A round fails only when the thread is pruned, or one of its runs deleted, during that round.
 const maxReads = 5
 
-/** Calls the graph of a thread; calls it again when the thread was pruned while the graph read it. */
-async function askAgain(ask: (isFirst: boolean) => Promise<Reply>): Promise<Reply> {
+/** Calls the graph of a thread; calls it again when the thread was pruned or deleted while the graph read it. */
+async function askAgain<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   for (let read = 1; ; read++) {
     try {
-      return await ask(read === 1)
+      return await ask()
     } catch (error) {
       const isGone = error instanceof WorkerCallFailed && error.error === "CheckpointGone"
       if (!isGone || read === maxReads) throw error
@@ -207,10 +202,20 @@ async function askAgain(ask: (isFirst: boolean) => Promise<Reply>): Promise<Repl
 const readableBy = async (caller: Caller, threadId: string) =>
   (await caller.authorize("threads:read", { thread_id: threadId })).filter
 
-/** The checkpoint of a state. It is sent with the call, so that the worker need not request it. */
-async function checkpointAt(db: Db, threadId: string, { checkpointId, checkpointNs }: StatePlace) {
-  const [tuple] = await findCheckpoints(db, { threadId, checkpointNs, checkpointId, limit: 1 })
-  return tuple
+/**
+ * A thread with one of its checkpoints, in one snapshot: a thread that is deleted meanwhile is there with its checkpoints or not at all.
+ * The checkpoint is sent with the call, so that the worker need not request it.
+ * @throws NotFound  the caller sees no such thread
+ */
+async function readAt(
+  db: Db,
+  threadId: string,
+  { checkpointId, checkpointNs }: StatePlace,
+  visible: MetadataFilter | undefined,
+) {
+  const wanted = { threadId, checkpointNs, checkpointId }
+  const { checkpoint, row } = await findCheckpointBeside<ReadThread>(db, wanted, readThread(threadId, visible))
+  return { thread: row ?? notFound(threadId), checkpoint }
 }
 
 /** Clients may write an unknown graph into `metadata.graph_id`. If nothing ran on such a thread, it has no state. */

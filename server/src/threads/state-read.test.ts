@@ -11,8 +11,8 @@ import { createRun } from "../runs/operations.js"
 import { newRun } from "../runs/schema.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
-import { createThread } from "./operations.js"
-import { getThreadState, newestState } from "./state-operations.js"
+import { createThread, deleteThread } from "./operations.js"
+import { getThreadHistory, getThreadState, newestState } from "./state-operations.js"
 
 const question = { ...newestState, subgraphs: false, select: undefined }
 
@@ -72,6 +72,52 @@ test("a thread that was pruned while its graph read it is read again", async () 
   await getThreadState(server, anyone, threadId, question)
 
   assert.deepEqual(sent, ["a", "b"])
+})
+
+test("a thread that is deleted while its state is read has its state or is not found: never an empty state", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  let calls = 0
+  server.workers.answer = async (_, { tuple }) => {
+    calls++
+    assert.ok(tuple, "the thread was read without its checkpoint")
+    return told
+  }
+  const read = (threadId: string) =>
+    getThreadState(server, anyone, threadId, question).then(
+      () => "read",
+      (error: unknown) => (error instanceof NotFound ? "not found" : Promise.reject(error)),
+    )
+  const seen: string[] = []
+  for (let round = 0; round < 60; round++) {
+    const threadId = await newThread(db)
+    await save(db, threadId, "a")
+    const reads = [read(threadId), read(threadId), deleteThread(server, anyone, threadId).then(() => "deleted")]
+    seen.push(...(await Promise.all([...reads, read(threadId)])))
+  }
+
+  assert.equal(seen.filter((answer) => answer === "read").length, calls)
+})
+
+test("a thread that was deleted after its graph was asked for it is not found", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using server = await startTestServer(db)
+  const threadId = await newThread(db)
+  await save(db, threadId, "a")
+  const lost = new WorkerCallFailed({ error: "CheckpointGone", message: "it was deleted" })
+  server.workers.answer = async () => {
+    await deleteThread(server, anyone, threadId)
+    throw lost
+  }
+  await assert.rejects(getThreadState(server, anyone, threadId, question), NotFound)
+
+  const other = await newThread(db)
+  server.workers.answer = async () => {
+    await deleteThread(server, anyone, other)
+    return { fields: {}, payload: [Buffer.from("[]")] }
+  }
+  const asked = { ...newestState, limit: 10, before: undefined, filter: undefined, select: undefined }
+  await assert.rejects(getThreadHistory(server, anyone, other, asked), NotFound)
 })
 
 test("the call names the run that will start, until that run has saved a checkpoint", async () => {
