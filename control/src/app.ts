@@ -21,6 +21,7 @@ import { addAgentTokenRoute } from "./deployments/agent-token-routes.js"
 import { addGithubRepositories } from "./deployments/github-routes.js"
 import type { HostNameRules } from "./deployments/host-name-operations.js"
 import { addHostNameRoutes } from "./deployments/host-name-routes.js"
+import { findDeployment } from "./deployments/operations.js"
 import type { GitProtocol } from "./deployments/repository.js"
 import type { ResourceTiers } from "./deployments/resource-tiers.js"
 import { addRevisionRoutes } from "./deployments/revision-list-routes.js"
@@ -38,6 +39,7 @@ import { countFailures } from "./http/count-failures.js"
 import { requestId } from "./http/request-id.js"
 import { addIntegrationRoutes } from "./integrations/routes.js"
 import { exchangeWithListeners } from "./listeners/exchange/exchange-routes.js"
+import { listenerExists } from "./listeners/operations.js"
 import { addListenerRoutes } from "./listeners/routes.js"
 import { addListenerTokenRoutes } from "./listeners/token-routes.js"
 import { LiveLogs } from "./logs/live-logs.js"
@@ -123,7 +125,7 @@ const usualLogQuotaBytes = 100 * 1024 * 1024
 /** @returns  an app whose `fetch` serves the whole API; it owns nothing that must be closed */
 export function createApp(given: AppOptions): Hono {
   const { stopping = new AbortController().signal } = given
-  const options = { ...given, stopping, db: auditedDatabase(given.db) }
+  const options = { ...given, stopping, db: auditedDatabase(given.db), findDeployment, listenerExists }
   const { db, log, isStopping = () => false } = options
   const api = createApi()
   // Before the check of the API key: these requests carry a signature instead.
@@ -145,7 +147,7 @@ export function createApp(given: AppOptions): Hono {
   addRevisionRoutes(api, options)
   addRevisionActions(api, options)
   addLogRoutes(api, options)
-  addLogStreamRoutes(api, { db, liveLogs: options.liveLogs ?? new LiveLogs({ db, log }) })
+  addLogStreamRoutes(api, { ...options, liveLogs: options.liveLogs ?? new LiveLogs({ db, log }) })
   addSecretRoutes(api, options)
   addIntegrationRoutes(api, options)
   addKeyRoutes(api, { db, log, publishRoutes: given.publishRoutes ?? (async () => undefined) })

@@ -40,6 +40,7 @@ import {
 } from "./home/home-in-charge.js"
 import { installationIdOf } from "./home/home-queries.js"
 import { centralOf, listenerSettingsProblem } from "./listeners/mirror/settings.js"
+import { listenerExists } from "./listeners/operations.js"
 import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import type { Host } from "./machines/host.js"
@@ -286,6 +287,7 @@ async function startParts(
   undo.push(background.stop)
   const pushWork = await startPushWork({
     ...context,
+    listenerExists,
     git: gitSource({
       protocols: gitProtocolsOf(config),
       environment: input.environment,

@@ -9,7 +9,6 @@ import { v7 as newId } from "uuid"
 import { recordNoEffect, recordResource } from "../audit/current-write.js"
 import { removeHostNamesOf } from "../host-names/queries.js"
 import { integrationExists } from "../integrations/operations.js"
-import { listenerExists } from "../listeners/operations.js"
 import type { QuotaRules } from "../quotas/operations.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
 import type { Source, SourceConfig } from "../revisions/source-config.js"
@@ -49,6 +48,8 @@ export interface DeploymentRules extends QuotaRules {
   /** Encrypts secrets. */
   readonly key: MasterKey
   readonly gitProtocols: readonly GitProtocol[]
+  /** Whether the workspace has this listener. */
+  readonly listenerExists: (db: Db, workspaceId: string, listenerId: string) => Promise<boolean>
 }
 
 export interface CreateDeployment {
@@ -84,7 +85,7 @@ export async function createDeployment(
   checkScale(wanted.sourceConfig.resource_spec)
   checkNoTarball(wanted.sourceRevisionConfig)
   await checkIntegration(tx, workspaceId, requested.integration_id)
-  await checkListener(tx, workspaceId, requested.listener_id)
+  await checkListener(tx, rules, { workspaceId, listenerId: requested.listener_id })
 
   const { source, agent, actor, message } = wanted
   const sourceConfig = settled(source, requested)
@@ -109,7 +110,11 @@ async function checkIntegration(tx: Db, workspaceId: string, integrationId: stri
   throw inSourceConfig("integration_id", `Integration ID ${integrationId} not found.`)
 }
 
-async function checkListener(tx: Db, workspaceId: string, listenerId: string | null): Promise<void> {
+async function checkListener(
+  tx: Db,
+  { listenerExists }: Pick<DeploymentRules, "listenerExists">,
+  { workspaceId, listenerId }: { readonly workspaceId: string; readonly listenerId: string | null },
+): Promise<void> {
   if (listenerId === null || (await listenerExists(tx, workspaceId, listenerId))) return
   throw inSourceConfig("listener_id", `Listener ID ${listenerId} not found.`)
 }

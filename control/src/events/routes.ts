@@ -1,11 +1,10 @@
 /** HTTP for events of a deployment, a workspace or all workspaces: a page, or a stream of new ones. */
 import { z } from "@hono/zod-openapi"
-import type { Database } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { requireOperator } from "../access/authenticate.js"
-import { findDeployment } from "../deployments/operations.js"
 import { type StreamedEvent, sendEvents, wantsStream } from "../http/event-stream.js"
 import { uuid } from "../http/fields.js"
 import { followEvents } from "./follow.js"
@@ -15,6 +14,8 @@ import { allEventsQuery, eventsQuery, eventsReply, lastEventId, renderEvent } fr
 
 export interface EventRoutes {
   readonly db: Database
+  /** @throws NotFound  the workspace has no such deployment */
+  readonly findDeployment: (db: Db, workspaceId: string, deploymentId: string) => Promise<unknown>
   /** Ends every stream. */
   readonly stopping: AbortSignal
 }
@@ -35,7 +36,7 @@ export function addEventRoutes(api: Api, options: EventRoutes): void {
     },
     async ({ c, params, query }) => {
       const filter = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
-      await findDeployment(options.db, filter.workspaceId, filter.deploymentId)
+      await options.findDeployment(options.db, filter.workspaceId, filter.deploymentId)
       return answer(options, c, filter, query)
     },
   )

@@ -2,7 +2,6 @@
 import { z } from "@hono/zod-openapi"
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
-import { findDeployment } from "../deployments/operations.js"
 import { uuid } from "../http/fields.js"
 import { findRevision } from "../revisions/operations.js"
 import type { LogScope } from "./cursor.js"
@@ -24,13 +23,20 @@ const responses = { 200: { description: "a page of lines", schema: logsReply }, 
 const defaultLimit = 50
 const defaultPageSize = 20
 
-export function addLogRoutes(api: Api, { db }: { db: Db }): void {
-  addRevisionLogs(api, db)
-  addDeploymentLogs(api, db)
-  addLogsOfTheClis(api, db)
+/** Where logs are, and whose they are. */
+export interface Logs {
+  readonly db: Db
+  /** @throws NotFound  the workspace has no such deployment */
+  readonly findDeployment: (db: Db, workspaceId: string, deploymentId: string) => Promise<unknown>
 }
 
-function addRevisionLogs(api: Api, db: Db): void {
+export function addLogRoutes(api: Api, logs: Logs): void {
+  addRevisionLogs(api, logs)
+  addDeploymentLogs(api, logs)
+  addLogsOfTheClis(api, logs)
+}
+
+function addRevisionLogs(api: Api, logs: Logs): void {
   addRoute(
     api,
     {
@@ -44,12 +50,12 @@ function addRevisionLogs(api: Api, db: Db): void {
     async ({ c, params, query }) => {
       const { workspaceId } = c.get("caller")
       const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
-      return c.json(renderLogPage(await page(db, { ...ids, stream: query.type, ...filterOf(query, "query") })))
+      return c.json(renderLogPage(await page(logs, { ...ids, stream: query.type, ...filterOf(query, "query") })))
     },
   )
 }
 
-function addDeploymentLogs(api: Api, db: Db): void {
+function addDeploymentLogs(api: Api, logs: Logs): void {
   addRoute(
     api,
     {
@@ -60,7 +66,7 @@ function addDeploymentLogs(api: Api, db: Db): void {
       responses: { ...responses, 200: { description: "a page of lines", schema: deploymentLogsReply } },
     },
     async ({ c, query }) => {
-      const { rows, nextCursor } = await page(db, {
+      const { rows, nextCursor } = await page(logs, {
         workspaceId: c.get("caller").workspaceId,
         deploymentId: query.deployment_id,
         revisionId: query.revision_id,
@@ -75,7 +81,7 @@ function addDeploymentLogs(api: Api, db: Db): void {
   )
 }
 
-function addLogsOfTheClis(api: Api, db: Db): void {
+function addLogsOfTheClis(api: Api, logs: Logs): void {
   for (const stream of ["build", "deploy"] as const) {
     addRoute(
       api,
@@ -90,7 +96,7 @@ function addLogsOfTheClis(api: Api, db: Db): void {
       async ({ c, params, body }) => {
         const { workspaceId } = c.get("caller")
         const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
-        return c.json(renderLogPage(await page(db, { ...ids, stream, ...filterOf(body, "body") })))
+        return c.json(renderLogPage(await page(logs, { ...ids, stream, ...filterOf(body, "body") })))
       },
     )
   }
@@ -106,7 +112,7 @@ function addLogsOfTheClis(api: Api, db: Db): void {
     },
     async ({ c, params, body }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
-      return c.json(renderLogPage(await page(db, { ...ids, stream: "deploy", ...filterOf(body, "body") })))
+      return c.json(renderLogPage(await page(logs, { ...ids, stream: "deploy", ...filterOf(body, "body") })))
     },
   )
 }
@@ -128,13 +134,17 @@ const linesOf = (asked: Pick<Asked, "start_time" | "end_time" | "level" | "query
   runId: asked.run_id ?? undefined,
 })
 
-async function page(db: Db, asked: AskedLog): Promise<LogPage> {
-  await findLog(db, asked.workspaceId, asked)
-  return readLog(db, asked)
+async function page(logs: Logs, asked: AskedLog): Promise<LogPage> {
+  await findLog(logs, asked.workspaceId, asked)
+  return readLog(logs.db, asked)
 }
 
 /** An unknown deployment or revision is a 404, not an empty log. @throws NotFound */
-export async function findLog(db: Db, workspaceId: string, { deploymentId, revisionId }: LogScope): Promise<void> {
+export async function findLog(
+  { db, findDeployment }: Logs,
+  workspaceId: string,
+  { deploymentId, revisionId }: LogScope,
+): Promise<void> {
   await findDeployment(db, workspaceId, deploymentId)
   if (revisionId) await findRevision(db, { workspaceId, deploymentId, revisionId })
 }

@@ -1,6 +1,5 @@
 /** HTTP for following logs: `text/event-stream`, one event per line, with the line's id (control-plane §1.9). */
 import { z } from "@hono/zod-openapi"
-import type { Database } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { longAnswerHeaders } from "@superstep/toolkit/http/long-answer"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
@@ -10,11 +9,10 @@ import { uuid } from "../http/fields.js"
 import type { Follower, LiveLogs } from "./live-logs.js"
 import { readLog } from "./operations.js"
 import { type LineFilter, type LogRow, newestLine } from "./queries.js"
-import { findLog } from "./routes.js"
+import { findLog, type Logs } from "./routes.js"
 import { eventStream, renderLine, streamQuery } from "./schema.js"
 
-export interface LogStreamRoutes {
-  readonly db: Database
+export interface LogStreamRoutes extends Logs {
   readonly liveLogs: LiveLogs
 }
 
@@ -62,12 +60,13 @@ const filterOf = ({ type, level, query, run_id }: Query) => ({ stream: type, lev
 
 async function stream(
   c: Context,
-  { db, liveLogs }: LogStreamRoutes,
+  { liveLogs, ...logs }: LogStreamRoutes,
   filter: LineFilter,
   { tail = defaultTail, last_event_id }: Query,
 ): Promise<Response> {
+  const { db } = logs
   const { workspaceId } = c.get("caller")
-  await findLog(db, workspaceId, filter)
+  await findLog(logs, workspaceId, filter)
   const lastId = lineIdOf(c.req.header("last-event-id") || last_event_id)
   // Read before the tail: a line that arrives in between is then in the tail, or comes after this id.
   const newest = await newestLine(db, filter.deploymentId)
@@ -79,7 +78,7 @@ async function stream(
   const follower = await liveLogs.follow(filter, after)
   const isAllowed = async () => {
     await c.get("checkCaller")()
-    await findLog(db, workspaceId, filter)
+    await findLog(logs, workspaceId, filter)
   }
   return c.body(eventsOf(past, follower, isAllowed), 200, {
     "content-type": "text/event-stream",

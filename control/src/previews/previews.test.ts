@@ -7,6 +7,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { until } from "@superstep/toolkit/testing/until"
 import { lockDeployment } from "../deployments/queries.js"
+import { listenerExists } from "../listeners/operations.js"
 import type { Provider } from "../pushes/push.js"
 import { repositoryOf, shaOf, signed } from "../pushes/testing/deliveries.js"
 import { secretsOfRevision } from "../secrets/operations.js"
@@ -75,6 +76,7 @@ const reconcile = () =>
     failures: new MemberFailures(createLog({ process: "control", level: "silent" })),
     gitProtocols: ["https"],
     defaultQuotas: testQuotas,
+    listenerExists,
   })
 
 test("a pull request gets a deployment of its commit, with only the preview secrets (W1)", async () => {

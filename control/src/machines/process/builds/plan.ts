@@ -1,7 +1,7 @@
 /** Decides how a project is installed and built: facts in, argument lists out. Pure. */
 
 import { join, relative } from "node:path"
-import { commandProblem } from "../../../deployments/command-problem.js"
+import { commandProblem } from "../../command-problem.js"
 import { BuildFailed } from "../../errors.js"
 import { type InstallTool, installTool } from "./package-manager.js"
 import type { BuildPlan, BuildStep } from "./project/build-step.js"
