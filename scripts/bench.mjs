@@ -2,4 +2,4 @@
 import { runCompiled } from "./run-compiled.mjs"
 import { explain } from "./setup.mjs"
 
-await runCompiled("bench/dist/main.js").catch(explain)
+await runCompiled("bench/dist/command/main.js").catch(explain)

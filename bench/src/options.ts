@@ -1,6 +1,7 @@
 /** The command line. */
 import { parseArgs } from "node:util"
-import type { SystemName } from "./systems/system.js"
+
+export type SystemName = "floor" | "server" | "proxy" | "edge" | "peer" | "python-floor" | "python"
 
 export interface Options {
   readonly systems: readonly SystemName[]

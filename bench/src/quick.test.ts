@@ -8,8 +8,8 @@ import test from "node:test"
 import { promisify } from "node:util"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
+import type { Row } from "./command/report.js"
 import { pathTo } from "./paths.js"
-import type { Row } from "./report.js"
 
 interface Figures {
   readonly stdout: string
@@ -19,7 +19,7 @@ interface Figures {
 
 async function quickBench(...options: string[]): Promise<Figures> {
   const jsonFile = join(temporaryFolder(), "figures.json")
-  const argv = [pathTo("dist/main.js"), "--quick", "--json", jsonFile, ...options]
+  const argv = [pathTo("dist/command/main.js"), "--quick", "--json", jsonFile, ...options]
   const { stdout } = await promisify(execFile)(process.execPath, argv)
   return { stdout, ...(JSON.parse(await readFile(jsonFile, "utf8")) as Omit<Figures, "stdout">) }
 }

@@ -1,9 +1,10 @@
 /** The type of a scenario, and requests that several scenarios share. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { BenchFailed, callJson, type StreamedRun, type Target } from "../http-client.js"
+import type { SystemName } from "../options.js"
 import { cpuOf, treeOf } from "../process-usage.js"
 import type { Cleanup } from "../processes.js"
-import type { System, SystemName } from "../systems/system.js"
+import type { System } from "../systems/system.js"
 
 /** One figure. */
 export interface Metric {

@@ -1,9 +1,8 @@
 /** A system under measurement: one of several servers that answer the same HTTP API. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { BenchFailed, type Target, timeCall } from "../http-client.js"
+import type { SystemName } from "../options.js"
 import { Cleanup, lastLines, type Program, startProgram } from "../processes.js"
-
-export type SystemName = "floor" | "server" | "proxy" | "edge" | "peer" | "python-floor" | "python"
 
 export interface System {
   readonly name: SystemName

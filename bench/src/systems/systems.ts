@@ -2,15 +2,20 @@
 import { mkdtemp } from "node:fs/promises"
 import { join } from "node:path"
 import type { RunningPostgres } from "@superstep/toolkit/postgres/start-postgres"
+import type { SystemName } from "../options.js"
 import type { Cleanup } from "../processes.js"
-import type { Scenario } from "../scenarios/scenario.js"
 import { startEdge } from "./edge.js"
 import { floor } from "./floor.js"
 import { installPeer, peer } from "./peer.js"
 import { startProxy } from "./proxy.js"
 import { python, pythonFloor } from "./python.js"
 import { server, startDatabases } from "./server.js"
-import { type Place, type System, type SystemName, startSystem } from "./system.js"
+import { type Place, type System, startSystem } from "./system.js"
+
+/** Those that a scenario is for. */
+interface NamedSystems {
+  readonly systems: readonly SystemName[]
+}
 
 export class Systems {
   readonly #names: readonly SystemName[]
@@ -38,14 +43,14 @@ export class Systems {
   }
 
   /** Starts new processes for one scenario. The cleanup stops them. */
-  async startAnew({ systems }: Pick<Scenario, "systems">, cleanup: Cleanup): Promise<System[]> {
+  async startAnew({ systems }: NamedSystems, cleanup: Cleanup): Promise<System[]> {
     return this.#startAll(systems, { folder: await mkdtemp(join(this.#folder, "scenario-")), cleanup }, [])
   }
 
   readonly #shared: System[] = []
 
   /** Starts what no earlier scenario has started. All of it runs until the end. */
-  async startShared({ systems }: Pick<Scenario, "systems">): Promise<System[]> {
+  async startShared({ systems }: NamedSystems): Promise<System[]> {
     return this.#startAll(systems, { folder: this.#folder, cleanup: this.#cleanup }, this.#shared)
   }
 

@@ -8,9 +8,9 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
-import { startInstallation } from "../chaos/installation.js"
-import { type Call, entryOf, Recorder } from "./call.js"
-import { ThreadWriters } from "./writers.js"
+import { type Call, entryOf, Recorder } from "../histories/call.js"
+import { ThreadWriters } from "../histories/writers.js"
+import { startInstallation } from "./installation.js"
 
 export interface LossyReport {
   readonly seed: number

@@ -1,14 +1,14 @@
 /** `npm run bench`: measures the agent server and a bare reference in the same run, and prints their ratios. */
 import { writeFile } from "node:fs/promises"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { BenchFailed } from "./http-client.js"
+import { BenchFailed } from "../http-client.js"
+import { type Options, readOptions, usage } from "../options.js"
+import { Cleanup } from "../processes.js"
+import type { Scenario } from "../scenarios/scenario.js"
+import { scenarios } from "../scenarios/scenarios.js"
+import { Systems } from "../systems/systems.js"
 import { type Measured, measure } from "./measure.js"
-import { type Options, readOptions, usage } from "./options.js"
-import { Cleanup } from "./processes.js"
 import { environment, type Row, renderRows, renderTable, summarise } from "./report.js"
-import type { Scenario } from "./scenarios/scenario.js"
-import { scenarios } from "./scenarios/scenarios.js"
-import { Systems } from "./systems/systems.js"
 
 class Interrupted extends Error {}
 

@@ -1,10 +1,9 @@
 /** The report, as a table and as JSON. Pure. */
 import { arch, cpus, platform } from "node:os"
+import type { Options, SystemName } from "../options.js"
+import type { Metric, Sample } from "../scenarios/scenario.js"
+import { median, percentile } from "../statistics.js"
 import type { Measured } from "./measure.js"
-import type { Options } from "./options.js"
-import type { Metric, Sample } from "./scenarios/scenario.js"
-import { median, percentile } from "./statistics.js"
-import type { SystemName } from "./systems/system.js"
 import { edgeTarget, pythonTargetOf, type Target, targetOf } from "./targets.js"
 
 /** One figure of every measured system: the median over the rounds. */

@@ -1,7 +1,8 @@
-import { BenchFailed } from "./http-client.js"
-import type { Cleanup } from "./processes.js"
-import type { Sample, Scenario } from "./scenarios/scenario.js"
-import type { System, SystemName } from "./systems/system.js"
+import { BenchFailed } from "../http-client.js"
+import type { SystemName } from "../options.js"
+import type { Cleanup } from "../processes.js"
+import type { Sample, Scenario } from "../scenarios/scenario.js"
+import type { System } from "../systems/system.js"
 
 /** All samples of a system in a scenario, by round. Empty if the system failed in any round. */
 export interface Measured {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Call, Value } from "./call.js"
+import type { Call, Value } from "../histories/call.js"
 import { holes } from "./lossy-campaign.js"
 
 const read = (value: Value): Call => ({
