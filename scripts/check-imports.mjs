@@ -2,11 +2,8 @@
  * Checks that imports run one way. The rules are a table: each checks one import and returns what is wrong with it.
  * TypeScript's compiler API is not needed: our formatter leaves import statements in one form.
  */
-import { readFileSync } from "node:fs"
 import { posix } from "node:path"
 import { problemsOfKnots } from "./import-knots.mjs"
-
-const allowedKnots = JSON.parse(readFileSync(new URL("import-knots.json", import.meta.url), "utf8"))
 
 /** Which packages a package may import, besides itself. */
 const mayImport = {
@@ -157,10 +154,9 @@ const textRules = [
 
 /**
  * @param files  every source as `{ path, text }`, paths from the repository's root
- * @param knots  the import circles between folders that are still allowed: the content of `import-knots.json`
  * @returns      problems as `{ path, line, message }`
  */
-export function checkImports(files, knots = allowedKnots) {
+export function checkImports(files) {
   const isPython = ({ path }) => path.endsWith(".py")
   const sources = files.filter((file) => !isPython(file))
   const known = new Set(sources.map(({ path }) => path))
@@ -169,7 +165,7 @@ export function checkImports(files, knots = allowedKnots) {
     ...edges.flatMap(problemsOfImport),
     ...sources.flatMap(problemsOfText),
     ...cycles(edges),
-    ...problemsOfKnots([...edges, ...files.filter(isPython).flatMap(pythonImportsOf)], knots),
+    ...problemsOfKnots([...edges, ...files.filter(isPython).flatMap(pythonImportsOf)]),
   ]
 }
 
