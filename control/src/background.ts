@@ -1,9 +1,9 @@
 /** Background work besides the API and the pipeline: webhook calls, certificates, forwarded logs, samples of units, and deletion of old data. */
 import { repeated } from "@superstep/toolkit/exec/repeated"
-import type { Authority } from "./certificates/authority-settings.js"
-import { createIssueLoop } from "./certificates/issue-loop.js"
 import { deleteEndedSessions } from "./console/queries.js"
 import { deleteOldEvents } from "./events/queries.js"
+import type { Authority } from "./host-names/authority-settings.js"
+import { createIssueLoop } from "./host-names/issue-loop.js"
 import { deleteOldKeys } from "./idempotency/queries.js"
 import { startFollowing } from "./listeners/mirror/follow.js"
 import type { Central } from "./listeners/mirror/settings.js"

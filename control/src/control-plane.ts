@@ -16,7 +16,6 @@ import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { realClock } from "@superstep/toolkit/time/clock"
 import { createApp } from "./app.js"
 import { startBackground } from "./background.js"
-import { authorityOf, authorityProblem } from "./certificates/authority-settings.js"
 import {
   agentsUrlOf,
   apiUrlOf,
@@ -39,6 +38,7 @@ import {
   takeDatabase,
 } from "./home/home-in-charge.js"
 import { installationIdOf } from "./home/home-queries.js"
+import { authorityOf, authorityProblem } from "./host-names/authority-settings.js"
 import { centralOf, listenerSettingsProblem } from "./listeners/mirror/settings.js"
 import { listenerExists } from "./listeners/operations.js"
 import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"

@@ -1,5 +1,5 @@
 /** Decides which measurements of the installation an operator should look at. Pure. */
-import type { RenewalFailure } from "../certificates/certificate-queries.js"
+import type { RenewalFailure } from "../host-names/certificate-queries.js"
 import type { MachineView } from "./machine.js"
 
 // An agent with its packages takes about 200 MB, and Postgres needs room to work.

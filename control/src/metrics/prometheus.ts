@@ -1,8 +1,8 @@
 /** The operator's view in Prometheus' text format. Pure. */
 import { runLatencyBoundsMs } from "@superstep/protocol/unit/run-latency"
 import type { BackupState } from "../backups/queries.js"
-import type { CertificateExpiry } from "../certificates/certificate-queries.js"
 import { latencyBoundsMs, type Tally } from "../edge/tallies.js"
+import type { CertificateExpiry } from "../host-names/certificate-queries.js"
 import type { ForwardingState } from "../log-forwarding/queries.js"
 import type { EndedRevisions, PipelineProgress, StageTime } from "../revisions/progress-queries.js"
 import type { LoopLag, MachineView } from "./machine.js"

@@ -9,7 +9,6 @@ import { storableText } from "@superstep/toolkit/text/storable"
 import { OutboxLoop } from "@superstep/toolkit/webhooks/outbox-loop"
 import type { Client } from "acme-client"
 import { recordEvent } from "../events/operations.js"
-import { hostNamesChannel } from "../host-names/queries.js"
 import { wakeRoutes } from "../revisions/wake-up.js"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
@@ -27,6 +26,7 @@ import {
   takeDueNames,
 } from "./certificate-queries.js"
 import { authorityClient, NotIssued, newPrivateKey, orderCertificate } from "./order.js"
+import { hostNamesChannel } from "./queries.js"
 
 export interface IssueOptions {
   readonly db: Database

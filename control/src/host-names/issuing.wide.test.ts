@@ -11,12 +11,12 @@ import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestAuthority } from "../host-names/testing/test-authority.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { renewalTime, retryMs } from "./certificate.js"
 import { certificatePem } from "./certificate-pem.js"
 import { allChallenges } from "./certificate-queries.js"
 import { createIssueLoop, type IssueOptions } from "./issue-loop.js"
+import { startTestAuthority } from "./testing/test-authority.js"
 
 const name = "agent.example.com"
 
