@@ -32,13 +32,3 @@ create index crons_due on crons (next_run_date) where next_run_date is not null;
 create index crons_of_an_assistant on crons (assistant_id);
 create index crons_of_a_thread on crons (thread_id) where thread_id is not null;
 create index crons_by_metadata on crons using gin (searchable_metadata jsonb_path_ops);
-
--- Whoever changes a plan, servers that sleep until the next due time look again.
-create function tell_crons_changed() returns trigger language plpgsql as $$
-begin
-  perform pg_notify('crons_changed', '');
-  return null;
-end
-$$;
-create trigger crons_tell_changed after insert or update on crons
-  for each statement execute function tell_crons_changed();

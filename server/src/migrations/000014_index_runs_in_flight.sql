@@ -10,13 +10,3 @@ drop index runs_waiting;
 create index runs_waiting on runs (not_before, seq) where status = 'pending';
 drop index runs_waiting_alone;
 create index runs_waiting_alone on runs (not_before, seq) where status = 'pending' and runs_alone;
-
--- Overloads that only servers from before the first release called. The current functions are in `functions/`.
-drop function put_checkpoint(uuid, uuid, text, text, text, text, jsonb, jsonb, text[], text[], text[], integer[], integer[], bytea);
-drop function put_checkpoint_writes(uuid, uuid, text, text, text, boolean, text[], text[], integer[], text[], text[], integer[],
-  integer[], bytea);
-drop function create_run(uuid, uuid, text, json, uuid, text, json, json, text, boolean, boolean, double precision, uuid, boolean,
-  boolean, integer, text);
-drop function cancel_run(uuid, uuid, text);
-drop function stop_runs(uuid, uuid[], text);
-drop function release_run(uuid, uuid, boolean, uuid, integer, json, boolean);

@@ -12,17 +12,6 @@ create table serving_revisions (
 create unique index serving_revisions_one_active on serving_revisions ((true)) where weight is null;
 insert into serving_revisions (revision_id) select revision_id from serving where revision_id is not null;
 
--- A server of the release before activates itself by writing `serving`. A later migration drops that table.
-create function follow_serving() returns trigger language plpgsql as $$
-begin
-  delete from serving_revisions where revision_id <> new.revision_id;
-  insert into serving_revisions (revision_id) values (new.revision_id)
-    on conflict (revision_id) do update set weight = null, thread_pinning = 'none';
-  return null;
-end
-$$;
-create trigger serving_is_followed after insert or update on serving for each row execute function follow_serving();
-
 alter table threads
   -- The revision to which the thread is pinned; null: it is not.
   add column revision_id text,
@@ -49,4 +38,4 @@ create table servers (
 -- A due cron that a server fires is left alone by the others until then (server/src/crons/README.md, CR1).
 alter table crons add column taken_until timestamptz;
 -- A notification must not be part of a transaction that writes data (docs/decisions/0022): servers send it after the commit.
-drop trigger crons_tell_changed on crons;
+drop trigger if exists crons_tell_changed on crons;

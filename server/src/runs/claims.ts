@@ -30,7 +30,7 @@ export const claimRuns = async (
     revisionId === null
       ? sql`true`
       : sql`may_claim(${revisionId}) and (not (select is_traffic_split()) or
-          (select revision_id from shares order by draw(revision_id, share, r.thread_id) limit 1) = ${revisionId})`
+          (select revision_id from shares order by rendezvous_score(revision_id, share, r.thread_id) limit 1) = ${revisionId})`
   const isPinnedHere = revisionId === null ? sql`r.revision_id is not null` : sql`r.revision_id = ${revisionId}`
   const claims = await db.rows<Omit<Claim, "kwargs"> & { readonly kwargs: string }>(sql`
     with shares as materialized (select revision_id, share from serving_shares()),

@@ -34,7 +34,6 @@ async function startServers<const All extends readonly TestServerOptions[]>(db: 
 /** All messages to servers from now on: `recipient: message`. */
 async function hearAll(db: Database, servers: readonly TestServer[]): Promise<string[]> {
   const heard: string[] = []
-  for (const channel of ["runs_pending", "run_cancel"]) await db.listen(channel, (text) => heard.push(`all: ${text}`))
   for (const [n, { claimer }] of servers.entries())
     await db.listen(channelOf(claimer.serverId), (text) => heard.push(`${n}: ${text}`))
   return heard
@@ -208,10 +207,9 @@ test("no transaction of the queue that writes data notifies", async () => {
     sql`select proname from pg_proc where prosrc like '%pg_notify%' and pronamespace = 'public'::regnamespace order by proname`,
   )
 
-  // For servers of the previous release; for manual changes of an operator; no longer called.
-  const allowed = ["tell_release_before", "tell_webhook_due", "finish_run", "tell_crons_changed"]
+  // For manual changes of an operator.
   assert.deepEqual(
-    notifying.map(({ proname }) => proname).filter((name) => !allowed.includes(name)),
-    [],
+    notifying.map(({ proname }) => proname),
+    ["tell_webhook_due"],
   )
 })

@@ -66,9 +66,6 @@ export class Peers {
     this.#subscriptions = [
       await db.listen(channelOf(self.serverId), (text) => this.#hear(text), all),
       await db.listen("serving_changed", all),
-      // Servers of the previous release notify all servers on these channels.
-      await db.listen("runs_pending", (kind) => local.look({ runsAlone: kind === "alone" })),
-      await db.listen("run_cancel", (runId) => local.cancel(runId)),
     ]
   }
 

@@ -168,20 +168,6 @@ test("during a switch no run is claimed by two revisions, and none is left uncla
   assert.deepEqual(started.sort(), runs.sort())
 })
 
-test("a server of the previous release that activates its revision becomes the only one that serves", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using next = await startTestServer(db, { revisionId: "next" })
-  await activateOn(next)
-
-  for (const revisionId of ["old", "next", "next"]) {
-    await db.run(sql`
-      insert into serving (revision_id) values (${revisionId})
-      on conflict (is_only_row) do update set revision_id = excluded.revision_id`)
-    const serving = await db.rows(sql`select revision_id, weight from serving_revisions`)
-    assert.deepEqual(serving, [{ revision_id: revisionId, weight: null }])
-  }
-})
-
 test("a server without a revision claims every run, including pinned ones", async () => {
   await using db = await freshDatabase({ migrations })
   await using alone = await startTestServer(db)

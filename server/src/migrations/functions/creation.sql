@@ -114,7 +114,9 @@ declare
   _place_before bigint;
   _places bigint[];
 begin
-  if _known ->> 'assistant' is distinct from (
+  if _known is null then
+    null; -- Asked by a server of the previous release (release_before.sql).
+  elsif _known ->> 'assistant' is distinct from (
       select assistant_stamp(a) from assistants a where a.assistant_id = _assistant_id) then
     _outcome := 'stale';
   elsif _thread_rule <> 'ephemeral' then

@@ -1,8 +1,8 @@
 -- Which revision executes runs (server/src/serving/README.md).
 
--- The number that a revision draws for a thread; a larger share makes low numbers more likely. One expression, so that Postgres inlines
--- it into the calling statement.
-create or replace function draw(_revision_id text, _share numeric, _thread_id uuid) returns float8 language sql immutable as $$
+-- The score of a revision for a thread (weighted rendezvous hashing): a larger share makes low scores more likely. One expression, so that
+-- Postgres inlines it into the calling statement.
+create or replace function rendezvous_score(_revision_id text, _share numeric, _thread_id uuid) returns float8 language sql immutable as $$
   select -ln(((hashtextextended(_revision_id || ' ' || _thread_id::text, 0) & 4294967295) + 0.5::float8) / 4294967296) / _share::float8
 $$;
 
@@ -11,11 +11,11 @@ create or replace function serving_shares() returns table (revision_id text, sha
   select revision_id, coalesce(weight, 100 - coalesce(sum(weight) over (), 0))::numeric from serving_revisions
 $$;
 
--- The revision that executes runs of a thread that is not pinned; null when none was activated. The revision with the lowest number
+-- The revision that executes runs of a thread that is not pinned; null when none was activated. The revision with the lowest score
 -- gets the thread. So a thread keeps its revision as long as the shares do not change, and a change of shares moves as few threads as
 -- possible. A claim computes the same for many threads (server/src/runs/claims.ts): a call for each would cost it 40 us.
 create or replace function revision_of_thread(_thread_id uuid) returns text language sql stable as $$
-  select revision_id from serving_shares() order by draw(revision_id, share, _thread_id) limit 1
+  select revision_id from serving_shares() order by rendezvous_score(revision_id, share, _thread_id) limit 1
 $$;
 
 -- Whether more than one revision serves.
@@ -48,16 +48,6 @@ begin
   perform from runs where thread_id = any (_threads) and status in ('pending', 'running') order by run_id for update;
   update runs r set revision_id = t.revision_id from threads t
     where t.thread_id = r.thread_id and r.thread_id = any (_threads) and r.status in ('pending', 'running');
-end
-$$;
-
--- Trigger: a server of the previous release has activated its revision.
-create or replace function follow_serving() returns trigger language plpgsql as $$
-begin
-  delete from serving_revisions where revision_id <> new.revision_id;
-  insert into serving_revisions (revision_id) values (new.revision_id)
-    on conflict (revision_id) do update set weight = null, thread_pinning = 'none';
-  return null;
 end
 $$;
 
