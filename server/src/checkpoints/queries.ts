@@ -3,7 +3,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import { must } from "@superstep/toolkit/errors/must"
-import { toJsonText } from "@superstep/toolkit/http/json"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import type { CheckpointAddress, CheckpointTuple, NewCheckpoint, PendingWrite } from "./checkpoint.js"
@@ -126,7 +126,7 @@ export async function findCheckpointBeside<Row>(
   const parts = await readParts(db, { ...query, limit: 1 }, beside)
   const [checkpoint] = assembled(parts.filter(({ part }) => part !== "beside"))
   const row = parts.find(({ part }) => part === "beside")?.metadata
-  return { checkpoint, row: row ? JSON.parse(row) : undefined }
+  return { checkpoint, row: row ? (parseJson(row) as Row) : undefined }
 }
 
 async function readParts(db: Db, query: CheckpointQuery, beside?: Sql): Promise<PartRow[]> {
