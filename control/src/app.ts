@@ -1,10 +1,12 @@
 /** The control plane's API: one line per domain, served at the root and below `/api-host` (control-plane §1.1). */
+
 import { BlockList } from "node:net"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
 import { notFound } from "@superstep/toolkit/http/not-found"
+import { identifyReplies } from "@superstep/toolkit/http/reply-headers"
 import { createApi } from "@superstep/toolkit/http/route"
 import { staticSite } from "@superstep/toolkit/http/static-site"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -36,7 +38,6 @@ import { addDocs } from "./docs/routes.js"
 import type { Tally } from "./edge/tallies.js"
 import { addEventRoutes } from "./events/routes.js"
 import { countFailures } from "./http/count-failures.js"
-import { requestId } from "./http/request-id.js"
 import { addIntegrationRoutes } from "./integrations/routes.js"
 import { exchangeWithListeners } from "./listeners/exchange/exchange-routes.js"
 import { listenerExists } from "./listeners/operations.js"
@@ -175,7 +176,7 @@ export function createApp(given: AppOptions): Hono {
   addReference(api, { db, isStarting: options.isStarting ?? (() => false), upMs, failing })
 
   const app = new Hono()
-  app.use(requestId, protectReplies)
+  app.use(identifyReplies(protection))
   app.use(async (_, next) => {
     if (isStopping()) throw new Unavailable("the control plane is stopping: try again in a moment", 2000)
     await next()
@@ -196,11 +197,7 @@ export function createApp(given: AppOptions): Hono {
  * Replies contain texts of strangers, such as log lines. A browser must not take them for something else than they are called, and no page
  * of another origin may load them.
  */
-const protectReplies: MiddlewareHandler = async (c, next) => {
-  await next()
-  c.header("x-content-type-options", "nosniff")
-  c.header("cross-origin-resource-policy", "same-origin")
-}
+const protection = { "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin" }
 
 const usualLimit = bodyLimit({
   maxSize: maxBodyBytes,

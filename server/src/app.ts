@@ -1,11 +1,12 @@
 /** The agent server's HTTP application: the middleware of every request, then one line per domain. */
-import { randomUUID } from "node:crypto"
+
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import { TooLarge } from "@superstep/toolkit/errors/errors"
 import { errorHandler, replyToError } from "@superstep/toolkit/http/errors"
 import { defaultKeepAliveMs, longAnswers } from "@superstep/toolkit/http/long-answer"
 import { notFound } from "@superstep/toolkit/http/not-found"
+import { identifyReplies } from "@superstep/toolkit/http/reply-headers"
 import { type Api, createApi } from "@superstep/toolkit/http/route"
 import type { Context, MiddlewareHandler } from "hono"
 import { bodyLimit } from "hono/body-limit"
@@ -100,7 +101,7 @@ export function createApp(options: AppOptions): Api {
   app.onError(errorHandler(errors))
 
   app.use(longAnswers({ everyMs: options.keepAliveMs ?? defaultKeepAliveMs, replyTo: replyToError(errors) }))
-  app.use(identifyReply(claimer.revisionId))
+  app.use(identifyReplies(claimer.revisionId === null ? {} : { "x-revision-id": claimer.revisionId }))
   if (options.tracing) app.use(options.tracing.middleware)
   const requestLog = logRequests(log, http.loggingHeaders)
   if (requestLog) app.use(requestLog)
@@ -163,16 +164,6 @@ export function createApp(options: AppOptions): Api {
   app.notFound(notFound(app))
   return app
 }
-
-/** Every reply names its request and the revision that answered. */
-const identifyReply =
-  (revisionId: string | null): MiddlewareHandler =>
-  async (c, next) => {
-    const asked = c.req.header("x-request-id")
-    c.header("x-request-id", asked && /^[\w-]{1,128}$/.test(asked) ? asked : randomUUID())
-    if (revisionId !== null) c.header("x-revision-id", revisionId)
-    await next()
-  }
 
 /** The path prefix under which the edge serves this agent (protocol/unit). */
 const forwardedPrefix = (c: Context): string =>

@@ -35,7 +35,7 @@ function writeOf(c: Context, { method, path, params }: AskedRoute, ip: string | 
     ip,
     action: `${method} ${path}`,
     path: c.req.path,
-    requestId: c.res.headers.get("x-request-id") ?? undefined,
+    requestId: c.get("requestId"),
     kind,
     resourceId: kind && (params[kind.key] ?? params.project_id),
     isRecorded: false,

@@ -130,6 +130,6 @@ export function addCodeRoute(
 const requestOf = (c: Context, proxies: BlockList): SignInRequest => ({
   path: c.req.path,
   ip: callerAddress(c, proxies),
-  requestId: c.res.headers.get("x-request-id") ?? undefined,
+  requestId: c.get("requestId"),
   tenantId: c.req.header("x-tenant-id"),
 })

@@ -4,9 +4,11 @@
  * It accepts every write. `drained` returns a promise while its client is behind; the topic then sends nothing more until
  * the client has read (topic.ts, S6). A client that reads nothing at all for `stalledMs` is disconnected.
  */
+
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import { heartbeat, keepAliveMs, longAnswerHeaders } from "@superstep/toolkit/http/long-answer"
+import { replyHeaders } from "@superstep/toolkit/http/reply-headers"
 import type { Context } from "hono"
 import type { ReaderBudget } from "./reader-budget.js"
 import type { Subscriber } from "./topic.js"
@@ -110,7 +112,7 @@ export class EventResponse implements Subscriber {
     const early = this.#early ?? []
     this.#early = undefined
     this.#outgoing.writeHead(200, {
-      ...Object.fromEntries(c.res.headers),
+      ...replyHeaders(c),
       "content-type": "text/event-stream",
       ...longAnswerHeaders,
       ...headers,

@@ -1,7 +1,9 @@
 /** A subscriber that is an HTTP client waiting for a run's result: one JSON document, sent once the run is over. */
+
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import { keepAliveMs, longAnswerHeaders } from "@superstep/toolkit/http/long-answer"
+import { replyHeaders } from "@superstep/toolkit/http/reply-headers"
 import type { Context } from "hono"
 import { dataOf, type EncodedEvent, resultEvent } from "./event.js"
 import type { Subscriber } from "./topic.js"
@@ -47,7 +49,7 @@ export class ResultResponse implements Subscriber {
   respond(c: Context, headers: Readonly<Record<string, string>>, { find, onLeave }: ResultSource): Response {
     const { outgoing } = c.env as { outgoing: ServerResponse }
     outgoing.writeHead(200, {
-      ...Object.fromEntries(c.res.headers),
+      ...replyHeaders(c),
       "content-type": "application/json",
       ...longAnswerHeaders,
       ...headers,

@@ -76,7 +76,7 @@ async function passOn(c: Context, socketPath: string, { path, ticket, user, upgr
   headers.set(ticketHeader, ticket)
   // Headers must be ASCII; names need not be.
   if (user) headers.set(userHeader, encodeURIComponent(toJsonText(user)))
-  headers.set("x-request-id", c.res.headers.get("x-request-id") ?? "")
+  headers.set("x-request-id", c.get("requestId") ?? "")
   const gone = new AbortController()
   const { incoming, outgoing } = c.env as { incoming: IncomingMessage; outgoing: ServerResponse }
   outgoing.once("close", () => gone.abort())

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { preflightHeaders, preflightRule } from "@superstep/toolkit/http/cross-origin"
+import { identifyReplies } from "@superstep/toolkit/http/reply-headers"
 import { processorMsOf } from "@superstep/toolkit/testing/processor-time"
 import { Hono } from "hono"
 import type { LanggraphJson } from "../project/langgraph-json.js"
@@ -14,7 +15,7 @@ const origin = "https://app.example"
 async function answers(cors: Cors | undefined, asked: Record<string, string> = {}, environment = {}) {
   const usual: HttpEnvironment = { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined }
   const settings = httpSettings({ ...(cors && { cors }) }, { ...usual, ...environment })
-  const app = new Hono().use(crossOrigin(settings.crossOrigin)).get("/x", (c) => c.text(""))
+  const app = new Hono().use(identifyReplies(), crossOrigin(settings.crossOrigin)).get("/x", (c) => c.text(""))
   const headers = { origin, ...asked }
   const reply = await app.request("/x", { headers })
   const preflight = await app.request("/x", { method: "OPTIONS", headers })

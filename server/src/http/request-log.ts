@@ -1,5 +1,6 @@
 /** Logs one line per request, at level debug, or when the project selects headers for the log. */
-import type { ServerResponse } from "node:http"
+
+import { statusOf } from "@superstep/toolkit/http/reply-headers"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { MiddlewareHandler } from "hono"
 
@@ -16,13 +17,11 @@ export function logRequests(
   return async (c, next) => {
     const startedAt = performance.now()
     await next()
-    const { outgoing } = (c.env ?? {}) as { outgoing?: ServerResponse }
     const line = {
-      request_id: c.res.headers.get("x-request-id") ?? undefined,
+      request_id: c.get("requestId"),
       method: c.req.method,
       path: c.req.path,
-      // A stream writes its status directly to the socket.
-      status: outgoing?.headersSent ? outgoing.statusCode : c.res.status,
+      status: statusOf(c),
       duration_ms: Math.round(performance.now() - startedAt),
       ...(headersOf && { headers: headersOf(c.req.raw.headers) }),
     }

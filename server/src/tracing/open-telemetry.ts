@@ -1,10 +1,12 @@
 /** Traces with OpenTelemetry's SDK, sent over OTLP/HTTP. It registers nothing globally. */
+
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { ServerResponse } from "node:http"
 import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources"
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base"
+import { statusOf } from "@superstep/toolkit/http/reply-headers"
 import type { Context } from "hono"
 import type { Claim } from "../runs/run.js"
 import { contextOf, traceparentOf } from "./traceparent.js"
@@ -71,8 +73,7 @@ export function createTracing({ url, version, serviceName }: TracingOptions): Tr
 
 /** Sets the span's route and status. The status of a stream is the status in its headers. */
 function describe(span: Span, c: Context): void {
-  const outgoing = (c.env as { outgoing?: ServerResponse } | undefined)?.outgoing
-  const status = outgoing?.headersSent ? outgoing.statusCode : c.res.status
+  const status = statusOf(c)
   const route = c.req.routePath
   if (route !== "*" && route !== "/*") {
     span.updateName(`${c.req.method} ${route}`)

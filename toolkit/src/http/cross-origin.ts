@@ -6,6 +6,7 @@ import { Hono, type MiddlewareHandler } from "hono"
 import { cors } from "hono/cors"
 import { z } from "zod"
 import { plainText } from "../text/storable.js"
+import { replyHeaders } from "./reply-headers.js"
 
 const token = z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,255}$/, "expected the name of a header or method")
 
@@ -49,9 +50,23 @@ export function crossOrigin(rule: PreflightRule, mayCall = callersOf(rule)): Mid
     credentials: rule.credentials,
     ...(rule.max_age_seconds !== null && { maxAge: rule.max_age_seconds }),
   })
+  const forPages = {
+    ...(rule.credentials && { "access-control-allow-credentials": "true" }),
+    ...(rule.exposed.length > 0 && { "access-control-expose-headers": rule.exposed.join(",") }),
+    ...(rule.origins === null ? { "access-control-allow-origin": "*" } : { vary: "Origin" }),
+  }
   return async (c, next) => {
+    if (c.req.method !== "OPTIONS") {
+      const origin = c.req.header("origin") ?? ""
+      Object.assign(
+        replyHeaders(c),
+        forPages,
+        rule.origins !== null && mayCall(origin) && { "access-control-allow-origin": origin },
+      )
+      return next()
+    }
     // Chrome asks before a public page may call this machine: Studio does (protocol-v2 §2.5).
-    const asksForNetwork = c.req.method === "OPTIONS" && c.req.header("access-control-request-private-network")
+    const asksForNetwork = c.req.header("access-control-request-private-network")
     if (asksForNetwork === "true" && mayCall(c.req.header("origin") ?? "")) {
       c.header("access-control-allow-private-network", "true")
     }

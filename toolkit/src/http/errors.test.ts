@@ -17,20 +17,18 @@ import {
 import { createLog } from "../log/log.js"
 import { errorBody } from "./error-body.js"
 import { errorHandler } from "./errors.js"
+import { identifyReplies } from "./reply-headers.js"
 
 /** The reply to a request whose handler throws, and what the log says of it. */
 async function replyTo(error: Error) {
   const lines: Record<string, unknown>[] = []
   const log = createLog({ process: "test", level: "debug" }, { write: (line) => lines.push(JSON.parse(line)) })
-  const app = new Hono().use(async (c, next) => {
-    c.header("x-request-id", "q1")
-    await next()
-  })
+  const app = new Hono().use(identifyReplies())
   app.onError(errorHandler({ log, detail: "text" }))
   app.get("/notes", () => {
     throw error
   })
-  const response = await app.request("/notes")
+  const response = await app.request("/notes", { headers: { "x-request-id": "q1" } })
   return { response, body: (await response.json()) as Record<string, unknown>, line: lines[0] }
 }
 

@@ -74,7 +74,7 @@ export interface ErrorOptions {
 export const replyToError =
   ({ log, detail }: ErrorOptions) =>
   (error: Error, c: Context): Reply => {
-    const requestId = c.res.headers.get("x-request-id") ?? undefined
+    const requestId = c.get("requestId")
     // Hono's own refusals, such as a body over the limit.
     if (error instanceof HTTPException) return { status: error.status, headers: {}, body: { detail: error.message } }
     if (!(error instanceof KnownError)) {

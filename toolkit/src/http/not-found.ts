@@ -16,7 +16,7 @@ export function notFound(app: Pick<Hono, "routes">): NotFoundHandler {
     .filter(({ method }) => method !== "ALL")
     .map(({ method, path }) => ({ method, test: matcher(path) }))
   return (c: Context) => {
-    const requestId = c.res.headers.get("x-request-id") ?? undefined
+    const requestId = c.get("requestId")
     const methods = [...new Set(routes.filter(({ test }) => test.test(c.req.path)).map(({ method }) => method))].sort()
     if (methods.length === 0) return c.json(errorBody("Not Found", "not_found", requestId), 404)
     const allow = methods.includes("GET") ? [...methods, "HEAD"] : methods
