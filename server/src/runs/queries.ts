@@ -103,7 +103,7 @@ export async function findRuns(
   { threadId, status, metadata, limit, offset, withMetadata, withKwargs }: RunQuery,
   filter: MetadataFilter | undefined,
 ): Promise<RunRow[] | undefined> {
-  // One statement: a thread that is deleted meanwhile is there with its runs or not at all.
+  // One statement (threads/README, T7).
   const rows = await db.rows<RunRow | { readonly run_id: null }>(sql`
     select found.* from threads t left join lateral (
       select run_id, thread_id, assistant_id, status, attempt, ${withMetadata ? sql`metadata` : sql`'{}'::json as metadata`},

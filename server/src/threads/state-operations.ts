@@ -203,7 +203,7 @@ const readableBy = async (caller: Caller, threadId: string) =>
   (await caller.authorize("threads:read", { thread_id: threadId })).filter
 
 /**
- * A thread with one of its checkpoints, in one snapshot: a thread that is deleted meanwhile is there with its checkpoints or not at all.
+ * A thread with one of its checkpoints, in one snapshot (T7).
  * The checkpoint is sent with the call, so that the worker need not request it.
  * @throws NotFound  the caller sees no such thread
  */
