@@ -159,6 +159,26 @@ test("a caller whose access is filtered gets a run although its server remembers
   )
 })
 
+test("a number that a thread's graph cannot hold is not told to a caller who may not see the thread", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using known = await experienced(db)
+  const report = { ...known.server.workers.report(), languages: new Map([["agent", "javascript" as const]]) }
+  known.server.workers.report = () => report
+  const bob: Caller = { ...anyone, authorize: async (_, value) => ({ value, filter: { owner: "bob" } }) }
+  const { threadId, body } = known
+  await db.run(
+    sql`update threads set metadata = '{"owner": "ann", "account": 9007199254740993}' where thread_id = ${threadId}`,
+  )
+
+  const refusal = operations.createRun(known.server, {
+    caller: bob,
+    threadId,
+    body: { ...body, assistant_id: "agent" },
+  })
+
+  await assert.rejects(refusal, NotFound)
+})
+
 test("a thread that another transaction creates at the same moment gives its metadata to the run", async () => {
   await using db = await freshDatabase({ migrations })
   await using known = await experienced(db)

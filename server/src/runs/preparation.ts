@@ -17,7 +17,7 @@ import { acceptedWebhook } from "../webhooks/url-rules.js"
 import { type GivenValue, requireHeld } from "../workers/held-numbers.js"
 import type { ThreadTexts } from "./known.js"
 import type { Runs } from "./parts.js"
-import { findThreadId, type NewRun } from "./queries.js"
+import { findThreadId, isThreadVisible, type NewRun } from "./queries.js"
 import { checkpointOf, mergeKwargs, mergeMetadata, type RunIds, type ThreadDefaults } from "./request.js"
 import type { Kwargs } from "./run.js"
 import type { NewRunBody } from "./schema.js"
@@ -106,7 +106,10 @@ export async function planRun(runs: Runs, request: RunRequest, { isAgain }: { is
       requireHeld(language, givenBy(request, body, assistant, thread))
     } catch (error) {
       // The number may have been the assistant's or the thread's.
-      throw isAgain ? error : new StalePlan()
+      if (!isAgain) throw new StalePlan()
+      // It is not told to somebody who may not see the thread.
+      if (thread.row && !(await isThreadVisible(db, ids.threadId, filter))) throw threadNotFound(ids.threadId)
+      throw error
     }
   }
   const run = {
@@ -165,6 +168,8 @@ async function requireUnused(db: Database, runId: string | null | undefined): Pr
 export const runIdTaken = (runId: string) =>
   new Conflict(`the run id ${runId} is taken: choose another one, or none`, "id_taken")
 
+const threadNotFound = (threadId: string) => new NotFound(`Thread with ID ${threadId} not found`)
+
 /** A handler may change the metadata and the graph's input; the changed values are stored (agent-server-api §6.2.2). */
 async function authorized(
   { caller, body }: Pick<RunRequest, "caller" | "body">,
@@ -201,7 +206,7 @@ function namedCheckpoint(threadId: string, body: NewRunBody): CheckpointAddress 
 export async function requireOfThread(tx: Db, { run, filter, requires, startsFrom }: RunPlan): Promise<void> {
   if (requires === undefined && startsFrom === undefined) return
   const thread = await lockThread(tx, run.threadId, filter)
-  if (!thread) throw new NotFound(`Thread with ID ${run.threadId} not found`)
+  if (!thread) throw threadNotFound(run.threadId)
   await requires?.(thread, tx)
   if (startsFrom === undefined) return
   // A text with U+0000 cannot be an SQL parameter, and no checkpoint has such an id.
