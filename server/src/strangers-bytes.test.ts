@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { test } from "node:test"
+import { FrameReader } from "@superstep/protocol/worker/frame-reader"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { parseJsonBody } from "@superstep/toolkit/http/body"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
@@ -12,7 +13,6 @@ import { parseLastEventId } from "./events/event.js"
 import { parseProtocolName } from "./events/protocol-event.js"
 import { parseThreadPlace } from "./runs/thread-stream.js"
 import { parseMessage } from "./servers/server.js"
-import { FrameReader } from "./workers/frame-reader.js"
 import { ProtocolViolation, parseHeader } from "./workers/headers.js"
 
 // A failure names the seed; the long tests look elsewhere each time.

@@ -24,8 +24,13 @@ export interface Schema {
 
 export type Definitions = Readonly<Record<string, Schema>>
 
-/** By the name of a table: the definition whose alternatives it lists, and the field that identifies one of them. */
-export type Tables = Readonly<Record<string, { readonly of: string; readonly by: string }>>
+/**
+ * By the name of a table: the definition whose alternatives it lists, the field that identifies one of them, and those that another table
+ * has checked before.
+ */
+export type Tables = Readonly<
+  Record<string, { readonly of: string; readonly by: string; readonly checked?: readonly string[] }>
+>
 
 const definitionName = (ref: string): string => ref.slice("#/$defs/".length)
 
@@ -115,11 +120,12 @@ function rowsOf(definitions: Definitions, of: string, by: string): { key: string
 
 /** The text of a Python file with one table for each of `tables`: by key, the names of required fields, and a validator for each field. */
 export function pythonValidatorsOf(definitions: Definitions, tables: Tables, opening: string): string {
-  const printed = Object.entries(tables).map(([table, { of, by }]) => {
+  const printed = Object.entries(tables).map(([table, { of, by, checked = [] }]) => {
+    const isOwn = (name: string) => name !== by && !checked.includes(name)
     const rows = rowsOf(definitions, of, by).map(({ key, schema: { required = [], properties = {} } }) => {
-      const fields = Object.entries(properties).filter(([name]) => name !== by)
+      const fields = Object.entries(properties).filter(([name]) => isOwn(name))
       const checks = fields.map(([name, each]) => `            "${name}": lambda v: ${isValid(each, "v")},\n`)
-      const names = required.filter((name) => name !== by).map((name) => `"${name}"`)
+      const names = required.filter(isOwn).map((name) => `"${name}"`)
       return `    "${key}": (\n        [${names.join(", ")}],\n        {\n${checks.join("")}        },\n    ),\n`
     })
     return `\n${table}: Mapping[str, Fields] = {\n${rows.join("")}}\n`

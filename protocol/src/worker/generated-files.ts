@@ -26,7 +26,7 @@ export function generatedFiles(schema: string): Readonly<Record<string, string>>
     return { oneOf: [...oneOf.filter(({ $ref }) => !/(Worker|Server)Call$/.test($ref ?? "")), anyCall] }
   }
   const all = { ...definitions, WorkerFrame: flat("WorkerFrame"), ServerFrame: flat("ServerFrame") }
-  const python: Tables = { frames: frames.serverFrames, calls: calls.serverCalls }
+  const python: Tables = { frames: frames.serverFrames, calls: { ...calls.serverCalls, checked: ["type", "call_id"] } }
   return {
     "src/worker/frames.ts": typesOf(definitions, typesOpening),
     "src/worker/validators.ts": validatorsOf(all, { ...frames, ...calls }, validatorsOpening),

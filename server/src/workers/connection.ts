@@ -1,7 +1,7 @@
 /** A worker's socket as a stream of frames. It owns the socket: users of a connection only send, listen and close. */
 import type { Socket } from "node:net"
+import { FrameReader } from "@superstep/protocol/worker/frame-reader"
 import type { WorkerFrame } from "@superstep/protocol/worker/frames"
-import { FrameReader } from "./frame-reader.js"
 import { FrameWriter } from "./frame-writer.js"
 import { parseHeader } from "./headers.js"
 import type { PayloadLine } from "./port.js"

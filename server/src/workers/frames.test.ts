@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { FrameReader } from "@superstep/protocol/worker/frame-reader"
 import type { WorkerFrame } from "@superstep/protocol/worker/frames"
-import { FrameReader } from "./frame-reader.js"
 import { ProtocolViolation, parseHeader } from "./headers.js"
 
 const stream = Buffer.from(

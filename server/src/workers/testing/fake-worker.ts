@@ -5,8 +5,8 @@
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { connect } from "node:net"
+import { FrameReader } from "@superstep/protocol/worker/frame-reader"
 import type { ServerFrame } from "@superstep/protocol/worker/frames"
-import { FrameReader } from "../frame-reader.js"
 import { FrameWriter } from "../frame-writer.js"
 import type { PayloadLine } from "../port.js"
 

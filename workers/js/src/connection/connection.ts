@@ -3,10 +3,10 @@
  * closes they all fail, and `onClose` ends the process.
  */
 import type { Socket } from "node:net"
+import { FrameReader } from "@superstep/protocol/worker/frame-reader"
 import type { Failure, ReplyFrame, ServerFrame, WorkerCall, WorkerFrame } from "@superstep/protocol/worker/frames"
-import { problemOf, type Validators } from "@superstep/protocol/worker/validate"
+import { isRecord, problemOf, type Validators } from "@superstep/protocol/worker/validate"
 import { serverCalls, serverFrames } from "@superstep/protocol/worker/validators"
-import { FrameReader, type RawFrame } from "./frame-reader.js"
 import { FrameWriter } from "./frame-writer.js"
 
 /** The server's reply to a call: header and payload lines. */
@@ -50,7 +50,7 @@ type Outgoing = WorkerFrame & { readonly payload?: readonly string[] }
 export class Connection {
   readonly #socket: Socket
   readonly #writer: FrameWriter
-  readonly #reader = new FrameReader()
+  readonly #reader = new FrameReader(parseHeader, (header, payload) => this.#receive(header, payload))
   readonly #pending = new Map<string, PendingCall>()
   readonly #listener: Listener
   #lastCall = 0
@@ -94,13 +94,13 @@ export class Connection {
 
   #read(chunk: Buffer): void {
     try {
-      for (const frame of this.#reader.push(chunk)) this.#receive(frame)
+      this.#reader.push(chunk)
     } catch (error) {
       this.#close(error instanceof Error ? error.message : String(error))
     }
   }
 
-  #receive({ header: received, payload }: RawFrame): void {
+  #receive(received: Record<string, unknown>, payload: readonly Buffer[]): void {
     requireValid(serverFrames, "type", received)
     // The validators are generated from the schema of which this is the type.
     const header = received as unknown as ServerFrame
@@ -133,7 +133,19 @@ export class Connection {
 }
 
 /** @throws an error that ends the connection: both sides come from one version of this protocol */
-function requireValid(validators: Validators, by: "type" | "method", header: RawFrame["header"]): void {
+function requireValid(validators: Validators, by: "type" | "method", header: Readonly<Record<string, unknown>>): void {
   const problem = problemOf(validators, by, header)
   if (problem !== undefined) throw new Error(`cannot understand a frame of type ${String(header.type)}: ${problem}`)
+}
+
+/** @throws an error that contains the line, when it is not a JSON object */
+export function parseHeader(line: string): Record<string, unknown> {
+  let header: unknown
+  try {
+    header = JSON.parse(line)
+  } catch (cause) {
+    throw new Error(`a frame's header is not JSON: ${line.slice(0, 200)}`, { cause })
+  }
+  if (!isRecord(header)) throw new Error(`a frame's header is not an object: ${line.slice(0, 200)}`)
+  return header
 }

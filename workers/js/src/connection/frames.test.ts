@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { PassThrough, Writable } from "node:stream"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
-import { FrameReader, type RawFrame } from "./frame-reader.js"
+import { FrameReader } from "@superstep/protocol/worker/frame-reader"
+import { parseHeader } from "./connection.js"
 import { FrameWriter } from "./frame-writer.js"
 
 const text = '{"type":"a","payload":["x","y"]}\n{"ü":"→"}\n\n{"type":"b"}\n{"type":"c","payload":["z"]}\nZm9v\n'
@@ -16,27 +17,29 @@ const expected = [
 test("frames are parsed correctly wherever the bytes are split", () => {
   const bytes = Buffer.from(text)
   for (let size = 1; size <= bytes.length; size++) {
-    const reader = new FrameReader()
-    const frames: RawFrame[] = []
+    const frames: object[] = []
+    const reader = new FrameReader(parseHeader, (header, payload) =>
+      frames.push({ header, payload: payload.map(String) }),
+    )
 
-    for (let start = 0; start < bytes.length; start += size)
-      frames.push(...reader.push(bytes.subarray(start, start + size)))
+    for (let start = 0; start < bytes.length; start += size) reader.push(bytes.subarray(start, start + size))
 
-    assert.deepEqual(frames.map(readable), expected, `in chunks of ${size} bytes`)
+    assert.deepEqual(frames, expected, `in chunks of ${size} bytes`)
   }
 })
 
 test("a payload line within one chunk is a view of the chunk, not a copy", () => {
   const chunk = Buffer.from('{"type":"a","payload":["x"]}\n{"big":1}\n')
 
-  const [frame] = new FrameReader().push(chunk)
+  const payloads: (readonly Buffer[])[] = []
+  new FrameReader(parseHeader, (_, payload) => payloads.push(payload)).push(chunk)
 
-  assert.equal(frame?.payload[0]?.buffer, chunk.buffer)
+  assert.equal(payloads[0]?.[0]?.buffer, chunk.buffer)
 })
 
 test("the error about a header that is not an object contains its text", () => {
-  assert.throws(() => new FrameReader().push(Buffer.from("[1]\n")), /not an object: \[1\]/)
-  assert.throws(() => new FrameReader().push(Buffer.from("nonsense\n")), /not JSON: nonsense/)
+  assert.throws(() => parseHeader("[1]"), /not an object: \[1\]/)
+  assert.throws(() => parseHeader("nonsense"), /not JSON: nonsense/)
 })
 
 test("the first frames of a tick are sent at once, all others of the tick in one write", async () => {
@@ -85,7 +88,3 @@ test("writers wait while the socket is full, but not after it has closed", async
   socket.destroy()
   await closing
 })
-
-function readable({ header, payload }: RawFrame) {
-  return { header, payload: payload.map(String) }
-}

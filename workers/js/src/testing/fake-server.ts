@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { createServer, type Server, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { FrameReader } from "@superstep/protocol/worker/frame-reader"
 import type {
   LoadedFrame,
   LoadReportFrame,
@@ -18,7 +19,7 @@ import type {
 } from "@superstep/protocol/worker/frames"
 import { problemOf } from "@superstep/protocol/worker/validate"
 import { workerCalls, workerFrames } from "@superstep/protocol/worker/validators"
-import { FrameReader } from "../connection/frame-reader.js"
+import { parseHeader } from "../connection/connection.js"
 import { FrameWriter } from "../connection/frame-writer.js"
 import { MemoryCheckpoints, MemoryStore } from "./memory-server.js"
 
@@ -88,10 +89,8 @@ export class FakeServer implements AsyncDisposable {
     this.#socket = socket
     this.#answers = answers
     this.#writer = new FrameWriter(socket)
-    const reader = new FrameReader()
-    socket.on("data", (chunk) => {
-      for (const { header, payload } of reader.push(chunk)) this.#receive(header, payload)
-    })
+    const reader = new FrameReader(parseHeader, (header, payload) => this.#receive(header, payload))
+    socket.on("data", (chunk) => reader.push(chunk))
     // Some tests kill the worker.
     socket.on("error", () => {})
     child.stdout?.on("data", (chunk) => {

@@ -143,10 +143,8 @@ frames: Mapping[str, Fields] = {
 
 calls: Mapping[str, Fields] = {
     "graph.state": (
-        ["type", "call_id", "graph_id", "thread_id", "checkpoint_ns", "subgraphs", "payload"],
+        ["graph_id", "thread_id", "checkpoint_ns", "subgraphs", "payload"],
         {
-            "type": lambda v: v == "call",
-            "call_id": lambda v: type(v) is str,
             "graph_id": lambda v: type(v) is str,
             "thread_id": lambda v: type(v) is str,
             "checkpoint_ns": lambda v: type(v) is str,
@@ -159,10 +157,8 @@ calls: Mapping[str, Fields] = {
         },
     ),
     "graph.history": (
-        ["type", "call_id", "graph_id", "thread_id", "checkpoint_ns", "limit", "payload"],
+        ["graph_id", "thread_id", "checkpoint_ns", "limit", "payload"],
         {
-            "type": lambda v: v == "call",
-            "call_id": lambda v: type(v) is str,
             "graph_id": lambda v: type(v) is str,
             "thread_id": lambda v: type(v) is str,
             "checkpoint_ns": lambda v: type(v) is str,
@@ -174,29 +170,23 @@ calls: Mapping[str, Fields] = {
         },
     ),
     "graph.draw": (
-        ["type", "call_id", "graph_id", "xray", "payload"],
+        ["graph_id", "xray", "payload"],
         {
-            "type": lambda v: v == "call",
-            "call_id": lambda v: type(v) is str,
             "graph_id": lambda v: type(v) is str,
             "xray": lambda v: (type(v) is bool or type(v) is int),
             "payload": lambda v: type(v) is list and all(v_ == "config" for v_ in v),
         },
     ),
     "graph.schemas": (
-        ["type", "call_id", "graph_id", "payload"],
+        ["graph_id", "payload"],
         {
-            "type": lambda v: v == "call",
-            "call_id": lambda v: type(v) is str,
             "graph_id": lambda v: type(v) is str,
             "payload": lambda v: type(v) is list and all(v_ == "config" for v_ in v),
         },
     ),
     "graph.subgraphs": (
-        ["type", "call_id", "graph_id", "recurse", "payload"],
+        ["graph_id", "recurse", "payload"],
         {
-            "type": lambda v: v == "call",
-            "call_id": lambda v: type(v) is str,
             "graph_id": lambda v: type(v) is str,
             "namespace": lambda v: type(v) is str,
             "recurse": lambda v: type(v) is bool,
@@ -204,10 +194,8 @@ calls: Mapping[str, Fields] = {
         },
     ),
     "graph.update_state": (
-        ["type", "call_id", "graph_id", "thread_id", "checkpoint_ns", "payload"],
+        ["graph_id", "thread_id", "checkpoint_ns", "payload"],
         {
-            "type": lambda v: v == "call",
-            "call_id": lambda v: type(v) is str,
             "graph_id": lambda v: type(v) is str,
             "thread_id": lambda v: type(v) is str,
             "checkpoint_ns": lambda v: type(v) is str,
@@ -216,28 +204,22 @@ calls: Mapping[str, Fields] = {
         },
     ),
     "auth.authenticate": (
-        ["type", "call_id", "payload"],
+        ["payload"],
         {
-            "type": lambda v: v == "call",
-            "call_id": lambda v: type(v) is str,
             "payload": lambda v: type(v) is list and all(v_ == "request" for v_ in v),
         },
     ),
     "auth.authorize": (
-        ["type", "call_id", "event", "handler", "payload"],
+        ["event", "handler", "payload"],
         {
-            "type": lambda v: v == "call",
-            "call_id": lambda v: type(v) is str,
             "event": lambda v: type(v) is str,
             "handler": lambda v: type(v) is str,
             "payload": lambda v: type(v) is list and all(v_ in ["value", "user"] for v_ in v),
         },
     ),
     "store.embed": (
-        ["type", "call_id", "embed", "payload"],
+        ["embed", "payload"],
         {
-            "type": lambda v: v == "call",
-            "call_id": lambda v: type(v) is str,
             "embed": lambda v: type(v) is str,
             "payload": lambda v: type(v) is list and all(v_ == "texts" for v_ in v),
         },

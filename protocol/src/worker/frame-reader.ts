@@ -1,18 +1,11 @@
 /**
- * Splits a byte stream into frames: a header line and the payload lines that it announces (protocol/worker, "Framing").
- * Payload lines are passed on as slices of the read bytes, neither copied nor parsed (architecture D3).
+ * Splits a byte stream into frames, on both sides: a header line and the payload lines that it announces (worker/README.md, "Framing").
+ * Payload lines are passed on as slices of the read bytes, neither copied nor parsed.
  */
 
 const newline = 0x0a
 
-/** The parts of a header that the reader itself needs. */
-export interface Announcing {
-  readonly type: string
-  /** One name for each payload line that follows. */
-  readonly payload?: readonly string[]
-}
-
-export class FrameReader<Header extends Announcing> {
+export class FrameReader<Header extends object> {
   readonly #parse: (line: string) => Header
   readonly #onFrame: (header: Header, payload: Buffer[]) => void
   /** The start of an incomplete line, in pieces, since a line of megabytes arrives in many chunks. */
@@ -54,7 +47,8 @@ export class FrameReader<Header extends Announcing> {
       return
     }
     const header = this.#parse(line.toString("utf8"))
-    this.#missing = header.payload?.length ?? 0
+    const { payload } = header as { readonly payload?: unknown }
+    this.#missing = Array.isArray(payload) ? payload.length : 0
     if (this.#missing === 0) this.#onFrame(header, [])
     else this.#header = header
   }
