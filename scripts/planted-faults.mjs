@@ -51,7 +51,7 @@ export const faults = [
     name: "a lease renewed late",
     what: "a lease is renewed shortly after its end, and not when a third of it is over",
     changes: [
-      { file: "server/src/runs/lease-times.ts", find: "renewMs: leaseMs / 3,", replace: "renewMs: leaseMs * 1.1," },
+      { file: "server/src/servers/lease-times.ts", find: "renewMs: leaseMs / 3,", replace: "renewMs: leaseMs * 1.1," },
       { file: "server/src/servers/peers.ts", find: "self.leaseMs / 3", replace: "self.leaseMs * 1.1" },
     ],
     campaign: chaos("--outages", "calm", "--kills", "40", "--seed", "7"),
@@ -182,7 +182,7 @@ export const faults = [
     what: "after an outage a server takes the runs of servers that live, since nobody could renew a lease",
     changes: [
       {
-        file: "server/src/runs/contact.ts",
+        file: "server/src/servers/contact.ts",
         find: "if (this.#sinceMs === undefined || this.#lastMs - this.#sinceMs < this.#lastingMs) return undefined",
         replace: "if (this.#sinceMs === undefined) return undefined",
       },

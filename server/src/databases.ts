@@ -1,7 +1,7 @@
 /** The connection pools of a server. They are separate, so that one kind of work cannot use up the connections of another. */
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
-import { leaseTimes } from "./runs/lease-times.js"
+import { leaseTimes } from "./servers/lease-times.js"
 
 export interface Databases {
   /** For requests. Postgres cancels statements that take too long. */

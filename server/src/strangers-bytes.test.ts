@@ -11,7 +11,7 @@ import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { parseFilter } from "./auth/rules.js"
 import { parseLastEventId } from "./events/event.js"
 import { parseProtocolName } from "./events/protocol-event.js"
-import { parseThreadPlace } from "./runs/thread-stream.js"
+import { parseThreadPlace } from "./runs/thread-stream-routes.js"
 import { parseMessage } from "./servers/server.js"
 import { ProtocolViolation, parseHeader } from "./workers/headers.js"
 

@@ -1,6 +1,6 @@
 /** The methods of A2A. Each turns its parameters into a result or into the frames of a stream. */
 import { Unavailable } from "@superstep/toolkit/errors/errors"
-import { AwaitedEnd } from "../runs/run-to-end.js"
+import { AwaitedEnd } from "../events/awaited-end.js"
 import { agentCard } from "./card.js"
 import { type A2aParts, type Asking, cancelTask, listTasks, requireTask, startTask } from "./operations.js"
 import { listParams, parseParams, type SendParams, sendParams, taskParams } from "./request.js"

@@ -35,11 +35,11 @@ export async function drawGraph(
  */
 export async function getSchemas(parts: AssistantGraphs, caller: Caller, name: string) {
   const assistant = await getAssistant(parts, caller, name)
-  const told = parseJson(await ask(parts, assistant, "graph.schemas", {})) as GraphSchemas
-  const read = hasStateSchema(told) ? {} : await parts.sources.schemasOf(assistant.graph_id)
+  const reported = parseJson(await ask(parts, assistant, "graph.schemas", {})) as GraphSchemas
+  const read = hasStateSchema(reported) ? {} : await parts.sources.schemasOf(assistant.graph_id)
   return {
     graph_id: assistant.graph_id,
-    ...completed(told, read?.[""]),
+    ...completed(reported, read?.[""]),
     ...(read === undefined && { is_incomplete: true }),
   }
 }
@@ -55,11 +55,11 @@ export interface SubgraphQuery {
 export async function getSubgraphs(parts: AssistantGraphs, caller: Caller, name: string, query: SubgraphQuery) {
   const assistant = await getAssistant(parts, caller, name)
   const fields = { recurse: query.recurse, ...(query.namespace !== undefined && { namespace: query.namespace }) }
-  const told = parseJson(await ask(parts, assistant, "graph.subgraphs", fields)) as Record<string, GraphSchemas>
-  const tellAll = Object.values(told).every(hasStateSchema)
-  const read = tellAll ? {} : await parts.sources.schemasOf(assistant.graph_id)
+  const reported = parseJson(await ask(parts, assistant, "graph.subgraphs", fields)) as Record<string, GraphSchemas>
+  const reportsAll = Object.values(reported).every(hasStateSchema)
+  const read = reportsAll ? {} : await parts.sources.schemasOf(assistant.graph_id)
   return Object.fromEntries(
-    Object.entries(told).map(([namespace, schemas]) => [
+    Object.entries(reported).map(([namespace, schemas]) => [
       namespace,
       renderSubgraph(assistant.graph_id, hasStateSchema(schemas) ? schemas : completed(schemas, read?.[namespace])),
     ]),

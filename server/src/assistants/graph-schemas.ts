@@ -16,12 +16,12 @@ export type SourceSchemas = Readonly<Record<string, GraphSchemas>>
 export const hasStateSchema = ({ state_schema }: GraphSchemas): boolean => state_schema !== null
 
 /** The graph's own schemas, completed by those from its source. */
-export const completed = (told: GraphSchemas, read: GraphSchemas | undefined): GraphSchemas => ({
-  input_schema: told.input_schema ?? read?.input_schema ?? null,
-  output_schema: told.output_schema ?? read?.output_schema ?? null,
-  state_schema: told.state_schema ?? read?.state_schema ?? null,
-  config_schema: told.config_schema ?? read?.config_schema ?? null,
-  context_schema: told.context_schema ?? read?.context_schema ?? null,
+export const completed = (reported: GraphSchemas, read: GraphSchemas | undefined): GraphSchemas => ({
+  input_schema: reported.input_schema ?? read?.input_schema ?? null,
+  output_schema: reported.output_schema ?? read?.output_schema ?? null,
+  state_schema: reported.state_schema ?? read?.state_schema ?? null,
+  config_schema: reported.config_schema ?? read?.config_schema ?? null,
+  context_schema: reported.context_schema ?? read?.context_schema ?? null,
 })
 
 /**

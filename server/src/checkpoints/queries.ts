@@ -193,9 +193,9 @@ const conditions = ({ threadId, checkpointNs, checkpointId, filter }: Checkpoint
 
 function assembled(rows: readonly PartRow[]): CheckpointTuple[] {
   const tuples = new Map<string, CheckpointTuple>()
-  for (const row of rows) if (row.part === "checkpoint") tuples.set(placeOf(row), emptyTuple(row))
+  for (const row of rows) if (row.part === "checkpoint") tuples.set(checkpointKey(row), emptyTuple(row))
   for (const { channel, version, type, bytes, is_repeated: isRepeated, ...row } of rows) {
-    const tuple = tuples.get(placeOf(row))
+    const tuple = tuples.get(checkpointKey(row))
     must(tuple, "C3", "a read is one snapshot", { checkpoint_id: row.checkpoint_id, part: row.part })
     if (row.part === "blob") tuple.blobs.push({ channel, version, type, bytes, isRepeated })
     if (row.part === "write") {
@@ -206,7 +206,8 @@ function assembled(rows: readonly PartRow[]): CheckpointTuple[] {
   return [...tuples.values()]
 }
 
-const placeOf = (row: Pick<PartRow, "checkpoint_ns" | "checkpoint_id">) => `${row.checkpoint_id} ${row.checkpoint_ns}`
+const checkpointKey = (row: Pick<PartRow, "checkpoint_ns" | "checkpoint_id">) =>
+  `${row.checkpoint_id} ${row.checkpoint_ns}`
 
 const emptyTuple = (row: PartRow): CheckpointTuple => ({
   checkpointNs: row.checkpoint_ns,

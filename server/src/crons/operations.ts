@@ -37,7 +37,7 @@ export interface Crons {
 }
 
 /** Wakes the servers that sleep until the next cron is due. Call it after the commit. */
-export const tellCronsChanged = ({ hints }: Pick<Crons, "hints">): void => hints.send("crons_changed")
+export const announceCronsChanged = ({ hints }: Pick<Crons, "hints">): void => hints.send("crons_changed")
 
 const noCron = (cronId: string) => new NotFound(`Cron with ID ${cronId} not found`)
 
@@ -133,7 +133,7 @@ export async function updateCron(
     if (!updated) throw noCron(cronId)
     return updated
   })
-  tellCronsChanged({ hints })
+  announceCronsChanged({ hints })
   return cron
 }
 

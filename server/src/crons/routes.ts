@@ -10,13 +10,13 @@ import { run, threadParams } from "../runs/schema.js"
 import { type CronField, cronFields, renderCron } from "./cron.js"
 import { bodyOf } from "./firing.js"
 import {
+  announceCronsChanged,
   type Crons,
   countCrons,
   deleteCron,
   getCron,
   prepareCron,
   searchCrons,
-  tellCronsChanged,
   updateCron,
 } from "./operations.js"
 import { cron, cronCount, cronFound, cronParams, cronPatch, cronSearch, type NewCronBody, newCron } from "./schema.js"
@@ -128,7 +128,7 @@ async function createCron(
     const create = await prepareCron(crons, callerOf(c), threadId, body)
     return async (db) => jsonResponse(renderCron(await create(db)))
   })
-  tellCronsChanged(crons)
+  announceCronsChanged(crons)
   return reply
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { LockTimeout } from "@superstep/toolkit/db/unavailable"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { migrations } from "../testing/test-server.js"
@@ -48,6 +49,21 @@ test("nothing is logged after an end that no attempt wrote; the end of a deleted
 
   assert.deepEqual(await logged(db, over), [firstSeq(3), lastSeq])
   assert.deepEqual(await logged(db, gone), [lastSeq])
+})
+
+test("the end of a run waits for a lock on the run no longer than it may, and is logged afterwards", async () => {
+  await using db = await freshDatabase({ migrations })
+  const runId = await addRun(db, 1)
+  const end = { runId, seq: lastSeq, event: "end", data: "{}" }
+
+  await db.transaction(async (tx) => {
+    await tx.row(sql`select from runs where run_id = ${runId} for update`)
+    await assert.rejects(appendLateEvents(db, runId, [end], 10), LockTimeout)
+  })
+  await append(db, runId, lastSeq)
+
+  assert.deepEqual(await logged(db, runId), [lastSeq])
+  assert.deepEqual(await db.row(sql`select current_setting('lock_timeout') as ms`), { ms: "0" })
 })
 
 test("events of a thread become visible in the order of their positions (G8)", async () => {

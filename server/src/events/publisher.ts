@@ -182,8 +182,8 @@ export class Publisher {
     const { run, onLogged } = this.#options
     const { status, result, isUnsaved } = ending
     const { runId } = run
-    const isTold = result === undefined || logged.some(({ event }) => event === resultEvent)
-    const results = isTold ? [] : this.#tellResult(result)
+    const isSent = result === undefined || logged.some(({ event }) => event === resultEvent)
+    const results = isSent ? [] : this.#sendResult(result)
     const last = logged.length > 0 ? [] : [...results, ...this.#whatIsLeft(ending), ...this.#ends(ending)]
     const late = last.map(([event, data], n) => ({ runId, seq: this.#seq + n, event, data }))
     this.#isDetached = true
@@ -275,14 +275,14 @@ export class Publisher {
   }
 
   /** Sends the result to clients here. @returns  it as an event, when clients of another server need it */
-  #tellResult({ text, isOnlyCopy }: Result): (readonly [string, string])[] {
+  #sendResult({ text, isOnlyCopy }: Result): (readonly [string, string])[] {
     const { run, topic: find } = this.#options
     const topic = find()
     if (this.#isWatched && isOnlyCopy) return [[resultEvent, text()]]
     // The result uses up no id: clients of the stream would see a gap.
     if (topic?.wants(resultEvent)) {
       const seq = this.#seq
-      topic.tell({ runId: run.runId, seq, place: seq, event: resultEvent, data: Buffer.from(text()) })
+      topic.publishUnordered({ runId: run.runId, seq, place: seq, event: resultEvent, data: Buffer.from(text()) })
     }
     return []
   }

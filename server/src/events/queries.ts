@@ -39,19 +39,23 @@ export interface AppendedTo {
  * Appends events that no attempt writes: the last ones of a run that is over. Left out are events of an attempt before the run's last one,
  * since readers that are already past that attempt's events would miss them (R4), and all but an end after the end. The lock on the run
  * makes a concurrent claim wait. It is taken before the lock on the thread's log (G8), as everywhere.
+ * @param lockMs  how long to wait for each lock, in milliseconds
+ * @throws LockTimeout  another transaction has the run, or the log of its thread
  * @returns  the thread to whose log they were appended, null when none is known; and the events that are in the log
  */
 export async function appendLateEvents<Event extends NewEvent>(
   db: Db,
   runId: string,
   events: readonly Event[],
+  lockMs = 2_000,
 ): Promise<{ readonly threadId: string | null; readonly taken: readonly Event[] }> {
   const rows = await db.rows<{ threadId: string | null; seq: number }>(sql`
-    with given as (
+    with bounded as materialized (select set_config('lock_timeout', ${String(lockMs)}, true)),
+    given as (
       select * from unnest(${events.map((e) => e.seq)}::bigint[], ${events.map((e) => e.event)}::text[],
         ${events.map((e) => e.data)}::text[]) with ordinality as given (seq, event, data, n)),
-    locked as materialized (select attempt, thread_id from runs where run_id = ${runId} for share),
-    -- Its run was rolled back or was a stateless one: then its end is still to be told.
+    locked as materialized (select attempt, thread_id from bounded, runs where run_id = ${runId} for share of runs),
+    -- Its run was rolled back or was a stateless one: then its end is still to be announced.
     former as materialized (select thread_id from run_events where run_id = ${runId} order by seq limit 1),
     thread as materialized (
       select coalesce((select thread_id from locked), ${events[0]?.threadId ?? null}::uuid, (select thread_id from former)) as thread_id),
@@ -59,7 +63,7 @@ export async function appendLateEvents<Event extends NewEvent>(
       select * from given
       where seq >= coalesce((select (attempt - 1) * ${eventsPerAttempt}::bigint from locked), 0)
         and (seq = ${lastSeq} or not exists (select from run_events where run_id = ${runId} and seq = ${lastSeq}))),
-    turn as materialized (select lock_thread_logs(array[thread_id]) from thread where exists (select from kept)),
+    turn as materialized (select lock_thread_logs(array[thread_id]) from bounded, thread where exists (select from kept)),
     added as (
       insert into run_events (run_id, seq, event, data, thread_id)
       select ${runId}::uuid, k.seq, k.event, k.data, t.thread_id from kept k, thread t, turn order by k.n

@@ -1,45 +1,19 @@
-/** A subscriber that is an HTTP client waiting for a run's result: one JSON document, sent once the run is over. */
-
+/**
+ * A subscriber that is an HTTP client waiting for a run's result: one JSON document, sent once the run is over. A failed run is reported
+ * in the body, since the status 200 was already sent (agent-server-api §6.5).
+ */
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import { keepAliveMs, longAnswerHeaders } from "@superstep/toolkit/http/long-answer"
 import { replyHeaders } from "@superstep/toolkit/http/reply-headers"
 import type { Context } from "hono"
-import { dataOf, type EncodedEvent, resultEvent } from "./event.js"
-import type { Subscriber } from "./topic.js"
+import { AwaitedEnd } from "./awaited-end.js"
 
 // White space before a JSON document (agent-server-api §6.5).
 const filler = "\n"
 
-export class ResultResponse implements Subscriber {
-  readonly #over: Promise<void>
-  #end: () => void = () => undefined
-  #result: string | undefined
-  #hasEnd = false
-  #isOver = false
+export class ResultResponse extends AwaitedEnd {
   #hasLeft = false
-
-  constructor() {
-    this.#over = new Promise((resolve) => {
-      this.#end = resolve
-    })
-  }
-
-  accepts(event: string): boolean {
-    return event === resultEvent || event === "error" || event === "end"
-  }
-
-  write(_bytes: Buffer, events: readonly EncodedEvent[]): void {
-    for (const event of events) {
-      if (event.event === "end") this.#hasEnd = true
-      else this.#result = textOf(event)
-    }
-  }
-
-  end(): void {
-    this.#isOver = true
-    this.#end()
-  }
 
   /**
    * Sends the headers, and the result when the run is over.
@@ -62,12 +36,12 @@ export class ResultResponse implements Subscriber {
       clearInterval(alive)
       this.#hasLeft = true
       // When our side breaks off, the client did not leave, so its run goes on.
-      if (!this.#isOver) onLeave()
+      if (!this.isOver) onLeave()
     }
     // The client may have disconnected while its run was being created.
     if (outgoing.closed) closed()
     else outgoing.once("close", closed)
-    void this.#over.then(() => this.#send(outgoing, find, alive))
+    void this.over.then(() => this.#send(outgoing, find, alive))
     return RESPONSE_ALREADY_SENT
   }
 
@@ -75,8 +49,8 @@ export class ResultResponse implements Subscriber {
     if (this.#hasLeft) return
     try {
       // Without an end event this server has only stopped following. A truncated response makes the client ask again.
-      if (!this.#hasEnd) throw new Error("the stream was closed before the run's end")
-      const result = this.#result ?? (await find())
+      if (!this.hasEnd) throw new Error("the stream was closed before the run's end")
+      const result = this.result ?? (await find())
       // A client may take long to read the result, and nothing may be written after it.
       clearInterval(alive)
       outgoing.end(result)
@@ -89,10 +63,4 @@ export class ResultResponse implements Subscriber {
 export interface ResultSource {
   readonly find: () => Promise<string>
   readonly onLeave: () => void
-}
-
-/** A failed run is reported in the body: the status 200 was already sent (agent-server-api §6.5). */
-const textOf = (event: EncodedEvent): string => {
-  const data = dataOf(event).toString("utf8")
-  return event.event === "error" ? `{"__error__":${data}}` : data
 }

@@ -203,8 +203,8 @@ export class Streams {
       slowReaderBudgetMs: this.#options.slowReaderBudgetMs ?? defaultSlowReaderBudgetMs,
       topic: () => this.runs.get(runId),
       onLoggedForSlow: () => {
-        const words = "a client reads too slowly: the run's events are logged from now on"
-        this.#options.log.info({ run_id: runId, promise: "D12" }, words)
+        const reason = "a client reads too slowly: the run's events are logged from now on"
+        this.#options.log.info({ run_id: runId, promise: "D12" }, reason)
         this.runs.catchUp(runId)
       },
       onLogged: (appended) => this.#announce({ runId, threadId, appended }),
@@ -228,7 +228,7 @@ export class Streams {
   }
 
   /** Notifies the server that executes a run that the run is watched here. If the hint is lost, the renewal of its server's lease reports it. */
-  tellWatched(runId: string): void {
+  announceWatched(runId: string): void {
     const { hints, serverId } = this.#options
     hints.send("run_watched", `${runId} ${serverId}`)
   }

@@ -25,8 +25,8 @@ export interface Subscriber {
   break?(reason: Error): void
 }
 
-/** A subscriber's place in the topic. */
-interface Place {
+/** What one subscriber has and waits for. */
+interface SubscriberState {
   /** Events up to this place are not for the subscriber: it has them already. */
   after: number
   /** The `seq` of the last event that its client had before it rejoined a run; cleared when it gets its first event here. */
@@ -67,7 +67,7 @@ export const protocolKind: TopicKind = { encode: encodeProtocolEvent, isLast: ()
 export class Topic {
   readonly kind: TopicKind
   readonly #onSlow: () => void
-  readonly #places = new Map<Subscriber, Place>()
+  readonly #states = new Map<Subscriber, SubscriberState>()
   readonly #slow = new Map<Subscriber, Promise<void>>()
   #tick: EncodedEvent[] = []
   /** The place of the last published event. */
@@ -83,7 +83,7 @@ export class Topic {
   }
 
   get isEmpty(): boolean {
-    return this.#places.size === 0
+    return this.#states.size === 0
   }
 
   /** Subscribers that are behind, each with a promise that resolves when it no longer is. */
@@ -99,7 +99,7 @@ export class Topic {
 
   /** Whether a subscriber reads from the log; then new events must be logged. */
   get isReadFromLog(): boolean {
-    for (const { isReading } of this.#places.values()) if (isReading) return true
+    for (const { isReading } of this.#states.values()) if (isReading) return true
     return false
   }
 
@@ -109,27 +109,27 @@ export class Topic {
    */
   followers(): Subscriber[] {
     this.flush()
-    return [...this.#places].flatMap(([subscriber, { isReading, lastSeen }]) =>
+    return [...this.#states].flatMap(([subscriber, { isReading, lastSeen }]) =>
       isReading || lastSeen !== undefined ? [] : [subscriber],
     )
   }
 
   get subscribers(): number {
-    return this.#places.size
+    return this.#states.size
   }
 
   /** Whether a subscriber wants events of this name. */
   wants(event: string): boolean {
-    for (const subscriber of this.#places.keys()) if (subscriber.accepts(event)) return true
+    for (const subscriber of this.#states.keys()) if (subscriber.accepts(event)) return true
     return false
   }
 
   has(subscriber: Subscriber): boolean {
-    return this.#places.has(subscriber)
+    return this.#states.has(subscriber)
   }
 
   add(subscriber: Subscriber, { lastSeen }: JoinedAt = {}): void {
-    this.#setPlace(subscriber, { isReading: false, after: -1, lastSeen })
+    this.#setState(subscriber, { isReading: false, after: -1, lastSeen })
   }
 
   /**
@@ -137,36 +137,36 @@ export class Topic {
    * @returns the position from which a subscriber that has followed until now continues
    */
   readPast(subscriber: Subscriber): Position {
-    const after = this.#places.get(subscriber)?.after ?? -1
-    this.#setPlace(subscriber, { isReading: true, after: -1, lastSeen: undefined })
+    const after = this.#states.get(subscriber)?.after ?? -1
+    this.#setState(subscriber, { isReading: true, after: -1, lastSeen: undefined })
     this.#slow.delete(subscriber)
     return { place: Math.max(after, this.#place ?? -1), last: this.#last.copy() }
   }
 
   /** Called when the subscriber has read nearly all past events: new events are held for it until `release`. */
   hold(subscriber: Subscriber): void {
-    const place = this.#places.get(subscriber)
-    if (!place) return
+    const state = this.#states.get(subscriber)
+    if (!state) return
     this.flush()
-    place.held = []
+    state.held = []
   }
 
   /** Called when the subscriber has every event up to a position: it gets the held events after that, then live events. */
   release(subscriber: Subscriber, position: Position): void {
-    const place = this.#places.get(subscriber)
-    if (!place) return
+    const state = this.#states.get(subscriber)
+    if (!state) return
     this.flush()
-    const held = place.held ?? []
-    place.after = position.place
-    place.held = undefined
-    place.isReading = false
+    const held = state.held ?? []
+    state.after = position.place
+    state.held = undefined
+    state.isReading = false
     const end = this.#end
     const rest = end === undefined || held.includes(end) ? [...held] : [...held, end]
     const next = rest.find((event) => event.place > position.place)
     // The log may have been deleted while the subscriber was reading it.
     const gap = next && position.last.gapBefore(next)
     if (gap) rest.unshift(this.#encode(gap))
-    this.#deliver(subscriber, place, rest)
+    this.#deliver(subscriber, state, rest)
     // The topic ended while the subscriber was reading.
     if (end === undefined || end.place <= position.place) return
     this.remove(subscriber)
@@ -174,7 +174,7 @@ export class Topic {
   }
 
   remove(subscriber: Subscriber): void {
-    this.#places.delete(subscriber)
+    this.#states.delete(subscriber)
     this.#slow.delete(subscriber)
   }
 
@@ -189,17 +189,17 @@ export class Topic {
   }
 
   /** Publishes an event outside the topic's order: its id means nothing. */
-  tell(event: TopicEvent): void {
+  publishUnordered(event: TopicEvent): void {
     if (!this.isEmpty) this.#push(event)
   }
 
   /** Sends one subscriber the end of a topic that is over. @param lastSeen  as in `add` */
   endOne(subscriber: Subscriber, end: TopicEvent, lastSeen?: number): void {
-    const place = this.#places.get(subscriber)
-    if (!place) return
+    const state = this.#states.get(subscriber)
+    if (!state) return
     this.flush()
-    place.lastSeen ??= lastSeen
-    this.#deliver(subscriber, place, [this.#encode(end)])
+    state.lastSeen ??= lastSeen
+    this.#deliver(subscriber, state, [this.#encode(end)])
     this.remove(subscriber)
     subscriber.end()
   }
@@ -208,8 +208,8 @@ export class Topic {
   end(): void {
     this.#isOver = true
     this.flush()
-    for (const [subscriber, place] of this.#places) {
-      if (place.isReading) continue
+    for (const [subscriber, state] of this.#states) {
+      if (state.isReading) continue
       this.remove(subscriber)
       subscriber.end()
     }
@@ -218,7 +218,7 @@ export class Topic {
   /** Called when this server can deliver no more events although the topic goes on: clients should reconnect. */
   break(reason: Error): void {
     this.flush()
-    for (const subscriber of [...this.#places.keys()]) {
+    for (const subscriber of [...this.#states.keys()]) {
       this.remove(subscriber)
       if (subscriber.break) subscriber.break(reason)
       else subscriber.end()
@@ -236,10 +236,10 @@ export class Topic {
     return this.kind.encode(event)
   }
 
-  #setPlace(subscriber: Subscriber, place: Omit<Place, "held">): void {
+  #setState(subscriber: Subscriber, state: Omit<SubscriberState, "held">): void {
     // Events waiting in this tick were published before the subscriber joined, so it must not get them (S3).
     this.flush()
-    this.#places.set(subscriber, { ...place, held: undefined })
+    this.#states.set(subscriber, { ...state, held: undefined })
   }
 
   #push(event: TopicEvent): void {
@@ -255,12 +255,12 @@ export class Topic {
     if (events.length === 0) return
     this.#tick = []
     const all = joined(events)
-    for (const [subscriber, place] of this.#places) {
-      if (place.held) place.held.push(...events)
-      else if (!place.isReading) {
-        const isForAll = place.lastSeen === undefined && events.every((event) => isFor(subscriber, place, event))
+    for (const [subscriber, state] of this.#states) {
+      if (state.held) state.held.push(...events)
+      else if (!state.isReading) {
+        const isForAll = state.lastSeen === undefined && events.every((event) => isFor(subscriber, state, event))
         if (isForAll) subscriber.write(all, events)
-        else this.#deliver(subscriber, place, events)
+        else this.#deliver(subscriber, state, events)
         this.#noteSlow(subscriber)
       }
     }
@@ -276,20 +276,20 @@ export class Topic {
     })
   }
 
-  #deliver(subscriber: Subscriber, place: Place, events: readonly EncodedEvent[]): void {
-    const { lastSeen } = place
+  #deliver(subscriber: Subscriber, state: SubscriberState, events: readonly EncodedEvent[]): void {
+    const { lastSeen } = state
     const [first] = events
     if (first === undefined) return
-    place.lastSeen = undefined
+    state.lastSeen = undefined
     // Nothing is known here about attempts in between, so only the very next `seq` proves that no event is missing.
     const hasMissed = lastSeen !== undefined && first.seq > lastSeen + 1
     const missed = hasMissed ? [this.#encode(missedEvent(lastSeen, first))] : []
-    const wanted = [...missed, ...events].filter((event) => isFor(subscriber, place, event))
+    const wanted = [...missed, ...events].filter((event) => isFor(subscriber, state, event))
     if (wanted.length > 0) subscriber.write(joined(wanted), wanted)
   }
 }
 
-const isFor = (subscriber: Subscriber, { after }: Place, { event, place }: EncodedEvent): boolean =>
+const isFor = (subscriber: Subscriber, { after }: SubscriberState, { event, place }: EncodedEvent): boolean =>
   place > after && subscriber.accepts(event)
 
 function joined(events: readonly EncodedEvent[]): Buffer {

@@ -8,7 +8,7 @@ import { assistantSearch } from "../assistants/schema.js"
 import type { Caller } from "../auth/caller.js"
 import type { Runs } from "../runs/operations.js"
 import type { PathOf } from "../runs/preparation.js"
-import { runToEnd } from "../runs/run-to-end.js"
+import { runToEnd } from "../runs/run-result.js"
 import { newRun } from "../runs/schema.js"
 import { inputSchemaOf, pageOf, toolsByName } from "./tool.js"
 

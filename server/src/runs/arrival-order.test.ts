@@ -108,7 +108,7 @@ test("a request whose body arrives late keeps its place, and does not delay othe
 
 test("a request that hangs loses its place", async () => {
   await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 0, turnPatienceMs: 1 })
+  await using http = await startTestHttp(db, { slots: 0, turnMaxWaitMs: 1 })
   const threadId = await newThread(http)
   const slow = await openSocket(http)
   const first = requestFor(threadId, 0)

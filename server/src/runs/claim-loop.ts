@@ -9,7 +9,8 @@ import type { Hints } from "@superstep/toolkit/db/hints"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Streams } from "../events/streams.js"
-import type { Peers } from "../servers/peers.js"
+import { Contact } from "../servers/contact.js"
+import type { LocalServer, Peers } from "../servers/peers.js"
 import type { Claimer, WaitingRun } from "../servers/server.js"
 import {
   claimRuns,
@@ -20,7 +21,6 @@ import {
   readQueueState,
   releaseRun,
 } from "./claims.js"
-import { Contact } from "./contact.js"
 import type { Executor } from "./executor.js"
 import { OverdueEnds } from "./overdue-ends.js"
 import { findUnsavedInputs } from "./queries.js"
@@ -275,3 +275,14 @@ export class ClaimLoop {
     }
   }
 }
+
+/** Handles messages of other servers. */
+export const localServer = (loop: ClaimLoop, executor: Executor): LocalServer => ({
+  look: (kind) => loop.look(kind),
+  cancel: (runId) => executor.cancel(runId),
+  room: () => ({ freeSlots: executor.freeSlots(), freeSoloSlots: executor.freeSoloSlots() }),
+  lookForAll: () => {
+    loop.lookForAll()
+    void executor.renew()
+  },
+})

@@ -1,17 +1,18 @@
-/** Shared by the routes that create runs: the key of a repeated request, and the headers of the response. */
-import { toJsonText } from "@superstep/toolkit/http/json"
-import type { Api } from "@superstep/toolkit/http/route"
+/** Shared by the routes that create runs: a repeated request gets the run of the first one, and the headers of the response. */
+import { Conflict } from "@superstep/toolkit/errors/errors"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
+import { type Api, addRoute, type RouteInput, type RouteSpec } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
+import type { z } from "zod"
 import type { Subscriber } from "../events/topic.js"
 import { callerOf } from "../http/caller-of.js"
 import { type Answer, answeredBefore, answerOnce, type RequestKey } from "../idempotency/answers.js"
 import { requestKeyOf } from "../idempotency/once.js"
-import type { Creating, FollowingClient, InsertedRun, InsertWithin } from "./creation.js"
-import { createRuns, type Runs } from "./operations.js"
+import { type Creating, createRuns, type FollowingClient, type InsertedRun, type InsertWithin } from "./creation.js"
+import type { Runs } from "./operations.js"
 import type { PathOf, RunRequest } from "./preparation.js"
-import type { RunRow } from "./queries.js"
-import { renderRun } from "./run-resource.js"
-import type { NewRunBody } from "./schema.js"
+import { findRun, type RunRow } from "./queries.js"
+import { type NewRunBody, newRun, renderRun, threadParams } from "./schema.js"
 import type { Turn, Turns } from "./turns.js"
 
 /** What the run routes need. */
@@ -60,6 +61,35 @@ export const failures = {
   404: { description: "No such thread or assistant" },
   409: { description: "The thread is busy, or the id is taken" },
   422: { description: "Invalid input" },
+}
+
+type RunSpec<Query extends z.ZodType | undefined> = Pick<RouteSpec<undefined, Query, undefined>, "lasts" | "query"> & {
+  /** What the path ends with after `runs`. */
+  readonly end: "" | "/stream" | "/wait"
+  readonly summary: { readonly onThread: string; readonly stateless: string }
+  /** The response with status 200. */
+  readonly ok: { readonly description: string; readonly schema: z.ZodType; readonly contentType?: string }
+}
+
+/** Adds two routes that create a run: on a thread, and without one. */
+export function addCreatingRoutes<Query extends z.ZodType | undefined = undefined>(
+  api: Api,
+  { end, summary, ok, ...rest }: RunSpec<Query>,
+  answer: (
+    request: CreatingRequest,
+    body: NewRunBody,
+    query: RouteInput<undefined, Query, undefined>["query"],
+  ) => Promise<Response>,
+): void {
+  const both = { ...rest, method: "post", tags: ["Runs"], body: newRun, responses: { 200: ok, ...failures } } as const
+  addRoute(
+    api,
+    { ...both, path: `/threads/{thread_id}/runs${end}`, summary: summary.onThread, params: threadParams },
+    ({ c, params, query, body, bodyText }) => answer({ c, bodyText, threadId: params.thread_id }, body, query),
+  )
+  addRoute(api, { ...both, path: `/runs${end}`, summary: summary.stateless }, ({ c, query, body, bodyText }) =>
+    answer({ c, bodyText, threadId: undefined }, body, query),
+  )
 }
 
 export interface NewRunOnce {
@@ -160,3 +190,22 @@ const batchAnswerOf = (rows: readonly RunRow[]): Answer => ({
   headers: contentType,
   body: toJsonText(rows.map(renderRun)),
 })
+
+/**
+ * Finds the run of a repeated request for a stream or a result, to be joined. Access was checked when the run was created: the key belongs
+ * to the same caller.
+ * @throws Conflict  no trace of the run is left. It is not created again: a late retry would undo a rollback that removed it.
+ */
+export async function repeatedRun(
+  { db }: Pick<Runs, "db">,
+  { body, headers }: Answer,
+): Promise<{ run: RunIdentity; headers: Record<string, string> }> {
+  const run = parseJson(body) as RunIdentity
+  if (!(await findRun(db, run.thread_id, run.run_id))) throw new Conflict(gone(run.run_id), "run_gone")
+  const { "content-location": location = "" } = headers
+  return { run, headers: { "content-location": location, "idempotent-replayed": "true" } }
+}
+
+const gone = (runId: string) =>
+  `this request has created run ${runId} before, and nothing of it is left: it was removed, by a rollback for instance, or it was ` +
+  'stateless and has ended (on_completion "keep" keeps such a run). Send it under a new key to run it again'

@@ -13,7 +13,7 @@ import { firstEvents } from "../events/first-events.js"
 import type { AppendedEvents } from "../events/queries.js"
 import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "./parts.js"
-import { type RunPlan, requireOfThread, runIdTaken, StalePlan } from "./preparation.js"
+import { planRun, type RunPlan, type RunRequest, requireOfThread, runIdTaken, StalePlan } from "./preparation.js"
 import {
   beginRun,
   type CreatedRun,
@@ -60,11 +60,53 @@ export interface FollowingClient {
 }
 
 /**
- * Inserts all runs or none, and starts those that can start. The subscriber is added before that, so it misses nothing.
- * @returns undefined when `within` has not inserted them
- * @throws StalePlan  they must be planned anew
+ * Creates a run. It starts at once when this server has a free slot and its thread has no run in flight; else it waits in
+ * the queue. The subscriber is added before the run can start, so it misses nothing.
+ * @throws NotFound  no such assistant, or no such thread and the request does not create one
+ * @throws Conflict  the thread is busy and the strategy is `reject`, or the run's id is taken
  */
-export async function launchRuns(
+export async function createRun(
+  runs: Runs,
+  { subscriber, within, ...request }: RunRequest & Pick<Creating, "subscriber" | "within">,
+): Promise<RunRow> {
+  const [row] = (await createRuns(runs, [request], { subscriber, within })) ?? []
+  if (!row) throw new Error("a run that was created has no row")
+  return row
+}
+
+// Each round means that the assistant or the thread was changed at the same moment.
+const maxRounds = 10
+
+/**
+ * Creates all of the runs or none, in order.
+ * @returns undefined when `within` has not created them
+ * @throws  the errors of `createRun` and of `within`
+ */
+export async function createRuns(
+  runs: Runs,
+  requests: readonly RunRequest[],
+  creating: Creating = {},
+): Promise<readonly RunRow[] | undefined> {
+  // Several runs at once are stateless, so each has its own thread.
+  const [{ threadId } = { threadId: undefined }] = requests
+  const turn = creating.turn ?? (threadId === undefined ? undefined : runs.turns.take(threadId))
+  try {
+    for (let round = 1; ; round++) {
+      try {
+        const isAgain = round > 1
+        const plans = await Promise.all(requests.map((request) => planRun(runs, request, { isAgain })))
+        return await beginRuns(runs, plans, { ...creating, turn })
+      } catch (error) {
+        if (!(error instanceof StalePlan) || round === maxRounds) throw error
+      }
+    }
+  } finally {
+    turn?.end()
+  }
+}
+
+/** Inserts all runs or none, and starts those that can start. @throws StalePlan  they must be planned anew */
+async function beginRuns(
   runs: Runs,
   plans: readonly RunPlan[],
   { subscriber, turn, follower, within = inOwnTransaction(runs.db, plans) }: Creating,

@@ -50,7 +50,7 @@ export async function findUnloggedEndsOfThreads(
       left join lateral (
         select e.event from run_events e where e.run_id = r.run_id order by e.seq desc limit 1) last on true
     where r.thread_id = any (${[...threadIds, ...protocol]}::uuid[]) and r.status not in ('pending', 'running')
-      and r.updated_at > now() - make_interval(secs => ${toldForSeconds})
+      and r.updated_at > now() - make_interval(secs => ${announcedForSeconds})
       and (last.event <> 'end'
         or (last.event is null and (r.attempt = 0 or newest.it))
         or (newest.it and r.thread_id = any (${protocol}::uuid[]) and not exists (
@@ -63,4 +63,4 @@ export async function findUnloggedEndsOfThreads(
 }
 
 // Much longer than a page needs from reading a thread's state to following it.
-const toldForSeconds = 120
+const announcedForSeconds = 120

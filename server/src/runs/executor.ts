@@ -17,21 +17,20 @@ import type { Journal } from "../checkpoints/journal.js"
 import { firstSeq } from "../events/event.js"
 import type { AppendedEvents } from "../events/queries.js"
 import type { Streams } from "../events/streams.js"
+import { leaseTimes } from "../servers/lease-times.js"
 import type { Peers } from "../servers/peers.js"
 import type { Claimer } from "../servers/server.js"
 import { type LanguageSlots, slotsForAnyGraph, slotsWithout, takes } from "../workers/language-slots.js"
 import type { LostReason, Workers } from "../workers/port.js"
-import { Attempt } from "./attempt.js"
+import { Attempt, startRunLimit, stopGraceMs } from "./attempt.js"
 import { type Written, writeEnd } from "./attempt-end.js"
 import { findHeldClaims, giveBackAfterLoss, type HeldClaim, releaseRun } from "./claims.js"
 import { followElsewhere } from "./follow.js"
-import { leaseTimes } from "./lease-times.js"
 import type { RunObserver } from "./observer.js"
 import { findUnsavedInputs } from "./queries.js"
 import { orderOf } from "./request.js"
 import { answeredInterrupts } from "./resume.js"
 import { type Claim, checkpointGone, endingOf, isFailure, type RunEnd, timedOut, workerLost } from "./run.js"
-import { startRunLimit, stopGraceMs } from "./run-limit.js"
 
 export interface ExecutorOptions {
   readonly db: Database
@@ -275,11 +274,11 @@ export class Executor {
 
   #track(ending: Promise<void>): void {
     const { log } = this.#options
-    const told = ending.catch((err: unknown) =>
+    const caught = ending.catch((err: unknown) =>
       log.error({ err }, "clients of a run on another server could not be served"),
     )
-    this.#endings.add(told)
-    void told.then(() => this.#endings.delete(told))
+    this.#endings.add(caught)
+    void caught.then(() => this.#endings.delete(caught))
   }
 
   async #finish(attempt: Attempt, result: RunEnd): Promise<void> {

@@ -31,6 +31,6 @@ export async function followElsewhere(
   // A server that looked at the queue while `watchRun` held its lock skipped the run.
   const waiting = status === "pending" ? await findStartableRun(db, runId) : undefined
   if (waiting) peers.runWaits(waiting)
-  streams.tellWatched(runId)
+  streams.announceWatched(runId)
   return undefined
 }

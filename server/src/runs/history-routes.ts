@@ -1,13 +1,12 @@
 /** What happened to a run and when: its attempts, and its logged events with their times. Extensions of Superstep. */
-import { jsonResponse, RawJson } from "@superstep/toolkit/http/json"
+import { jsonResponse, parseJson, RawJson } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import { callerOf } from "../http/caller-of.js"
-import { attemptsOf } from "./history.js"
-import { findAttempts, findTimedEvents } from "./history-queries.js"
+import { type AttemptsRow, findAttempts, findTimedEvents } from "./history-queries.js"
 import { getRun, runNotFound } from "./operations.js"
 import type { Runs } from "./parts.js"
-import { attemptEndings, runStatuses } from "./run.js"
+import { type AttemptEnding, attemptEndings, type RunStatus, runStatuses } from "./run.js"
 import { runParams } from "./schema.js"
 
 const tags = ["Runs"]
@@ -98,3 +97,35 @@ export function addRunHistoryRoutes(api: Api, runs: Pick<Runs, "db">): void {
     },
   )
 }
+
+interface Attempt {
+  readonly attempt: number
+  /** Null for an attempt that another release of the server claimed. */
+  readonly claimed_at: string | null
+  /** Null while it executes. */
+  readonly ended_at: string | null
+  /** How it ended: the run's final status, or why the run was retried. Null while it executes. */
+  readonly ending: AttemptEnding | RunStatus | null
+}
+
+/** All known attempts, oldest first. A run that waits again has no present attempt. */
+function attemptsOf({ status, attempt, updated_at, claimed_at, past_attempts }: AttemptsRow): Attempt[] {
+  const past: Attempt[] = parseJson(past_attempts)
+  const isPresentPast = past.some((one) => one.attempt === attempt)
+  if (attempt === 0 || isPresentPast || status === "pending") return past.map(withIsoTimes)
+  const isOver = status !== "running"
+  const present = {
+    attempt,
+    claimed_at: claimed_at?.toISOString() ?? null,
+    ended_at: isOver ? updated_at.toISOString() : null,
+    ending: isOver ? (status as RunStatus) : null,
+  }
+  return [...past.map(withIsoTimes), present]
+}
+
+// Postgres writes times in JSON with an offset and microseconds.
+const withIsoTimes = (one: Attempt): Attempt => ({
+  ...one,
+  claimed_at: one.claimed_at === null ? null : new Date(one.claimed_at).toISOString(),
+  ended_at: one.ended_at === null ? null : new Date(one.ended_at).toISOString(),
+})

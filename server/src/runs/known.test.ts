@@ -12,7 +12,7 @@ import { createRun } from "../testing/as-anyone.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { createThread } from "../threads/operations.js"
-import * as operations from "./operations.js"
+import * as creation from "./creation.js"
 import { newRun } from "./schema.js"
 
 /** Two servers on one database, an assistant and a thread, from which the first has created a run. */
@@ -144,7 +144,7 @@ test("a caller whose access is filtered gets a run although its server remembers
     }),
   }
   const body = { ...known.body, if_not_exists: "create" } as const
-  const asAnn = (threadId: string | undefined) => operations.createRun(known.server, { caller: ann, threadId, body })
+  const asAnn = (threadId: string | undefined) => creation.createRun(known.server, { caller: ann, threadId, body })
 
   await repaint(db, "blue")
   const stateless = await asAnn(undefined)

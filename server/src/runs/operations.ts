@@ -1,13 +1,11 @@
-/** Operations on runs: the only entry point for routes, crons and tests. */
+/** Operations on runs that exist: joining, stopping, waiting. */
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import type { Caller } from "../auth/caller.js"
 import { LastEvents } from "../events/event.js"
 import type { EndOfRun } from "../events/streams.js"
 import type { Subscriber } from "../events/topic.js"
-import { type Creating, launchRuns } from "./creation.js"
 import { followElsewhere } from "./follow.js"
 import type { Runs } from "./parts.js"
-import { planRun, type RunRequest, StalePlan } from "./preparation.js"
 import {
   findRun,
   findThreadId,
@@ -19,52 +17,6 @@ import {
 import type { CancelAction } from "./run.js"
 
 export type { Runs } from "./parts.js"
-
-/**
- * Creates a run. It starts at once when this server has a free slot and its thread has no run in flight; else it waits in
- * the queue. The subscriber is added before the run can start, so it misses nothing.
- * @throws NotFound  no such assistant, or no such thread and the request does not create one
- * @throws Conflict  the thread is busy and the strategy is `reject`, or the run's id is taken
- */
-export async function createRun(
-  runs: Runs,
-  { subscriber, within, ...request }: RunRequest & Pick<Creating, "subscriber" | "within">,
-): Promise<RunRow> {
-  const [row] = (await createRuns(runs, [request], { subscriber, within })) ?? []
-  if (!row) throw new Error("a run that was created has no row")
-  return row
-}
-
-// Each round means that the assistant or the thread was changed at the same moment.
-const maxRounds = 10
-
-/**
- * Creates all of the runs or none, in order.
- * @returns undefined when `within` has not created them
- * @throws  the errors of `createRun` and of `within`
- */
-export async function createRuns(
-  runs: Runs,
-  requests: readonly RunRequest[],
-  creating: Creating = {},
-): Promise<readonly RunRow[] | undefined> {
-  // Several runs at once are stateless, so each has its own thread.
-  const [{ threadId } = { threadId: undefined }] = requests
-  const turn = creating.turn ?? (threadId === undefined ? undefined : runs.turns.take(threadId))
-  try {
-    for (let round = 1; ; round++) {
-      try {
-        const isAgain = round > 1
-        const plans = await Promise.all(requests.map((request) => planRun(runs, request, { isAgain })))
-        return await launchRuns(runs, plans, { ...creating, turn })
-      } catch (error) {
-        if (!(error instanceof StalePlan) || round === maxRounds) throw error
-      }
-    }
-  } finally {
-    turn?.end()
-  }
-}
 
 /** A run that a caller refers to. */
 export interface NamedRun {
@@ -221,4 +173,22 @@ export async function waitForEnd(runs: Runs, runId: string, signal?: AbortSignal
     const onOver = async (ended: EndOfRun) => runs.streams.endSubscriber(runId, subscriber, ended)
     withSubscriber(runs, runId, subscriber, { subscribe, onOver }).catch(reject)
   })
+}
+
+export interface Leaving {
+  readonly threadId: string
+  readonly runId: string
+  readonly subscriber: Subscriber
+  /** The client asked that the run be cancelled when it disconnects. */
+  readonly cancel: boolean
+}
+
+/** Removes a client that disconnects, and cancels its run if the client asked for that; a failure is logged. */
+export function leaveRun(runs: Runs, { threadId, runId, subscriber, cancel }: Leaving): void {
+  runs.streams.runs.unsubscribe(runId, subscriber)
+  if (!cancel) return
+  const reason = "its client disconnected"
+  stopRun(runs, { threadId, runId, action: "interrupt", wait: false, reason }).catch((err: unknown) =>
+    runs.log.warn({ err, run_id: runId }, "the run of a disconnected client could not be cancelled"),
+  )
 }

@@ -6,7 +6,8 @@ import { until } from "@superstep/toolkit/testing/until"
 import { v7 as uuidv7 } from "uuid"
 import { anyone } from "../auth/caller.js"
 import { Listening, migrations, startTestServer } from "../testing/test-server.js"
-import { createRun, joinRun, waitForEnd } from "./operations.js"
+import { createRun } from "./creation.js"
+import { joinRun, waitForEnd } from "./operations.js"
 import { newRun } from "./schema.js"
 
 test("clients of other servers get the end of a run whose server died before it announced the end (B3)", async () => {

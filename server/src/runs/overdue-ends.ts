@@ -12,7 +12,7 @@ import {
   type UnloggedEndOfThread,
 } from "./end-queries.js"
 
-interface Telling {
+interface Announcing {
   readonly db: Db
   readonly streams: Streams
 }
@@ -25,7 +25,7 @@ export class OverdueEnds {
    * Announces the ends of followed runs that were already over without an end at the last call: the server that executed
    * them had all that time to write it. Call it regularly.
    */
-  async announceMissingEnds({ db, streams, log }: Telling & { readonly log: Log }): Promise<void> {
+  async announceMissingEnds({ db, streams, log }: Announcing & { readonly log: Log }): Promise<void> {
     const followed = streams.runs.followedInLog().map(({ id }) => id)
     const [threadIds, protocol] = [streams.threads.ids(), streams.protocol.ids()]
     const over = [
@@ -35,7 +35,7 @@ export class OverdueEnds {
     const overdue = over.filter(({ runId }) => this.#over.has(runId))
     this.#over = new Set(over.map(({ runId }) => runId))
     for (const end of overdue) {
-      log.info({ run_id: end.runId, promise: "D13" }, "the end of a run is told in place of its server")
+      log.info({ run_id: end.runId, promise: "D13" }, "the end of a run is announced in place of its server")
       await announce(streams, end)
     }
   }
@@ -45,8 +45,8 @@ export class OverdueEnds {
  * Announces the end of a thread's newest run, if it is missing in the thread's log. Call it when a client follows the thread: from then on
  * runs are logged. The sweep finds a run that ends at this moment.
  */
-export async function tellMissedEnd(
-  { db, streams }: Telling,
+export async function announceMissedEnd(
+  { db, streams }: Announcing,
   threadId: string,
   { forProtocol }: { readonly forProtocol: boolean },
 ): Promise<void> {

@@ -148,15 +148,6 @@ export const findUnsavedInputs = async (db: Db, runIds: readonly string[]): Prom
   return rows.map(({ run_id }) => run_id)
 }
 
-/** The run that executes on a thread now. */
-export const findRunningRun = (db: Db, threadId: string): Promise<RunningRun | undefined> =>
-  db.row(sql`select run_id as "runId", attempt from runs where thread_id = ${threadId} and status = 'running'`)
-
-export interface RunningRun {
-  readonly runId: string
-  readonly attempt: number
-}
-
 export interface NewRun {
   readonly runId: string
   readonly threadId: string

@@ -7,7 +7,7 @@ import { countQueuedRuns, findQueuedRuns, type QueuedRow } from "./queue-queries
 
 export interface QueueQuery extends Page {
   readonly status: "pending" | "running"
-  /** Only this run, whose position is not told then. */
+  /** Only this run, whose position is not known then. */
   readonly runId?: string | undefined
 }
 

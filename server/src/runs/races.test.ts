@@ -9,15 +9,16 @@ import { NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
+import { AwaitedEnd } from "../events/awaited-end.js"
 import { endLeases } from "../testing/end-leases.js"
 import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { createThread } from "../threads/operations.js"
 import { findUnheldClaims, releaseRun } from "./claims.js"
-import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "./operations.js"
+import { createRun } from "./creation.js"
+import { cancelRun, getRun, joinRun, waitForEnd } from "./operations.js"
 import { watchRun } from "./queries.js"
 import { workerLost } from "./run.js"
-import { AwaitedEnd } from "./run-to-end.js"
 import { newRun } from "./schema.js"
 
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
@@ -233,10 +234,10 @@ class Waiting extends Listening {
 /** A client of another server joins a run, and the message about it is lost. */
 async function joinUnheard(from: TestServer, threadId: string, runId: string): Promise<Waiting> {
   const client = new Waiting()
-  const { tellWatched } = from.streams
-  from.streams.tellWatched = () => undefined
+  const { announceWatched } = from.streams
+  from.streams.announceWatched = () => undefined
   await joinRun(from, { caller: anyone, threadId, runId, subscriber: client, after: undefined })
-  from.streams.tellWatched = tellWatched
+  from.streams.announceWatched = announceWatched
   return client
 }
 

@@ -4,9 +4,8 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import { callerOf } from "../http/caller-of.js"
 import { toResponse } from "../idempotency/once.js"
-import { answerOf, createAllOnce, createOnce, failures, type RunRoutes } from "./creating-routes.js"
+import { addCreatingRoutes, answerOf, createAllOnce, createOnce, failures, type RunRoutes } from "./creating-routes.js"
 import { cancelRun, getRun } from "./operations.js"
-import { renderRun, renderSelected } from "./run-resource.js"
 import {
   cancelManyBody,
   cancelManyQuery,
@@ -14,8 +13,9 @@ import {
   deleteQuery,
   listedRun,
   listQuery,
-  newRun,
   newRuns,
+  renderRun,
+  renderSelected,
   run,
   runParams,
   threadParams,
@@ -26,41 +26,24 @@ const tags = ["Runs"]
 const noRun = { 404: { description: "No such run" }, 422: { description: "Invalid input" } }
 
 export function addRunRoutes(api: Api, runs: RunRoutes): void {
-  addCreatingRoutes(api, runs)
+  addBackgroundRoutes(api, runs)
   addReadingRoutes(api, runs)
   addStoppingRoutes(api, runs)
 }
 
-function addCreatingRoutes(api: Api, runs: RunRoutes): void {
-  const created = { 200: { description: "The run", schema: run }, ...failures }
-  const reply = (isStateless: boolean, made: Awaited<ReturnType<typeof createOnce>>) =>
-    "row" in made ? toResponse(answerOf(made.row, isStateless), false) : toResponse(made.answer, true)
-  addRoute(
+function addBackgroundRoutes(api: Api, runs: RunRoutes): void {
+  addCreatingRoutes(
     api,
     {
-      method: "post",
-      path: "/threads/{thread_id}/runs",
-      summary: "Create a background run",
-      tags,
-      params: threadParams,
-      body: newRun,
-      responses: created,
+      end: "",
+      summary: { onThread: "Create a background run", stateless: "Create a stateless background run" },
+      ok: { description: "The run", schema: run },
     },
-    async ({ c, params, body, bodyText }) =>
-      reply(false, await createOnce(runs, { c, bodyText, threadId: params.thread_id }, { body })),
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/runs",
-      summary: "Create a stateless background run",
-      tags,
-      body: newRun,
-      responses: created,
+    async (request, body) => {
+      const made = await createOnce(runs, request, { body })
+      if ("answer" in made) return toResponse(made.answer, true)
+      return toResponse(answerOf(made.row, request.threadId === undefined), false)
     },
-    async ({ c, body, bodyText }) =>
-      reply(true, await createOnce(runs, { c, bodyText, threadId: undefined }, { body })),
   )
   addRoute(
     api,

@@ -1,11 +1,15 @@
-/** The result of a run that has ended, for callers on another server and for later requests. */
-import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+/** The result of a run: of one that has ended, and of one that is created to be waited for. */
+import { Conflict, NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
 import { parsedJson, type RawJson, toJsonText } from "@superstep/toolkit/http/json"
 import { anyone } from "../auth/caller.js"
+import { AwaitedEnd } from "../events/awaited-end.js"
 import { getThreadState, newestState } from "../threads/state-operations.js"
 import { runFailure } from "../workers/error-codes.js"
+import { createRun } from "./creation.js"
+import { leaveRun } from "./operations.js"
 import type { Runs } from "./parts.js"
-import { type EndedRun, findEndedRun } from "./queries.js"
+import type { RunRequest } from "./preparation.js"
+import { type EndedRun, findEndedRun, type RunRow } from "./queries.js"
 import { resultText } from "./run.js"
 
 /**
@@ -60,4 +64,32 @@ function partsOf(found: RawJson | object): { values: string; interrupts: string 
   const { values = {}, tasks = [] } = parsedJson(found) as State
   const open = tasks.flatMap(({ id, interrupts = [] }) => (interrupts.length > 0 ? [[id, interrupts]] : []))
   return { values: toJsonText(values), interrupts: toJsonText(Object.fromEntries(open)) }
+}
+
+export interface RunOutcome {
+  readonly run: RunRow
+  /** JSON text of the state, with `__interrupt__` when the run waits for a person; or of `{"__error__": …}`. */
+  readonly result: string
+}
+
+/**
+ * Creates a run and waits for its result, for protocols with a response format of their own (MCP).
+ * @param signal  aborted when the client disconnects; the run is then cancelled if its `on_disconnect` says so
+ * @throws        the errors of `createRun`; Unavailable when this server stops, or the client has disconnected
+ */
+export async function runToEnd(runs: Runs, request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
+  const awaited = new AwaitedEnd()
+  const run = await createRun(runs, { ...request, subscriber: awaited })
+  const ids = { threadId: run.thread_id, runId: run.run_id }
+  const leave = () => {
+    leaveRun(runs, { ...ids, subscriber: awaited, cancel: request.body.on_disconnect === "cancel" })
+    awaited.end()
+  }
+  signal.addEventListener("abort", leave, { once: true })
+  if (signal.aborted) leave()
+  await awaited.over
+  signal.removeEventListener("abort", leave)
+  if (!awaited.hasEnd)
+    throw new Unavailable("the run is still running, but this server no longer waits for it: join the run")
+  return { run, result: awaited.result ?? (await resultOfRun(runs, ids.threadId, ids.runId)) }
 }

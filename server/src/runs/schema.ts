@@ -1,8 +1,10 @@
-/** Schemas of requests and responses about runs (agent-server-api §2.8, §2.13, §6.1). */
+/** Requests and responses about runs (agent-server-api §2.8, §2.13, §6.1). */
 import { parseJsonBody } from "@superstep/toolkit/http/body"
+import { RawJson, rawJson } from "@superstep/toolkit/http/json"
 import { z } from "zod"
 import { pageQueryFields } from "../http/pagination.js"
 import { plainText, queryFlag, queryList, uuid } from "../http/parameters.js"
+import type { RunRow } from "./queries.js"
 import { multitaskStrategies, runStatuses, streamModes } from "./run.js"
 
 const anObject = z.record(z.string(), z.unknown())
@@ -169,10 +171,33 @@ const runFields = {
     }),
 }
 
-export type RunField = keyof typeof runFields
+type RunField = keyof typeof runFields
 const runFieldNames = Object.keys(runFields) as [RunField, ...RunField[]]
 
 export const run = z.object(runFields).meta({ id: "Run" })
+
+/** A Run resource. It shows the reason of a stop only if the run was stopped, not if it ended before the stop. */
+export const renderRun = (row: RunRow) => ({
+  run_id: row.run_id,
+  thread_id: row.thread_id,
+  assistant_id: row.assistant_id,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  status: row.status,
+  metadata: new RawJson(row.metadata),
+  kwargs: new RawJson(row.kwargs),
+  multitask_strategy: row.multitask_strategy,
+  attempt: row.attempt,
+  error: rawJson(row.error),
+  cancel_reason: row.status === "interrupted" ? row.cancel_reason : null,
+  input_saved: row.status === "success" ? true : row.input_saved,
+})
+
+/** Only the requested fields. */
+export const renderSelected = (row: RunRow, select: readonly RunField[] | undefined): object => {
+  const run = renderRun(row)
+  return select === undefined ? run : Object.fromEntries(select.map((field) => [field, run[field]]))
+}
 
 /** A run in a list, with only the selected fields. */
 export const listedRun = run.partial()

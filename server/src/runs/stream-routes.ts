@@ -7,62 +7,35 @@ import { eventFilter, type Wanted } from "../events/event-filter.js"
 import { EventResponse, orAbandon } from "../events/event-response.js"
 import { callerOf } from "../http/caller-of.js"
 import {
+  addCreatingRoutes,
   type CreatingRequest,
   createOnce,
-  failures,
   locationOf,
   type RunIdentity,
   type RunRoutes,
+  repeatedRun,
 } from "./creating-routes.js"
-import { leaveRun } from "./leave-run.js"
-import { joinRun, type Runs, requireMayStop, threadOfRun } from "./operations.js"
-import { repeatedRun } from "./repeated-run.js"
-import {
-  eventStream,
-  joinQuery,
-  type NewRunBody,
-  newRun,
-  runIdParams,
-  runParams,
-  streamQuery,
-  threadParams,
-} from "./schema.js"
+import { joinRun, leaveRun, type Runs, requireMayStop, threadOfRun } from "./operations.js"
+import { eventStream, joinQuery, type NewRunBody, runIdParams, runParams, streamQuery } from "./schema.js"
 
 const tags = ["Runs"]
 const streamed = { description: "The run's events", schema: eventStream, contentType: "text/event-stream" }
 const noRun = { 404: { description: "No such run" }, 422: { description: "Invalid input" } }
 
 export function addStreamRoutes(api: Api, runs: RunRoutes): void {
-  addRoute(
+  addCreatingRoutes(
     api,
     {
-      method: "post",
-      path: "/threads/{thread_id}/runs/stream",
-      summary: "Create a run and stream its events",
+      end: "/stream",
+      summary: {
+        onThread: "Create a run and stream its events",
+        stateless: "Create a stateless run and stream its events",
+      },
       lasts: "stream",
-      tags,
-      params: threadParams,
       query: streamQuery,
-      body: newRun,
-      responses: { 200: streamed, ...failures },
+      ok: streamed,
     },
-    ({ c, params, query, body, bodyText }) =>
-      streamNewRun(runs, { c, bodyText, threadId: params.thread_id }, { body, namespaces: query.namespace }),
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/runs/stream",
-      summary: "Create a stateless run and stream its events",
-      lasts: "stream",
-      tags,
-      query: streamQuery,
-      body: newRun,
-      responses: { 200: streamed, ...failures },
-    },
-    ({ c, query, body, bodyText }) =>
-      streamNewRun(runs, { c, bodyText, threadId: undefined }, { body, namespaces: query.namespace }),
+    (request, body, { namespace: namespaces }) => streamNewRun(runs, request, { body, namespaces }),
   )
   const joined = { tags, query: joinQuery, responses: { 200: streamed, ...noRun } }
   addRoute(

@@ -1,6 +1,9 @@
 /** Operations on the runs of a thread, or on many runs at once. */
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
-import type { Caller } from "../auth/caller.js"
+import { parsedJson, toJsonText } from "@superstep/toolkit/http/json"
+import { anyone, type Caller } from "../auth/caller.js"
+import { findVersion } from "../threads/queries.js"
+import { getThreadState, newestState } from "../threads/state-operations.js"
 import { type NamedRun, type Runs, runNotFound, stopRun } from "./operations.js"
 import {
   deleteRun as deleteInDatabase,
@@ -9,8 +12,8 @@ import {
   findRunsToStop,
   type RunQuery,
   type RunRow,
+  showState,
 } from "./queries.js"
-import { showRemainingState } from "./remaining-state.js"
 import type { CancelAction, RunStatus } from "./run.js"
 
 /**
@@ -61,6 +64,34 @@ async function afterDeletion(runs: Runs, threadId: string, runId: string): Promi
       "the state of a thread could not be updated after the deletion of a run",
     ),
   )
+}
+
+/** A thread's state as a worker reports it. */
+interface State {
+  readonly values: unknown
+  readonly next: readonly string[]
+  readonly created_at: string | null
+  readonly tasks: readonly { readonly id: string; readonly interrupts?: readonly unknown[] }[]
+}
+
+/**
+ * Computes the state again and writes it to the thread's row, unless a run or an update has changed the thread meanwhile
+ * and so written the right state.
+ */
+async function showRemainingState({ db, workers }: Runs, threadId: string): Promise<void> {
+  const thread = await findVersion(db, threadId)
+  if (!thread || thread.is_busy) return
+  const asked = { ...newestState, subgraphs: false, select: undefined }
+  const found = await getThreadState({ db, workers }, anyone, threadId, asked)
+  const state = parsedJson(found) as State
+  const open = state.tasks.filter(({ interrupts = [] }) => interrupts.length > 0)
+  await showState(db, threadId, {
+    version: thread.version,
+    // A thread without a checkpoint has no values yet.
+    values: state.created_at === null ? null : toJsonText(state.values),
+    interrupts: toJsonText(Object.fromEntries(open.map(({ id, interrupts }) => [id, interrupts]))),
+    status: state.next.length === 0 ? "idle" : "interrupted",
+  })
 }
 
 // It would start as an empty conversation.

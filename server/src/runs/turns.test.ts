@@ -14,7 +14,7 @@ function taker(turns: Turns) {
 }
 
 test("turns start in the order in which they were taken, whichever request is ready first", async () => {
-  const turns = new Turns({ patienceMs: 60_000 })
+  const turns = new Turns({ maxWaitMs: 60_000 })
   const { order, take } = taker(turns)
   const [one, two, three, elsewhere] = [take("one"), take("two"), take("three"), take("elsewhere", "other")]
 
@@ -34,7 +34,7 @@ test("turns start in the order in which they were taken, whichever request is re
 })
 
 test("a failed request gives up its turn, and later ones still wait for earlier ones", async () => {
-  const { order, take } = taker(new Turns({ patienceMs: 60_000 }))
+  const { order, take } = taker(new Turns({ maxWaitMs: 60_000 }))
   const [one, two, three] = [take("one"), take("two"), take("three")]
 
   two.end()
@@ -47,7 +47,7 @@ test("a failed request gives up its turn, and later ones still wait for earlier 
 })
 
 test("a request that is slow for too long loses its place, and delays only one other request", async () => {
-  const { order, take } = taker(new Turns({ patienceMs: 1 }))
+  const { order, take } = taker(new Turns({ maxWaitMs: 1 }))
   const [slow, two, three] = [take("slow"), take("two"), take("three")]
 
   await two.come()

@@ -3,21 +3,21 @@
  * and queue take different times: reading the body, the project's auth module, statements to the database. Requests do
  * these steps concurrently; only the insertion waits for its turn.
  *
- * A request that is slow for too long loses its place: its successor waits for it at most `patienceMs`, and later requests do
+ * A request that is slow for too long loses its place: its successor waits for it at most `maxWaitMs`, and later requests do
  * not wait for it again. Other threads are never delayed. So a slow auth module, or a client that sends half a body, delays
  * others by at most a second, and a request that creates a run from within its auth module does not wait forever.
  */
 
 // Longer than auth modules and bodies usually take, and short enough for requests behind one that hangs.
-const defaultPatienceMs = 1000
+const defaultMaxWaitMs = 1000
 
 export class Turns {
-  readonly #patienceMs: number
+  readonly #maxWaitMs: number
   /** The last turn of each thread, until it is over. */
   readonly #last = new Map<string, Turn>()
 
-  constructor({ patienceMs = defaultPatienceMs }: { patienceMs?: number } = {}) {
-    this.#patienceMs = patienceMs
+  constructor({ maxWaitMs = defaultMaxWaitMs }: { maxWaitMs?: number } = {}) {
+    this.#maxWaitMs = maxWaitMs
   }
 
   /** How many threads have a turn that is not over. */
@@ -27,7 +27,7 @@ export class Turns {
 
   /** Takes the next turn of a thread. Its holder must end it, whatever happens to the request. */
   take(threadId: string): Turn {
-    const turn = new Turn(this.#last.get(threadId)?.over, this.#patienceMs)
+    const turn = new Turn(this.#last.get(threadId)?.over, this.#maxWaitMs)
     this.#last.set(threadId, turn)
     void turn.over.then(() => {
       if (this.#last.get(threadId) === turn) this.#last.delete(threadId)
@@ -40,12 +40,12 @@ export class Turn {
   /** Resolves when this turn has ended, and so have all earlier turns that it waits for. */
   readonly over: Promise<void>
   readonly #before: Promise<void> | undefined
-  readonly #patienceMs: number
+  readonly #maxWaitMs: number
   #end: () => void = () => undefined
   #overtake: () => void = () => undefined
 
-  constructor(before: Promise<void> | undefined, patienceMs: number) {
-    this.#patienceMs = patienceMs
+  constructor(before: Promise<void> | undefined, maxWaitMs: number) {
+    this.#maxWaitMs = maxWaitMs
     const ended = new Promise<void>((resolve) => {
       this.#end = resolve
     })
@@ -59,7 +59,7 @@ export class Turn {
   /** Resolves when this turn has come. */
   async come(): Promise<void> {
     if (!this.#before) return
-    const timer = setTimeout(this.#overtake, this.#patienceMs)
+    const timer = setTimeout(this.#overtake, this.#maxWaitMs)
     await this.#before
     clearTimeout(timer)
   }

@@ -5,49 +5,34 @@ import { anyone, type Caller } from "../auth/caller.js"
 import { ResultResponse } from "../events/result-response.js"
 import { callerOf } from "../http/caller-of.js"
 import {
+  addCreatingRoutes,
   type CreatingRequest,
   createOnce,
-  failures,
   locationOf,
   type RunIdentity,
   type RunRoutes,
+  repeatedRun,
 } from "./creating-routes.js"
-import { leaveRun } from "./leave-run.js"
-import { joinRun, type Runs, requireMayStop } from "./operations.js"
-import { repeatedRun } from "./repeated-run.js"
+import { joinRun, leaveRun, type Runs, requireMayStop } from "./operations.js"
 import { resultOfRun } from "./run-result.js"
-import { joinQuery, type NewRunBody, newRun, runParams, runResult, threadParams } from "./schema.js"
+import { joinQuery, type NewRunBody, runParams, runResult } from "./schema.js"
 
 const tags = ["Runs"]
 const result = { description: "The state after the run, or `__error__`", schema: runResult }
 
 export function addWaitRoutes(api: Api, runs: RunRoutes): void {
-  addRoute(
+  addCreatingRoutes(
     api,
     {
-      method: "post",
-      path: "/threads/{thread_id}/runs/wait",
-      summary: "Create a run and wait for its result",
+      end: "/wait",
+      summary: {
+        onThread: "Create a run and wait for its result",
+        stateless: "Create a stateless run and wait for its result",
+      },
       lasts: "stream",
-      tags,
-      params: threadParams,
-      body: newRun,
-      responses: { 200: result, ...failures },
+      ok: result,
     },
-    ({ c, params, body, bodyText }) => waitForNewRun(runs, { c, bodyText, threadId: params.thread_id }, body),
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/runs/wait",
-      summary: "Create a stateless run and wait for its result",
-      lasts: "stream",
-      tags,
-      body: newRun,
-      responses: { 200: result, ...failures },
-    },
-    ({ c, body, bodyText }) => waitForNewRun(runs, { c, bodyText, threadId: undefined }, body),
+    (request, body) => waitForNewRun(runs, request, body),
   )
   addRoute(
     api,

@@ -12,14 +12,13 @@ import { resultEvent } from "../events/event.js"
 import { Streams } from "../events/streams.js"
 import type { Subscriber } from "../events/topic.js"
 import { createMetrics, type Metrics } from "../metrics/metrics.js"
-import { ClaimLoop } from "../runs/claim-loop.js"
+import { ClaimLoop, localServer } from "../runs/claim-loop.js"
 import { Executor } from "../runs/executor.js"
 import { Known } from "../runs/known.js"
-import { leaseTimes } from "../runs/lease-times.js"
-import { localServer } from "../runs/local-server.js"
 import { observeWith } from "../runs/observer.js"
 import type { Runs } from "../runs/operations.js"
 import { Turns } from "../runs/turns.js"
+import { leaseTimes } from "../servers/lease-times.js"
 import { Peers } from "../servers/peers.js"
 import type { Tracing } from "../tracing/tracing.js"
 import { createDeliveryLoop } from "../webhooks/delivery-loop.js"
@@ -55,7 +54,7 @@ export interface TestServerOptions {
   readonly graceMs?: number
   readonly maxGapMs?: number
   /** How long a request that creates a run waits for earlier, slower ones. */
-  readonly turnPatienceMs?: number
+  readonly turnMaxWaitMs?: number
   readonly revisionId?: string
   readonly serverId?: string
   /** Interval of polling the queue. */
@@ -83,7 +82,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const db = openDatabase({ uri: shared.uri, poolSize: testPoolSize, ...engineMs, log })
   const { slots = 10, leaseMs = 30_000, graceMs = 0, revisionId = null, serverId = randomUUID() } = options
   const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, slowReaderBudgetMs = 10_000 } = options
-  const { tracing, maxWaitingRuns = 0, turnPatienceMs = 60_000, sweepMs = 50 } = options
+  const { tracing, maxWaitingRuns = 0, turnMaxWaitMs = 60_000, sweepMs = 50 } = options
   const leases = openLeases({ uri: shared.uri, leaseMs, log })
   const { maxGapMs = leaseTimes(leaseMs).maxGapMs } = options
   const webhooks = { ...testWebhooks, ...options.webhooks }
@@ -116,7 +115,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   executor.start()
   await peers.start(localServer(loop, executor))
   await loop.start()
-  const turns = new Turns({ patienceMs: turnPatienceMs })
+  const turns = new Turns({ maxWaitMs: turnMaxWaitMs })
   const known = new Known()
   const crons = new CronLoop({ db, log, workers, streams, executor, claimer, peers, hints, webhooks, turns, known })
   await crons.start()

@@ -1,8 +1,7 @@
 /** A client may answer a question as soon as it reads it, and then the run that asks has not ended yet: other tasks of its step execute. */
 import type { Caller } from "../auth/caller.js"
-import { leaveRun } from "../runs/leave-run.js"
-import { joinRun, type Runs } from "../runs/operations.js"
-import { AwaitedEnd } from "../runs/run-to-end.js"
+import { AwaitedEnd } from "../events/awaited-end.js"
+import { joinRun, leaveRun, type Runs } from "../runs/operations.js"
 import { CommandFailed } from "./command.js"
 import { findAskingRun } from "./queries.js"
 

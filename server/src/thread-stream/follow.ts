@@ -3,7 +3,7 @@ import type { Caller } from "../auth/caller.js"
 import { LastEvents } from "../events/event.js"
 import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "../runs/operations.js"
-import { tellMissedEnd } from "../runs/overdue-ends.js"
+import { announceMissedEnd } from "../runs/overdue-ends.js"
 import { notFound } from "../threads/operations.js"
 import { findThread } from "../threads/queries.js"
 import { findTraces } from "./queries.js"
@@ -31,7 +31,7 @@ export async function watchThread({ db, streams }: Parts, { caller, threadId }: 
   // The thread may have been deleted at this moment.
   if (thread) {
     if (!(await streams.watched.watch(threadId, { forProtocol: true }))) notFound(threadId)
-    await tellMissedEnd({ db, streams }, threadId, { forProtocol: true })
+    await announceMissedEnd({ db, streams }, threadId, { forProtocol: true })
     return true
   }
   const { exists, isDeleted } = await findTraces(db, threadId)

@@ -2,7 +2,8 @@
  * One client of a thread on a WebSocket (protocol-v2 §1.6): commands in, replies and events out.
  *
  * Commands are executed one after the other, in the order of their arrival. The reply to a subscription is sent before its events. A
- * client that reads slowly reads from the log, so it holds little memory here; one that reads nothing for a minute is told and closed.
+ * client that reads slowly reads from the log, so it holds little memory here; one that
+ * reads nothing for a minute gets an error frame, then its connection is closed.
  */
 import { randomUUID } from "node:crypto"
 import type { Socket } from "node:net"
@@ -212,7 +213,7 @@ export class SocketSession {
     if (reader) this.#runs.streams.protocol.unsubscribe(this.#client.threadId, reader)
   }
 
-  /** The connection cannot go on: its client is told, and reconnects unless it may not. */
+  /** The connection cannot go on: its client gets an error frame, and reconnects unless it may not. */
   #fail(error: unknown): void {
     const { threadId } = this.#client
     const failure = failureOf(error)

@@ -218,14 +218,14 @@ export class CheckpointLink {
     // Starts encoding before the first `await`: the graph goes on and may change the values.
     const encoding = encodeBlobs(serde, checkpoint.channel_values, newVersions)
     const head = checkpointLines(checkpoint, kept)
-    const { answered, gone } = this.#write(async () => {
+    const { answered, graphMayContinue } = this.#write(async () => {
       const { blobs, lines } = await encoding
       const parent = parentId === undefined ? {} : { parent_checkpoint_id: parentId }
       const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id, ...parent }
       return [{ method: "checkpoint.put", ...this.#claim(), ...where, ...this.#mayWait(), blobs }, [...head, ...lines]]
     })
     this.#expected.add(checkpoint.id, answered)
-    await gone
+    await graphMayContinue
     return saved
   }
 
@@ -245,7 +245,7 @@ export class CheckpointLink {
       const where = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id }
       const fields = { method: "checkpoint.put_writes", ...this.#claim(), ...where, ...this.#mayWait() } as const
       return [{ ...fields, writes: encoded.writes }, encoded.lines]
-    }).gone
+    }).graphMayContinue
   }
 
   /**
@@ -270,7 +270,7 @@ export class CheckpointLink {
     )
     const answered = this.#track(sent.then((it) => it.answered))
     if (!this.#options.awaitsCommits) answered.catch(this.#options.onRefused)
-    return { answered, gone: this.#options.awaitsCommits ? answered : sent }
+    return { answered, graphMayContinue: this.#options.awaitsCommits ? answered : sent }
   }
 
   async #ask(serde: Serde, threadId: string, ns: string, id: string | undefined): Promise<SavedCheckpoint | undefined> {

@@ -87,7 +87,7 @@ export class GatheringLink {
     const { blobs, lines } = await encodeBlobs(serde, checkpoint.channel_values, newVersions)
     const saved = refConfig(threadId, ns, checkpoint.id)
     const parent = parentId === undefined ? {} : { parentConfig: refConfig(threadId, ns, parentId) }
-    const place = placeOf(ns, checkpoint.id)
+    const place = checkpointKey(ns, checkpoint.id)
     this.#checkpoints.set(place, { config: saved, checkpoint, metadata: kept, writes: [], ...parent })
     this.#newestIds.set(ns, checkpoint.id)
     this.#gather(ns, checkpoint.id, { blobs, parentId }, [...checkpointLines(checkpoint, kept), ...lines])
@@ -97,7 +97,7 @@ export class GatheringLink {
   async putWrites(serde: Serde, config: RunnableConfig, writes: TaskWrites["writes"], task: Task): Promise<void> {
     const { ns, id } = checkpointRef(config)
     if (id === undefined) throw new Error("writes need configurable.checkpoint_id")
-    const place = placeOf(ns, id)
+    const place = checkpointKey(ns, id)
     this.#writes.set(place, [...(this.#writes.get(place) ?? []), { task, writes }])
     const encoded = await encodeWrites(serde, task, writes)
     this.#gather(ns, id, { writes: encoded.writes }, encoded.lines)
@@ -106,18 +106,18 @@ export class GatheringLink {
   /** Loads a collected checkpoint or one of the server, with the writes that were collected for it. */
   async #load(serde: Serde, config: RunnableConfig): Promise<SavedCheckpoint | undefined> {
     const { ns, id = this.#newestIds.get(ns) } = checkpointRef(config)
-    const gathered = id === undefined ? undefined : this.#checkpoints.get(placeOf(ns, id))
+    const gathered = id === undefined ? undefined : this.#checkpoints.get(checkpointKey(ns, id))
     const found = gathered ?? (await this.#saved.load(serde, config))
     if (found === undefined) return undefined
     const all = new PendingWrites()
     all.load(found.writes)
-    for (const { task, writes } of this.#writes.get(placeOf(ns, found.checkpoint.id)) ?? []) all.add(task, writes)
+    for (const { task, writes } of this.#writes.get(checkpointKey(ns, found.checkpoint.id)) ?? []) all.add(task, writes)
     return { ...found, writes: all.list() }
   }
 
   #isGathered({ config }: SavedCheckpoint): boolean {
     const { ns, id = "" } = checkpointRef(config)
-    return this.#checkpoints.has(placeOf(ns, id))
+    return this.#checkpoints.has(checkpointKey(ns, id))
   }
 
   #gather(
@@ -137,4 +137,4 @@ export class GatheringLink {
   }
 }
 
-const placeOf = (ns: string, id: string): string => `${ns}\0${id}`
+const checkpointKey = (ns: string, id: string): string => `${ns}\0${id}`

@@ -53,7 +53,7 @@ export class PendingWrites {
   readonly #writes = new Map<string, PlacedWrite>()
 
   load(saved: readonly PlacedWrite[]): void {
-    for (const write of saved) this.#writes.set(placeOf(write), write)
+    for (const write of saved) this.#writes.set(writeKey(write), write)
   }
 
   /** Writes of special channels replace earlier ones; for other channels the first write stays. */
@@ -61,7 +61,7 @@ export class PendingWrites {
     const replaces = writes.every(([channel]) => specialIndexes.has(channel))
     writes.forEach(([channel, value], position) => {
       const write = { ...task, idx: specialIndexes.get(channel) ?? position, channel, value }
-      const place = placeOf(write)
+      const place = writeKey(write)
       if (replaces || !this.#writes.has(place)) this.#writes.set(place, write)
     })
   }
@@ -74,7 +74,7 @@ export class PendingWrites {
   }
 }
 
-const placeOf = ({ taskId, idx }: PlacedWrite): string => `${taskId}\0${idx}`
+const writeKey = ({ taskId, idx }: PlacedWrite): string => `${taskId}\0${idx}`
 
 /** Compares texts by code point, like LangGraph and the database; `<` compares UTF-16 units. */
 const byteOrder = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))

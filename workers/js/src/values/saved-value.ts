@@ -22,7 +22,7 @@ const makersOf = new WeakMap<object, Makers>()
 type Fields = Record<string, unknown>
 
 /** Thrown when only the serialiser can read a value. */
-class NotQuick extends Error {
+class NeedsSerialiser extends Error {
   /** @param record  a message of a class that was not seen before */
   constructor(readonly record?: Fields) {
     super("this value is for LangGraph's serialiser")
@@ -37,7 +37,7 @@ export async function savedValue(serde: Serde, text: string): Promise<unknown> {
     try {
       return revived(JSON.parse(text), makers)
     } catch (error) {
-      if (!(error instanceof NotQuick)) throw error
+      if (!(error instanceof NeedsSerialiser)) throw error
       if (error.record === undefined) return await serde.loadsTyped("json", text)
       makers.set(idOf(error.record), await makerOf(serde, error.record))
     }
@@ -75,7 +75,7 @@ function namesOf(message: object): Map<string, string> {
   return names
 }
 
-/** @throws NotQuick */
+/** @throws NeedsSerialiser */
 function revived(value: unknown, makers: Makers): unknown {
   if (typeof value !== "object" || value === null) return value
   if (Array.isArray(value)) {
@@ -95,29 +95,29 @@ function revived(value: unknown, makers: Makers): unknown {
 
 function revivedRecord(record: Fields, makers: Makers): unknown {
   if (record.lc === 2 && record.type === "undefined") return undefined
-  if (!isMessageRecord(record)) throw new NotQuick()
+  if (!isMessageRecord(record)) throw new NeedsSerialiser()
   const id = idOf(record)
   const maker = makers.get(id)
-  if (maker === undefined) throw new NotQuick(makers.has(id) ? undefined : record)
+  if (maker === undefined) throw new NeedsSerialiser(makers.has(id) ? undefined : record)
   return made(record, maker)
 }
 
 function made({ kwargs }: Fields, { make, names }: Maker): object {
-  if (typeof kwargs !== "object" || kwargs === null || Array.isArray(kwargs)) throw new NotQuick()
+  if (typeof kwargs !== "object" || kwargs === null || Array.isArray(kwargs)) throw new NeedsSerialiser()
   const fields: Fields = {}
   for (const [key, value] of Object.entries(kwargs)) {
     const name = names.get(key) ?? camelCase(key)
     if (isUndefined(value)) continue
-    if (!isPlain(value)) throw new NotQuick()
+    if (!isPlain(value)) throw new NeedsSerialiser()
     fields[name] = value
   }
   return new make(fields)
 }
 
-/** Converts names without an alias like `load`, if the conversion is certain. @throws NotQuick */
+/** Converts names without an alias like `load`, if the conversion is certain. @throws NeedsSerialiser */
 function camelCase(key: string): string {
   if (/^[A-Za-z0-9]+$/.test(key)) return key
-  if (!/^[a-z0-9]+(_[a-z0-9]+)*$/.test(key)) throw new NotQuick()
+  if (!/^[a-z0-9]+(_[a-z0-9]+)*$/.test(key)) throw new NeedsSerialiser()
   return key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 

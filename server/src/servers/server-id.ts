@@ -11,15 +11,15 @@ const pollMs = 100
 
 /**
  * @param wanted     the id from the settings
- * @param patienceMs how long to wait for its lock: Postgres ends the sessions of a killed server when it notices, usually at once
+ * @param timeoutMs how long to wait for its lock: Postgres ends the sessions of a killed server when it notices, usually at once
  * @returns          the id, which no other server has; a new one if another running server has it, for example because the
  *                   folder with the id was copied. Then the leases of the former process expire.
  */
 export async function takeServerId(
   db: Pick<Database, "hold">,
-  { wanted, patienceMs = 3000, log }: { wanted: string; patienceMs?: number; log: Log },
+  { wanted, timeoutMs = 3000, log }: { wanted: string; timeoutMs?: number; log: Log },
 ): Promise<string> {
-  const deadline = performance.now() + patienceMs
+  const deadline = performance.now() + timeoutMs
   while (!(await db.hold(nameOf(wanted)))) {
     if (performance.now() >= deadline) {
       const serverId = randomUUID()

@@ -17,7 +17,7 @@ test("an id belongs to one running server; a second server gets another id, and 
   const wanted = randomUUID()
 
   const first = await takeServerId(one, { wanted, log })
-  const second = await takeServerId(copy, { wanted, patienceMs: 0, log })
+  const second = await takeServerId(copy, { wanted, timeoutMs: 0, log })
   await one.close()
   const third = await takeServerId(next, { wanted, log })
 
