@@ -170,7 +170,7 @@ test("a number that a thread's graph cannot hold is not told to a caller who may
     sql`update threads set metadata = '{"owner": "ann", "account": 9007199254740993}' where thread_id = ${threadId}`,
   )
 
-  const refusal = operations.createRun(known.server, {
+  const refusal = creation.createRun(known.server, {
     caller: bob,
     threadId,
     body: { ...body, assistant_id: "agent" },
