@@ -64,8 +64,14 @@ const settings = {
 }
 
 // For a disposable cluster: never wait for the disk, and keep the write-ahead log small, since the folder may be in memory. Processes that read
-// ahead gain nothing there, and cost a test's database a tenth of its processor time.
-const disposableSettings = { fsync: "off", full_page_writes: "off", max_wal_size: "128MB", io_method: "sync" }
+// ahead gain nothing there, and cost a test's database a tenth of its processor time. Passwords are random, so many iterations protect nothing.
+const disposableSettings = {
+  fsync: "off",
+  full_page_writes: "off",
+  max_wal_size: "128MB",
+  io_method: "sync",
+  scram_iterations: "1",
+}
 
 /**
  * Starts the cluster of a folder, or adopts the one that runs there. The first start takes a second or two.
