@@ -64,41 +64,6 @@ test("events of a functional graph have the same names in Python and JavaScript"
   assert.deepEqual(flat, { messages: ["messages"], tools: [] })
 })
 
-test("of two parallel interrupts in Python, an answered one is no longer open", { skip }, async () => {
-  const thread_id = crypto.randomUUID()
-  const asked = await server.run("pair", { thread_id, input: { out: [] } })
-  const [first, second] = Object.values(Object(asked.interrupts))
-    .flat()
-    .map((each) => String(Object(each).id))
-
-  const between = await server.run("pair", { thread_id, command: { resume: { [String(first)]: "A" } } })
-  const end = await server.run("pair", { thread_id, command: { resume: null } })
-
-  assert.deepEqual(
-    Object.values(Object(between.interrupts))
-      .flat()
-      .map((each) => Object(each).id),
-    [second],
-  )
-  assert.deepEqual([between.status, end.status], ["interrupted", "success"])
-  assert.deepEqual(end.values, { out: ["a:A", "b:None"] })
-})
-
-test("a Python node with two interrupts is interrupted twice", { skip }, async () => {
-  const thread_id = crypto.randomUUID()
-  const answers = ["one", "two"].map((resume) => ({ thread_id, command: { resume } }))
-
-  const first = await server.run("twice", { thread_id, input: { x: 0 } })
-  const [second, third] = [await server.run("twice", answers[0]), await server.run("twice", answers[1])]
-
-  assert.deepEqual(
-    [first, second, third].map(({ status }) => status),
-    ["interrupted", "interrupted", "success"],
-  )
-  assert.deepEqual(third.values, { x: 0, y: "one, two" })
-  assert.match(JSON.stringify(second.interrupts), /second\?/)
-})
-
 for (const [durability, modes] of [
   ["sync", ["tasks"]],
   ["async", ["tasks", "events"]],
@@ -170,26 +135,6 @@ test("Python-only values are restored from a checkpoint unchanged", { skip }, as
   assert.deepEqual(await make("keys"), { kind: "dict", value: { 1: "one" } })
 })
 
-test("a failing Python run reports its error and does not affect others", { skip }, async () => {
-  const other = server.startRun("slow", { input: { n: 3 }, config: { configurable: { tick_ms: 1 } } })
-
-  const failed = await server.run("values", { input: { kind: "error" } })
-  const unknown = await server.run("values", { input: { kind: "set" }, stream_modes: ["nonsense"] })
-
-  assert.deepEqual([failed.status, failed.error], ["error", { error: "LookupError", message: "nothing is there" }])
-  assert.deepEqual(failed.next, ["make"])
-  assert.match(unknown.error?.message ?? "", /has no stream mode nonsense/)
-  assert.equal((await server.done(other)).status, "success")
-})
-
-test("Python code that ends the process is reported by its exit code", { skip }, async () => {
-  await using ending = await serving()
-
-  ending.startRun("values", { input: { kind: "exit" } })
-
-  assert.equal(await ending.exit(), 71)
-})
-
 test("a Python worker exits with its server, also when its output is not read", { skip }, async () => {
   const ending = await serving()
   ending.child.stderr?.destroy()
@@ -208,68 +153,6 @@ test("a Python node that blocks its thread blocks neither pings nor its own canc
   server.send({ type: "cancel", run_id: run.run_id, claim_id: run.claim_id })
 
   assert.equal((await server.done(run)).status, "cancelled")
-})
-
-test("a cancel that arrives in the same write as its Python run cancels it", { skip }, async () => {
-  const run = server.startRun("slow", { input: { n: 0 }, config: { configurable: { tick_ms: 100 } } })
-  // The writer sends all frames of one turn of the event loop in one write.
-  server.send({ type: "cancel", run_id: run.run_id, claim_id: run.claim_id })
-
-  assert.equal((await server.done(run)).status, "cancelled")
-})
-
-test("an attempt of a Python run after a lost claim continues from the last checkpoint", { skip }, async () => {
-  const config = { configurable: { tick_ms: 1 } }
-  const options = { input: { n: 0 }, stream_modes: ["custom"], config, durability: "sync" } as const
-  const [thread_id, run_id, claim_id] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
-  let puts = 0
-  server.refuse = (call) => {
-    if (!("claim_id" in call) || call.claim_id !== claim_id) return undefined
-    if (call.method === "checkpoint.put") puts += 1
-    return puts > 3 ? { error: "ClaimLost", message: "lost" } : undefined
-  }
-  const first = server.startRun("slow", { ...options, run_id, claim_id, thread_id })
-  await server.frame(({ header }) => header.type === "call" && header.method === "checkpoint.put" && puts > 3)
-
-  const again = await server.run("slow", { ...options, run_id, thread_id, attempt: 2 })
-
-  assert.deepEqual(again.values, { n: 5 })
-  assert.deepEqual(
-    again.events.map(({ data }) => data),
-    [{ tick: 2 }, { tick: 3 }, { tick: 4 }],
-  )
-  assert.ok(!server.received.some((each) => each.header.type === "done" && isAbout(each, first.claim_id)))
-})
-
-test("a Python run stops at a breakpoint, a repeated attempt, too, and a new run continues from it", {
-  skip,
-}, async () => {
-  const thread_id = crypto.randomUUID()
-  const run = {
-    run_id: crypto.randomUUID(),
-    thread_id,
-    stream_modes: ["updates"],
-    config: { configurable: { tick_ms: 1 } },
-  }
-  const stop = { ...run, input: { n: 3 }, interrupt_before: ["tick"] }
-
-  const first = await server.run("slow", stop)
-  const repeated = await server.run("slow", { ...stop, attempt: 2 })
-  const on = await server.run("slow", { ...run, run_id: crypto.randomUUID() })
-
-  for (const { status, next, events } of [first, repeated]) {
-    assert.deepEqual([status, next], ["interrupted", ["tick"]])
-    assert.deepEqual(events, [{ event: "updates", data: { __interrupt__: [] } }])
-  }
-  assert.deepEqual([on.status, on.values], ["success", { n: 5 }])
-})
-
-test("a Python node gets the answer `null`", { skip }, async () => {
-  const { frame } = await server.run("hitl", { input: { x: 0 } })
-
-  const { values } = await server.run("hitl", { thread_id: frame.thread_id, command: { resume: null } })
-
-  assert.deepEqual(values, { x: 4, y: "none" })
 })
 
 test("a Python graph returns its drawing, schemas and subgraphs", { skip }, async () => {
@@ -292,37 +175,6 @@ test("a Python graph returns its drawing, schemas and subgraphs", { skip }, asyn
   assert.deepEqual(none, {})
 })
 
-test("a Python graph reads the state and the history of a thread", { skip }, async () => {
-  const { frame } = await server.run("hitl", { input: { x: 0 } })
-  const question = { graph_id: "hitl", thread_id: frame.thread_id, checkpoint_ns: "" }
-
-  const state = (await server.ask({ method: "graph.state", ...question, subgraphs: false })) as ThreadState
-  const history = (await server.ask({ method: "graph.history", ...question, limit: 10 })) as ThreadState[]
-
-  assert.deepEqual([state.values, state.next], [{ x: 0 }, ["ask"]])
-  assert.deepEqual(state.tasks[0]?.interrupts[0]?.value, { question: "continue?" })
-  assert.deepEqual(state.interrupts, state.tasks[0]?.interrupts)
-  assert.equal(state.checkpoint.thread_id, frame.thread_id)
-  assert.equal(state.metadata.run_id, frame.run_id)
-  assert.deepEqual(
-    history.map(({ checkpoint, metadata }) => [checkpoint.checkpoint_id.length, metadata.source]),
-    [
-      [36, "loop"],
-      [36, "input"],
-    ],
-  )
-  assert.deepEqual(history[0], { ...state, parent_checkpoint: history[1]?.checkpoint })
-})
-
-interface ThreadState {
-  readonly values: unknown
-  readonly next: readonly string[]
-  readonly tasks: readonly { readonly interrupts: readonly { readonly value: unknown }[] }[]
-  readonly interrupts: unknown
-  readonly metadata: Readonly<Record<string, unknown>>
-  readonly checkpoint: { readonly thread_id: string; readonly checkpoint_id: string }
-}
-
 test("a Python node in a thread uses the store", { skip }, async () => {
   const { values } = await server.run("notes", { input: { note: "milk" } })
 
@@ -336,12 +188,6 @@ test("a Python node in a thread runs another graph, whose checkpoints are kept",
   const kept = server.checkpoints.saved.filter(({ threadId }) => threadId === frame.thread_id).map(({ ns }) => ns)
   assert.equal(kept.filter((ns) => ns === "").length, 3)
   assert.ok(kept.some((ns) => ns.startsWith("call:")))
-})
-
-test("a factory function creates a new Python graph for each use", { skip }, async () => {
-  const { values } = await server.run("factory", { input: { n: 1 }, config: { configurable: { step: 5 } } })
-
-  assert.deepEqual(values, { n: 6 })
 })
 
 test("a Python run's newest checkpoint has its writes in LangGraph's order", { skip }, () => {
