@@ -6,7 +6,6 @@ import { test } from "node:test"
 import type { Client } from "@langchain/langgraph-sdk"
 import { runCommand } from "@superstep/toolkit/exec/run-command"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { until } from "@superstep/toolkit/testing/until"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { WebSocket } from "ws"
 import { clientOf, deploy } from "./testing/deployments.js"
@@ -43,28 +42,6 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
     const packages = runsWideTests || language === "Python" ? "installed" : "linked"
     const client = clientOf(platform, await deploy(platform, "streams", repository.url, [], packages))
 
-    const expected: [string, string][] = [
-      ["values", "values"],
-      ["updates", "updates"],
-      ["messages-tuple", "messages"],
-      ["messages", "messages"],
-      ["debug", "debug"],
-      ["custom", "custom"],
-      ["events", "events"],
-      ["tasks", "tasks"],
-      ["checkpoints", "checkpoints"],
-    ]
-    for (const [streamMode, event] of expected) {
-      await t.test(`mode ${streamMode}, stateless`, async () => {
-        const chunks = await ask(client, null, { streamMode })
-
-        assert.deepEqual(modesOf(chunks), ["metadata", event, "end"])
-        assert.equal(chunks[0]?.data.attempt, 1)
-        assert.match(chunks[0]?.data.run_id, /^[0-9a-f-]{36}$/)
-        assert.equal(chunks.at(-1)?.data.status, "success")
-      })
-    }
-
     await t.test("several modes at once on a thread, whose state stays", async () => {
       const { thread_id } = await client.threads.create()
 
@@ -74,81 +51,6 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
       const state = await client.threads.getState<{ messages: { content: string }[] }>(thread_id)
       assert.deepEqual(fieldsOf(state.values.messages, "content"), ["hi", "hello from v1"])
       assert.deepEqual((await client.threads.get(thread_id)).status, "idle")
-    })
-
-    await t.test("a model that is invoked without streaming gives messages, with its tags and its node", async () => {
-      const chunks = await ask(client, null, { streamMode: "messages-tuple" })
-
-      const messages = chunks.filter(({ event }) => event === "messages")
-      assert.equal(messages.map(({ data }) => data[0].content).join(""), "hello from v1")
-      for (const { data } of messages) {
-        assert.equal(data[1].langgraph_node, "answer")
-        assert.ok(data[1].tags.includes("answer"))
-      }
-    })
-
-    await t.test("nodes of one step stream their updates apart, and a subgraph's carry its namespace", async () => {
-      const stream = client.runs.stream(null, "nested", {
-        input: { log: [] },
-        streamMode: "updates",
-        streamSubgraphs: true,
-      })
-
-      const chunks = await collect(stream)
-
-      const updates = chunks.filter(({ event }) => event === "updates").map(({ data }) => Object.keys(data))
-      assert.deepEqual(updates.slice(0, 2).flat().sort(), ["left", "right"])
-      const inner = chunks.filter(({ event }) => event.startsWith("updates|"))
-      assert.equal(inner.length, 1)
-      assert.match(inner[0]?.event ?? "", /^updates\|sub:[0-9a-f-]{36}$/)
-      assert.deepEqual(inner[0]?.data, { inside: { log: ["inside"] } })
-    })
-
-    await t.test("a stateless run leaves no thread behind", async () => {
-      let location: { run_id: string; thread_id?: string } | undefined
-      await collect(client.runs.stream(null, "chat", { input: question, onRunCreated: (run) => (location = run) }))
-
-      assert.ok(location?.run_id)
-      assert.equal(location.thread_id, undefined)
-    })
-
-    await t.test("two clients that join one background run both get all the rest", async () => {
-      const { thread_id } = await client.threads.create()
-      const input = { count: 0, steps: 12, everyMs: 100 }
-      const run = await client.runs.create(thread_id, "ticks", { input, streamMode: ["custom"] })
-      await until(async () => (await client.runs.get(thread_id, run.run_id)).status === "running", {
-        what: "the run runs",
-      })
-
-      const [one, two] = await Promise.all([
-        collect(client.runs.joinStream(thread_id, run.run_id)),
-        collect(client.runs.joinStream(thread_id, run.run_id)),
-      ])
-
-      for (const chunks of [one, two]) {
-        const ticks = chunks.filter(({ event }) => event === "custom").map(({ data }) => data.tick)
-        assert.equal(ticks.at(-1), 11)
-        assert.deepEqual(
-          ticks,
-          Array.from(ticks, (_, n) => (ticks[0] ?? 0) + n),
-          "a hole or a repeat",
-        )
-        assert.equal(chunks.at(-1)?.data.status, "success")
-      }
-    })
-
-    await t.test("a worker that dies in the middle costs one attempt and no finished node", async () => {
-      const { thread_id } = await client.threads.create()
-
-      const chunks = await collect(
-        client.runs.stream(thread_id, "fragile", { input: { log: [] }, streamMode: "updates" }),
-      )
-
-      const attempts = chunks.filter(({ event }) => event === "metadata").map(({ data }) => data.attempt)
-      assert.deepEqual(attempts, [1, 2])
-      const state = await client.threads.getState<{ log: string[] }>(thread_id)
-      assert.deepEqual(state.values.log, ["stood", "attempt 2"])
-      assert.equal(chunks.at(-1)?.data.status, "success")
     })
 
     await t.test("the Python client gets the same stream", { skip: withoutPython }, async () => {

@@ -45,32 +45,6 @@ test("every graph has its system assistant, with what the project says of it", a
   assert.deepEqual(factory.context, { model: "large" })
 })
 
-test("an assistant lives through all that the client can do with it", async () => {
-  const made = await assistants.create({ graphId: "chat", name: "Mine", metadata: { team: "x" }, context: { a: 1 } })
-  const id = made.assistant_id
-  const taken = await assistants.create({ graphId: "chat", assistantId: id, ifExists: "do_nothing" })
-  const changed = await assistants.update(id, { name: "Ours", description: "shared", metadata: { size: 2 } })
-  const versions = await assistants.getVersions(id)
-  const back = await assistants.setLatest(id, 1)
-  const next = await assistants.update(id, { graphId: "typed" })
-
-  assert.deepEqual(await assistants.get(id), next)
-  assert.deepEqual(taken, made)
-  assert.deepEqual([changed.version, changed.name, changed.metadata], [2, "Ours", { team: "x", size: 2 }])
-  assert.deepEqual(
-    versions.map(({ version, name }) => [version, name]),
-    [
-      [2, "Ours"],
-      [1, "Mine"],
-    ],
-  )
-  assert.deepEqual([back.version, back.name, back.description], [1, "Mine", null])
-  assert.deepEqual([next.version, next.graph_id, next.name], [3, "typed", "Mine"])
-  await assert.rejects(assistants.create({ graphId: "chat", assistantId: id }), /HTTP 409: .*already exists/)
-  await assistants.delete(id)
-  await assert.rejects(assistants.get(id), isNotFound)
-})
-
 test("an assistant runs with its own configuration, until it is deleted with its threads", async () => {
   const { client } = server
   const made = await assistants.create({ graphId: "factory", context: { model: "small" } })
@@ -84,19 +58,6 @@ test("an assistant runs with its own configuration, until it is deleted with its
   assert.equal(Object(metadata).assistant_id, made.assistant_id)
   await assert.rejects(client.threads.get(thread_id), /HTTP 404/)
   await assert.rejects(client.runs.create(null, made.assistant_id, { input: {} }), /HTTP 404/)
-})
-
-test("a search pages through what it finds, and a count counts it", async () => {
-  for (const name of ["Page a", "page b", "PAGE c"]) await assistants.create({ graphId: "chat", name })
-
-  const order = { name: "page", sortBy: "name", sortOrder: "asc", limit: 2 } as const
-  const first = await assistants.search({ ...order, includePagination: true, select: ["name"] })
-  const second = await assistants.search({ ...order, offset: Number(first.next), includePagination: true })
-
-  assert.deepEqual([first.assistants.length, Object.keys(first.assistants[0] ?? {}), first.next], [2, ["name"], "2"])
-  assert.deepEqual([second.assistants.length, second.next], [1, null])
-  assert.equal(await assistants.count({ name: "page", graphId: "chat" }), 3)
-  assert.equal(await assistants.count({ name: "page", graphId: "typed" }), 0)
 })
 
 test("a graph is drawn, with as many levels as the client asks for", async () => {

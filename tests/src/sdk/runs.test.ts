@@ -1,7 +1,6 @@
 /** Every method of `client.runs`, against a real server with real graphs. */
 
 import assert from "node:assert/strict"
-import { randomUUID } from "node:crypto"
 import { before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Client } from "@langchain/langgraph-sdk"
@@ -116,44 +115,6 @@ test("stream on a thread and without one, and wait", async () => {
   assert.deepEqual([interrupted.x, interrupted.__interrupt__[0].value], [1, { question: "continue?" }])
 })
 
-test("createBatch makes all runs in order, or none", async () => {
-  const payloads = [1, 2, 3].map((n) => ({ assistantId: "slow", ...quick, metadata: { n } }))
-  const runs: Any[] = await client.runs.createBatch(payloads)
-  const before = await server.db.row<{ n: number }>(sql`select max(seq) as n from runs`)
-
-  await assert.rejects(
-    client.runs.createBatch([...payloads, { assistantId: "nothing" }]),
-    failsWith(404, /No assistant found for .*nothing/),
-  )
-
-  assert.deepEqual(
-    runs.map(({ metadata }) => metadata.n),
-    [1, 2, 3],
-  )
-  assert.deepEqual(
-    await server.db.row(sql`select coalesce(max(seq), ${before?.n ?? 0}) as n from runs where seq > ${before?.n ?? 0}`),
-    before,
-  )
-})
-
-test("cancel with interrupt keeps the run, with rollback removes it; one that is over stays", async () => {
-  const threadId = await newThread()
-  const first = await client.runs.create(threadId, "slow", endless)
-  await untilRunning(threadId, first.run_id)
-  await client.runs.cancel(threadId, first.run_id, true)
-  const stopped: Any = await client.runs.get(threadId, first.run_id)
-  const second = await client.runs.create(threadId, "slow", endless)
-  await untilRunning(threadId, second.run_id)
-  await assert.rejects(client.runs.delete(threadId, second.run_id), failsWith(409, /not over.*force/))
-  await client.runs.cancel(threadId, second.run_id, true, "rollback")
-  await client.runs.cancel(threadId, first.run_id, true)
-
-  assert.deepEqual([stopped.status, stopped.cancel_reason], ["interrupted", "a client cancelled it"])
-  await assert.rejects(client.runs.get(threadId, second.run_id), failsWith(404, /not found/))
-  assert.equal((await client.runs.get(threadId, first.run_id)).status, "interrupted")
-  await assert.rejects(client.runs.cancel(threadId, randomUUID()), failsWith(404, /not found/))
-})
-
 test("with interrupt, each message is in the thread, or its run says that its input was not saved", async () => {
   for (let round = 0; round < 5; round++) {
     const threadId = await newThread()
@@ -250,42 +211,6 @@ test("cancelMany stops some of a thread, and all of a status", async () => {
   await assert.rejects(client.runs.cancelMany({ status: "all" }), failsWith(404, /no run matches/))
   await assert.rejects(client.runs.cancelMany({ threadId: other, runIds: [running.run_id] }), failsWith(404, /no run/))
   await assert.rejects(client.runs.cancelMany({}), failsWith(422, /expected either/))
-})
-
-test("joinStream, with the thread and without", async () => {
-  const threadId = await newThread()
-  const run = await client.runs.create(threadId, "slow", { ...quick, streamResumable: true, streamMode: ["updates"] })
-  await client.runs.join(threadId, run.run_id)
-
-  const events = await collect(client.runs.joinStream(threadId, run.run_id, { lastEventId: "-1" }))
-  const same = await collect(client.runs.joinStream(null, run.run_id, { lastEventId: "-1" }))
-
-  assert.deepEqual(fieldsOf(events, "event"), ["metadata", "updates", "updates", "end"])
-  assert.deepEqual(same, events)
-  await assert.rejects(collect(client.runs.joinStream(null, randomUUID())), failsWith(404, /not found/))
-})
-
-test("a client that leaves with cancelOnDisconnect stops the run, and the run says why", async () => {
-  const threadId = await newThread()
-  const run = await client.runs.create(threadId, "slow", endless)
-  const leaving = new AbortController()
-  const joined = collect(
-    client.runs.joinStream(threadId, run.run_id, { signal: leaving.signal, cancelOnDisconnect: true }),
-  )
-  await untilRunning(threadId, run.run_id)
-  leaving.abort()
-  // Whether a stream that its reader left counts as ended or as failed is the client's business.
-  await joined.catch(() => undefined)
-
-  const over: Any = await until(
-    async () => {
-      const read = await client.runs.get(threadId, run.run_id)
-      return read.status === "interrupted" ? read : undefined
-    },
-    { what: "the run to stop" },
-  )
-
-  assert.equal(over.cancel_reason, "its client disconnected")
 })
 
 test("false, 0 and the empty text are answers, and a command may say nothing else", async () => {

@@ -7,7 +7,6 @@ import { fileURLToPath } from "node:url"
 import { RemoteGraph } from "@langchain/langgraph/remote"
 import type { Client, ThreadState } from "@langchain/langgraph-sdk"
 import { sql } from "@superstep/toolkit/db/sql"
-import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { serverForAll } from "../testing/agent-servers.js"
 
@@ -60,27 +59,6 @@ test("a thread is made, read, changed and deleted", async () => {
 
   await client.threads.delete(threadId)
   await assert.rejects(client.threads.get(threadId), failsWith(404, /not found/))
-})
-
-test("threads are searched, counted and pruned", async () => {
-  const owner = randomUUID()
-  const ids: string[] = []
-  for (const n of [1, 2, 3]) ids.push((await client.threads.create({ metadata: { owner, n } })).thread_id)
-
-  const page = await client.threads.search({ metadata: { owner }, limit: 2, sortBy: "created_at", sortOrder: "asc" })
-  const short = await client.threads.search({
-    ids,
-    select: ["thread_id"],
-    extract: { n: "metadata.n" },
-    sortBy: "created_at",
-  })
-  const count = await client.threads.count({ metadata: { owner }, status: "idle" })
-  const pruned = await client.threads.prune(ids.slice(0, 2))
-
-  assert.deepEqual(fieldsOf(page, "thread_id"), ids.slice(0, 2))
-  assert.deepEqual(short[0], { thread_id: ids[2], extracted: { n: 3 } })
-  assert.deepEqual([count, pruned.pruned_count], [3, 2])
-  assert.equal(await client.threads.count({ metadata: { owner } }), 1)
 })
 
 test("a thread is made from supersteps, or not at all", async () => {
@@ -248,48 +226,6 @@ test("a subgraph that waits gets an update of its own", async () => {
   assert.equal(reply.checkpoint.checkpoint_ns, inner.checkpoint_ns)
   assert.deepEqual([state.values, state.next], [{ x: 1, y: "told" }, ["after"]])
   assert.deepEqual(end, { x: 5, y: "told" })
-})
-
-test("T1: of many updates at once none is lost", async () => {
-  const { thread_id } = await client.threads.create({ graphId: "chat" })
-  const contents = Array.from({ length: 8 }, (_, n) => `message${n}`)
-
-  await Promise.all(
-    contents.map((content) => client.threads.updateState(thread_id, { values: said(content), asNode: "model" })),
-  )
-
-  const state = await client.threads.getState<Values>(thread_id)
-  assert.deepEqual(text(state).split(" ").sort(), contents)
-  assert.equal((await client.threads.getHistory(thread_id)).length, contents.length)
-  assert.deepEqual((await client.threads.get(thread_id)).values, state.values)
-})
-
-test("T1: an update never commits beside a run: it is in the state that the run begins with, or refused", async () => {
-  for (let round = 0; round < 6; round++) {
-    const { thread_id } = await client.threads.create({ graphId: "chat", metadata: { round } })
-    await client.threads.updateState(thread_id, { values: said("before"), asNode: "model" })
-
-    const [update, run] = await Promise.allSettled([
-      client.threads.updateState(thread_id, { values: said("update"), asNode: "model" }),
-      client.runs.wait(thread_id, "chat", { input: said("run") }),
-    ])
-
-    assert.equal(run.status, "fulfilled")
-    const history = await client.threads.getHistory<Values>(thread_id, { limit: 100 })
-    const sources = history.map(({ metadata }) => metadata?.source).reverse()
-    const ofRun = sources.indexOf("input")
-    if (update.status === "rejected") assert.ok(failsWith(409, /busy/)(update.reason), String(update.reason))
-    else assert.match(text(history[0] as ThreadState<Values>), /update/)
-    // Nobody's checkpoint stands between those of the run, and each has the one before it as its parent.
-    const isBetween = sources
-      .slice(ofRun)
-      .join(" ")
-      .replace(/( update)$/, "")
-    assert.doesNotMatch(isBetween, /update/)
-    const chain = history.map(({ parent_checkpoint }) => parent_checkpoint?.checkpoint_id)
-    const ids = history.map(({ checkpoint }) => checkpoint.checkpoint_id)
-    assert.deepEqual(chain.slice(0, -1), ids.slice(1))
-  }
 })
 
 test("a thread that is busy takes no update; deleting it stops its run", async () => {
