@@ -20,33 +20,6 @@ const revisionIds = async (api: TestApi, id: string): Promise<string[]> => {
   return body.resources.map((revision: { id: string }) => revision.id)
 }
 
-test("the example client's requests work up to the point where the pipeline is needed", async () => {
-  await using api = await startApi()
-
-  const post = await api.call("POST", "/api-host/v2/deployments", { body: exampleDeployment() })
-  const { id, latest_revision_id: first } = post.body
-  const revisions = await api.call("GET", `/api-host/v2/deployments/${id}/revisions`)
-  const revision = await api.call("GET", `/v2/deployments/${id}/revisions/${first}`)
-  const patch = await api.call("PATCH", `/v2/deployments/${id}`, {
-    body: {
-      source_config: { build_on_push: true },
-      source_revision_config: { repo_ref: "main", graph_config_path: "langgraph.json" },
-    },
-  })
-  const after = await revisionIds(api, id)
-  const deleted = await api.call("DELETE", `/v2/deployments/${id}`)
-
-  assert.equal(post.status, 201)
-  assert.equal(revisions.status, 200)
-  assert.equal(revisions.body.resources[0].id, first)
-  assert.equal(revision.body.status, "CREATING")
-  assert.equal(patch.status, 200)
-  assert.equal(patch.body.source_config.build_on_push, true)
-  assert.deepEqual(after, [patch.body.latest_revision_id, first])
-  assert.equal(deleted.status, 204)
-  assert.equal(deleted.text, "")
-})
-
 test("a created deployment is returned with every field", async () => {
   await using api = await startApi()
   const { id, latest_revision_id, created_at, updated_at, ...post } = await created(api)

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { routedNames } from "./queries.js"
 
@@ -91,21 +90,6 @@ test("a deployment that is being deleted loses its names at once (N4)", async ()
   const taken = await add(api, next, "agent.example.com")
 
   assert.deepEqual([late.status, late.body.code, taken.status], [409, "being_deleted", 201])
-})
-
-test("other workspaces do not see a deployment's names, nor change them", async () => {
-  await using api = await startApi()
-  const id = await create(api, "chat")
-  await add(api, id, "agent.example.com")
-
-  const replies = await Promise.all([
-    api.callAsOther("GET", pathOf(id)),
-    api.callAsOther("POST", pathOf(id), { body: { name: "other.example.com" } }),
-    api.callAsOther("DELETE", `${pathOf(id)}/agent.example.com`),
-  ])
-
-  assert.deepEqual(fieldsOf(replies, "status"), [404, 404, 404])
-  assert.equal((await routedNames(api.db)).length, 1)
 })
 
 test("names beyond the workspace's quota are 409", async () => {

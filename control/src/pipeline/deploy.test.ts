@@ -1,6 +1,6 @@
 /** From a repository to a public address and back, with real processes (control plane, edge, builds, fake units). */
 import assert from "node:assert/strict"
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -219,20 +219,6 @@ test("a unit that never gets ready fails when its time is over", { skip: unlessW
   await platform.start()
 })
 
-test("an image does not run on a machine of processes, and the revision says so", async () => {
-  const { deploymentId, revisionId } = await platform.deploy({
-    name: "image",
-    source: "external_docker",
-    source_config: { resource_spec: {} },
-    source_revision_config: { image_uri: "example.org/a:1" },
-    secrets: [],
-  })
-
-  const revision = await platform.untilEnded(deploymentId, revisionId)
-
-  assert.deepEqual([revision.status, revision.error_code], ["BUILD_FAILED", "source_unsupported"])
-})
-
 test("an old unit that is busy goes on until it is idle, and gets no new request meanwhile", async () => {
   const busyFile = join(temporaryFolder(), "busy")
   writeFileSync(busyFile, "")
@@ -249,36 +235,6 @@ test("an old unit that is busy goes on until it is idle, and gets no new request
   assert.ok(old, "it has not ended")
   rmSync(busyFile)
   await until(async () => (await unitsOf(deploymentId)).length === 1, { what: "the old unit has ended" })
-})
-
-test("a unit that is killed is started again at the same address", async () => {
-  const { revisionId, deploymentId } = await platform.deployRepository({ name: "killed" })
-  const [unit] = await unitsOf(deploymentId)
-  const pidFile = join(platform.home, "units", unit?.unit_id ?? "", "pid.json")
-  const { pid } = JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }
-
-  process.kill(pid, "SIGKILL")
-  await until(() => (JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid !== pid, { what: "it is back" })
-
-  await until(async () => (await revisionBehind("killed")) === revisionId, { what: "it answers again" })
-})
-
-test("a deployment that is deleted leaves nothing: no route, no unit, no database, no files", async () => {
-  const { deploymentId } = await platform.deployRepository({ name: "doomed" })
-  const [unit] = await unitsOf(deploymentId)
-  const artifacts = readdirSync(join(platform.home, "artifacts")).length
-
-  const { status } = await platform.call("DELETE", `/v2/deployments/${deploymentId}`)
-  assert.equal(status, 204)
-  const gone = async () => (await platform.call("GET", `/v2/deployments/${deploymentId}`)).status === 404
-  await until(gone, { what: "the deployment is gone" })
-
-  assert.equal((await fetch(`${platform.agentsUrl}/d/doomed/ok`)).status, 404)
-  assert.ok(!existsSync(join(platform.home, "units", unit?.unit_id ?? "x")))
-  assert.equal(readdirSync(join(platform.home, "artifacts")).length, artifacts - 1)
-  const name = `superstep_${deploymentId.replaceAll("-", "")}`
-  assert.deepEqual(await platform.db.rows(sql`select 1 from pg_database where datname = ${name}`), [])
-  assert.deepEqual(await platform.db.rows(sql`select 1 from pg_roles where rolname = ${name}`), [])
 })
 
 test("a deployment that is deleted while it is built leaves neither a build nor an artefact", async () => {

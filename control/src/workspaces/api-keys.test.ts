@@ -65,22 +65,6 @@ test("keys of other workspaces and of the installation can be neither seen nor r
   )
 })
 
-test("malformed requests for keys are refused with the location of the problem", async () => {
-  await using api = await startApi()
-  const wrong = [
-    {},
-    { name: "" },
-    { name: "a", scopes: [] },
-    { name: "a", scopes: ["root"] },
-    { name: "a", expires_at: "soon" },
-  ]
-
-  const replies = await Promise.all(wrong.map((body) => api.call("POST", "/v2/api-keys", { body })))
-
-  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([422]))
-  assert.equal((await api.call("GET", "/v2/api-keys")).body.resources.length, 1)
-})
-
 /** The result for each kind of key, by route: 403 `scope_missing` or anything else. */
 test("every route requires its scope, at the root and below /api-host, also for HEAD (K5)", async () => {
   await using api = await startApi()

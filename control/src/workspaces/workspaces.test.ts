@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { exampleDeployment, migrations, startApi } from "../testing/api.js"
+import { migrations, startApi } from "../testing/api.js"
 import { createApiKey, createWorkspace, ensureDefaultWorkspace, listApiKeys, revokeApiKey } from "./operations.js"
 
 const unknownId = "00000000-0000-4000-8000-000000000000"
@@ -47,55 +47,6 @@ test("an installation's key names its workspace with each request (K3)", async (
   assert.equal((await as(api.workspaceId)).status, 200)
   assert.equal((await as(api.other.workspaceId)).status, 200)
   for (const tenant of [unknownId, "default"]) assert.equal((await as(tenant)).status, 403)
-})
-
-test("resources of other workspaces are 404 (K4)", async () => {
-  await using api = await startApi()
-  const { body: mine } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
-  const { body: theirs } = await api.callAsOther("POST", "/v2/deployments", { body: exampleDeployment("theirs") })
-  const { body: integration } = await api.call("POST", "/v2/integrations/git", {
-    body: { name: "git", host: "github.com", token: "t" },
-  })
-  const path = `/v2/deployments/${mine.id}`
-  const revision = `${path}/revisions/${mine.latest_revision_id}`
-  const requests: [string, string, object?][] = [
-    ["GET", path],
-    ["PATCH", path, { display_name: "stolen" }],
-    ["DELETE", path],
-    ["GET", `${path}/revisions`],
-    ["GET", revision],
-    ["GET", `${revision}/logs?type=build`],
-    ["POST", `/v1/projects/${mine.id}/deploy_logs`, {}],
-    ["POST", `/v1/projects/${mine.id}/revisions/${mine.latest_revision_id}/build_logs`, {}],
-    ["GET", `/v2/deployments/${theirs.id}/revisions/${mine.latest_revision_id}`],
-    ["GET", `/v2/integrations/git/${integration.id}`],
-    ["DELETE", `/v2/integrations/git/${integration.id}`],
-  ]
-  for (const [method, target, body] of requests) {
-    const reply = await api.callAsOther(method, target, { body })
-
-    assert.equal(reply.status, 404, `${method} ${target}: ${reply.text}`)
-    assert.match(reply.body.detail, /^(Deployment|Revision|Integration) ID [0-9a-f-]{36} not found\.$/)
-  }
-  const borrowed = exampleDeployment("borrowed")
-  const uses = await api.callAsOther("POST", "/v2/deployments", {
-    body: { ...borrowed, source_config: { ...borrowed.source_config, integration_id: integration.id } },
-  })
-  const lists = await Promise.all(
-    ["/v2/deployments", `/v2/deployments?deployment_ids=${mine.id},${theirs.id}`].map((list) =>
-      api.callAsOther("GET", list),
-    ),
-  )
-  const integrations = await api.callAsOther("GET", "/v2/integrations/git")
-
-  assert.equal(uses.status, 422)
-  for (const { body } of lists)
-    assert.deepEqual(
-      body.resources.map(({ id }: { id: string }) => id),
-      [theirs.id],
-    )
-  assert.deepEqual(integrations.body.resources, [])
-  assert.deepEqual((await api.call("GET", path)).body, mine)
 })
 
 test("the first start creates one workspace and two keys, and later starts create none", async () => {

@@ -87,26 +87,6 @@ test("two clients join a background run, one of them with fewer modes", async ()
   )
 })
 
-test("joining an ended run returns its end", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-  const threadId = await newThread(http)
-  const first = await http.stream("POST", `/threads/${threadId}/runs/stream`, { assistant_id: "agent", input: {} })
-  const run = await nextRun(http)
-  run.done({ status: "error", error: { error: "TypeError", message: "node exploded" } })
-  await first.ended
-
-  const late = await http.stream("GET", `/threads/${threadId}/runs/${run.order.runId}/stream`)
-  await late.ended
-
-  assert.deepEqual(first.events().at(-2)?.data, { error: "TypeError", message: "node exploded" })
-  assert.deepEqual(
-    late.events().map(({ event, data }) => ({ event, data })),
-    // The worker saved no checkpoint (R14).
-    [{ event: "end", data: { run_id: run.order.runId, status: "error", input_saved: false } }],
-  )
-})
-
 test("a disconnecting client cancels its run only when it requested that", async () => {
   await using db = await freshDatabase({ migrations })
   await using http = await startTestHttp(db)

@@ -155,32 +155,3 @@ test("a run whose claim was taken writes nothing more and counts as lost", async
   assert.ok(end && "lost" in end && end.lost === "claim_lost")
   assert.equal((await findCheckpoints(db, { threadId: order.threadId })).length, before)
 })
-
-test("two branches of a thread keep their own values", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using testing = await startRealPool(db, "memory")
-  const first = await claimedRun(db, "memory", { n: 1 })
-  await resultOf(testing.run([], first))
-  await finish(db, first)
-  const { threadId } = first
-  const oldest = (await findCheckpoints(db, { threadId })).at(-1)?.checkpointId
-  const config = JSON.stringify({ checkpoint_id: oldest })
-
-  const fork = await claimedRun(db, "memory", { n: 10 }, { threadId, hasCheckpoint: true, config })
-  const forked = await resultOf(testing.run([], fork))
-
-  assert.deepEqual(JSON.parse(forked.values ?? ""), { n: 11 })
-  assert.deepEqual((await stateOf(testing, "memory", threadId)).values, { n: 11 })
-  const versions = await db.rows<{ n: number }>(sql`
-    select count(*) as n from checkpoint_blobs where thread_id = ${threadId} and channel = 'n' and type = 'json'`)
-  assert.deepEqual(versions, [{ n: 4 }])
-})
-
-test("a graph writes to and reads from the store", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using testing = await startRealPool(db, "notes")
-
-  const result = await resultOf(testing.run([], await claimedRun(db, "notes", { note: "milk \u0000" })))
-
-  assert.deepEqual(JSON.parse(result.values ?? "").found, [{ text: "milk \u0000" }, true, 1, null])
-})

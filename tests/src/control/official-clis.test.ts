@@ -1,14 +1,13 @@
 /** The vendor's deploy CLIs, unmodified, against an installation of ours (C2 of control-plane §2.6). */
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
-import { cp, readFile, rm, writeFile } from "node:fs/promises"
+import { cp, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import type { Platform } from "../testing/installation.js"
 import { onlyWithProcesses } from "../testing/machines/machine-of-run.js"
 import {
@@ -22,7 +21,6 @@ import {
 } from "../testing/official-cli.js"
 import { startPlatform } from "../testing/platform.js"
 import { versionFile } from "../testing/repository.js"
-import { lockWithUv, pyproject } from "../testing/uv-lock.js"
 
 const superstep = fileURLToPath(import.meta.resolve("superstep/main"))
 const folderOf = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
@@ -128,8 +126,6 @@ async function deployTemplate(cli: Cli, name: string): Promise<void> {
   await run(cli, "delete", id, "--force")
 }
 
-// The CLI sends any project in the same way; python-deployment.wide.test.ts installs such projects from git.
-const asOthers = unlessLong("the CLI sends it as the project of both languages")
 // They show something about the CLIs, and nothing about where agents run.
 const ofTheCli = onlyWithProcesses("the other tests of this file deploy on this machine")
 
@@ -161,32 +157,6 @@ async function pythonProject(files: Readonly<Record<string, string>> = {}): Prom
   return { folder, greets }
 }
 
-/** What comes after the build is the same for every project: the tests of a whole life show it. */
-async function deployOnce(cli: Cli, name: string, { folder, greets }: Project): Promise<void> {
-  for (const [path, text] of Object.entries(greets(`made-by-${name}`))) await writeFile(join(folder, path), text)
-
-  await runIn(folder, cli, "--name", name, "--remote", "--no-input")
-
-  assert.match(await greetingOf(name), new RegExp(`made-by-${name}`))
-}
-
-test("the Python CLI deploys a project with a requirements.txt", {
-  skip: withoutPython || ofTheCli || asOthers,
-}, async () => {
-  await deployOnce(pythonCli, "by-requirements", await pythonProject())
-})
-
-test("the Python CLI deploys a project of uv, as its lock file says", {
-  skip: withoutPython || ofTheCli || asOthers,
-}, async () => {
-  const packages = ["langgraph==1.2.22", "langchain-core==1.7.2"]
-  const project = await pythonProject({ "pyproject.toml": pyproject(packages) })
-  await rm(join(project.folder, "requirements.txt"))
-  lockWithUv(project.folder)
-
-  await deployOnce(pythonCli, "by-uv", project)
-})
-
 test("the Python CLI deploys a project of both languages", { skip: withoutPython }, async () => {
   const project = await pythonProject()
   for (const name of ["package.json", "package-lock.json"]) await cp(join(folder, name), join(project.folder, name))
@@ -199,10 +169,6 @@ test("the Python CLI deploys a project of both languages", { skip: withoutPython
 
   await wholeLife(pythonCli, "by-both", project)
 })
-
-test("the Python CLI deploys what superstep new makes", { skip: withoutPython || ofTheCli || asOthers }, () =>
-  deployTemplate(pythonCli, "made-python"),
-)
 
 interface Listed {
   readonly id: string

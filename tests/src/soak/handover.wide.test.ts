@@ -46,38 +46,6 @@ const attemptsOf = (db: Database, runId: string) =>
     sql`select attempt, losses, status from runs where run_id = ${runId}`,
   )
 
-test("a run that is handed over has ended its super-step, and none of its nodes executes twice", async () => {
-  await using db = await agentDatabase()
-  const leaving = await startAgentServer({ databaseUri: db.uri, env: { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "2" } })
-  const { thread_id } = await leaving.client.threads.create()
-  // A step is nearly always under way when the grace time is over, and ends within as long again.
-  const { options, open } = openEnded(500)
-  const chunks: Chunk[] = []
-  const stream = leaving.client.runs.stream(thread_id, "steps", { ...options, streamResumable: true })
-  // The server leaves in the middle, which is an error to this client: what it had heard by then is wanted.
-  const heard = collect(stream, chunks).catch(() => chunks)
-  await until(() => stepsIn(chunks).length > 0, { what: "the first step has begun" })
-
-  leaving.terminate()
-  assert.equal(await leaving.exited, 0)
-  const before = [...(await heard)]
-  const runId: string = before[0]?.data.run_id
-  const handedOver = await attemptsOf(db, runId)
-  open()
-  await using staying = await startAgentServer({ databaseUri: db.uri })
-  const rest = await collect(staying.client.runs.joinStream(thread_id, runId, { lastEventId: before.at(-1)?.id ?? "" }))
-
-  assert.deepEqual(handedOver, { attempt: 1, losses: 0, status: "pending" })
-  assert.equal(endOf(rest), "success")
-  // Each step says its number when it begins.
-  const said = stepsIn([...before, ...rest])
-  assert.deepEqual(said, stepsTo(said.length))
-  const ended = await attemptsOf(db, runId)
-  const story = `${JSON.stringify(ended)}: ${staying.log()}`
-  assert.deepEqual(ended, { attempt: 2, losses: 0, status: "success" }, story)
-  assert.deepEqual(await logOf(staying.client, thread_id), said)
-})
-
 test("a server that is told to stop hands its runs over, and their clients read on elsewhere", async () => {
   await using db = await agentDatabase()
   await using staying = await startAgentServer({ databaseUri: db.uri })
