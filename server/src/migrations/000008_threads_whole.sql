@@ -19,14 +19,6 @@ create table default_thread_ttl (
   ttl_minutes double precision not null check (ttl_minutes > 0)
 );
 
-create function give_default_ttl() returns trigger language plpgsql as $$
-begin
-  -- Of a thread that had this id before and went without `delete_thread`.
-  delete from thread_ttls where thread_id = new.thread_id;
-  insert into thread_ttls (thread_id, strategy, ttl_minutes, expires_at)
-    select new.thread_id, strategy, ttl_minutes, now() + make_interval(secs => ttl_minutes * 60) from default_thread_ttl;
-  return null;
-end
-$$;
+create function give_default_ttl() returns trigger language plpgsql as 'begin return null; end'; -- functions/ has its text.
 create trigger threads_give_default_ttl after insert on threads
   for each row when (not new.is_ephemeral) execute function give_default_ttl();

@@ -51,12 +51,7 @@ $do$;
 comment on function embedding_similarity is 'cosine; null for vectors of different length, as other embeddings make them';
 
 -- A vector is of the value that is there, whoever changed it.
-create function forget_vectors() returns trigger language plpgsql as $$
-begin
-  delete from store_vectors where prefix = new.prefix and key = new.key;
-  return null;
-end
-$$;
+create function forget_vectors() returns trigger language plpgsql as 'begin return null; end'; -- functions/ has its text.
 create trigger store_forget_vectors after update of value on store
   for each row when (old.value is distinct from new.value) execute function forget_vectors();
 

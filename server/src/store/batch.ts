@@ -1,20 +1,11 @@
 /** A batch of store operations, as LangGraph's `BaseStore.batch` defines it. Graphs call it; no access rules apply. */
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Fence } from "../workers/fence.js"
-import { type NamespaceSearch, type Put, renderItem, type Search, toPlace } from "./item.js"
+import { type Put, renderItem, toPlace } from "./item.js"
 import { findItem, listNamespaces, putItems, searchItems } from "./queries.js"
+import type { StoreOperation } from "./schema.js"
 import type { Store } from "./store-settings.js"
 import { vectorOfQuery, vectorsOfPuts } from "./vectors.js"
-
-export type Operation =
-  | {
-      readonly op: "get"
-      readonly place: { readonly namespace: readonly string[]; readonly key: string }
-      readonly refreshTtl?: boolean | undefined
-    }
-  | { readonly op: "search"; readonly search: Search }
-  | { readonly op: "put"; readonly put: Put }
-  | { readonly op: "list_namespaces"; readonly search: NamespaceSearch }
 
 /**
  * Executes the operations in order. Consecutive puts are written together; the last put for a key wins. Each write is
@@ -27,13 +18,13 @@ export type Operation =
 export async function executeBatch(
   store: Store,
   fence: Fence | undefined,
-  operations: readonly Operation[],
+  operations: readonly StoreOperation[],
 ): Promise<unknown[]> {
   const results: unknown[] = []
   let puts: Put[] = []
   for (const operation of operations) {
     if (operation.op === "put") {
-      puts.push(operation.put)
+      puts.push(putOf(operation))
       results.push(null)
       continue
     }
@@ -57,22 +48,34 @@ async function putAll(store: Store, fence: Fence | undefined, puts: readonly Put
   await putItems(store.db, fence, last, await vectorsOfPuts(store, last))
 }
 
-async function read(store: Store, operation: Exclude<Operation, { op: "put" }>): Promise<unknown> {
+const putOf = ({ namespace, key, value, index, ttl }: Extract<StoreOperation, { op: "put" }>): Put => ({
+  namespace,
+  key,
+  ttl,
+  index: index ?? undefined,
+  value: value === null ? null : toJsonText(value),
+})
+
+async function read(store: Store, operation: Exclude<StoreOperation, { op: "put" }>): Promise<unknown> {
   const { db, ttl } = store
   switch (operation.op) {
     case "get": {
-      const item = await findItem(db, toPlace(operation.place), {
-        refreshTtl: operation.refreshTtl ?? ttl.refreshOnRead,
-      })
+      const item = await findItem(db, toPlace(operation), { refreshTtl: operation.refresh_ttl ?? ttl.refreshOnRead })
       return item ? renderItem(item) : null
     }
     case "search": {
-      const { search } = operation
-      const refreshTtl = search.refreshTtl ?? ttl.refreshOnRead
-      const items = await searchItems(db, search, await vectorOfQuery(store, search.query), { refreshTtl })
-      return items.map(renderItem)
+      const { namespace_prefix: namespacePrefix, filter, query, limit, offset, refresh_ttl } = operation
+      const search = { namespacePrefix, filter: filter ?? undefined, query: query ?? undefined }
+      const page = { limit: limit ?? 10, offset: offset ?? 0 }
+      const vector = await vectorOfQuery(store, search.query)
+      const refreshTtl = refresh_ttl ?? ttl.refreshOnRead
+      return (await searchItems(db, { ...search, ...page }, vector, { refreshTtl })).map(renderItem)
     }
-    case "list_namespaces":
-      return listNamespaces(db, operation.search, undefined)
+    case "list_namespaces": {
+      const { match_conditions, max_depth, limit, offset } = operation
+      const matchConditions = (match_conditions ?? []).map(({ match_type: matchType, path }) => ({ matchType, path }))
+      const page = { limit: limit ?? 100, offset: offset ?? 0 }
+      return listNamespaces(db, { matchConditions, maxDepth: max_depth ?? undefined, ...page }, undefined)
+    }
   }
 }

@@ -83,9 +83,9 @@ test("a graph's put may select texts like a client's, and its search is semantic
   await using db = await freshDatabase({ migrations })
   const { store } = indexed(db)
   const namespace = ["notes"]
-  const search = { op: "search", search: { namespacePrefix: namespace, query: "tea", limit: 10, offset: 0 } } as const
+  const search = { op: "search", namespace_prefix: namespace, query: "tea" } as const
   const put = (key: string, index?: false | string[]) =>
-    ({ op: "put", put: { namespace, key, value: '{"text":"tea","note":"rain"}', index } }) as const
+    ({ op: "put", namespace, key, value: { text: "tea", note: "rain" }, index }) as const
 
   const results = await executeBatch(store, undefined, [put("usual"), put("none", false), put("own", ["note"]), search])
 

@@ -1,4 +1,4 @@
-/** Schemas of requests and responses about the store (agent-server-api §2.10, §9). */
+/** Schemas of requests and responses about the store (agent-server-api §2.10, §9), and of the operations of graphs. */
 import { isPlainText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
 import { plainText, queryFlag } from "../http/parameters.js"
@@ -87,6 +87,38 @@ export const askedNamespaces = z.object({
   max_depth: z.int().positive().nullish(),
   ...page(100),
 })
+
+// A graph may ask for as many as it can hold.
+const anyPage = { limit: z.int().nonnegative().nullish(), offset: z.int().nonnegative().nullish() }
+const matchCondition = z.object({ match_type: z.enum(["prefix", "suffix"]), path: namespace })
+
+/** An operation of LangGraph's `BaseStore.batch`, as a worker sends it (protocol/worker, "Calls of a worker: store"). */
+export const storeOperation = z.discriminatedUnion("op", [
+  z.object({ op: z.literal("get"), namespace, key: z.string(), ...refresh }),
+  z.object({
+    op: z.literal("search"),
+    namespace_prefix: namespace,
+    filter: itemValue.nullish(),
+    query: z.string().nullish(),
+    ...anyPage,
+    ...refresh,
+  }),
+  z.object({
+    op: z.literal("put"),
+    namespace,
+    key: z.string(),
+    value: itemValue.nullable(),
+    index: index.nullish(),
+    ttl: ttl.nullish(),
+  }),
+  z.object({
+    op: z.literal("list_namespaces"),
+    match_conditions: z.array(matchCondition).nullish(),
+    max_depth: z.int().positive().nullish(),
+    ...anyPage,
+  }),
+])
+export type StoreOperation = z.output<typeof storeOperation>
 
 export const item = z
   .object({
