@@ -139,7 +139,7 @@ const textRules = [
   {
     // The names of deployment sources, such as external_docker, are part of the API.
     pattern: /\bcgroups?\b|(?<!external_|internal_)docker(?!ignore)|\buid\b(?!")|\bOsUser\b|\bsocketPath\b|\.sock\b/i,
-    only: /^control\/src\/(machines\/|files\/own-folder\.ts)/,
+    only: /^control\/src\/machines\//,
     within: /^control\/src\//,
     say: "this depends on the kind of machine: it belongs below machines/, behind machines/port.ts",
   },

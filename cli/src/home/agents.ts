@@ -3,7 +3,7 @@
  * and stops them; when it cannot, because it was killed or fails to start, this module stops them.
  */
 import { join } from "node:path"
-import { readJson } from "@superstep/control/files/json-file"
+import { readJson } from "@superstep/toolkit/files/json-file"
 import { type Ending, foundMachine } from "@superstep/control/machines/kinds/found-machine"
 import { retiredEdges } from "@superstep/control/machines/process/edge/retired-edges"
 import { machineFolders } from "@superstep/control/machines/process/files/folders"

@@ -1,7 +1,7 @@
 /** The table on disk: an edge that restarts loads it. */
 import { open, readFile } from "node:fs/promises"
 import type { Log } from "@superstep/toolkit/log/log"
-import { writeWhole } from "../files/whole-file.js"
+import { writeWhole } from "@superstep/toolkit/files/whole-file"
 import { emptyTable, hasKeyRights, type Table, tableSchema } from "./table.js"
 
 /**

@@ -4,7 +4,7 @@ import { chmod, copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promise
 import { join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import { takeLock } from "../files/process-lock.js"
+import { takeLock } from "@superstep/toolkit/files/process-lock"
 import type { Folders } from "./folders.js"
 
 export class HomeInUse extends KnownError {

@@ -1,8 +1,7 @@
 /**
- * The format of a stored entry of a log, and its creation from a text: no terminal codes, a limited size. A stack trace is one entry with
- * line ends; what shows an entry keeps its further lines apart from other entries. Pure.
+ * The format of a stored entry of a log. A stack trace is one entry with line ends; what shows an entry keeps its further lines apart from
+ * other entries. Pure.
  */
-import { stripVTControlCharacters } from "node:util"
 
 export const logLevels = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -18,55 +17,4 @@ export interface NewLogLine {
   readonly at?: Date
   /** A UUID, when the line says which run it belongs to. */
   readonly runId?: string
-}
-
-// A longer line is data, not a message; the rest would only make the page slow.
-const maxLineBytes = 16 * 1024
-const cutMark = " … [line cut]"
-
-/** Only this much of a longer line is read (`logs/read-lines.ts`). */
-export const maxRawBytes = 512 * 1024
-
-/** Secrets are found in pieces of this many characters, so the end of a partly read line may contain less than one. */
-export const longestPiece = 64
-
-// Postgres' text allows no NUL; other control characters would move the reader's cursor, as would C1 codes and those that
-// change the writing direction. A tab is harmless.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
-const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
-
-/** A line without control characters. */
-export const plainText = (line: string): string =>
-  stripVTControlCharacters(line).replace(controlCharacters, "").trimEnd()
-
-const plainLines = (raw: string): string[] => stripVTControlCharacters(raw).split(/\r?\n/).map(plainText)
-
-/**
- * Prepares texts for storage. Secrets are searched in all lines together, since some span several, and before anything is
- * cut, so that no half of one remains.
- * @param hide  replaces secrets in a text and keeps the number of its lines
- * @returns     as many texts as were given
- */
-export function cleanLines(raw: readonly string[], hide: (text: string) => string): string[] {
-  const texts = raw.map(plainLines)
-  const cleaned = hide(texts.flat().join("\n")).split("\n")
-  let next = 0
-  return texts.map(({ length }, index) => {
-    const own = cleaned.slice(next, next + length)
-    next += length
-    return cut(own.join("\n").trimEnd(), Buffer.byteLength(raw[index] ?? "") >= maxRawBytes)
-  })
-}
-
-/** Prepares one text for storage. */
-export const cleanLine = (raw: string, hide: (text: string) => string): string => cleanLines([raw], hide)[0] ?? ""
-
-function cut(text: string, isCutBefore: boolean): string {
-  const safe = isCutBefore ? text.slice(0, Math.max(0, text.length - longestPiece)) : text
-  if (!isCutBefore && Buffer.byteLength(safe) <= maxLineBytes) return safe
-  const kept = Buffer.from(safe)
-    .subarray(0, maxLineBytes - Buffer.byteLength(cutMark))
-    .toString()
-  // A character that the cut has split decodes to U+FFFD.
-  return kept.replace(/\ufffd$/, "") + cutMark
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi } from "../testing/api.js"
-import { hideSecrets } from "./hide-secrets.js"
+import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
 import { appendLogLines, lastLogLines } from "./operations.js"
 import { linesAfter } from "./queries.js"
 

@@ -4,8 +4,8 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { cutFile } from "../files/growing-file.js"
-import { maxRawBytes } from "./log-line.js"
+import { cutFile } from "@superstep/toolkit/files/growing-file"
+import { maxRawBytes } from "@superstep/toolkit/text/clean-lines"
 import { readLines } from "./read-lines.js"
 
 const newFile = (text = "") => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { maxRawBytes } from "../logs/log-line.js"
+import { maxRawBytes } from "@superstep/toolkit/text/clean-lines"
 import { isBefore, lifeIdOf, type Piece, placeIn, placeOf, readPieces } from "./engine-output.js"
 
 const timeOf = (ms: number) => new Date(Date.UTC(2026, 10, 25, 9) + ms).toISOString().replace("Z", "000000Z")

@@ -3,7 +3,7 @@
  * read starts is all the state, and whoever stores the lines stores that with them. Pure.
  */
 
-import { maxRawBytes } from "../logs/log-line.js"
+import { maxRawBytes } from "@superstep/toolkit/text/clean-lines"
 import { lineText } from "../logs/read-lines.js"
 import type { UnitLogs } from "./port.js"
 

@@ -1,6 +1,6 @@
 /** Which kind of machine has the units of a data folder, for programs that look for them later. */
 import { join } from "node:path"
-import { readJson, writeJson } from "../files/json-file.js"
+import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 
 export const machineKinds = ["process", "docker", "kubernetes"] as const
 

@@ -1,7 +1,7 @@
 /** Decides which faults of a stage may pass. Pure. */
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import { diskIsFull, saysDiskIsFull } from "../files/disk-room.js"
+import { diskIsFull, saysDiskIsFull } from "@superstep/toolkit/files/disk-room"
 import { BuildFailed, TooManyDeployments } from "../machines/errors.js"
 import type { ErrorCode } from "../revisions/revision.js"
 import { SourceFailed } from "../sources/port.js"

@@ -8,7 +8,7 @@ import { mkdir, rename, rm, writeFile as writeWholeFile } from "node:fs/promises
 import { dirname, join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import type { ReadEntry } from "tar"
-import { removeTree } from "../files/remove-tree.js"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { checkEntry, invalidEntry, TakenNames } from "./archive-entry.js"
 import type { ArchiveLocation } from "./archive-location.js"
 import { type ArchiveLimits, archiveLimits, readArchive, tooBig } from "./archive-reader.js"

@@ -3,7 +3,7 @@
  * not known may pass: a repository is missing only when the host says so. Pure.
  */
 import type { CommandFailed } from "@superstep/toolkit/exec/run-command"
-import { diskIsFull } from "../files/disk-room.js"
+import { diskIsFull } from "@superstep/toolkit/files/disk-room"
 import { SourceFailed } from "./port.js"
 
 /** git's output and exit. */

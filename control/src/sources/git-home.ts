@@ -1,6 +1,6 @@
 /** The folder with an empty home for git, and the host keys that it has seen. */
 import { join } from "node:path"
-import { makeOwnFolder } from "../files/own-folder.js"
+import { makeOwnFolder } from "@superstep/toolkit/files/own-folder"
 import type { GitHome } from "./git-command.js"
 
 /**

@@ -4,8 +4,8 @@ import { join } from "node:path"
 import { withMemoryLimit } from "@superstep/toolkit/exec/limited-command"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
 import { shownLine } from "@superstep/toolkit/text/shown-line"
-import { untilDiskExceeds, usedDiskMb } from "../files/disk-use.js"
-import { removeTree } from "../files/remove-tree.js"
+import { untilDiskExceeds, usedDiskMb } from "@superstep/toolkit/files/disk-use"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { absentContent } from "./absent-content.js"
 import {
   basicOf,

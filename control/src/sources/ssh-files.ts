@@ -1,7 +1,7 @@
 /** Provides an ssh key to ssh alone, while git runs: never in an argument, never in an environment. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { makeOwnFolder } from "../files/own-folder.js"
+import { makeOwnFolder } from "@superstep/toolkit/files/own-folder"
 import type { SshFiles } from "./git-command.js"
 import type { GitCredentials } from "./git-location.js"
 

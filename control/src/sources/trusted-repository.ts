@@ -6,8 +6,8 @@ import { createHash } from "node:crypto"
 import { realpath } from "node:fs/promises"
 import { join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import { isOfAdministrator } from "../files/own-folder.js"
-import { writeWhole } from "../files/whole-file.js"
+import { isOfAdministrator } from "@superstep/toolkit/files/own-folder"
+import { writeWhole } from "@superstep/toolkit/files/whole-file"
 import { localPath } from "./git-location.js"
 
 /**

@@ -1,6 +1,6 @@
 /** The image that units run on top of: fetched if the engine lacks it, and refused if what is built here would not run in it. */
 import { join } from "node:path"
-import { readJson, writeJson } from "../../files/json-file.js"
+import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
 import { readExportedImage } from "../images/exported-image.js"
 import type { BaseImage } from "../images/image.js"

@@ -8,7 +8,7 @@ import { chmod, lchown, link, lstat, mkdir, readdir, rename, rm } from "node:fs/
 import { basename, join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-import { removeTree } from "../../files/remove-tree.js"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { type MachineFolders, unitSocket } from "../process/files/folders.js"
 import { inside } from "./container.js"
 

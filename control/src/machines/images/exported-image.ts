@@ -7,7 +7,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { extract } from "tar"
-import { removeTree } from "../../files/remove-tree.js"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { type BaseImage, type Descriptor, type ImageConfig, type Layer, mediaTypes } from "./image.js"
 import type { Layout } from "./layout.js"
 

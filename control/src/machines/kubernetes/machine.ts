@@ -1,7 +1,7 @@
 /** A cluster as a `Machine`: builds are Jobs, which send what they publish to a registry; units are pods. */
 import { join } from "node:path"
 import type { Secret } from "@superstep/toolkit/config/settings"
-import { removeTree } from "../../files/remove-tree.js"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { layoutIn } from "../images/layout.js"
 import { artifactStore } from "../images/registry/artifact-store.js"
 import { type Registry, registryAt } from "../images/registry/client.js"
@@ -12,7 +12,7 @@ import { originOf, parseReference, type Reference } from "../images/registry/ref
 import { runtimeFiles } from "../images/runtime-files.js"
 import { processArtifacts } from "../process/artifacts.js"
 import { usualPythons } from "../process/builds/python/pythons.js"
-import { readableBy } from "../process/files/own-tree.js"
+import { readableBy } from "@superstep/toolkit/files/own-tree"
 import {
   type OtherUnits,
   type OtherUnitsPlace,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { maxRawBytes } from "../../logs/log-line.js"
+import { maxRawBytes } from "@superstep/toolkit/text/clean-lines"
 import { placeOf } from "../engine-output.js"
 import { readAnswer, readPodLog, timedLines } from "./pod-log.js"
 

@@ -1,5 +1,5 @@
 /** The log of a pod, line by line, each with its time. */
-import { maxRawBytes } from "../../logs/log-line.js"
+import { maxRawBytes } from "@superstep/toolkit/text/clean-lines"
 import { nextPieces, type Piece, type Place, readPieces } from "../engine-output.js"
 import type { UnitLogs } from "../port.js"
 

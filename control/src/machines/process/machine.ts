@@ -23,7 +23,7 @@ import { type EdgeOptions, type EdgeProcess, edgeOnThisMachine } from "./edge/ed
 import { listenForWakeCalls } from "./edge/wake-socket.js"
 import { type MachineFolders, machineFolders, prepareFolders } from "./files/folders.js"
 import { controlUserOf, decideIsolation, edgeUserOf, type Isolation, IsolationRequired } from "./files/isolation.js"
-import { handOver } from "./files/own-tree.js"
+import { handOver } from "@superstep/toolkit/files/own-tree"
 import { openPortsWarning } from "./open-ports.js"
 
 import { processUnits } from "./units/units.js"

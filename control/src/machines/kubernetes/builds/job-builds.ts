@@ -7,8 +7,8 @@
  */
 import { mkdir, readdir } from "node:fs/promises"
 import { revealAll, type Secrets } from "@superstep/toolkit/config/settings"
-import { readJson, writeJson } from "../../../files/json-file.js"
-import { removeTree } from "../../../files/remove-tree.js"
+import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import type { ArtifactStore } from "../../images/registry/artifact-store.js"
 import type { Credentials } from "../../images/registry/credentials.js"
 import { isRegistryAway, mayPass } from "../../images/registry/failures.js"

@@ -1,6 +1,7 @@
 /** The log of a build's container: JSON lines with numbers, so that whoever reads it again knows what is new. Pure but for the clock. */
 import { z } from "zod"
-import { cleanLine, logLevels, type NewLogLine } from "../../../logs/log-line.js"
+import { cleanLine } from "@superstep/toolkit/text/clean-lines"
+import { logLevels, type NewLogLine } from "../../../logs/log-line.js"
 import type { WriteLine } from "../../process/builds/build-log.js"
 import { type Part, parts } from "./job-places.js"
 

@@ -1,6 +1,7 @@
 /** The log of a build: one JSON line for each line that a step printed, cleaned as stored lines are. */
 import { appendFileSync } from "node:fs"
-import { cleanLine, logLevels, type NewLogLine } from "../../../logs/log-line.js"
+import { cleanLine } from "@superstep/toolkit/text/clean-lines"
+import { logLevels, type NewLogLine } from "../../../logs/log-line.js"
 import type { BuildLogLine } from "./build-request.js"
 
 export type WriteLine = (message: string, level?: BuildLogLine["level"]) => void

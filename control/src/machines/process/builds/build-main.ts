@@ -4,9 +4,9 @@
  */
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { identifyNewChild } from "@superstep/toolkit/exec/process-identity"
-import { readJson, writeJson } from "../../../files/json-file.js"
-import { takeLock } from "../../../files/process-lock.js"
-import { hideSecrets } from "../../../logs/hide-secrets.js"
+import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
+import { takeLock } from "@superstep/toolkit/files/process-lock"
+import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
 import { build, failedResult } from "./build.js"
 import { buildLog } from "./build-log.js"
 import { agentEnvVariable, type BuildRequest, buildFiles } from "./build-request.js"

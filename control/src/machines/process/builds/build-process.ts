@@ -8,7 +8,7 @@ import { ownNodeOptions } from "@superstep/toolkit/exec/own-program"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
-import { readJson, writeJson } from "../../../files/json-file.js"
+import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 import { agentEnvVariable, type BuildRequest, type BuildResult, buildFiles } from "./build-request.js"
 
 export type BuildState =

@@ -10,7 +10,7 @@ import { chmod, mkdir, open, readdir, rename, writeFile } from "node:fs/promises
 import { delimiter, dirname, join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
-import { removeTree } from "../../../files/remove-tree.js"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { networkSettingsOf } from "./environment.js"
 
 /** A published build of Node: what npm needs to know to accept it. */

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { dirname, join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { swapperIn } from "../../../files/testing/swapper.js"
+import { swapperIn } from "@superstep/toolkit/files/testing/swapper"
 import { builderBeside, isolatedUser } from "../files/isolation.js"
 import { startBuild } from "./build-process.js"
 import { restorePackages } from "./kept-packages.js"

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlink
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { UnusableFile } from "../../../files/read-plain-file.js"
-import { closeTree } from "../files/own-tree.js"
+import { UnusableFile } from "@superstep/toolkit/files/read-plain-file"
+import { closeTree } from "@superstep/toolkit/files/own-tree"
 import { addSchemas, makeSchemasFolder, prune } from "./publish.js"
 
 test("files that an artefact must not contain are removed, at its root and beside its configuration", async () => {

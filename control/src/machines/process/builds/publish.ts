@@ -5,10 +5,10 @@ import { basename, dirname, join, sep } from "node:path"
 import { keptSchemasFile } from "@superstep/protocol/worker/kept-schemas"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-import { UnusableFile } from "../../../files/read-plain-file.js"
-import { removeTree } from "../../../files/remove-tree.js"
-import { closeTree } from "../files/own-tree.js"
-import { writeShared } from "../files/shared-file.js"
+import { UnusableFile } from "@superstep/toolkit/files/read-plain-file"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
+import { closeTree } from "@superstep/toolkit/files/own-tree"
+import { writeShared } from "@superstep/toolkit/files/shared-file"
 
 /**
  * Closes the tree (`own-tree.ts`) and deletes what an artefact must not contain.

@@ -1,6 +1,6 @@
 /** Measures how much memory and disk a running step uses. */
 import { processTree } from "@superstep/toolkit/exec/process-tree"
-import { untilDiskExceeds, usedDiskMb } from "../../../files/disk-use.js"
+import { untilDiskExceeds, usedDiskMb } from "@superstep/toolkit/files/disk-use"
 
 export interface StepRoom {
   readonly memoryMb: number

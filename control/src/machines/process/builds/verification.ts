@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path"
 import { checkForeign } from "@superstep/toolkit/text/check-foreign"
 import { plainText, storableText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
-import { readPlainFile, UnusableFile } from "../../../files/read-plain-file.js"
+import { readPlainFile, UnusableFile } from "@superstep/toolkit/files/read-plain-file"
 import { BuildFailed } from "../../errors.js"
 
 const shown = z.string().transform(storableText)

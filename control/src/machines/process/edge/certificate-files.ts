@@ -7,7 +7,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { certificateFile } from "../../../edge/certificates.js"
 import type { Edge } from "../../../edge/port.js"
 import type { Table } from "../../../edge/table.js"
-import { writeShared } from "../files/shared-file.js"
+import { writeShared } from "@superstep/toolkit/files/shared-file"
 
 export interface CertificateFiles {
   readonly folder: string

@@ -3,8 +3,8 @@ import { rm } from "node:fs/promises"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { readTlsFiles, type TlsFiles } from "@superstep/toolkit/http/tls-files"
 import type { Log } from "@superstep/toolkit/log/log"
-import { fileMark } from "../../../files/growing-file.js"
-import { writeShared } from "../files/shared-file.js"
+import { fileMark } from "@superstep/toolkit/files/growing-file"
+import { writeShared } from "@superstep/toolkit/files/shared-file"
 
 export interface CertificateOptions {
   /** The operator's pair; undefined when there is none. */

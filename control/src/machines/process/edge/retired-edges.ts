@@ -16,7 +16,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { type EdgeAdmin, edgeStatus, pushTable, retireEdge } from "../../../edge/client.js"
 import type { EdgeState } from "../../../edge/port.js"
 import type { Table, Unit } from "../../../edge/table.js"
-import { readJson, writeJson } from "../../../files/json-file.js"
+import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 import type { MachineFolders } from "../files/folders.js"
 
 interface Retired extends ProcessIdentity {

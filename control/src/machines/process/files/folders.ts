@@ -3,8 +3,8 @@ import { createHash } from "node:crypto"
 import { chmod, mkdir, readdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { makeOwnFolder } from "../../../files/own-folder.js"
-import { removeTree } from "../../../files/remove-tree.js"
+import { makeOwnFolder } from "@superstep/toolkit/files/own-folder"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 
 export interface MachineFolders {
   readonly home: string

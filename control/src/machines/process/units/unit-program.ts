@@ -5,7 +5,7 @@
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import { readJson, writeJson } from "../../../files/json-file.js"
+import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 
 interface Program {
   readonly deploymentId: string

@@ -4,7 +4,7 @@ import { dirname, join, relative, sep } from "node:path"
 import { parseEnv } from "node:util"
 import { parseJsonFile } from "@superstep/protocol/worker/project-file"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import { readPlainFile, UnusableFile } from "../../../../files/read-plain-file.js"
+import { readPlainFile, UnusableFile } from "@superstep/toolkit/files/read-plain-file"
 import { BuildFailed } from "../../../errors.js"
 import { type ProjectConfig, parseProjectConfig, refusePlatformSettings } from "./project-config.js"
 

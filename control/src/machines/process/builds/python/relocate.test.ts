@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFil
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { closeTree } from "../../files/own-tree.js"
+import { closeTree } from "@superstep/toolkit/files/own-tree"
 import { installedPythons } from "./pythons.js"
 import { relocate } from "./relocate.js"
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { temporaryFolder } from "../testing/temporary-folder.js"
 import { usedDiskMb } from "./disk-use.js"
 
 test("the disk use of folders is measured, also if one is missing; without a measurement the build fails", async () => {

@@ -2,8 +2,8 @@
 import { constants } from "node:fs"
 import { type FileHandle, open, readlink, realpath } from "node:fs/promises"
 import { join, sep } from "node:path"
-import { KnownError } from "@superstep/toolkit/errors/errors"
-import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { KnownError } from "../errors/errors.js"
+import { ifCode, missing } from "../errors/if-code.js"
 
 /** The path is not a plain file of the tree. Its content is never part of the message. */
 export class UnusableFile extends KnownError {

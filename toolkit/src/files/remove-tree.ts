@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto"
 import { chmod, lchown, lstat, readdir, rename, rmdir, unlink } from "node:fs/promises"
 import { join } from "node:path"
-import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { ifCode, missing } from "../errors/if-code.js"
 
 // Keeps the threads for file operations busy, also in a folder of a million files.
 const filesAtOnce = 64

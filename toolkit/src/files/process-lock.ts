@@ -7,7 +7,7 @@
 import { createHash, randomUUID } from "node:crypto"
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
-import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { identify, isAlive, type ProcessIdentity } from "../exec/process-identity.js"
 
 // Replacing an entry takes a few file operations; a process that dies during them has its right replaced as well.
 const pollMs = 10

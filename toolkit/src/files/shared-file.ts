@@ -1,7 +1,7 @@
 /** A file that another user may read besides us. */
 import { chmod, lchown } from "node:fs/promises"
-import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-import { writeWhole } from "../../../files/whole-file.js"
+import type { OsUser } from "../exec/spawn-detached.js"
+import { writeWhole } from "./whole-file.js"
 
 /**
  * Writes a file atomically.

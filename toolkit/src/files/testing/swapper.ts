@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { chownSync, mkdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import type { OsUser } from "../../exec/spawn-detached.js"
 
 const program = fileURLToPath(new URL("swapper-main.js", import.meta.url))
 

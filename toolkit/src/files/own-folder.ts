@@ -1,6 +1,6 @@
 /** Creates our own folders in a place that everybody may write to, such as the temporary folder. */
 import { chmod, lstat, mkdir } from "node:fs/promises"
-import { KnownError } from "@superstep/toolkit/errors/errors"
+import { KnownError } from "../errors/errors.js"
 
 export class ForeignFolder extends KnownError {
   readonly code = "foreign_folder"

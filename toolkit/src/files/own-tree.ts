@@ -7,7 +7,7 @@
 import { chmodSync, lchownSync, lstatSync, readdirSync, type Stats, unlinkSync } from "node:fs"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
-import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
+import type { OsUser } from "../exec/spawn-detached.js"
 
 /**
  * After this nobody can change the tree; its root itself may still be renamed. Deletes pipes, sockets and devices in it:

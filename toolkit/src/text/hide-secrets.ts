@@ -2,7 +2,7 @@
  * Removes secrets from a text, in every form in which they may be printed. A text is scanned once, whatever the number and
  * length of the secrets. Pure.
  */
-import { longestPiece, plainText } from "./log-line.js"
+import { longestPiece, plainText } from "./clean-lines.js"
 
 // Shorter values ("true", "8000") occur in ordinary words, so hiding them would make logs unreadable.
 const minHiddenLength = 6

@@ -3,14 +3,14 @@ import { execFileSync } from "node:child_process"
 import { chmodSync, existsSync, lchownSync, linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { swapperIn } from "../../../files/testing/swapper.js"
-import { builderBeside, isolatedUser } from "./isolation.js"
+import { temporaryFolder } from "../testing/temporary-folder.js"
+import { swapperIn } from "./testing/swapper.js"
 import { closeTree, giveTree, handOver, takeFolders, takeFrom } from "./own-tree.js"
 
 const skip = process.getuid?.() !== 0 && "only root has trees of other users"
-const reader = isolatedUser(4500)
-const user = builderBeside(reader)
+// Two users without an account, in one group.
+const reader = { uid: 204_500, gid: 204_500 }
+const user = { uid: 304_500, gid: 204_500 }
 
 const kindOf = (path: string) => {
   const { uid, gid, mode } = statSync(path)

@@ -1,7 +1,7 @@
 /** Measures how much disk folders use, once or until they use too much. */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
-import { pause } from "@superstep/toolkit/exec/pause"
+import { pause } from "../exec/pause.js"
 
 /**
  * Hard-linked files count once; files that vanish meanwhile may or may not count.

@@ -5,7 +5,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join, relative } from "node:path"
 import test from "node:test"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { temporaryFolder } from "../testing/temporary-folder.js"
 import { readPlainFile, UnusableFile } from "./read-plain-file.js"
 import { swapperIn } from "./testing/swapper.js"
 

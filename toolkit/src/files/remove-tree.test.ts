@@ -2,8 +2,7 @@ import assert from "node:assert/strict"
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { isolatedUser } from "../machines/process/files/isolation.js"
+import { temporaryFolder } from "../testing/temporary-folder.js"
 import { removeTree } from "./remove-tree.js"
 import { swapperIn } from "./testing/swapper.js"
 
@@ -53,7 +52,7 @@ test("swapping folders for links while root deletes a tree deletes nothing else"
   writeFileSync(join(victim, "kept"), "")
   for (let round = 0; round < 5; round++) {
     const tree = join(home, `tree${round}`)
-    await using _ = await swapperIn(join(tree, "data"), { victim, count: 20, user: isolatedUser(4711) })
+    await using _ = await swapperIn(join(tree, "data"), { victim, count: 20, user: { uid: 204_711, gid: 204_711 } })
 
     await removeTree(tree)
 

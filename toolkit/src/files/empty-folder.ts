@@ -1,7 +1,7 @@
 /** Creates a folder of another user. */
 import { lchown, mkdir } from "node:fs/promises"
-import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-import { removeTree } from "../../../files/remove-tree.js"
+import type { OsUser } from "../exec/spawn-detached.js"
+import { removeTree } from "./remove-tree.js"
 
 /**
  * Creates an empty folder, in place of what was there.

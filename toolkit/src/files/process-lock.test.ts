@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import test from "node:test"
 import { fileURLToPath } from "node:url"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { temporaryFolder } from "../testing/temporary-folder.js"
 import { takeLock } from "./process-lock.js"
 
 const contenderFile = fileURLToPath(new URL("testing/lock-contender.js", import.meta.url))
