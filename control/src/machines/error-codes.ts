@@ -23,18 +23,6 @@ export const machineCodes = {
     cause: "The platform does not run as root on Linux.",
     next: "Start it as root, or choose containers or pods ([machines](machines.md)).",
   },
-  foreign_folder: {
-    http: [],
-    what: "A folder that the platform needs belongs to another user, or others may write to it.",
-    cause: "Another user created a folder of that name.",
-    next: "Check who created it, and remove it.",
-  },
-  unusable_file: {
-    http: [],
-    what: "A path of the project is not the plain file or the folder that it should be.",
-    cause: "A link or a special file of the project in place of it.",
-    next: "Remove what the message names from the project.",
-  },
   engine_failed: {
     http: [],
     what: "The container engine refused a request, or does not answer.",

@@ -183,6 +183,18 @@ export const toolkitCodes = {
     cause: "Another user created a folder of that name below the directory for temporary files.",
     next: "Check who created it, and remove it.",
   },
+  foreign_folder: {
+    http: [],
+    what: "A folder that the platform needs belongs to another user, or others may write to it.",
+    cause: "Another user created a folder of that name.",
+    next: "Check who created it, and remove it.",
+  },
+  unusable_file: {
+    http: [],
+    what: "A path of the project is not the plain file or the folder that it should be.",
+    cause: "A link or a special file of the project in place of it.",
+    next: "Remove what the message names from the project.",
+  },
 } as const satisfies Readonly<Record<string, ErrorEntry>>
 
 export type ToolkitCodes = typeof toolkitCodes
