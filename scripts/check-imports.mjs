@@ -11,12 +11,15 @@ const mayImport = {
   toolkit: [],
   "workers/js": ["protocol"],
   server: ["toolkit", "protocol"],
-  control: ["toolkit", "protocol"],
+  oci: ["toolkit"],
+  edge: ["toolkit", "protocol"],
+  builder: ["oci", "toolkit", "protocol"],
+  control: ["builder", "edge", "oci", "toolkit", "protocol"],
   // It meets the servers only over HTTP.
   console: [],
-  cli: ["server", "control", "toolkit", "protocol"],
-  tests: ["cli", "server", "control", "toolkit", "protocol", "workers/js"],
-  bench: ["server", "control", "toolkit", "protocol", "workers/js"],
+  cli: ["server", "control", "builder", "toolkit", "protocol"],
+  tests: ["cli", "server", "control", "builder", "edge", "oci", "toolkit", "protocol", "workers/js"],
+  bench: ["server", "control", "edge", "toolkit", "protocol", "workers/js"],
 }
 
 const packageNames = {
@@ -24,6 +27,9 @@ const packageNames = {
   "@superstep/toolkit": "toolkit",
   "@superstep/worker-js": "workers/js",
   "@superstep/server": "server",
+  "@superstep/oci": "oci",
+  "@superstep/edge": "edge",
+  "@superstep/builder": "builder",
   "@superstep/control": "control",
   "@superstep/console": "console",
   superstep: "cli",
@@ -74,7 +80,7 @@ export function layerOf(path) {
 
 /** A model, the interface of a port or a table of error codes: only definitions for others to use. */
 const isPure = (path) => layerOf(path) === "model" || ["port.ts", "error-codes.ts"].includes(posix.basename(path))
-const layered = (path) => /^(server|control)\/src\//.test(path)
+const layered = (path) => /^(server|control|edge|builder)\/src\//.test(path)
 const isTest = (path) => /\.test\.tsx?$|\/testing\/|^tests\/|^bench\//.test(path)
 
 /** Each rule gets `{ from, to, toPackage, fromPackage }` and returns a message when the import breaks it. */
@@ -114,26 +120,26 @@ const textRules = [
   {
     pattern: /\bprocess\.env\b/,
     only: /\/(config|main|[\w-]+-main)\.ts$/,
-    within: /^(server|control|cli)\/src\//,
+    within: /^(server|control|edge|oci|builder|cli)\/src\//,
     say: "read the environment in config.ts and pass the value in",
   },
   {
     pattern: /\bsql`/,
     only: /\/((.+-)?queries|(.+-)?claims|wake-up)\.ts$/,
-    within: /^(server|control|cli)\/src\//,
+    within: /^(server|control|edge|oci|builder|cli)\/src\//,
     say: "SQL belongs in this concept's queries.ts",
   },
   {
     pattern: /from "pg"/,
     only: /^toolkit\/src\/(db|postgres|testing)\//,
-    within: /^(server|control|cli|toolkit)\/src\//,
+    within: /^(server|control|edge|oci|builder|cli|toolkit)\/src\//,
     say: "talk to Postgres through @superstep/toolkit/db/database",
   },
   {
     pattern: /\bnew URL\([^()]*import\.meta\.url\)/,
     // The path to the package's other folders is the same from `dist/` and from `programs/`.
-    only: /^(server|control|cli)\/src\/[\w-]+\.ts$|\/generate-frames\.ts$/,
-    within: /^(protocol|toolkit|server|control|cli)\/src\//,
+    only: /^(server|control|edge|oci|builder|cli)\/src\/[\w-]+\.ts$|\/generate-frames\.ts$/,
+    within: /^(protocol|toolkit|server|control|edge|oci|builder|cli)\/src\//,
     say: "programs are bundled, so relative paths to files change: use import.meta.resolve with a name in `exports`",
   },
   {
@@ -146,7 +152,7 @@ const textRules = [
   {
     pattern: /\b(c\.json|jsonResponse)\(\s*\{\s*detail\b/,
     only: /\/http\/(errors|not-found)\.ts$/,
-    within: /^(server|control|toolkit)\/src\//,
+    within: /^(server|control|edge|oci|builder|toolkit)\/src\//,
     say: "throw a KnownError: http/errors.ts alone renders errors (a recorded exception names its § on this line)",
     unless: /§|\.notFound\(/,
   },

@@ -56,7 +56,7 @@ test("a model imports models only", () => {
 })
 
 test("nothing imports main", () => {
-  const found = messages(["control/src/edge/proxy.ts", 'import "../main.js"\n'], ["control/src/main.ts", ""])
+  const found = messages(["edge/src/proxy.ts", 'import "./main.js"\n'], ["edge/src/main.ts", ""])
 
   assert.match(found.join("\n"), /main\.ts is an entry point/)
 })
@@ -116,7 +116,7 @@ test("tests may reach across layers, but not across packages", () => {
 test("a layer is known by the file's name", () => {
   assert.equal(layerOf("server/src/runs/run.ts"), "model")
   assert.equal(layerOf("server/src/runs/create-operations.ts"), "operations")
-  assert.equal(layerOf("control/src/edge/edge-main.ts"), "main")
+  assert.equal(layerOf("control/src/planner/plan-main.ts"), "main")
   assert.equal(layerOf("server/src/runs/multitask.ts"), undefined)
 })
 

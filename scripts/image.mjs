@@ -47,7 +47,7 @@ export async function makeImage({
   // npm installs programs for this system, and the image is one of Linux.
   if (process.platform !== "linux") throw new SetupFailed("make the image on Linux, on the processor that it is for")
   await setUp()
-  const images = "../control/dist/machines/images"
+  const images = "../oci/dist"
   const { imageArchive } = await import(`${images}/archive.js`)
   const { layoutIn } = await import(`${images}/layout.js`)
   const { platformImage } = await import(`${images}/platform-image.js`)
@@ -89,9 +89,9 @@ export async function makeImage({
 }
 
 async function registryOf(reference) {
-  const { originOf } = await import("../control/dist/machines/images/registry/reference.js")
-  const { registryAt } = await import("../control/dist/machines/images/registry/client.js")
-  const { credentialsIn } = await import("../control/dist/machines/images/registry/login-file.js")
+  const { originOf } = await import("../oci/dist/registry/reference.js")
+  const { registryAt } = await import("../oci/dist/registry/client.js")
+  const { credentialsIn } = await import("../oci/dist/registry/login-file.js")
   const file = join(process.env.DOCKER_CONFIG ?? join(homedir(), ".docker"), "config.json")
   return registryAt({ origin: originOf(reference), login: () => credentialsIn(file, reference.host) })
 }

@@ -149,7 +149,7 @@ function areUnchanged({ at, digest, inputs }, placeOf) {
 
 /**
  * The file that is started. It refuses to start when the bundle was not built from the present sources. Containers get programs without
- * sources (control/src/machines/images/runtime-files.ts).
+ * sources (oci/src/runtime-files.ts).
  * @param built  what `builtFrom` reads
  */
 const starter = (built, entry) => `const built = ${JSON.stringify(built)}

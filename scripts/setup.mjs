@@ -133,7 +133,8 @@ async function install(args, background) {
 }
 
 /** The workspaces without the console, tests and benches. */
-const platform = ["protocol", "toolkit", "server", "control", "workers/js", "cli"]
+export const platform = () =>
+  readJson("package.json").workspaces.filter((path) => !["console", "tests", "bench"].includes(path))
 
 /**
  * `npm ci` deletes an existing folder. `npm install` only updates it, since running processes may use its files.
@@ -145,7 +146,7 @@ export function npmArguments({ installed, toStart, withoutConsole }) {
   return [
     installed === undefined ? "ci" : "install",
     toStart && !hasDevelopmentPackages ? "--omit=dev" : "--include=dev",
-    ...(withoutConsole ? ["--include-workspace-root", ...platform.map((path) => `--workspace=${path}`)] : []),
+    ...(withoutConsole ? ["--include-workspace-root", ...platform().map((path) => `--workspace=${path}`)] : []),
     // It would touch the lock file, which programs compare with the one they were built from (programs.mjs).
     "--no-save",
     ...["--no-fund", "--no-audit", "--loglevel=error"],

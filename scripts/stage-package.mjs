@@ -13,7 +13,7 @@ import { buildDocs, filesOfDocs, packagesOfDocs } from "./docs.mjs"
 import { isLeftBehind } from "./left-behind.mjs"
 import { licencesOf, packageFolders } from "./licences.mjs"
 import { bundle, outside, packagesWithPrograms, workspaces } from "./programs.mjs"
-import { explain, filesBelow, root, SetupFailed, setUp } from "./setup.mjs"
+import { explain, filesBelow, platform, root, SetupFailed, setUp } from "./setup.mjs"
 
 const isCreate = process.argv.includes("--create")
 /** The folder of the published package. */
@@ -147,8 +147,7 @@ export function wrongDependencies() {
 
 function neededPackages() {
   const isOutside = ([guest]) => outside.some((it) => guest === it || guest.startsWith(it.replace("*", "")))
-  const packages = ["server", "control", "cli", "toolkit", "protocol", "workers/js"]
-  return Object.fromEntries(packages.flatMap(dependenciesOf).filter(isOutside))
+  return Object.fromEntries(platform().flatMap(dependenciesOf).filter(isOutside))
 }
 
 function dependenciesOf(folder) {

@@ -4,14 +4,14 @@ import { licencesOf } from "./licences.mjs"
 import { withRelativeNames, wrongDependencies } from "./stage-package.mjs"
 
 test("the name of a program of another package of ours becomes a path inside the tarball", () => {
-  const names = ["@superstep/worker-js/main", "@superstep/control/edge/main", "superstep/main"]
+  const names = ["@superstep/worker-js/main", "@superstep/edge/main", "superstep/main"]
   const text = names.map((name) => `import.meta.resolve("${name}")`).join(" ")
 
   assert.equal(
     withRelativeNames(text, "server/programs/main.js"),
     [
       'import.meta.resolve("../../workers/js/programs/main.js")',
-      'import.meta.resolve("../../control/programs/edge.js")',
+      'import.meta.resolve("../../edge/programs/main.js")',
       'import.meta.resolve("../../cli/programs/main.js")',
     ].join(" "),
   )

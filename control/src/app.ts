@@ -1,6 +1,7 @@
 /** The control plane's API: one line per domain, served at the root and below `/api-host` (control-plane §1.1). */
 
 import { BlockList } from "node:net"
+import type { Tally } from "@superstep/edge/tallies"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import { TooLarge, Unavailable } from "@superstep/toolkit/errors/errors"
@@ -35,7 +36,6 @@ import { addStatusPage } from "./deployments/status-page.js"
 import { addUploadRoutes, isUpload } from "./deployments/upload-routes.js"
 import { addReference } from "./docs/reference.js"
 import { addDocs } from "./docs/routes.js"
-import type { Tally } from "./edge/tallies.js"
 import { addEventRoutes } from "./events/routes.js"
 import { countFailures } from "./http/count-failures.js"
 import { addIntegrationRoutes } from "./integrations/routes.js"

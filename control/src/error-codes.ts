@@ -1,16 +1,12 @@
 /** The error codes of the control plane's replies and of its programs, as `docs/errors.md` explains them. Long on purpose: one table. */
+
+import type { EdgeCodes } from "@superstep/edge/error-codes"
+import type { ImageCodes } from "@superstep/oci/error-codes"
 import type { ErrorEntry } from "@superstep/toolkit/errors/error-entry"
-import type { EdgeCodes } from "./edge/error-codes.js"
 import type { MachineCodes } from "./machines/error-codes.js"
 import type { RevisionCodes } from "./revisions/error-codes.js"
 
 export const controlCodes = {
-  scope_missing: {
-    http: [403],
-    what: "The key may not do this.",
-    cause: "The key was created with a smaller scope, such as `read`.",
-    next: "Use a key with the scope that `detail` names: `read`, `run`, `deploy` or `admin`.",
-  },
   operator_required: {
     http: [403],
     what: "Only the operator of the installation may do this.",
@@ -284,7 +280,7 @@ export const controlCodes = {
   },
 } as const satisfies Readonly<Record<string, ErrorEntry>>
 
-type ControlCodes = typeof controlCodes & EdgeCodes & RevisionCodes & MachineCodes
+type ControlCodes = typeof controlCodes & EdgeCodes & RevisionCodes & MachineCodes & ImageCodes
 
 declare module "@superstep/toolkit/errors/codes" {
   interface ErrorCodes extends ControlCodes {}

@@ -3,24 +3,32 @@ import assert from "node:assert/strict"
 import { randomInt } from "node:crypto"
 import { Readable } from "node:stream"
 import { test } from "node:test"
+import { parseBuildLine } from "@superstep/builder/build-log"
+import { BuildFailed } from "@superstep/builder/faults/build-failed"
+import { parseJobLine } from "@superstep/builder/job/job-log"
+import { parseRange } from "@superstep/builder/node-range"
+import { parseProjectConfig } from "@superstep/builder/project/project-config"
+import {
+  hasDotSegment,
+  hostOf,
+  isInternal,
+  parseTarget,
+  targetAtHost,
+  threadOf,
+  urlQuery,
+} from "@superstep/edge/target"
+import { parseChallenge } from "@superstep/oci/registry/credentials"
+import { parseReference } from "@superstep/oci/registry/reference"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { type Entrance, fuzz } from "@superstep/toolkit/testing/fuzz"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
-import { isPlainText } from "@superstep/toolkit/text/storable"
-import { hasDotSegment, hostOf, isInternal, parseTarget, targetAtHost, threadOf, urlQuery } from "./edge/target.js"
-import { readSshKey } from "./integrations/ssh-key.js"
 import { cleanLine } from "@superstep/toolkit/text/clean-lines"
+import { isPlainText } from "@superstep/toolkit/text/storable"
+import { readSshKey } from "./integrations/ssh-key.js"
 import { parseLine } from "./logs/structured-line.js"
 import { piecesOf } from "./machines/docker/unit-output.js"
-import { BuildFailed } from "./machines/errors.js"
-import { parseChallenge } from "./machines/images/registry/credentials.js"
-import { parseReference } from "./machines/images/registry/reference.js"
-import { parseJobLine } from "./machines/kubernetes/builds/job-log.js"
 import { readPodLog } from "./machines/kubernetes/pod-log.js"
-import { parseBuildLine } from "./machines/process/builds/build-log.js"
-import { parseRange } from "./machines/process/builds/node-range.js"
-import { parseProjectConfig } from "./machines/process/builds/project/project-config.js"
 import {
   InvalidReply,
   idleSchema,

@@ -16,12 +16,12 @@ import {
   imageOfOthers,
   pushed,
 } from "@superstep/control/machines/docker/testing/images-of-others"
-import { layoutIn } from "@superstep/control/machines/images/layout"
-import { projectImage } from "@superstep/control/machines/images/project-image"
-import { registryAt } from "@superstep/control/machines/images/registry/client"
-import { pushImage } from "@superstep/control/machines/images/registry/push"
-import { runtimeFiles } from "@superstep/control/machines/images/runtime-files"
-import { hasRegistry, realRegistry } from "@superstep/control/machines/images/testing/real-registry"
+import { layoutIn } from "@superstep/oci/layout"
+import { projectImage } from "@superstep/oci/project-image"
+import { registryAt } from "@superstep/oci/registry/client"
+import { pushImage } from "@superstep/oci/registry/push"
+import { runtimeFiles } from "@superstep/oci/runtime-files"
+import { hasRegistry, realRegistry } from "@superstep/oci/testing/real-registry"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"

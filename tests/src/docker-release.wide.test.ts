@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { promisify } from "node:util"
 import { docker } from "@superstep/control/machines/docker/testing/images-of-others"
 import { baseReference, noEngine } from "@superstep/control/machines/docker/testing/place"
-import { hasRegistry, realRegistry } from "@superstep/control/machines/images/testing/real-registry"
+import { hasRegistry, realRegistry } from "@superstep/oci/testing/real-registry"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { copyForPacking } from "superstep/testing/copy-for-packing"
 

@@ -8,12 +8,13 @@ import { readdir, readFile, writeFile } from "node:fs/promises"
 import { connect } from "node:net"
 import { test } from "node:test"
 import { Client } from "@langchain/langgraph-sdk"
-import { edgeCodes } from "@superstep/control/edge/error-codes"
-import { renderRefusal, unauthenticated } from "@superstep/control/edge/refusal"
 import { controlCodes } from "@superstep/control/error-codes"
 import { machineCodes } from "@superstep/control/machines/error-codes"
 import { revisionCodes } from "@superstep/control/revisions/error-codes"
 import { exampleDeployment, startApi } from "@superstep/control/testing/api"
+import { edgeCodes } from "@superstep/edge/error-codes"
+import { renderRefusal, unauthenticated } from "@superstep/edge/refusal"
+import { imageCodes } from "@superstep/oci/error-codes"
 import { serverCodes } from "@superstep/server/error-codes"
 import { startTestHttp } from "@superstep/server/testing/test-http"
 import { migrations } from "@superstep/server/testing/test-server"
@@ -96,7 +97,7 @@ const sections: readonly Section[] = [
     title: "Machines",
     words:
       "What runs agents: processes, containers, pods, images. In the `status_message` of a revision that waits, in logs, and at the start.",
-    entries: machineCodes,
+    entries: { ...machineCodes, ...imageCodes },
   },
   { title: "Command line", words: "Errors of `superstep`. It exits with code 1.", entries: cliCodes },
   { title: "Exit codes", words: "Of all programs.", entries: exits },
@@ -136,7 +137,16 @@ test("the page has one entry for each code", async () => {
 })
 
 const foldersOfWorkers = ["workers/js/src", "workers/python/superstep_worker"]
-const shippedFolders = ["toolkit/src", "server/src", "control/src", "cli/src", ...foldersOfWorkers]
+const shippedFolders = [
+  "toolkit/src",
+  "server/src",
+  "oci/src",
+  "edge/src",
+  "builder/src",
+  "control/src",
+  "cli/src",
+  ...foldersOfWorkers,
+]
 
 /** The sources that are shipped, without the entries themselves. */
 async function shippedSources(folders: readonly string[]): Promise<string> {

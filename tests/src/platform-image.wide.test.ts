@@ -7,13 +7,13 @@ import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import test from "node:test"
 import { promisify } from "node:util"
-import { appendLayers } from "@superstep/control/machines/images/image"
-import { layoutIn } from "@superstep/control/machines/images/layout"
-import { registryAt } from "@superstep/control/machines/images/registry/client"
-import { findImage, readBlob } from "@superstep/control/machines/images/registry/pull"
-import { pushImage } from "@superstep/control/machines/images/registry/push"
-import { smallBase } from "@superstep/control/machines/images/testing/project"
-import { hasRegistry, realRegistry } from "@superstep/control/machines/images/testing/real-registry"
+import { appendLayers } from "@superstep/oci/image"
+import { layoutIn } from "@superstep/oci/layout"
+import { registryAt } from "@superstep/oci/registry/client"
+import { findImage, readBlob } from "@superstep/oci/registry/pull"
+import { pushImage } from "@superstep/oci/registry/push"
+import { smallBase } from "@superstep/oci/testing/project"
+import { hasRegistry, realRegistry } from "@superstep/oci/testing/real-registry"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -43,7 +43,7 @@ test("a registry gets the platform's image, whose edge and command line run with
   const own = join(root, "superstep/node_modules/superstep")
   const { stdout: version } = await run(process.execPath, [join(own, "bin/superstep.mjs"), "--version"])
   assert.match(version, /^\d+\.\d+\.\d+\n$/)
-  await edgeAnswers(join(own, "lib/control/programs/edge.js"))
+  await edgeAnswers(join(own, "lib/edge/programs/main.js"))
 })
 
 async function unpack(archive: AsyncIterable<Uint8Array>, folder: string): Promise<void> {

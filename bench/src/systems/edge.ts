@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from "node:crypto"
 import { join } from "node:path"
-import { edgeProcess, pushTable } from "@superstep/control/edge/client"
+import { edgeProcess, pushTable } from "@superstep/edge/client"
 import { unixAddress } from "@superstep/protocol/http/address"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"

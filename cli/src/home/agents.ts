@@ -3,13 +3,13 @@
  * and stops them; when it cannot, because it was killed or fails to start, this module stops them.
  */
 import { join } from "node:path"
-import { readJson } from "@superstep/toolkit/files/json-file"
 import { type Ending, foundMachine } from "@superstep/control/machines/kinds/found-machine"
 import { retiredEdges } from "@superstep/control/machines/process/edge/retired-edges"
 import { machineFolders } from "@superstep/control/machines/process/files/folders"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
+import { readJson } from "@superstep/toolkit/files/json-file"
 import type { Home } from "./home.js"
 
 export interface Agents {

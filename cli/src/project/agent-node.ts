@@ -1,15 +1,15 @@
 /** The Node of the agent server and its workers: the newest that this computer has and the project allows (decision 78). */
 import { readdir, readFile, stat } from "node:fs/promises"
 import { delimiter, dirname, join } from "node:path"
-import { BuildFailed } from "@superstep/control/machines/errors"
 import {
   chooseNode,
   isAtLeast,
   type NodeProgram,
   type NodeRequest,
   requestedNode,
-} from "@superstep/control/machines/process/builds/choose-node"
-import { installedNodes, ownNode } from "@superstep/control/machines/process/builds/installed-nodes"
+} from "@superstep/builder/choose-node"
+import { BuildFailed } from "@superstep/builder/faults/build-failed"
+import { installedNodes, ownNode } from "@superstep/builder/installed-nodes"
 import { machineFolders } from "@superstep/control/machines/process/files/folders"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { Config } from "../command-line/config.js"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { keyHashOf, rightOf } from "../edge/authorise.js"
+import { keyHashOf, rightOf } from "@superstep/edge/authorise"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { keyHashes } from "../workspaces/queries.js"
 import { agentTokenKey } from "./agent-tokens.js"

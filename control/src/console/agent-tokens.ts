@@ -1,8 +1,9 @@
 /** Issues tokens with which the console calls one agent, in place of the person's API key. */
+
+import { signAgentToken } from "@superstep/edge/agent-token"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Db } from "@superstep/toolkit/db/database"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
-import { signAgentToken } from "../edge/agent-token.js"
 import { deriveKey } from "../secrets/derive-key.js"
 import type { MasterKey } from "../secrets/seal.js"
 import { type Caller, mayDo } from "../workspaces/workspace.js"

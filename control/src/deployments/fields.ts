@@ -1,8 +1,8 @@
 /** The fields that requests for deployments and revisions share. Merges the two spellings of the config path. */
 import { z } from "@hono/zod-openapi"
+import { commandProblem } from "@superstep/builder/command-problem"
 import { shownLine } from "@superstep/toolkit/text/shown-line"
 import { storageProblem, text, uuid } from "../http/fields.js"
-import { commandProblem } from "../machines/command-problem.js"
 import { resourceSpec } from "../revisions/resource-spec.js"
 import { deploymentTypes, orphanRules, threadPinnings } from "../revisions/source-config.js"
 import { configPathProblem, imageUriProblem, refProblem } from "./repository.js"

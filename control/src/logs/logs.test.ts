@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { exampleDeployment, startApi } from "../testing/api.js"
 import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
+import { exampleDeployment, startApi } from "../testing/api.js"
 import { appendLogLines, lastLogLines } from "./operations.js"
 import { linesAfter } from "./queries.js"
 

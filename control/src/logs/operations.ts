@@ -1,8 +1,8 @@
 /** Stores the output of builds and units, and returns it page by page. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { cursorAfter, lineOfCursor } from "./cursor.js"
-import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
 import { cleanLines } from "@superstep/toolkit/text/clean-lines"
+import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
+import { cursorAfter, lineOfCursor } from "./cursor.js"
 import type { LogStream, NewLogLine } from "./log-line.js"
 import { findLogLines, insertLogLines, type LogFilter, type LogRow, lastLines } from "./queries.js"
 

@@ -1,9 +1,9 @@
-/** Errors that a machine reports to the pipeline. */
+/** Errors that a machine reports to the pipeline, besides `BuildFailed`. */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { ErrorCode } from "../revisions/revision.js"
 
-/** A fault of the project, in a message for the person who pushed the code: the same input would fail the same way, so it is never retried. */
-export class BuildFailed extends KnownError {
+/** The machine cannot run an image that somebody else built, or may not have it. The same input is refused again, so it is never retried. */
+export class ImageRefused extends KnownError {
   readonly code: ErrorCode
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)

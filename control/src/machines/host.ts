@@ -1,5 +1,5 @@
 /** What the control plane gets from the computer that it runs on, in its own process or in one with more rights. */
-import type { Edge } from "../edge/port.js"
+import type { Edge } from "@superstep/edge/port"
 import type { KeyFiles } from "../home/key-files.js"
 import type { Machine } from "./port.js"
 

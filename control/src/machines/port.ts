@@ -9,10 +9,11 @@
  * R5 `stop` and `remove` may be repeated, and leave nothing. R6 output is kept in order and outlives its process.
  * R7 an artefact never changes but for schemas that are added, and the same source built in the same way has the same id. R8 it is published whole or not at all.
  */
+import type { BuildCode } from "@superstep/builder/faults/build-failed"
+import type { PlannedSource } from "@superstep/builder/plan-source"
 import type { Address } from "@superstep/protocol/http/address"
 import type { Secret, Secrets } from "@superstep/toolkit/config/settings"
 import type { NewLogLine } from "../logs/log-line.js"
-import type { ErrorCode } from "../revisions/revision.js"
 
 export interface Machine {
   readonly units: Units
@@ -108,18 +109,11 @@ export interface Units {
 }
 
 /** What is built: a fetched tree, and how. */
-export interface BuildSource {
+export interface BuildSource extends PlannedSource {
   /** A revision has one build, which is named by it. */
   readonly revisionId: string
-  readonly deploymentId: string
   /** The machine may keep deployments apart by it. */
   readonly deploymentNumber: number
-  /** Hash of the tree in the build's folder. */
-  readonly treeHash: string
-  /** Path of `langgraph.json`, relative to the tree. */
-  readonly configPath: string
-  readonly installCommand: string | null
-  readonly buildCommand: string | null
 }
 
 export interface PublishedArtifact {
@@ -138,7 +132,7 @@ export type BuildState =
   | { readonly state: "running" }
   | { readonly state: "published"; readonly artifact: PublishedArtifact }
   /** The project's fault: the same source fails in the same way. */
-  | { readonly state: "failed"; readonly code: ErrorCode; readonly message: string }
+  | { readonly state: "failed"; readonly code: BuildCode; readonly message: string }
   /** Ended without a result, or by a fault of the machine that may pass: start it again from a fresh tree. */
   | { readonly state: "ended"; readonly why: string }
 
@@ -218,7 +212,7 @@ export interface Artifacts {
   /**
    * Makes an image of a registry an artefact of a deployment. The registry is asked each time, so that nobody runs an image that it would not
    * give to him. May be repeated.
-   * @throws BuildFailed  this machine runs no images, or the registry has no such image for these credentials
+   * @throws ImageRefused  this machine runs no images, or the registry has no such image for these credentials
    */
   adoptImage(image: ForeignImage, signal: AbortSignal): Promise<AdoptedImage>
   /**

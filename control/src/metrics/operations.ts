@@ -1,10 +1,10 @@
 /** Reads the samples: a deployment's chart, and the operator's view of everything. */
 import { performance } from "node:perf_hooks"
+import type { Tally } from "@superstep/edge/tallies"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { brokenRules } from "@superstep/toolkit/errors/must"
 import { backupState } from "../backups/queries.js"
-import type { Tally } from "../edge/tallies.js"
 import { certificateExpiries } from "../host-names/certificate-queries.js"
 import { countUnsent, forwardingState } from "../log-forwarding/queries.js"
 import { pipelineProgress, recentEnds, recentStageTimes } from "../revisions/progress-queries.js"

@@ -1,7 +1,8 @@
 /** The operator's view in Prometheus' text format. Pure. */
+
+import { latencyBoundsMs, type Tally } from "@superstep/edge/tallies"
 import { runLatencyBoundsMs } from "@superstep/protocol/unit/run-latency"
 import type { BackupState } from "../backups/queries.js"
-import { latencyBoundsMs, type Tally } from "../edge/tallies.js"
 import type { CertificateExpiry } from "../host-names/certificate-queries.js"
 import type { ForwardingState } from "../log-forwarding/queries.js"
 import type { EndedRevisions, PipelineProgress, StageTime } from "../revisions/progress-queries.js"

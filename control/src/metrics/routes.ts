@@ -1,11 +1,11 @@
 /** HTTP for metrics: a deployment's chart for its workspace, and Prometheus' text for the operator. */
 import { z } from "@hono/zod-openapi"
+import type { Tally } from "@superstep/edge/tallies"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { findDeployment } from "../deployments/operations.js"
-import type { Tally } from "../edge/tallies.js"
 import { uuid } from "../http/fields.js"
 import { type Place, watchLoopLag } from "./machine.js"
 import { deploymentMetrics, isOperator, operatorView } from "./operations.js"

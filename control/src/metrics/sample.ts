@@ -1,5 +1,5 @@
 /** Defines the samples of units and traffic, and computes a chart from them. Pure. */
-import { latencyBoundsMs, type Tally } from "../edge/tallies.js"
+import { latencyBoundsMs, type Tally } from "@superstep/edge/tallies"
 
 export interface UnitSample {
   readonly deployment_id: string

@@ -2,8 +2,9 @@
  * Takes samples every ten seconds: processes of units, answers of the edge, and runs by revision. Between two samples it remembers only
  * the last readings of counters; a restart costs one interval.
  */
+
+import type { Tally } from "@superstep/edge/tallies"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
-import type { Tally } from "../edge/tallies.js"
 import type { Usage } from "../machines/port.js"
 import { askRuns } from "../machines/unit-client.js"
 import type { UnitReport } from "../machines/unit-replies.js"

@@ -1,9 +1,9 @@
 /** Measures what a deployment keeps on disk, and keeps its workspace within the quota `disk_mb`. */
 
-import { BuildFailed } from "../machines/errors.js"
 import type { PipelineContext } from "../planner/context.js"
 import { type DiskUse, readDiskUse, recordDiskUse } from "../quotas/operations.js"
 import { artifactExists, artifactsOf } from "../revisions/artifact-queries.js"
+import { DeployFailed } from "./failures.js"
 import type { StageInput } from "./stage.js"
 
 type DiskContext = Pick<PipelineContext, "db" | "machine" | "limits">
@@ -27,7 +27,7 @@ export async function measureDisk(
 
 /**
  * Refuses a build before it starts, by what was measured last: measuring a large deployment takes as long as a small build.
- * @throws BuildFailed  `disk_quota`
+ * @throws DeployFailed  `disk_quota`
  */
 export async function requireDisk({ context, deployment }: StageInput): Promise<void> {
   const use = await readDiskUse(context.db, deployment.workspace_id, context.limits.diskOfAWorkspaceMb)
@@ -42,7 +42,7 @@ export async function requireDisk({ context, deployment }: StageInput): Promise<
 export async function settleDisk(
   { context, revision, deployment }: StageInput,
   artifactId: string | undefined,
-): Promise<BuildFailed | undefined> {
+): Promise<DeployFailed | undefined> {
   const use = await measureDisk(context, deployment, artifactId)
   if (use.usedMb <= use.limitMb) return undefined
   const { builds, artifacts } = context.machine
@@ -56,5 +56,5 @@ export async function settleDisk(
   return exceeded(use, "with this build, its deployments use")
 }
 
-const exceeded = ({ usedMb, limitMb }: DiskUse, what: string): BuildFailed =>
-  new BuildFailed("disk_quota", `the quota disk_mb of this workspace is ${limitMb}: ${what} ${usedMb} MB`)
+const exceeded = ({ usedMb, limitMb }: DiskUse, what: string): DeployFailed =>
+  new DeployFailed("disk_quota", `the quota disk_mb of this workspace is ${limitMb}: ${what} ${usedMb} MB`)

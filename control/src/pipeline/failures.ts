@@ -1,12 +1,13 @@
 /** Decides which faults of a stage may pass. Pure. */
+import { BuildFailed } from "@superstep/builder/faults/build-failed"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { diskIsFull, saysDiskIsFull } from "@superstep/toolkit/files/disk-room"
-import { BuildFailed, TooManyDeployments } from "../machines/errors.js"
+import { ImageRefused, TooManyDeployments } from "../machines/errors.js"
 import type { ErrorCode } from "../revisions/revision.js"
 import { SourceFailed } from "../sources/port.js"
 
-/** The revision's unit does not start, or is not healthy. */
+/** A fault of the user that a stage finds itself: the revision's unit does not start or is not healthy, or the workspace uses too much disk. */
 export class DeployFailed extends KnownError {
   readonly code: ErrorCode
   constructor(code: ErrorCode, message: string) {
@@ -40,7 +41,11 @@ export interface Tries {
  */
 export function judge(error: unknown, { stage_attempt: attempts, failing_ms: failingMs }: Tries): Verdict {
   const words = error instanceof Error ? error.message : String(error)
-  const known = error instanceof BuildFailed || error instanceof DeployFailed || error instanceof SourceFailed
+  const known =
+    error instanceof BuildFailed ||
+    error instanceof ImageRefused ||
+    error instanceof DeployFailed ||
+    error instanceof SourceFailed
   if (known && !(error instanceof SourceFailed && error.isTransient)) {
     return { kind: "fail", code: error.code, message: words }
   }

@@ -2,7 +2,7 @@
  * fetch, for an image that somebody else built: its tag is resolved once, to a digest, which is stored where others store a commit. There is
  * nothing to build.
  */
-import { BuildFailed } from "../machines/errors.js"
+import { ImageRefused } from "../machines/errors.js"
 import { addArtifact } from "../revisions/artifact-queries.js"
 import { recordCommit } from "../revisions/claims.js"
 import { SourceFailed } from "../sources/port.js"
@@ -43,7 +43,7 @@ export async function fetchImage(input: StageInput): Promise<StageOutcome> {
 const asMaybePassing =
   (signal: AbortSignal) =>
   (cause: unknown): never => {
-    if (signal.aborted || cause instanceof BuildFailed || cause instanceof SourceFailed) throw cause
+    if (signal.aborted || cause instanceof ImageRefused || cause instanceof SourceFailed) throw cause
     const words = cause instanceof Error ? cause.message : String(cause)
     throw new SourceFailed("source_not_found", words, { cause, isTransient: true })
   }

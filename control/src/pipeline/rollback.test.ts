@@ -3,11 +3,11 @@ import assert from "node:assert/strict"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { buildFiles } from "@superstep/builder/build-request"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { buildFiles } from "../machines/process/builds/build-request.js"
 import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
 
 let platform: PlatformWithRepository

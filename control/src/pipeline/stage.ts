@@ -19,7 +19,7 @@ export type StageOutcome =
 
 /**
  * Runs a stage's work. It may be killed at any moment and called again, so each step first checks whether it is done.
- * @throws BuildFailed | SourceFailed | DeployFailed  for a fault of the project
+ * @throws BuildFailed | ImageRefused | SourceFailed | DeployFailed  for a fault of the project
  * @throws anything else                              for a fault that may pass (`judge`)
  */
 export type RunStage = (input: StageInput) => Promise<StageOutcome>

@@ -1,5 +1,5 @@
 /** Joins what the tables say of a deployment with what the observers and the edge saw. */
-import type { EdgeState } from "../edge/port.js"
+import type { EdgeState } from "@superstep/edge/port"
 import type { DeploymentFacts, RevisionFacts, Traffic, UnitFacts } from "./facts.js"
 import type { Observer } from "./observer.js"
 import type { PinObserver } from "./pin-observer.js"

@@ -4,10 +4,10 @@
  * same piece at once: the second finds the place moved, and stores nothing.
  */
 import type { Db } from "@superstep/toolkit/db/database"
+import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
 import { deploymentById } from "../deployments/carried-queries.js"
 import { databaseOf } from "../deployments/database.js"
 import { recordEvent } from "../events/operations.js"
-import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
 import type { NewLogLine } from "../logs/log-line.js"
 import { appendLogLines } from "../logs/operations.js"
 import { keepQuota } from "../logs/quota.js"

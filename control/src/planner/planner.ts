@@ -7,9 +7,9 @@
  * a second: one that failed, or had no effect, would be planned again at once. L9 What fails for one deployment ends nothing for another one.
  */
 
+import type { EdgeState } from "@superstep/edge/port"
 import { must } from "@superstep/toolkit/errors/must"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
-import type { EdgeState } from "../edge/port.js"
 import type { UnitReport } from "../machines/unit-replies.js"
 import type { PipelineContext } from "./context.js"
 import { recordOutcomes } from "./crash-queries.js"

@@ -74,8 +74,8 @@ export interface SourceRevisionConfig {
   readonly commit?: CallersCommit | null
 }
 
-/** Why a revision failed, as a code. */
-export type ErrorCode = keyof RevisionCodes | "internal"
+/** Why a revision failed, as a code. The edge replies with `capacity` too, and every server with `internal`. */
+export type ErrorCode = keyof RevisionCodes | "capacity" | "internal"
 
 /** Why a revision failed, or was rolled back. */
 export interface Reason {

@@ -1,9 +1,10 @@
 /** The message of a revision that failed: what happened, and what to do next. Pure. */
+import { edgeCodes } from "@superstep/edge/error-codes"
 import { toolkitCodes } from "@superstep/toolkit/errors/error-codes"
 import { revisionCodes } from "./error-codes.js"
 import type { ErrorCode } from "./revision.js"
 
-const entries = { ...revisionCodes, internal: toolkitCodes.internal }
+const entries = { ...revisionCodes, capacity: edgeCodes.capacity, internal: toolkitCodes.internal }
 
 /** What the reader should do next, in a line. */
 export const hintFor = (code: ErrorCode): string => entries[code].next

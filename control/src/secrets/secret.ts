@@ -1,4 +1,5 @@
 /** Defines a secret: an environment variable of the user's code, its mask, and the reserved names. Pure. */
+import { isPlatformSetting } from "@superstep/protocol/unit/platform-settings"
 import type { Problem } from "@superstep/toolkit/errors/errors"
 
 /** A secret in a request. */
@@ -29,12 +30,6 @@ const reservedNames: ReadonlySet<string> = new Set([
 ])
 
 export const isReserved = (name: string): boolean => reservedNames.has(name) || isPlatformSetting(name)
-
-// Operators set one for all deployments, and a deployment its own.
-const signingSecret = "SUPERSTEP_WEBHOOK_SIGNING_SECRET"
-
-/** A setting of Superstep itself, which only the operator sets. */
-export const isPlatformSetting = (name: string): boolean => name.startsWith("SUPERSTEP_") && name !== signingSecret
 
 /** Names that are given more than once: it is unclear which value is meant. */
 export function repeatedNames(secrets: readonly { readonly name: string }[]): Problem[] {

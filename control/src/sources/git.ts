@@ -3,9 +3,9 @@ import { mkdir, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { withMemoryLimit } from "@superstep/toolkit/exec/limited-command"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
-import { shownLine } from "@superstep/toolkit/text/shown-line"
 import { untilDiskExceeds, usedDiskMb } from "@superstep/toolkit/files/disk-use"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
+import { shownLine } from "@superstep/toolkit/text/shown-line"
 import { absentContent } from "./absent-content.js"
 import {
   basicOf,

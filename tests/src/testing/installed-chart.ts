@@ -4,11 +4,11 @@
  */
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
+import { networkSettingsOf } from "@superstep/builder/environment"
 import { installationIdOf } from "@superstep/control/home/home-queries"
 import { type Pod, pathsIn } from "@superstep/control/machines/kubernetes/cluster/objects"
 import { inChargeLabel } from "@superstep/control/machines/kubernetes/cluster/pod-in-charge"
 import type { TestPod } from "@superstep/control/machines/kubernetes/testing/test-pod"
-import { networkSettingsOf } from "@superstep/control/machines/process/builds/environment"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"

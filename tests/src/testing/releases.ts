@@ -12,6 +12,9 @@ const repository = fileURLToPath(new URL("../../..", import.meta.url))
 
 const packages = {
   "@superstep/control": "control",
+  "@superstep/builder": "builder",
+  "@superstep/edge": "edge",
+  "@superstep/oci": "oci",
   "@superstep/protocol": "protocol",
   "@superstep/server": "server",
   "@superstep/toolkit": "toolkit",

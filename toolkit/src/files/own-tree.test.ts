@@ -4,8 +4,8 @@ import { chmodSync, existsSync, lchownSync, linkSync, mkdirSync, statSync, symli
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "../testing/temporary-folder.js"
-import { swapperIn } from "./testing/swapper.js"
 import { closeTree, giveTree, handOver, takeFolders, takeFrom } from "./own-tree.js"
+import { swapperIn } from "./testing/swapper.js"
 
 const skip = process.getuid?.() !== 0 && "only root has trees of other users"
 // Two users without an account, in one group.

@@ -1,10 +1,10 @@
 /** The image that units run on top of: fetched if the engine lacks it, and refused if what is built here would not run in it. */
 import { join } from "node:path"
+import { readExportedImage } from "@superstep/oci/exported-image"
+import type { BaseImage } from "@superstep/oci/image"
+import type { Layout } from "@superstep/oci/layout"
 import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
-import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
-import { readExportedImage } from "../images/exported-image.js"
-import type { BaseImage } from "../images/image.js"
-import type { Layout } from "../images/layout.js"
+import { BaseImageUnfit, type Inside, probe } from "../base-fit.js"
 import { type Engine, EngineFailed, imageSilenceMs, untilDone } from "./engine.js"
 import { printed } from "./unit-output.js"
 

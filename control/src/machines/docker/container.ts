@@ -1,10 +1,11 @@
 /** How a unit becomes a container: names, labels, limits, folders. Pure. */
+
 import { join } from "node:path"
+import { places } from "@superstep/oci/project-image"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { mostProcesses } from "@superstep/toolkit/exec/process-limits"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-import { places } from "../images/project-image.js"
 import type { UnitSpec } from "../port.js"
-import { mostProcesses } from "../process/cgroups/limits.js"
 
 /** Only containers, networks and images with our label are ours. */
 export const labels = {

@@ -1,9 +1,9 @@
 import { after } from "node:test"
 import { fileURLToPath } from "node:url"
+import { limits } from "@superstep/builder/testing/build"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
-import { limits } from "../process/builds/testing/build.js"
 import { buildsConformance } from "../testing/conformance.js"
 import { labels } from "./container.js"
 import { openDockerMachine } from "./machine.js"
@@ -21,8 +21,8 @@ async function machinePlace() {
     homeId,
     programs: {
       server: program("fake-unit"),
-      verify: program("fake-verify"),
-      verifyPython: program("fake-verify"),
+      verify: fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
+      verifyPython: fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
       analyse: program("fake-analyse"),
     },
     edge: { host: "127.0.0.1", port: 0, logLevel: "error", trustedProxies: "", drainMs: 0, hangMs: 30_000 } as const,

@@ -5,12 +5,12 @@
 import { createHash } from "node:crypto"
 import { mkdir, stat } from "node:fs/promises"
 import { join } from "node:path"
+import { goArchitecture } from "@superstep/oci/registry/pull"
+import { parseReference, type Reference } from "@superstep/oci/registry/reference"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
-import { BuildFailed } from "../errors.js"
-import { goArchitecture } from "../images/registry/pull.js"
-import { parseReference, type Reference } from "../images/registry/reference.js"
+import { ImageRefused } from "../errors.js"
 import type { AdoptedImage, Artifacts, ForeignImage } from "../port.js"
 import { imageName } from "./artifact-images.js"
 import { inspectImage, withTag } from "./base-image.js"
@@ -89,10 +89,10 @@ export function guestImages({ engine, homeId, folderOf, authFolder }: GuestImage
     if (!found) throw new EngineFailed(`the engine has fetched ${pinned}, and does not have it under that name`)
     const { Cmd, Entrypoint } = found.Config ?? {}
     if ([...(Entrypoint ?? []), ...(Cmd ?? [])].length === 0)
-      throw new BuildFailed("source_unsupported", `${reference} has no command: build it with CMD or ENTRYPOINT`)
+      throw new ImageRefused("source_unsupported", `${reference} has no command: build it with CMD or ENTRYPOINT`)
     const made = `${found.Os}/${found.Architecture}`
     if (made !== `linux/${goArchitecture()}`)
-      throw new BuildFailed(
+      throw new ImageRefused(
         "source_unsupported",
         `${reference} is for ${made}, and agents run on linux/${goArchitecture()}: build it for that`,
       )
@@ -109,7 +109,7 @@ export function guestImages({ engine, homeId, folderOf, authFolder }: GuestImage
     const name = imageName(homeId, artifactId)
     if (await inspectImage(engine, name)) return name
     const value = await readJson<Value>(valueFile(artifactId))
-    if (!value) throw new BuildFailed("internal", `the artefact ${artifactId} is gone: deploy the revision again`)
+    if (!value) throw new ImageRefused("internal", `the artefact ${artifactId} is gone: deploy the revision again`)
     await fetch(value.reference, value.pullSecrets)
     await tag(value.reference, artifactId)
     return name
@@ -155,13 +155,13 @@ export const artifactIdOf = (deploymentId: string, { reference, pullSecrets }: V
     .digest("hex")
     .slice(0, 40)}`
 
-/** @throws BuildFailed  it is no name of an image */
+/** @throws ImageRefused  it is no name of an image */
 function parse(reference: string): Reference {
   try {
     return parseReference(reference)
   } catch (cause) {
     if (!(cause instanceof InvalidInput)) throw cause
-    throw new BuildFailed("source_not_found", cause.message, { cause })
+    throw new ImageRefused("source_not_found", cause.message, { cause })
   }
 }
 
@@ -184,15 +184,15 @@ const asRefusal =
 export function refusalOf(reference: string, error: EngineFailed): Error {
   const { message: words } = error
   if (/unauthorized|denied|authentication required|no basic auth/i.test(words))
-    return new BuildFailed(
+    return new ImageRefused(
       "source_auth",
       `the registry refuses ${reference} to this installation (${words}): name credentials in resource_spec.image_pull_secrets, or ask the operator (SUPERSTEP_IMAGE_CREDENTIALS)`,
       { cause: error },
     )
   if (/manifest unknown|not found|name unknown|does not exist/i.test(words))
-    return new BuildFailed("source_not_found", `the registry has no ${reference} (${words})`, { cause: error })
+    return new ImageRefused("source_not_found", `the registry has no ${reference} (${words})`, { cause: error })
   if (/no matching manifest/i.test(words))
-    return new BuildFailed(
+    return new ImageRefused(
       "source_unsupported",
       `${reference} has no image for linux/${goArchitecture()}: build it for that`,
       {

@@ -4,13 +4,13 @@ import assert from "node:assert/strict"
 import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, test } from "node:test"
+import { hasRegistry, realRegistry } from "@superstep/oci/testing/real-registry"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { v7 as newId } from "uuid"
-import { BuildFailed } from "../errors.js"
-import { hasRegistry, realRegistry } from "../images/testing/real-registry.js"
+import { ImageRefused } from "../errors.js"
 import type { UnitSpec, Units } from "../port.js"
 import { unitSpec } from "../testing/unit-spec.js"
 import { askStatus } from "../unit-client.js"
@@ -128,7 +128,7 @@ test("a private registry gives an image only to deployments that name its creden
   const adopt = (...pullSecrets: string[]) =>
     place.guests.adopt({ deploymentId: newId(), reference, pullSecrets }, never)
   const refused = (pattern: RegExp) => (error: unknown) =>
-    error instanceof BuildFailed && error.code === "source_auth" && pattern.test(error.message)
+    error instanceof ImageRefused && error.code === "source_auth" && pattern.test(error.message)
 
   await assert.rejects(adopt(), refused(/name credentials in resource_spec\.image_pull_secrets/))
   await assert.rejects(adopt("other"), refused(/names other, which this installation does not have/))
@@ -154,7 +154,7 @@ test("a missing image fails with the registry's words, and a registry that is aw
   {
     await using registry = await realRegistry()
     port = registry.port
-    const none = (error: unknown) => error instanceof BuildFailed && error.code === "source_not_found"
+    const none = (error: unknown) => error instanceof ImageRefused && error.code === "source_not_found"
     await assert.rejects(adopt(`127.0.0.1:${port}/team/none:1`), none)
     await assert.rejects(adopt("Not A Name"), none)
   }
@@ -176,7 +176,7 @@ test("an engine reads credentials with all padding, and in the alphabet of addre
 test("what a registry refuses is told apart from what may pass, and each deployment has its own artefact", () => {
   const codeOf = (words: string) => {
     const error = refusalOf("r.example/a:1", new EngineFailed(words))
-    return error instanceof BuildFailed ? error.code : "retried"
+    return error instanceof ImageRefused ? error.code : "retried"
   }
 
   assert.equal(codeOf("unauthorized: authentication required"), "source_auth")

@@ -2,11 +2,12 @@
  * This computer with a container engine as a `Machine`. Builds, artefacts and the edge are those of `process`; units are containers, whose
  * images follow from the artefacts. So root can isolate here too: only this process has the engine's socket, and the control plane has not.
  */
-import { requireFit } from "../images/base-fit.js"
-import { layoutIn } from "../images/layout.js"
-import { runtimeFiles } from "../images/runtime-files.js"
-import { ownNode } from "../process/builds/installed-nodes.js"
-import type { PythonProgram } from "../process/builds/python/pythons.js"
+
+import { ownNode } from "@superstep/builder/installed-nodes"
+import type { PythonProgram } from "@superstep/builder/python/pythons"
+import { layoutIn } from "@superstep/oci/layout"
+import { runtimeFiles } from "@superstep/oci/runtime-files"
+import { requireFit } from "../base-fit.js"
 import {
   type OtherUnits,
   type OtherUnitsPlace,

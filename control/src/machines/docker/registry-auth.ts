@@ -4,11 +4,11 @@
  */
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
+import type { Credentials } from "@superstep/oci/registry/credentials"
+import { credentialsIn, UnusableLogin } from "@superstep/oci/registry/login-file"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import { BuildFailed } from "../errors.js"
-import type { Credentials } from "../images/registry/credentials.js"
-import { credentialsIn, UnusableLogin } from "../images/registry/login-file.js"
+import { ImageRefused } from "../errors.js"
 
 // What a file name may be, and a Kubernetes Secret's name is.
 const nameForm = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
@@ -17,7 +17,7 @@ const nameForm = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
  * @param folder  of the setting
  * @param host    of the registry, as `parseReference` names it
  * @returns       the engine's header; undefined when no file names the registry
- * @throws BuildFailed  a named file does not exist, or has another form
+ * @throws ImageRefused  a named file does not exist, or has another form
  */
 export async function registryAuth(
   folder: string | undefined,
@@ -26,7 +26,7 @@ export async function registryAuth(
 ): Promise<Secret | undefined> {
   for (const name of pullSecrets) {
     if (folder !== undefined && nameForm.test(name) && (await exists(fileIn(folder, name)))) continue
-    throw new BuildFailed(
+    throw new ImageRefused(
       "source_auth",
       `resource_spec.image_pull_secrets names ${name}, which this installation does not have: the operator adds ${name}.json to the folder of SUPERSTEP_IMAGE_CREDENTIALS`,
     )
@@ -49,7 +49,7 @@ async function read(folder: string, name: string, host: string): Promise<Credent
     return await credentialsIn(fileIn(folder, name), host)
   } catch (cause) {
     if (!(cause instanceof UnusableLogin)) throw cause
-    throw new BuildFailed("source_auth", `the operator's file ${name}.json has no usable credentials for ${host}`, {
+    throw new ImageRefused("source_auth", `the operator's file ${name}.json has no usable credentials for ${host}`, {
       cause,
     })
   }

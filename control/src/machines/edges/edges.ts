@@ -7,16 +7,16 @@
  * M4 The sums of what they answered never fall while this process runs; that of a deployment ends with its route.
  */
 import { setTimeout as sleep } from "node:timers/promises"
+import { type EdgeAdmin, type EdgeStatus, edgeStatus, pushTable } from "@superstep/edge/client"
+import { openTogether } from "@superstep/edge/open-together"
+import type { Edge, EdgeState } from "@superstep/edge/port"
+import type { Table } from "@superstep/edge/table"
 import type { Address } from "@superstep/protocol/http/address"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { pause } from "@superstep/toolkit/exec/pause"
 import { repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
-import { type EdgeAdmin, type EdgeStatus, edgeStatus, pushTable } from "../../edge/client.js"
-import { openTogether } from "../../edge/open-together.js"
-import type { Edge, EdgeState } from "../../edge/port.js"
-import type { Table } from "../../edge/table.js"
 import { runningSums } from "./running-sums.js"
 
 export interface FoundEdge {

@@ -2,7 +2,7 @@
  * Sums of what several edges count. Each counts since it started, and they come and go: without what the former ones have counted, the sum
  * would fall, and its reader would take that for a new start.
  */
-import type { Tally } from "../../edge/tallies.js"
+import type { Tally } from "@superstep/edge/tallies"
 
 type Tallies = Readonly<Record<string, Tally>>
 

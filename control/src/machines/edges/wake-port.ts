@@ -1,8 +1,8 @@
 /** The port at which edges in other places ask to wake a deployment. */
 import { once } from "node:events"
+import { wakeCalls } from "@superstep/edge/wake-calls"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Log } from "@superstep/toolkit/log/log"
-import { wakeCalls } from "../../edge/wake-calls.js"
 
 /**
  * @param wake  records that the deployment with this id is needed

@@ -3,6 +3,7 @@
  * plane left behind.
  */
 import { existsSync } from "node:fs"
+import { installedNodes } from "@superstep/builder/installed-nodes"
 import type { Log } from "@superstep/toolkit/log/log"
 import { homeIdOf } from "../../home/home.js"
 import { foundDockerUnits } from "../docker/found-units.js"
@@ -10,7 +11,6 @@ import { foundInCluster } from "../kubernetes/found-in-cluster.js"
 import { readMachineNote } from "../machine-note.js"
 import type { Units } from "../port.js"
 import { stopBuilds } from "../process/builds/builds.js"
-import { installedNodes } from "../process/builds/installed-nodes.js"
 import { type Cgroups, existingCgroups } from "../process/cgroups/cgroups.js"
 import { machineFolders } from "../process/files/folders.js"
 import { processUnits } from "../process/units/units.js"

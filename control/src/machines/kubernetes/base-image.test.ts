@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { RegistryFailed } from "../images/registry/failures.js"
+import { RegistryFailed } from "@superstep/oci/registry/failures"
 import { type BaseImagePlace, baseDigest, withDigest } from "./base-image.js"
 import { knownBaseOf } from "./cluster/manifests.js"
 import type { OwnedObjects } from "./cluster/owned-objects.js"

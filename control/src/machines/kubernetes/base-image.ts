@@ -4,8 +4,8 @@
  */
 import { buffer } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
-import { BaseImageUnfit, type Inside, probe } from "../images/base-fit.js"
-import { isRegistryAway } from "../images/registry/failures.js"
+import { isRegistryAway } from "@superstep/oci/registry/failures"
+import { BaseImageUnfit, type Inside, probe } from "../base-fit.js"
 import type { Cluster } from "./cluster/cluster.js"
 import { knownBaseOf, type Owner, probePodOf } from "./cluster/manifests.js"
 import { baseName, type Pod, pathsIn } from "./cluster/objects.js"

@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto"
 import { rename } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
+import { places } from "@superstep/oci/project-image"
+import type { ArtifactStore } from "@superstep/oci/registry/artifact-store"
 import { keptSchemasFile } from "@superstep/protocol/worker/kept-schemas"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
-import { places } from "../images/project-image.js"
-import type { ArtifactStore } from "../images/registry/artifact-store.js"
 import type { Artifacts } from "../port.js"
 
 export interface RegistryArtifactsOptions {

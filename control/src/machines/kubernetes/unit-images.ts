@@ -3,13 +3,13 @@
  * a new base, sends its own layer once and a document for each artefact.
  */
 import { createHash } from "node:crypto"
+import type { Layer } from "@superstep/oci/image"
+import { imageOf } from "@superstep/oci/project-image"
+import type { ArtifactStore, StoredArtifact } from "@superstep/oci/registry/artifact-store"
+import { type ImageSenderOptions, imageSender } from "@superstep/oci/registry/image-sender"
+import type { Part } from "@superstep/oci/tree-entries"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
-import type { Layer } from "../images/image.js"
-import { imageOf } from "../images/project-image.js"
-import type { ArtifactStore, StoredArtifact } from "../images/registry/artifact-store.js"
-import { type ImageSenderOptions, imageSender } from "../images/registry/image-sender.js"
-import type { Part } from "../images/tree-entries.js"
 
 /** The registry has no such artefact any more. */
 export class ArtifactGone extends KnownError {

@@ -1,18 +1,18 @@
 /** Artefacts as folders of this machine, named by their ids. */
 import { readdir, stat } from "node:fs/promises"
 import { basename, join } from "node:path"
+import { type BuildRequest, buildFiles } from "@superstep/builder/build-request"
+import type { InstalledNodes } from "@superstep/builder/installed-nodes"
+import { platformOf } from "@superstep/builder/platform"
+import { addSchemas, removeArtifact } from "@superstep/builder/publish"
+import type { InstalledPythons } from "@superstep/builder/python/pythons"
+import { readSourceSchemas } from "@superstep/builder/source-schemas"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { usedDiskMb } from "@superstep/toolkit/files/disk-use"
 import { readJson } from "@superstep/toolkit/files/json-file"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
-import { BuildFailed } from "../errors.js"
+import { ImageRefused } from "../errors.js"
 import type { Artifacts } from "../port.js"
-import { type BuildRequest, buildFiles } from "./builds/build-request.js"
-import type { InstalledNodes } from "./builds/installed-nodes.js"
-import { platformOf } from "./builds/platform.js"
-import { addSchemas, removeArtifact } from "./builds/publish.js"
-import type { InstalledPythons } from "./builds/python/pythons.js"
-import { readSourceSchemas } from "./builds/source-schemas.js"
 import { type MachineFolders, workFolder } from "./files/folders.js"
 import { builderBeside, type Isolation } from "./files/isolation.js"
 
@@ -45,7 +45,7 @@ export function processArtifacts(options: ArtifactsOptions): Artifacts {
       return all.flatMap((node) => languages.map((python) => platformOf(node, python, options.runsAt)))
     },
     adoptImage: async () => {
-      throw new BuildFailed(
+      throw new ImageRefused(
         "source_unsupported",
         "this installation runs no images that somebody else built: deploy source code, or start it with superstep up --machine docker",
       )

@@ -1,7 +1,7 @@
 /** Restored files of a deployment, which has another number in this installation. */
 
-import { isolatedUser } from "./files/isolation.js"
 import { readableBy } from "@superstep/toolkit/files/own-tree"
+import { isolatedUser } from "./files/isolation.js"
 
 /** Makes an artefact readable for the deployment's user, where root gives each deployment one. */
 export function regroupTree(artifactFolder: string, deploymentNumber: number): void {

@@ -4,10 +4,10 @@ import assert from "node:assert/strict"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
+import { BuildFailed } from "@superstep/builder/faults/build-failed"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
-import { BuildFailed } from "../errors.js"
 import type { BuildSource, Machine, UnitSpec, Units } from "../port.js"
 import { askStatus } from "../unit-client.js"
 import { unitSpec } from "./unit-spec.js"
@@ -149,7 +149,7 @@ export interface MachineUnderTest {
 }
 
 /**
- * @param prepare  creates a new place for each test; its builds load graphs with `testing/fake-verify.ts`
+ * @param prepare  creates a new place for each test; its builds load graphs with `fake-verify.ts` of the builder
  * @param skip     why the suite cannot run here
  */
 export function buildsConformance(

@@ -6,7 +6,7 @@ const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/co
 
 await start({
   server: entry("fake-unit"),
-  verify: entry("fake-verify"),
+  verify: fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
   verifyPython: "",
   analyse: entry("fake-analyse"),
 })

@@ -1,7 +1,8 @@
 /** The edge of a simulation: it has a table, and what is open on each unit. */
+
+import type { Edge, EdgeState } from "@superstep/edge/port"
+import type { Table } from "@superstep/edge/table"
 import { Conflict } from "@superstep/toolkit/errors/errors"
-import type { Edge, EdgeState } from "../../edge/port.js"
-import type { Table } from "../../edge/table.js"
 import type { Faults, Life } from "./faults.js"
 import type { SimulatedClock } from "./simulated-clock.js"
 

@@ -3,12 +3,12 @@
  * clock that a seed decides about. What must never happen is checked where it would happen.
  */
 import { randomBytes, randomUUID } from "node:crypto"
+import type { Table } from "@superstep/edge/table"
 import { sql } from "@superstep/toolkit/db/sql"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { type Clock, pauseFor } from "@superstep/toolkit/time/clock"
 import { wakeDeployment } from "../../deployments/sleep-queries.js"
-import type { Table } from "../../edge/table.js"
 import { startPipeline } from "../../pipeline/pipeline.js"
 import { startReconciler } from "../../pipeline/reconciler.js"
 import type { PipelineContext, PipelineLimits } from "../../planner/context.js"

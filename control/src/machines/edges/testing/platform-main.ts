@@ -5,11 +5,11 @@
  */
 import { mkdir } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
+import { token } from "@superstep/edge/testing/harness"
 import type { Address } from "@superstep/protocol/http/address"
 import { createLog } from "@superstep/toolkit/log/log"
 import { readConfig } from "../../../config.js"
 import { startControlPlane } from "../../../control-plane.js"
-import { token } from "../../../edge/testing/harness.js"
 import { foldersOf } from "../../../home/folders.js"
 import { openHome } from "../../../home/home.js"
 import { crashPoints } from "../../../planner/crash-points.js"
@@ -41,7 +41,7 @@ async function openHost(homeId: string): Promise<Host> {
     homeId,
     programs: {
       server: entry("fake-unit"),
-      verify: entry("fake-verify"),
+      verify: fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
       verifyPython: "",
       analyse: entry("fake-analyse"),
     },

@@ -3,11 +3,11 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
+import { edgeProcess } from "@superstep/edge/client"
+import { token } from "@superstep/edge/testing/harness"
 import type { Address } from "@superstep/protocol/http/address"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { edgeProcess } from "../../../edge/client.js"
-import { token } from "../../../edge/testing/harness.js"
 import type { FoundEdge } from "../edges.js"
 
 export interface TcpEdge extends AsyncDisposable {

@@ -1,18 +1,18 @@
 /** Builds as Jobs that run in the base image: planned for what it has inside, with our programs and the source as layers on top of it. */
 import { fileURLToPath } from "node:url"
-import type { Inside } from "../../images/base-fit.js"
-import type { ImageSenderOptions } from "../../images/registry/image-sender.js"
-import { type RuntimePrograms, runtimeFiles } from "../../images/runtime-files.js"
-import type { BuildLimits } from "../../process/builds/build-request.js"
-import type { InstalledNodes } from "../../process/builds/installed-nodes.js"
-import { planSource } from "../../process/builds/plan-source.js"
-import type { InstalledPythons } from "../../process/builds/python/pythons.js"
+import type { BuildLimits } from "@superstep/builder/build-request"
+import type { InstalledNodes } from "@superstep/builder/installed-nodes"
+import { planSource } from "@superstep/builder/plan-source"
+import type { InstalledPythons } from "@superstep/builder/python/pythons"
+import type { ImageSenderOptions } from "@superstep/oci/registry/image-sender"
+import { type RuntimePrograms, runtimeFiles } from "@superstep/oci/runtime-files"
+import type { Inside } from "../../base-fit.js"
 import { inside } from "../cluster/manifests.js"
 import { type JobBuilds, type JobBuildsOptions, jobBuilds } from "./job-builds.js"
 import { jobRequest } from "./job-request.js"
 import { sourceImages } from "./source-images.js"
 
-const buildEntry = fileURLToPath(import.meta.resolve("@superstep/control/machines/kubernetes/builds/job-main"))
+const buildEntry = fileURLToPath(import.meta.resolve("@superstep/builder/job/job-main"))
 
 export interface BuildsInClusterOptions
   extends Omit<JobBuildsOptions, "planFor" | "requestFor" | "sendSource" | "limits">,

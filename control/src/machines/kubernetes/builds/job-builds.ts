@@ -6,15 +6,16 @@
  * (source image, Secret, Job, pod) goes with `remove`, whatever a killed control plane has left of it.
  */
 import { mkdir, readdir } from "node:fs/promises"
+import type { BuildRequest } from "@superstep/builder/build-request"
+import { type Sending, secretFiles } from "@superstep/builder/job/job-places"
+import type { Plan } from "@superstep/builder/plan-source"
+import type { ArtifactStore } from "@superstep/oci/registry/artifact-store"
+import type { Credentials } from "@superstep/oci/registry/credentials"
+import { isRegistryAway, mayPass } from "@superstep/oci/registry/failures"
 import { revealAll, type Secrets } from "@superstep/toolkit/config/settings"
 import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
-import type { ArtifactStore } from "../../images/registry/artifact-store.js"
-import type { Credentials } from "../../images/registry/credentials.js"
-import { isRegistryAway, mayPass } from "../../images/registry/failures.js"
 import type { BuildLogs, BuildSource, BuildState, Builds } from "../../port.js"
-import type { BuildRequest } from "../../process/builds/build-request.js"
-import type { Plan } from "../../process/builds/plan-source.js"
 import { sourceTrees } from "../../process/builds/source-trees.js"
 import { type MachineFolders, workFolder } from "../../process/files/folders.js"
 import type { Isolation } from "../../process/files/isolation.js"
@@ -26,7 +27,6 @@ import { buildNameOf, isOwnedBy, type Job, labels, type Pod, pathsIn } from "../
 import type { OwnedObjects } from "../cluster/owned-objects.js"
 import { annotations, buildSecretOf, jobOf, startMs } from "./job-manifests.js"
 import { jobOutput } from "./job-output.js"
-import { type Sending, secretFiles } from "./job-places.js"
 import { jobState } from "./job-state.js"
 
 export interface JobBuildsOptions extends Owner {

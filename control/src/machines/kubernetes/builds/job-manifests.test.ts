@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { limits } from "../../process/builds/testing/build.js"
+import { limits } from "@superstep/builder/testing/build"
 import { buildSecretOf, jobOf } from "./job-manifests.js"
 import { jobRequest } from "./job-request.js"
 

@@ -1,9 +1,10 @@
 /** How a build becomes objects of Kubernetes. Pure. */
+
+import type { BuildRequest } from "@superstep/builder/build-request"
+import { inJob, type Part, secretFiles } from "@superstep/builder/job/job-places"
 import type { BuildSource } from "../../port.js"
-import type { BuildRequest } from "../../process/builds/build-request.js"
 import { firstUser, noRights, type Owner, pullBy, runAs } from "../cluster/manifests.js"
 import { buildNameOf, type KubernetesObject, labels } from "../cluster/objects.js"
-import { inJob, type Part, secretFiles } from "./job-places.js"
 
 export const annotations = { platform: "superstep/platform" } as const
 

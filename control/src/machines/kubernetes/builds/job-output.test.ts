@@ -6,12 +6,12 @@ import type { ServerResponse } from "node:http"
 import { createServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { after, before, test } from "node:test"
+import { lineWriter } from "@superstep/builder/job/job-log"
 import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { type Cluster, clusterAt } from "../cluster/cluster.js"
 import type { ContainerStatus, Pod } from "../cluster/objects.js"
-import { lineWriter } from "./job-log.js"
 import { jobOutput } from "./job-output.js"
 
 const skip = withoutOpenssl()

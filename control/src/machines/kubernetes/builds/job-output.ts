@@ -1,9 +1,18 @@
 /** The log of a build, from the logs of its pod's containers. The lines have numbers, so nothing of it is kept here that another control plane would miss. */
+
+import {
+  type JobLine,
+  type LogPlace,
+  parseJobLine,
+  partsFrom,
+  toCursor,
+  toLogLine,
+  toPlace,
+} from "@superstep/builder/job/job-log"
+import type { Part } from "@superstep/builder/job/job-places"
 import type { BuildLogs } from "../../port.js"
 import { type Cluster, ClusterFailed } from "../cluster/cluster.js"
 import type { ContainerStatus, Pod } from "../cluster/objects.js"
-import { type JobLine, type LogPlace, parseJobLine, partsFrom, toCursor, toLogLine, toPlace } from "./job-log.js"
-import type { Part } from "./job-places.js"
 
 export interface JobOutput {
   /** @param from  0, or `next` of the last read */

@@ -1,10 +1,11 @@
 /** The request that the program in a build's pod reads: as for a build on this computer, with the places of its containers. Pure. */
+
+import type { BuildLimits, BuildRequest } from "@superstep/builder/build-request"
+import { buildEnvironment } from "@superstep/builder/environment"
+import { inJob } from "@superstep/builder/job/job-places"
+import type { Plan } from "@superstep/builder/plan-source"
 import type { BuildSource } from "../../port.js"
-import type { BuildLimits, BuildRequest } from "../../process/builds/build-request.js"
-import { buildEnvironment } from "../../process/builds/environment.js"
-import type { Plan } from "../../process/builds/plan-source.js"
 import { inside } from "../cluster/manifests.js"
-import { inJob } from "./job-places.js"
 
 export interface JobPrograms {
   readonly limits: BuildLimits

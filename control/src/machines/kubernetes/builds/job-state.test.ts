@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import type { ErrorCode } from "../../../revisions/revision.js"
+import type { BuildCode } from "@superstep/builder/faults/build-failed"
+import { lineWriter } from "@superstep/builder/job/job-log"
+import { countOomKills, failureText } from "@superstep/builder/job/job-places"
 import type { Job, Pod } from "../cluster/objects.js"
-import { lineWriter } from "./job-log.js"
-import { countOomKills, failureText } from "./job-places.js"
 import { jobState } from "./job-state.js"
 
 const limits = { memoryMb: 4096, diskMb: 512, startMs: 600_000 }
@@ -56,8 +56,8 @@ test("a container that the node killed for its memory is named with the limit of
 })
 
 test("the termination message of a container is the project's fault, unless it is internal", () => {
-  const failing = (error_code: ErrorCode) =>
-    failedIn("build", { exitCode: 1, reason: "Error", message: failureText({ error_code, message: "no such file" }) })
+  const failingWith = (message: string) => failedIn("build", { exitCode: 1, reason: "Error", message })
+  const failing = (error_code: BuildCode) => failingWith(failureText({ error_code, message: "no such file" }))
 
   assert.deepEqual(stateOf(job({ type: "Failed" }), failing("install_failed")), {
     state: "failed",
@@ -66,7 +66,7 @@ test("the termination message of a container is the project's fault, unless it i
   })
   const ended = stateOf(job(), failing("internal"))
   assert.equal(ended.state === "ended" && ended.why, 'the build\'s container "build" failed: no such file')
-  const invented = stateOf(job(), failing("crash_loop"))
+  const invented = stateOf(job(), failingWith(JSON.stringify({ error_code: "crash_loop", message: "no such file" })))
   assert.equal(invented.state, "ended", "user code may have written it")
 })
 

@@ -1,10 +1,10 @@
 /** What a Job and its pod say of a build. Pure. */
-import type { ErrorCode } from "../../../revisions/revision.js"
+import type { BuildCode } from "@superstep/builder/faults/build-failed"
+import { parseJobLine } from "@superstep/builder/job/job-log"
+import { failure, parts } from "@superstep/builder/job/job-places"
 import type { BuildState } from "../../port.js"
 import type { ContainerStatus, Job, KubernetesObject, Pod } from "../cluster/objects.js"
 import { whyPending } from "../cluster/pod-state.js"
-import { parseJobLine } from "./job-log.js"
-import { failure, parts } from "./job-places.js"
 
 export interface JobLimits {
   readonly memoryMb: number
@@ -64,7 +64,7 @@ const tooLong = (job: Job, pod: Pod | undefined): JobState => {
   return failedWith("build_timeout", "the build took longer than all its time limits together")
 }
 
-const failedWith = (code: ErrorCode, message: string): JobState => ({ state: "failed", code, message })
+const failedWith = (code: BuildCode, message: string): JobState => ({ state: "failed", code, message })
 
 function podFailure(pod: Pod, { memoryMb, diskMb }: JobLimits): JobState {
   const { reason, message = "" } = pod.status ?? {}

@@ -3,12 +3,12 @@
 import { randomUUID } from "node:crypto"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
+import { inJob } from "@superstep/builder/job/job-places"
+import { appendLayers } from "@superstep/oci/image"
+import { layoutIn } from "@superstep/oci/layout"
+import type { ArtifactStore } from "@superstep/oci/registry/artifact-store"
+import { type ImageSenderOptions, imageSender } from "@superstep/oci/registry/image-sender"
 import { ownNodeOptions } from "@superstep/toolkit/exec/own-program"
-import { appendLayers } from "../../images/image.js"
-import { layoutIn } from "../../images/layout.js"
-import type { ArtifactStore } from "../../images/registry/artifact-store.js"
-import { type ImageSenderOptions, imageSender } from "../../images/registry/image-sender.js"
-import { inJob } from "./job-places.js"
 
 export interface SourceImagesOptions extends ImageSenderOptions {
   readonly store: ArtifactStore

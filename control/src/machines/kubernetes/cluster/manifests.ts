@@ -1,7 +1,8 @@
 /** How a unit becomes objects of Kubernetes. Pure. */
+
+import { places } from "@superstep/oci/project-image"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { revealAll } from "@superstep/toolkit/config/settings"
-import { places } from "../../images/project-image.js"
 import type { UnitSpec } from "../../port.js"
 import { baseName, containerName, type KubernetesObject, labels, nameOf, startedPod, unitPort } from "./objects.js"
 

@@ -1,10 +1,10 @@
 /** Edges as pods of a real API server, which is asked with the rights that the chart gives. Their processes are real, too; a test says which are ready. */
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
+import { route, token } from "@superstep/edge/testing/harness"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { until } from "@superstep/toolkit/testing/until"
-import { route, token } from "../../../edge/testing/harness.js"
 import { type TcpEdge, tcpEdge } from "../../edges/testing/tcp-edge.js"
 import { noKubernetes, type RealCluster, realCluster } from "../testing/real-cluster.js"
 import { edgesInCluster } from "./edges-in-cluster.js"

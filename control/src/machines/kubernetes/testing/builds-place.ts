@@ -2,10 +2,10 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { limits } from "@superstep/builder/testing/build"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
-import { limits } from "../../process/builds/testing/build.js"
 import { openKubernetesMachine } from "../machine.js"
 import { newNamespace, type TestCluster } from "./place.js"
 
@@ -34,8 +34,9 @@ export async function buildsPlace(tested: TestCluster, options: BuildsPlaceOptio
       homeId,
       programs: {
         server: program("fake-unit"),
-        verify: program("fake-verify"),
-        verifyPython: options.verifyPython ?? program("fake-verify"),
+        verify: fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
+        verifyPython:
+          options.verifyPython ?? fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
         analyse: program("fake-analyse"),
       },
       edge: { host: "127.0.0.1", port: 0, logLevel: "error", trustedProxies: "", drainMs: 0, hangMs: 30_000 },

@@ -1,12 +1,12 @@
 /** A base image without programs in a registry of this computer: the test node adds those of this computer. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { appendLayers, type BaseImage } from "@superstep/oci/image"
+import { layoutIn } from "@superstep/oci/layout"
+import { registryAt } from "@superstep/oci/registry/client"
+import { goArchitecture } from "@superstep/oci/registry/pull"
+import { pushImage } from "@superstep/oci/registry/push"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { appendLayers, type BaseImage } from "../../images/image.js"
-import { layoutIn } from "../../images/layout.js"
-import { registryAt } from "../../images/registry/client.js"
-import { goArchitecture } from "../../images/registry/pull.js"
-import { pushImage } from "../../images/registry/push.js"
 
 /** @returns  its name */
 export async function pushBase(origin: string): Promise<string> {

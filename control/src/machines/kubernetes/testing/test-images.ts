@@ -2,10 +2,10 @@
 import { spawnSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { layoutIn } from "../../images/layout.js"
-import { registryAt } from "../../images/registry/client.js"
-import { findImage, readBlob } from "../../images/registry/pull.js"
-import { originOf, parseReference } from "../../images/registry/reference.js"
+import { layoutIn } from "@superstep/oci/layout"
+import { registryAt } from "@superstep/oci/registry/client"
+import { findImage, readBlob } from "@superstep/oci/registry/pull"
+import { originOf, parseReference } from "@superstep/oci/registry/reference"
 
 export type UnpackedImage = Awaited<ReturnType<typeof unpack>>
 

@@ -2,11 +2,11 @@
 import { chmod, lchown, lstat, mkdir, rename } from "node:fs/promises"
 import { join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { makeEmptyFolder } from "@superstep/toolkit/files/empty-folder"
+import { takeFrom } from "@superstep/toolkit/files/own-tree"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { type MachineFolders, workFolder } from "../files/folders.js"
 import { controlUserOf, type Isolation } from "../files/isolation.js"
-import { takeFrom } from "@superstep/toolkit/files/own-tree"
 
 export interface SourceTrees {
   /** @returns  where the tree is to be put: a path of a folder that does not exist yet */

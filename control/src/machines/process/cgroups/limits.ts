@@ -1,6 +1,6 @@
 /** The limits for units that this machine supports: its control group, `prlimit`, and a watch of its memory. */
-import { readFileSync } from "node:fs"
 import { findProgram } from "@superstep/toolkit/exec/limited-command"
+import { atMost, processesOption } from "@superstep/toolkit/exec/process-limits"
 import type { Controller } from "./cgroup.js"
 
 export interface UnitLimits {
@@ -15,8 +15,6 @@ export interface UnitLimits {
   readonly cpu: "hard" | "none"
 }
 
-// A server with its workers, each with a dozen threads, needs some 200; threads count.
-export const mostProcesses = 4096
 const mostOpenFiles = 65_536
 
 const isLinux = process.platform === "linux"
@@ -64,17 +62,4 @@ export function withLimits(
 export function withoutNewPrivileges(argv: readonly [string, ...string[]], path: string): [string, ...string[]] {
   const program = isLinux ? findProgram("setpriv", path) : undefined
   return program === undefined ? [...argv] : [program, "--no-new-privs", "--", ...argv]
-}
-
-/** The `prlimit` option for the number of processes of a user; only for a user that belongs to one deployment. */
-export const processesOption = (): string => `--nproc=${atMost(mostProcesses, "Max processes")}`
-
-/** Anybody may lower a limit, but only root may raise it; the unit's user is not root. */
-function atMost(wanted: number, name: string): number {
-  const line = readFileSync("/proc/self/limits", "utf8")
-    .split("\n")
-    .find((text) => text.startsWith(name))
-  // The columns are the name, the soft limit, the hard one and the unit.
-  const hard = Number(line?.slice(name.length).trim().split(/\s+/)[1])
-  return Number.isNaN(hard) ? wanted : Math.min(wanted, hard)
 }

@@ -2,9 +2,9 @@ import assert from "node:assert/strict"
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
+import { route } from "@superstep/edge/testing/harness"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
-import { route } from "../../../edge/testing/harness.js"
 import { certificateFiles } from "./certificate-files.js"
 
 const [first, second] = ["1".repeat(64), "2".repeat(64)]

@@ -1,13 +1,13 @@
 /** Writes the certificates of host names for the edge, whose user can read them and nobody else. */
 import { access, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
+import { certificateFile } from "@superstep/edge/certificates"
+import type { Edge } from "@superstep/edge/port"
+import type { Table } from "@superstep/edge/table"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-import type { Log } from "@superstep/toolkit/log/log"
-import { certificateFile } from "../../../edge/certificates.js"
-import type { Edge } from "../../../edge/port.js"
-import type { Table } from "../../../edge/table.js"
 import { writeShared } from "@superstep/toolkit/files/shared-file"
+import type { Log } from "@superstep/toolkit/log/log"
 
 export interface CertificateFiles {
   readonly folder: string

@@ -1,10 +1,10 @@
 /** Copies the operator's certificate and key for the edge, which cannot read the originals when it runs as a user of its own. */
 import { rm } from "node:fs/promises"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-import { readTlsFiles, type TlsFiles } from "@superstep/toolkit/http/tls-files"
-import type { Log } from "@superstep/toolkit/log/log"
 import { fileMark } from "@superstep/toolkit/files/growing-file"
 import { writeShared } from "@superstep/toolkit/files/shared-file"
+import { readTlsFiles, type TlsFiles } from "@superstep/toolkit/http/tls-files"
+import type { Log } from "@superstep/toolkit/log/log"
 
 export interface CertificateOptions {
   /** The operator's pair; undefined when there is none. */

@@ -9,8 +9,8 @@ import { join } from "node:path"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 import { makeEmptyFolder } from "@superstep/toolkit/files/empty-folder"
+import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 import type { MachineFolders } from "../files/folders.js"
 
 export const edgeFiles = ({ controlSockets, edge, edgeSockets, edgeState }: MachineFolders) => ({

@@ -5,6 +5,9 @@
  */
 import { mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
+import { type EdgeAdmin, edgeStatus, pushTable, retireEdge } from "@superstep/edge/client"
+import type { EdgeState } from "@superstep/edge/port"
+import type { Table, Unit } from "@superstep/edge/table"
 import { unixAddress, unixPathOf } from "@superstep/protocol/http/address"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
@@ -12,11 +15,8 @@ import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { pause } from "@superstep/toolkit/exec/pause"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
-import type { Log } from "@superstep/toolkit/log/log"
-import { type EdgeAdmin, edgeStatus, pushTable, retireEdge } from "../../../edge/client.js"
-import type { EdgeState } from "../../../edge/port.js"
-import type { Table, Unit } from "../../../edge/table.js"
 import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
+import type { Log } from "@superstep/toolkit/log/log"
 import type { MachineFolders } from "../files/folders.js"
 
 interface Retired extends ProcessIdentity {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict"
 import { request } from "node:http"
 import { join } from "node:path"
 import test from "node:test"
+import { tokenHeader } from "@superstep/edge/edge-token"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { createLog } from "@superstep/toolkit/log/log"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { tokenHeader } from "../../../edge/edge-token.js"
 import { listenForWakeCalls } from "./wake-socket.js"
 
 const token = new Secret("the token of this installation, long enough")

@@ -2,9 +2,9 @@
 import { once } from "node:events"
 import { chmod, rm } from "node:fs/promises"
 import type { Server } from "node:http"
+import { wakeCalls } from "@superstep/edge/wake-calls"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Log } from "@superstep/toolkit/log/log"
-import { wakeCalls } from "../../../edge/wake-calls.js"
 
 /**
  * Listens where only this user and the edge may connect. What a killed control plane left at the path is replaced. The end removes

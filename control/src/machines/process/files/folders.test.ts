@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { ForeignFolder, makeOwnFolder } from "@superstep/toolkit/files/own-folder"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { machineFolders, prepareFolders } from "./folders.js"
 
 test("a socket folder that others created, or may write to, is refused", async () => {

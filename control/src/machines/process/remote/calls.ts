@@ -4,10 +4,10 @@
  * is a path, but for the one of `langgraph.json` in a project, which stays in it.
  */
 import { isAbsolute } from "node:path"
+import type { Edge } from "@superstep/edge/port"
+import { tableSchema } from "@superstep/edge/table"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
-import type { Edge } from "../../../edge/port.js"
-import { tableSchema } from "../../../edge/table.js"
 import type { KeyFiles } from "../../../home/key-files.js"
 import type { Host } from "../../host.js"
 import type { Artifacts, Builds, Units } from "../../port.js"

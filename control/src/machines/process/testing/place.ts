@@ -2,14 +2,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { installedNodes } from "@superstep/builder/installed-nodes"
+import { installedPythons } from "@superstep/builder/python/pythons"
+import { limits } from "@superstep/builder/testing/build"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import type { Machine, Units } from "../../port.js"
 import { processArtifacts } from "../artifacts.js"
 import { processBuilds } from "../builds/builds.js"
-import { installedNodes } from "../builds/installed-nodes.js"
-import { installedPythons } from "../builds/python/pythons.js"
-import { limits } from "../builds/testing/build.js"
 import type { Cgroups } from "../cgroups/cgroups.js"
 import { type MachineFolders, machineFolders } from "../files/folders.js"
 import { processUnits } from "../units/units.js"
@@ -53,7 +53,12 @@ export function processPlace(cgroups: Cgroups | undefined = undefined): ProcessP
   const units = () => processUnits({ ...shared, serverEntry: entryOf("fake-unit"), cgroups })
   const open = () => ({
     units: units(),
-    builds: processBuilds({ ...shared, limits, verifyEntry: entryOf("fake-verify"), verifyPython: "" }),
+    builds: processBuilds({
+      ...shared,
+      limits,
+      verifyEntry: fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
+      verifyPython: "",
+    }),
     artifacts: processArtifacts({ ...shared, analyseEntry: entryOf("fake-analyse"), limitMs: limits.verifyMs }),
   })
   const pidOf = (unitId: string) =>

@@ -1,8 +1,9 @@
 /** The environment of a unit, and its secret settings, which it gets in a file (protocol/unit, "Environment"). Pure. */
+
 import { join } from "node:path"
+import { isPlatformSetting } from "@superstep/protocol/unit/platform-settings"
 import { revealAll, Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { settingsFileVariable } from "@superstep/toolkit/config/settings-file"
-import { isPlatformSetting } from "../../../secrets/secret.js"
 import type { UnitSpec } from "../../port.js"
 
 /** The descriptor of a unit's socket. We bind it, in a folder where the unit's user cannot replace it. */

@@ -1,5 +1,7 @@
 /** The control groups of units. A group's name is derived from the unit's id, so every control plane finds it. */
+
 import type { FileHandle } from "node:fs/promises"
+import { mostProcesses } from "@superstep/toolkit/exec/process-limits"
 import { memoryOf } from "@superstep/toolkit/exec/process-tree"
 import type { UnitSpec } from "../../port.js"
 import {
@@ -12,7 +14,6 @@ import {
   removeGroup,
 } from "../cgroups/cgroup.js"
 import type { Cgroups } from "../cgroups/cgroups.js"
-import { mostProcesses } from "../cgroups/limits.js"
 
 export interface UnitGroups {
   /** Creates the group of a unit that is about to start; first kills what a former life of it left behind. */

@@ -1,0 +1,15 @@
+/** Why a build failed. */
+import { KnownError } from "@superstep/toolkit/errors/errors"
+import type { BuildCodes } from "./error-codes.js"
+
+/** `internal`: a fault of the machine, which may pass. */
+export type BuildCode = keyof BuildCodes | "internal"
+
+/** A fault of the project, in a message for the person who pushed the code: the same input would fail the same way, so it is never retried. */
+export class BuildFailed extends KnownError {
+  readonly code: BuildCode
+  constructor(code: BuildCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}

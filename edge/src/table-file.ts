@@ -1,0 +1,43 @@
+/** The table on disk: an edge that restarts loads it. */
+import { open, readFile } from "node:fs/promises"
+import { writeWhole } from "@superstep/toolkit/files/whole-file"
+import type { Log } from "@superstep/toolkit/log/log"
+import { emptyTable, hasKeyRights, type Table, tableSchema } from "./table.js"
+
+/**
+ * Reads the last table. An unreadable file is logged and gives the empty table: the control plane pushes the whole table
+ * again, which it could not do if the edge failed to start.
+ */
+export async function readTableFile(path: string, log: Log): Promise<Table> {
+  let text: string
+  try {
+    text = await readFile(path, "utf8")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error
+    return emptyTable
+  }
+  try {
+    return resetGeneration(tableSchema.parse(JSON.parse(text)))
+  } catch (err) {
+    log.error({ err, path }, "the table's file cannot be read: no route works until the control plane sends a table")
+    return emptyTable
+  }
+}
+
+/**
+ * Lowers a table of an older release to generation 0, so that the control plane sends a new one: it does so only to an edge
+ * that is behind. The file may have the newest number: a retiring edge of the older release writes each table without the
+ * parts that it does not understand.
+ */
+const resetGeneration = (table: Table): Table => (hasKeyRights(table) ? table : { ...table, generation: 0 })
+
+/**
+ * Replaces the file as a whole: a reader finds the old table or the new one, at any moment and after any crash. Of an edge and the one that replaces it,
+ * both may write.
+ */
+export async function writeTableFile(path: string, table: Table): Promise<void> {
+  await writeWhole(path, JSON.stringify(table), async (partial) => {
+    await using file = await open(partial, "r+")
+    await file.sync()
+  })
+}
