@@ -36,6 +36,8 @@ export type Operation =
 /** `log`: the ids that nodes and updates have appended; `question`: the task whose question is open. */
 export interface Value {
   readonly log?: readonly string[]
+  /** So many ids at the end of `log` are of a super-step that is not committed: LangGraph shows what its tasks have written. */
+  readonly uncommitted?: number
   readonly question?: string | null
   readonly status?: string
   readonly isInputSaved?: boolean | null

@@ -10,6 +10,8 @@ const shows = (log: string, question?: string): Outcome => ({
   is: "ok",
   value: { log: log === "" ? [] : log.split(" "), ...(question !== undefined && { question }) },
 })
+/** The last id is of a super-step that is not committed. */
+const showsWritten = (log: string): Outcome => ({ is: "ok", value: { log: log.split(" "), uncommitted: 1 } })
 const has = (status: string, isInputSaved?: boolean): Outcome => ({
   is: "ok",
   value: { status, ...(isInputSaved !== undefined && { isInputSaved }) },
@@ -144,6 +146,15 @@ const bad: Readonly<Record<string, readonly Line[]>> = {
     [{ op: "delete" }, ok],
     [state, shows("u1")],
   ],
+  "a committed entry that is gone when its run was stopped": [
+    [create("x", "enqueue", 3), ok],
+    [state, shows("x/in#0 x/0#1")],
+    [cancel("x"), ok],
+    [over("x"), ok],
+    [create("y"), ok],
+    [over("y"), ok],
+    [state, shows("x/in#0 y/in#0 y/0#1")],
+  ],
   "pruning that loses the state": [
     [update("u1"), ok],
     [{ op: "prune" }, ok],
@@ -263,10 +274,20 @@ const good: Readonly<Record<string, readonly Line[]>> = {
     [create("x", "enqueue", 3), ok],
     [cancel("x"), ok],
     [over("x"), ok],
-    [state, shows("x/in#1")],
+    [state, showsWritten("x/in#1")],
     [create("y"), ok],
     [over("y"), ok],
     [state, shows("y/in#0 y/0#1")],
+  ],
+  "what a super-step has written is shown while it executes, and gone when its run was stopped": [
+    [create("x", "enqueue", 3), ok],
+    [state, showsWritten("x/in#0 x/0#1")],
+    [cancel("x"), ok],
+    [over("x"), ok],
+    [state, showsWritten("x/in#0 x/0#1")],
+    [create("y"), ok],
+    [over("y"), ok],
+    [state, shows("x/in#0 y/in#0 y/0#1")],
   ],
   "a deleted thread, and a new one with its id": [
     [update("u1"), ok],

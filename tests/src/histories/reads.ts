@@ -7,12 +7,14 @@ import { type Call, entryOf, undoes } from "./call.js"
 /** A read of the whole state, of a copy, or of a run's result. */
 interface Read extends Call {
   readonly log: readonly string[]
+  readonly uncommitted: number
 }
 
 export function judgeReads(history: readonly Call[]): string[] {
-  const reads = history.flatMap((call): Read[] =>
-    call.outcome.is === "ok" && call.outcome.value?.log ? [{ ...call, log: call.outcome.value.log }] : [],
-  )
+  const reads = history.flatMap((call): Read[] => {
+    const { log, uncommitted = 0 } = call.outcome.is === "ok" ? (call.outcome.value ?? {}) : {}
+    return log ? [{ ...call, log, uncommitted }] : []
+  })
   return [
     ...new Set([...repeated(reads), ...disagreeing(reads), ...shrunk(reads, history), ...missing(reads, history)]),
   ]
@@ -53,17 +55,14 @@ function disagreeing(reads: readonly Read[]): string[] {
 /** A result may show an older state than the newest; every other read shows the state of a moment between its call and its return. */
 const isOfItsTime = ({ what }: Call): boolean => what.op === "state" || what.op === "copy"
 
-const stops = ({ what }: Call): boolean => what.op === "cancel" || ("strategy" in what && what.strategy === "interrupt")
-
-/** Where nothing is undone, a read is a prefix of each that began after its return; but for what a stopped super-step had not committed. */
+/** Where nothing is undone, what a read shows as committed is a prefix of each read that began after its return. */
 function shrunk(reads: readonly Read[], history: readonly Call[]): string[] {
   const faults: string[] = []
   const inOrder = reads.filter(isOfItsTime).sort((one, two) => one.calledAt - two.calledAt)
   for (const [at, later] of inOrder.entries()) {
     if (history.some((call) => undoes(call) && call.calledAt < later.returnedAt)) break
     for (const earlier of inOrder.slice(0, at)) {
-      const isStopped = history.some((call) => stops(call) && call.calledAt < later.returnedAt)
-      const kept = isStopped ? earlier.log.slice(0, -1) : earlier.log
+      const kept = earlier.log.slice(0, earlier.log.length - earlier.uncommitted)
       if (earlier.returnedAt > later.calledAt || kept.every((id, index) => later.log[index] === id)) continue
       faults.push(`a later read is not a continuation: [${earlier.log.join(" ")}], then [${later.log.join(" ")}]`)
     }

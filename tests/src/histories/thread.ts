@@ -237,17 +237,21 @@ function cancelled(state: Thread, run: string, action: "interrupt" | "rollback")
   return [index === 0 ? stopFirst(state, action) : withoutWaiting(state, run, action)]
 }
 
-/** A read of the whole state: it may show more of the first run than is known. */
-function showing(tasks: Tasks, state: Thread, { log = [], question }: Value): Thread[] {
-  const read = log.map(entryOf)
-  const isShown = (entries: readonly string[]) =>
-    read.length === entries.length && entries.every((entry, at) => entry === read[at])
+/** A read of the whole state: it may show more of the first run than is known, and what its present super-step has not committed. */
+function showing(tasks: Tasks, state: Thread, { log = [], question, uncommitted = 0 }: Value): Thread[] {
   const open = state.position?.isOpen ? state.position.task : null
   if (question !== undefined && state.queue.length === 0 && question !== open) return []
-  const done = read.length - state.log.length
-  const isFurther = done >= state.done && isShown([...state.log, ...planOf(tasks, state).entries.slice(0, done)])
-  if (isFurther) return [done === state.done ? state : { ...state, done }]
-  return state.done === 0 && isShown([...state.log, ...pendingOf(tasks, state)]) ? [state] : []
+  const read = log.map(entryOf)
+  const done = read.length - uncommitted - state.log.length
+  if (done < state.done) return []
+  const { entries } = planOf(tasks, state)
+  const isShown = (last: readonly string[]) => {
+    const expected = [...state.log, ...entries.slice(0, done), ...last]
+    return read.length === expected.length && expected.every((entry, at) => entry === read[at])
+  }
+  const written = [entries.slice(done, done + 1), ...(done === 0 ? [pendingOf(tasks, state)] : [])]
+  if (!(uncommitted === 0 ? isShown([]) : written.some(isShown))) return []
+  return [done === state.done ? state : { ...state, done }]
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Random } from "@superstep/toolkit/testing/seeded-random"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import { type Answer, ask, follow, isLost, type Reply } from "./ask.js"
-import type { Operation, Outcome, Recorder, Strategy, Task } from "./call.js"
+import type { Operation, Outcome, Recorder, Strategy, Task, Value } from "./call.js"
 
 export interface SharedThread {
   /** Part of all names on it. */
@@ -263,7 +263,7 @@ export class ThreadWriters {
     const { log = [], task, even } = reply.body.values ?? {}
     const has = (part: string) => (log as string[]).some((id) => id.includes(part))
     const lacks = task === undefined && has("/in") ? "task" : even === undefined && has("/0#") ? "even" : undefined
-    const value = { log, question: asked?.value.task ?? null, ...(lacks && { lacks }) }
+    const value = { ...logOf(reply.body), question: asked?.value.task ?? null, ...(lacks && { lacks }) }
     this.#record(client, { op: "state" }, withValue(reply, value), calledAt, performance.now())
   }
 
@@ -274,7 +274,7 @@ export class ThreadWriters {
     if (isLost(copied)) return
     const reply = copied.status === 200 ? await this.#ask("GET", `/threads/${copied.body.thread_id}/state`) : copied
     if (isLost(reply)) return
-    const value = { log: reply.body.values?.log ?? [] }
+    const value = logOf(reply.body)
     this.#record(client, { op: "copy" }, withValue(reply, value), calledAt, returnedAt)
   }
 
@@ -324,6 +324,11 @@ export class ThreadWriters {
     this.#names++
     return `${this.#shared.name}.${this.#names}`
   }
+}
+
+function logOf({ values, tasks = [] }: Answer["body"]): Value {
+  const { length } = tasks.flatMap(({ result }: Answer["body"]) => result?.log ?? [])
+  return { log: values?.log ?? [], ...(length > 0 && { uncommitted: length }) }
 }
 
 function outcomeOf(reply: Reply): Outcome {
