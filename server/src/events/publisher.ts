@@ -10,42 +10,18 @@
  *    too long, the run is logged, and slow clients read the log at their own pace.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
+import { parseJson } from "@superstep/toolkit/http/json"
 import type { AttemptJournal } from "../checkpoints/attempt-journal.js"
 import type { LogEvent } from "../checkpoints/claim-batch.js"
 import type { LoggedPlaces } from "../checkpoints/queries.js"
+import { endText, firstEvents, type Result, type RunEnding, runningEvent } from "./added-events.js"
 import { firstSeq, type RunEvent, resultEvent, stateEvent } from "./event.js"
-import { firstEvents, runningEvent } from "./first-events.js"
-import { finalEvents, type Refusal, rootLifecycle, rootStatusOf } from "./protocol-event.js"
+import { finalEvents, rootLifecycle, rootStatusOf } from "./protocol-event.js"
 import { type AppendedEvents, appendedEvents, type NewEvent } from "./queries.js"
 import type { Topic } from "./topic.js"
 
 // A client that reads needs far less time than this. A client that does not read delays the run no longer than this.
 const maxWaitMs = 2_000
-
-export interface Result {
-  /** JSON text; computed only when a client waits for it. */
-  readonly text: () => string
-  /** No trace of the run is left in the database, so servers whose clients wait for the result must be sent it. */
-  readonly isOnlyCopy: boolean
-}
-
-/** The content of a run's last events. */
-export interface RunEnding {
-  readonly status: string
-  /** Whether nothing of it was saved. */
-  readonly isUnsaved?: boolean
-  /** JSON text: why it failed. */
-  readonly error?: string | undefined
-  /** JSON text: the thread's state, for clients that follow the thread. */
-  readonly state?: string | undefined
-  /** For clients that wait for the result. */
-  readonly result?: Result | undefined
-  /** JSON texts: the root's state, and the open interrupts by task; undefined when the worker did not report them. */
-  readonly left?: { readonly values: string | undefined; readonly interrupts: string } | undefined
-  /** Why the run's answers were refused. */
-  readonly refusal?: Refusal | undefined
-}
 
 export interface StartedRun {
   readonly runId: string
@@ -311,10 +287,3 @@ export class Publisher {
     this.#options.onLoggedForSlow()
   }
 }
-
-/**
- * The data of a run's last event.
- * @param isUnsaved  whether the run was stopped before its input was saved
- */
-export const endText = (runId: string, status: string, isUnsaved = false): string =>
-  toJsonText({ run_id: runId, status, ...(isUnsaved && { input_saved: false }) })

@@ -8,11 +8,11 @@ import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { AttemptJournal } from "../checkpoints/attempt-journal.js"
+import { endOf, failureOf, leftOf, lifecycleOf, type RunEnding } from "./added-events.js"
 import { Arrivals } from "./arrivals.js"
-import { endOf, failureOf, leftOf, lifecycleOf } from "./end-events.js"
 import { lastSeq } from "./event.js"
 import { LateEvents } from "./late-events.js"
-import { type StartedRun as PublishedRun, Publisher, type RunEnding } from "./publisher.js"
+import { type StartedRun as PublishedRun, Publisher } from "./publisher.js"
 import {
   type AppendedEvents,
   type AppendedTo,

@@ -114,10 +114,6 @@ export class Topic {
     )
   }
 
-  get subscribers(): number {
-    return this.#states.size
-  }
-
   /** Whether a subscriber wants events of this name. */
   wants(event: string): boolean {
     for (const subscriber of this.#states.keys()) if (subscriber.accepts(event)) return true

@@ -33,13 +33,6 @@ export class Topics {
     return this.#followed.size
   }
 
-  /** How many subscribers all topics have together. */
-  get subscribers(): number {
-    let count = 0
-    for (const { topic } of this.#followed.values()) count += topic.subscribers
-    return count
-  }
-
   /** Whether this topic has subscribers here. */
   has(id: string): boolean {
     return this.#followed.get(id)?.topic.isEmpty === false

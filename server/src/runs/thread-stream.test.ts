@@ -79,7 +79,7 @@ test("a client gets one run after another, and the ends of runs do not end its s
     ]),
   )
   stream.leave()
-  await until(() => http.server.streams.threads.subscribers === 0, { what: "the subscription is removed" })
+  await until(() => http.server.streams.threads.size === 0, { what: "the subscription is removed" })
 })
 
 test("lifecycle has only starts and ends, state_update the state after each run, and modes can be combined", async () => {
@@ -333,7 +333,7 @@ test("an unknown thread is 404, an unknown mode 422; a deleted thread's stream e
 
   assert.equal(unknown.status, 404)
   assert.deepEqual([noMode.status, noId.status], [422, 422])
-  assert.equal(http.server.streams.threads.subscribers, 0)
+  assert.equal(http.server.streams.threads.size, 0)
 })
 
 test("a new thread with the id of a deleted one does not stream the old thread's events", async () => {
