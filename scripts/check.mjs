@@ -14,6 +14,7 @@ import { budgetBytes, loadedFirst } from "./console.mjs"
 import { checkPlanted } from "./plant.mjs"
 import { faults } from "./planted-faults.mjs"
 import { explain, root, setUp } from "./setup.mjs"
+import { checkTables } from "./table-owners.mjs"
 import { checkVersions } from "./versions.mjs"
 
 /** Each part resolves to its problems, as lines. */
@@ -40,6 +41,7 @@ const parts = {
     ),
   files: async () =>
     lines([...checkFiles(sources()), ...checkTime(sources()), ...checkNotes(sources()), ...checkVersions(sources())]),
+  "owners of tables": async () => lines(checkTables(sources())),
   "what is published": async () => {
     const { published } = await import("../toolkit/dist/published.js")
     return lines(checkPublished(sources(), published))

@@ -26,7 +26,6 @@ import {
   isLoopback,
   ownNamesOf,
 } from "./config.js"
-import { wakeDeployment } from "./deployments/sleep-queries.js"
 import { type Folders, foldersOf } from "./home/folders.js"
 import { removeLeftovers } from "./home/home.js"
 import {
@@ -55,6 +54,7 @@ import { startPlanner } from "./planner/planner.js"
 import { prepareUnits } from "./planner/platform-start.js"
 import { startPushWork } from "./previews/background.js"
 import { freeFormerClaims } from "./revisions/claims.js"
+import { wakeDeployment } from "./revisions/sleep-queries.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { archiveSource } from "./sources/archive.js"
 import { gitSource } from "./sources/git.js"

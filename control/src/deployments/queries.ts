@@ -239,3 +239,6 @@ export const repositoriesOf = (db: Db, workspaceId: string, integrationId: strin
     where workspace_id = ${workspaceId} and integration_id = ${integrationId} and delete_requested_at is null
       and source_config ->> 'repo_url' is not null
     order by repo_url, created_at desc`)
+
+export const markAsPreview = (tx: Db, deploymentId: string): Promise<number> =>
+  tx.run(sql`update deployments set is_preview = true where deployment_id = ${deploymentId}`)

@@ -1,9 +1,9 @@
 /** What the deployments of a workspace use of its quotas, and the check before one is stored or its resources change. */
-import type { Db } from "@superstep/toolkit/db/database"
+import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { countHostNames } from "../host-names/queries.js"
 import { diskUseOf } from "../quotas/disk-queries.js"
-import type { QuotaRules } from "../quotas/operations.js"
+import { type DiskUse, type QuotaRules, readDiskUse } from "../quotas/operations.js"
 import { ownQuotas } from "../quotas/queries.js"
 import {
   type Amounts,
@@ -18,6 +18,7 @@ import {
 import { claimedBuilds } from "../revisions/claims.js"
 import type { SourceConfig } from "../revisions/source-config.js"
 import { lockNames } from "../workspaces/queries.js"
+import { storeDiskUse } from "./carried-queries.js"
 import { findUnits, sourceConfigsOf } from "./queries.js"
 import { useOf } from "./use.js"
 
@@ -84,3 +85,23 @@ export async function requireRoomForUnit(tx: Db, rules: QuotaRules, deploymentId
 }
 
 const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1)
+
+/**
+ * Stores what a deployment was measured to keep on disk. Of two builds of a workspace that end at once, the second sees the first.
+ * @returns  the sum over its workspace
+ */
+export const recordDiskUse = (
+  db: Database,
+  it: {
+    readonly deploymentId: string
+    readonly workspaceId: string
+    readonly diskMb: number
+    readonly defaultMb: number
+  },
+): Promise<DiskUse> =>
+  db.transaction(async (tx) => {
+    // The deployment before its workspace, as every change of a deployment locks them.
+    await storeDiskUse(tx, it.deploymentId, it.diskMb)
+    await lockNames(tx, it.workspaceId)
+    return readDiskUse(tx, it.workspaceId, it.defaultMb)
+  })

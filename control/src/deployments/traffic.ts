@@ -4,9 +4,9 @@ import { Conflict } from "@superstep/toolkit/errors/errors"
 import { findRevision } from "../revisions/operations.js"
 import type { SeenRevision } from "../revisions/queries.js"
 import { setWeight } from "../revisions/role-queries.js"
+import { wakeDeployment } from "../revisions/sleep-queries.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { holdForChange } from "./hold.js"
-import { wakeDeployment } from "./sleep-queries.js"
 
 export interface RevisionIds {
   readonly workspaceId: string

@@ -75,3 +75,31 @@ export const sealedCredentials = (
   db.row(sql`
     select host, auth, username, token_sealed, known_hosts from integrations
     where workspace_id = ${workspaceId} and integration_id = ${integrationId}`)
+
+/** Mirrors one of the control plane. Its name is taken when another integration was deleted at the control plane, and its name given to this one. */
+export const saveIntegration = (
+  tx: Db,
+  workspaceId: string,
+  it: {
+    readonly integration_id: string
+    readonly name: string
+    readonly host: string
+    readonly auth: "token" | "ssh_key"
+    readonly username: string | null
+    /** The token or the private key. */
+    readonly sealed: string
+    readonly ssh_public_key: string | null
+    readonly known_hosts: string | null
+  },
+): Promise<number> =>
+  tx.run(sql`
+    insert into integrations
+      (integration_id, workspace_id, kind, name, host, username, token_sealed, auth, ssh_public_key, known_hosts)
+    values (${it.integration_id}, ${workspaceId}, 'git', case when exists (select from integrations o
+        where o.workspace_id = ${workspaceId} and o.name = ${it.name} and o.integration_id <> ${it.integration_id})
+      then ${`${it.name}-${it.integration_id.slice(-12)}`} else ${it.name} end,
+      ${it.host}, ${it.username}, ${it.sealed}, ${it.auth}, ${it.ssh_public_key}, ${it.known_hosts})
+    on conflict (integration_id) do update set host = excluded.host, username = excluded.username,
+      token_sealed = excluded.token_sealed, auth = excluded.auth, ssh_public_key = excluded.ssh_public_key,
+      known_hosts = excluded.known_hosts, updated_at = now()
+    where integrations.workspace_id = excluded.workspace_id`)

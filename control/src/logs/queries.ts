@@ -192,3 +192,8 @@ export const takeDroppedLines = async (tx: Db, { deployment_id, stream }: LogBoo
     returning before.dropped_lines as dropped`)
   return row?.dropped ?? 0
 }
+
+/** As the trigger of a new deployment does. */
+export const openLogBooks = (tx: Db, deploymentId: string): Promise<number> =>
+  tx.run(sql`
+    insert into log_books (deployment_id, stream) select ${deploymentId}::uuid, unnest(array['build', 'deploy'])`)

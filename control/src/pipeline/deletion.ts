@@ -4,12 +4,14 @@
  */
 import { dropDatabase } from "@superstep/toolkit/db/provision"
 import type { CarriedDeployment } from "../deployments/carried-queries.js"
+import { removeDeployment, setDeploymentStatus } from "../deployments/carried-queries.js"
 import { isHeldByListener } from "../listeners/exchange/report-queries.js"
 import type { PipelineContext } from "../planner/context.js"
 import { syncEdge } from "../planner/edge-table.js"
 import { unitsOfDeployment } from "../planner/queries.js"
 import { artifactsOf } from "../revisions/artifact-queries.js"
-import { endPipelineOf, removeDeployment, revisionIdsOf, setDeploymentStatus } from "./queries.js"
+import { endPipelineOf } from "../revisions/queries.js"
+import { revisionIdsOf } from "./queries.js"
 
 export async function deleteNext(context: PipelineContext, deployment: CarriedDeployment): Promise<void> {
   const { db, machine, crashPoint, log } = context

@@ -1,7 +1,8 @@
 /** Measures what a deployment keeps on disk, and keeps its workspace within the quota `disk_mb`. */
 
+import { recordDiskUse } from "../deployments/room.js"
 import type { PipelineContext } from "../planner/context.js"
-import { type DiskUse, readDiskUse, recordDiskUse } from "../quotas/operations.js"
+import { type DiskUse, readDiskUse } from "../quotas/operations.js"
 import { artifactExists, artifactsOf } from "../revisions/artifact-queries.js"
 import { DeployFailed } from "./failures.js"
 import type { StageInput } from "./stage.js"

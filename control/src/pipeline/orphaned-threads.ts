@@ -4,8 +4,8 @@ import { askOrphans } from "../machines/unit-client.js"
 import type { Orphans } from "../machines/unit-replies.js"
 import type { UnitRow } from "../planner/facts.js"
 import { unitAddress } from "../planner/unit.js"
+import { recordOrphans } from "../revisions/queries.js"
 import { DeployFailed } from "./failures.js"
-import { recordOrphans } from "./queries.js"
 import type { StageInput } from "./stage.js"
 
 /**

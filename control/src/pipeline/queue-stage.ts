@@ -1,12 +1,11 @@
 /** queue: creates the deployment's own database and role, which are kept until the deployment is deleted. */
 import { randomBytes } from "node:crypto"
 import { createDatabase, dropDatabase } from "@superstep/toolkit/db/provision"
-import { type CarriedDeployment, deploymentById } from "../deployments/carried-queries.js"
+import { type CarriedDeployment, deploymentById, markReady, nameDatabase } from "../deployments/carried-queries.js"
 import { databaseOf } from "../deployments/database.js"
 import type { PipelineContext } from "../planner/context.js"
 import { seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
-import { markReady, nameDatabase } from "./queries.js"
 import { reuseArtifact } from "./reuse-artifact.js"
 import type { RunStage } from "./stage.js"
 

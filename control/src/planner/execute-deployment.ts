@@ -1,19 +1,21 @@
 /** Executes the actions on a deployment as a whole. Each is safe to repeat. */
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { requireRoomForUnit } from "../deployments/room.js"
-import { endSleep, fallAsleep, recordUse, wakeDeployment } from "../deployments/sleep-queries.js"
 import { appendLogLines } from "../logs/operations.js"
 import { activate, askIdle, endPins } from "../machines/unit-client.js"
 import { recordReason } from "../revisions/queries.js"
 import {
   endStandby,
   lockPromotion,
+  recordLoaded,
+  recordScaled,
   retire,
   retireCanary,
   serveWith,
   setActiveRevision,
   switchBack,
 } from "../revisions/role-queries.js"
+import { endSleep, fallAsleep, wakeDeployment } from "../revisions/sleep-queries.js"
 import { statusMessage } from "../revisions/status-message.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { activationOf } from "./activation.js"
@@ -22,8 +24,8 @@ import type { PipelineContext } from "./context.js"
 import { syncEdge } from "./edge-table.js"
 import type { UnitFacts } from "./facts.js"
 import type { Action } from "./plan.js"
-import { unitsOfDeployment } from "./queries.js"
-import { countStaying, lockNextOrdinal, recordLeaving, recordLoaded, recordScaled } from "./scale-queries.js"
+import { recordUse, unitsOfDeployment } from "./queries.js"
+import { countStaying, lockNextOrdinal, recordLeaving } from "./scale-queries.js"
 import { insertUnit, unitAddress } from "./unit.js"
 
 type WholeAction = Exclude<Action, { kind: "unit" }>

@@ -5,9 +5,9 @@
 
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { deploymentById } from "../deployments/carried-queries.js"
-import { wakeDeployment } from "../deployments/sleep-queries.js"
 import { backOffMs, crashesAfter, startPauseMs } from "../health/restart.js"
 import { activate, askIdle, askStatus } from "../machines/unit-client.js"
+import { wakeDeployment } from "../revisions/sleep-queries.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { activationOf } from "./activation.js"
 import { setConnections } from "./connection-queries.js"

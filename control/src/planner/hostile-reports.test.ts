@@ -8,7 +8,6 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
-import { fallAsleep } from "../deployments/sleep-queries.js"
 import { appendLogLines } from "../logs/operations.js"
 import {
   InvalidReply,
@@ -21,8 +20,9 @@ import {
 } from "../machines/unit-replies.js"
 import { insertSamples } from "../metrics/queries.js"
 import { byRevision, noRuns, type RunTally, runsSince } from "../metrics/run-sample.js"
-import { recordOrphans } from "../pipeline/queries.js"
+import { recordOrphans } from "../revisions/queries.js"
 import { recordPinnedThreads } from "../revisions/role-queries.js"
+import { fallAsleep } from "../revisions/sleep-queries.js"
 import { masterKey } from "../secrets/seal.js"
 import { migrations } from "../testing/api.js"
 import { recordOutcomes } from "./crash-queries.js"

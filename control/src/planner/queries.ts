@@ -2,6 +2,8 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { RevisionRow } from "../revisions/queries.js"
+import { endRole } from "../revisions/role-queries.js"
+import { refuseWakeUp } from "../revisions/sleep-queries.js"
 import { type ResourceSpec, usualPinDays } from "../revisions/source-config.js"
 import type { DeploymentFacts, RevisionFacts, UnitFacts, UnitRow } from "./facts.js"
 
@@ -141,11 +143,7 @@ export async function deferStart(
       -- A restart that was asked for before does not come any sooner.
       restart_generation = d.restart_generation
     from deployments d where d.deployment_id = units.deployment_id and unit_id = ${unit.unit_id}`)
-  await tx.run(sql`
-    update sleeps set is_waking = false, refused_until = superstep_now() + ${againMs} * interval '1 millisecond'
-    where deployment_id = ${unit.deployment_id} and not exists (
-      select from units o where o.deployment_id = sleeps.deployment_id and o.unit_id <> ${unit.unit_id}
-        and o.connections > 0)`)
+  await refuseWakeUp(tx, unit, againMs)
 }
 
 /** Deletes the row of a unit that was removed; its revision has no role once it has no units. */
@@ -156,9 +154,7 @@ export async function removeUnit(
   // Locked: of two units that end at once, each would still see the other one's row.
   await tx.run(sql`select from revisions where revision_id = ${revision_id} for update`)
   await tx.run(sql`delete from units where unit_id = ${unit_id}`)
-  await tx.run(sql`
-    update revisions set role = null, retire_by = null, pinned_since = null, pinned_threads = 0
-    where revision_id = ${revision_id} and not exists (select from units u where u.revision_id = revisions.revision_id)`)
+  await endRole(tx, revision_id)
 }
 
 export const revisionOfUnit = (db: Db, unitId: string): Promise<RevisionRow | undefined> =>
@@ -180,3 +176,9 @@ export const moveUnitLog = async (
   { from, to }: { from: string; to: string },
 ): Promise<boolean> =>
   (await tx.run(sql`update units set log_place = ${to} where unit_id = ${unitId} and log_place = ${from}`)) > 0
+
+/** Stores that the unit was last used `agoMs` milliseconds ago; the stored time never goes back. */
+export const recordUse = (db: Db, unitId: string, agoMs: number): Promise<number> =>
+  db.run(sql`
+    update units set active_at = greatest(active_at, superstep_now() - ${agoMs} * interval '1 millisecond')
+    where unit_id = ${unitId} and active_at < superstep_now() - ${agoMs + 1000} * interval '1 millisecond'`)

@@ -20,16 +20,6 @@ export async function lockNextOrdinal(tx: Db, revisionId: string): Promise<numbe
   return row?.next
 }
 
-/** It was scaled just now, or tried to be. */
-export const recordScaled = (tx: Db, revisionId: string): Promise<number> =>
-  tx.run(
-    sql`update revisions set scaled_at = superstep_now(), loaded_at = superstep_now() where revision_id = ${revisionId}`,
-  )
-
-/** It needs all its units at this moment. */
-export const recordLoaded = (db: Db, revisionId: string): Promise<number> =>
-  db.run(sql`update revisions set loaded_at = superstep_now() where revision_id = ${revisionId}`)
-
 /** Takes a unit away. @returns 0 when its revision serves no more */
 export const recordLeaving = (tx: Db, unitId: string): Promise<number> =>
   tx.run(sql`

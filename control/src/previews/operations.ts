@@ -12,7 +12,7 @@ import { applyChange } from "../deployments/apply-change.js"
 import { emptySourceRevisionConfig } from "../deployments/deployment.js"
 import { type DeploymentIds, holdForChange } from "../deployments/hold.js"
 import { createDeployment, type DeploymentRules, deleteDeployment } from "../deployments/operations.js"
-import { type DeploymentRow, lockDeployment } from "../deployments/queries.js"
+import { type DeploymentRow, lockDeployment, markAsPreview } from "../deployments/queries.js"
 import { refProblem } from "../deployments/repository.js"
 import { requireRoom } from "../deployments/room.js"
 import { watchedRef } from "../pushes/decide.js"
@@ -28,7 +28,6 @@ import { isOpen, nextStep, type Preview, type PreviewSettings, previewName } fro
 import {
   approveCommit,
   countOthers,
-  markAsPreview,
   previewById,
   previewOfPull,
   previewSecrets,

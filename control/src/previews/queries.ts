@@ -83,9 +83,6 @@ export const setPreviewState = (
       updated_at = now()
     where preview_id = ${previewId}`)
 
-export const markAsPreview = (tx: Db, deploymentId: string): Promise<number> =>
-  tx.run(sql`update deployments set is_preview = true where deployment_id = ${deploymentId}`)
-
 /** The number of the repository's other previews whose deployment is not being deleted. */
 export const countOthers = async (tx: Db, preview: Preview): Promise<number> => {
   const row = await tx.row<{ others: number }>(sql`

@@ -1,10 +1,6 @@
-/** The column `disk_mb` of deployments, and the disk that all of a workspace use. */
+/** The disk that all deployments of a workspace use. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-
-/** @returns  0 when the deployment is gone */
-export const storeDiskUse = (db: Db, deploymentId: string, diskMb: number): Promise<number> =>
-  db.run(sql`update deployments set disk_mb = ${diskMb} where deployment_id = ${deploymentId}`)
 
 /** Artefacts and caches as last measured, and uploaded archives. A deployment counts until its files are deleted. In megabytes. */
 export const diskUseOf = async (db: Db, workspaceId: string): Promise<number> => {

@@ -1,7 +1,7 @@
 /** Reads and sets the quotas of a workspace. `deployments/room.ts` refuses what would exceed them. */
-import type { Database, Db } from "@superstep/toolkit/db/database"
+import type { Db } from "@superstep/toolkit/db/database"
 import { lockNames } from "../workspaces/queries.js"
-import { diskUseOf, storeDiskUse } from "./disk-queries.js"
+import { diskUseOf } from "./disk-queries.js"
 import { ownQuotas, storeQuotas } from "./queries.js"
 import { type Amounts, type OwnQuotas, quotasOf } from "./quota.js"
 
@@ -62,23 +62,3 @@ export async function readDiskUse(db: Db, workspaceId: string, defaultMb: number
   const own = await ownQuotas(db, workspaceId)
   return { limitMb: own?.disk_mb ?? defaultMb, usedMb: await diskUseOf(db, workspaceId) }
 }
-
-/**
- * Stores what a deployment was measured to keep on disk. Of two builds of a workspace that end at once, the second sees the first.
- * @returns  the sum over its workspace
- */
-export const recordDiskUse = (
-  db: Database,
-  it: {
-    readonly deploymentId: string
-    readonly workspaceId: string
-    readonly diskMb: number
-    readonly defaultMb: number
-  },
-): Promise<DiskUse> =>
-  db.transaction(async (tx) => {
-    // The deployment before its workspace, as every change of a deployment locks them.
-    await storeDiskUse(tx, it.deploymentId, it.diskMb)
-    await lockNames(tx, it.workspaceId)
-    return readDiskUse(tx, it.workspaceId, it.defaultMb)
-  })

@@ -4,10 +4,10 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { lockDeployment } from "../deployments/queries.js"
+import { recordDiskUse } from "../deployments/room.js"
 import { useOf } from "../deployments/use.js"
 import { exampleDeployment, startApi, type TestApi, testQuotas } from "../testing/api.js"
 import { lockNames } from "../workspaces/queries.js"
-import { recordDiskUse } from "./operations.js"
 import { exceededBy, nothing } from "./quota.js"
 
 const create = (api: TestApi, name: string, resource_spec: object | null = null) => {

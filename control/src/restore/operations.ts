@@ -8,9 +8,11 @@
 import { randomBytes } from "node:crypto"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, KnownError, NotFound } from "@superstep/toolkit/errors/errors"
+import { restoreRunState } from "../deployments/carried-queries.js"
 import { routeNames } from "../deployments/operations.js"
 import { recordEvent } from "../events/operations.js"
 import { integrationExists } from "../integrations/operations.js"
+import { openLogBooks } from "../logs/queries.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { type MasterKey, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
@@ -23,11 +25,9 @@ import {
   integrationNameTaken,
   isIntegration,
   nextNumber,
-  openLogBooks,
   resumeTriggers,
   rowsOfDeployment,
   rowsOfIntegration,
-  setRunState,
   suspendTriggers,
   type Taken,
   takenBy,
@@ -222,6 +222,6 @@ async function insertIntegration(
 export const release = (db: Database, saved: SavedDeployment): Promise<void> =>
   db.transaction(async (tx) => {
     const [row = {}] = saved.rows.deployments
-    await setRunState(tx, saved.deployment_id, String(row.desired_run_state))
+    await restoreRunState(tx, saved.deployment_id, String(row.desired_run_state))
     await wakePipeline(tx, saved.deployment_id)
   })

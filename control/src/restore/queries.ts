@@ -52,11 +52,6 @@ export const isIntegration = async (db: Db, integrationId: string): Promise<bool
 export const integrationNameTaken = async (db: Db, workspaceId: string, name: string): Promise<boolean> =>
   (await db.row(sql`select from integrations where workspace_id = ${workspaceId} and name = ${name}`)) !== undefined
 
-/** As the trigger of a new deployment does. */
-export const openLogBooks = (tx: Db, deploymentId: string): Promise<number> =>
-  tx.run(sql`
-    insert into log_books (deployment_id, stream) select ${deploymentId}::uuid, unnest(array['build', 'deploy'])`)
-
 /** A user number that no deployment of this installation ever had. */
 export const nextNumber = async (db: Db): Promise<number> => {
   const row = await db.row<{ number: number }>(
@@ -105,8 +100,3 @@ export const freeRouteName = async (db: Db, names: readonly string[]): Promise<s
     order by place limit 1`)
   return row?.name
 }
-
-export const setRunState = (tx: Db, deploymentId: string, runState: string): Promise<number> =>
-  tx.run(
-    sql`update deployments set desired_run_state = ${runState}, updated_at = now() where deployment_id = ${deploymentId}`,
-  )

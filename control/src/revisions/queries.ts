@@ -159,3 +159,36 @@ export const recordReason = (tx: Db, revisionId: string, { code, message }: Reas
   tx.run(sql`
     update revisions set error_code = ${code}, status_message = ${message}, updated_at = superstep_now()
     where revision_id = ${revisionId}`)
+
+/** Stores how many paused threads a new revision could not go on with. */
+export const recordOrphans = (db: Db, revisionId: string, orphaned: number): Promise<number> =>
+  db.run(sql`update revisions set orphaned_threads = ${orphaned} where revision_id = ${revisionId}`)
+
+/** Takes every unfinished revision from its process, which notices at its next renewal. */
+export const endPipelineOf = (db: Db, deploymentId: string): Promise<number> =>
+  db.run(sql`
+    update revisions set stage = null, lease_owner = null, lease_until = null, fence = fence + 1, updated_at = superstep_now(),
+      status = case status when 'DEPLOYED' then status else 'INTERRUPTED' end,
+      error_code = case status when 'DEPLOYED' then error_code else 'interrupted' end,
+      finished_at = coalesce(finished_at, superstep_now())
+    where deployment_id = ${deploymentId} and stage is not null`)
+
+/**
+ * Takes over what the stages have found out at a listener. A revision that was interrupted here stays so, until its listener says how it
+ * has ended: it may have been past its switch.
+ */
+export const takeReportedRevisions = (tx: Db, deploymentId: string, revisions: readonly object[]): Promise<number> =>
+  tx.run(sql`
+    update revisions r set status = it.status, stage = it.stage, commit_sha = it.commit_sha, commit = it.commit,
+      stage_started_at = it.stage_started_at, error_code = it.error_code, status_message = it.status_message,
+      orphaned_threads = it.orphaned_threads, pinned_threads = it.pinned_threads, started_at = it.started_at,
+      finished_at = it.finished_at, updated_at = superstep_now()
+    from jsonb_to_recordset(${JSON.stringify(revisions)}::jsonb) as it (
+      revision_id uuid, status text, stage text, commit_sha text, commit jsonb, stage_started_at jsonb, error_code text,
+      status_message text, orphaned_threads integer, pinned_threads integer, started_at timestamptz, finished_at timestamptz)
+    where r.deployment_id = ${deploymentId} and r.revision_id = it.revision_id
+      and (r.status <> 'INTERRUPTED' or it.stage is null)
+      and (r.status, r.stage, r.commit_sha, r.stage_started_at, r.error_code, r.status_message, r.orphaned_threads,
+          r.pinned_threads, r.finished_at)
+        is distinct from (it.status, it.stage, it.commit_sha, it.stage_started_at, it.error_code, it.status_message,
+          it.orphaned_threads, it.pinned_threads, it.finished_at)`)

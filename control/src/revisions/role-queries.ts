@@ -184,6 +184,22 @@ export const recordPinnedThreads = (db: Db, revisionId: string, threads: number)
   db.run(sql`
     update revisions set pinned_threads = ${threads} where revision_id = ${revisionId} and pinned_threads <> ${threads}`)
 
+/** It was scaled just now, or tried to be. */
+export const recordScaled = (tx: Db, revisionId: string): Promise<number> =>
+  tx.run(
+    sql`update revisions set scaled_at = superstep_now(), loaded_at = superstep_now() where revision_id = ${revisionId}`,
+  )
+
+/** It needs all its units at this moment. */
+export const recordLoaded = (db: Db, revisionId: string): Promise<number> =>
+  db.run(sql`update revisions set loaded_at = superstep_now() where revision_id = ${revisionId}`)
+
+/** Ends the role of a revision that has no units. The caller has locked it. */
+export const endRole = (tx: Db, revisionId: string): Promise<number> =>
+  tx.run(sql`
+    update revisions set role = null, retire_by = null, pinned_since = null, pinned_threads = 0
+    where revision_id = ${revisionId} and not exists (select from units u where u.revision_id = revisions.revision_id)`)
+
 export const setActiveRevision = (db: Db, deploymentId: string, revisionId: string | null): Promise<number> =>
   db.run(sql`
     update deployments set active_revision_id = ${revisionId}, updated_at = superstep_now()

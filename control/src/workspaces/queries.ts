@@ -98,3 +98,24 @@ export const keysOf = (db: Db, workspaceId: string | null): Promise<ApiKey[]> =>
 export const lockNames = (tx: Db, workspaceId: string): Promise<number> =>
   // Not `for update`: that would also block everything that refers to the workspace.
   tx.run(sql`select 1 from workspaces where workspace_id = ${workspaceId} for no key update`)
+
+export const addWorkspace = (tx: Db, workspaceId: string, name: string): Promise<number> =>
+  tx.run(sql`
+    insert into workspaces (workspace_id, name) values (${workspaceId}, ${name}) on conflict (workspace_id) do nothing`)
+
+/** Replaces the keys of a workspace that mirrors one of the control plane. */
+export async function replaceCallers(
+  tx: Db,
+  workspaceId: string,
+  keys: readonly { readonly id: string; readonly sha256: string; readonly scope: "run" | "read" }[],
+): Promise<void> {
+  const hashes = keys.map(({ sha256 }) => sha256)
+  await tx.run(sql`
+    delete from api_keys where workspace_id = ${workspaceId} and not (sha256 = any(${hashes}::text[]))`)
+  await tx.run(sql`
+    insert into api_keys (api_key_id, workspace_id, name, prefix, sha256, scopes)
+    select id, ${workspaceId}, 'of the control plane', 'ssk_', sha256, array[scope]
+    from unnest(${keys.map(({ id }) => id)}::uuid[], ${hashes}::text[], ${keys.map(({ scope }) => scope)}::text[])
+      as given (id, sha256, scope)
+    on conflict (sha256) do update set scopes = excluded.scopes where api_keys.workspace_id = ${workspaceId}`)
+}

@@ -1,21 +1,15 @@
 /** Takes reports of listeners: each once, and in the order in which they were made (L6). */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
+import { takeReportedState } from "../../deployments/carried-queries.js"
 import type { NewLogLine } from "../../logs/log-line.js"
 import { appendLogLines } from "../../logs/operations.js"
 import { keepWithin } from "../../planner/log-shipping.js"
+import { takeReportedRevisions } from "../../revisions/queries.js"
 import { wakePipeline } from "../../revisions/wake-up.js"
 import type { CallingListener } from "../token-operations.js"
 import type { ReportedLine, ReportReply, ReportRequest } from "./exchange.js"
-import {
-  holdAssigned,
-  ofDeployment,
-  type ReportCursor,
-  reportCursor,
-  saveDeployment,
-  saveReport,
-  saveRevisions,
-} from "./report-queries.js"
+import { holdAssigned, ofDeployment, type ReportCursor, reportCursor, saveReport } from "./report-queries.js"
 
 /**
  * Stores a report, unless it does not follow the last one: it was sent twice, or arrived late.
@@ -50,8 +44,8 @@ async function storeReport(
   }
   const cursor = await reportCursor(tx, deploymentId, homeId)
   if (cursor.reports !== after) return { reply: { is_accepted: false, ...cursor } }
-  await saveRevisions(tx, deploymentId, state.revisions)
-  await saveDeployment(tx, deploymentId, state)
+  await takeReportedRevisions(tx, deploymentId, state.revisions)
+  await takeReportedState(tx, deploymentId, state)
   const fresh = lines.filter((line) => line.log_line_id > cursor.log_line_id)
   const added = await storeLines(tx, deploymentId, fresh)
   const next: ReportCursor = {

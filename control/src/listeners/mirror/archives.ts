@@ -1,10 +1,10 @@
 /** Fetches archives of source code from the control plane, under the ids that they have there. */
 import type { Database } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
+import { awaitUpload, forgetUpload, isUploadHere } from "../../uploads/mirror-queries.js"
 import { takeArchive } from "../../uploads/operations.js"
 import { objectPathOf } from "../../uploads/upload.js"
 import type { WantedRevision } from "../exchange/exchange.js"
-import { awaitUpload, forgetUpload, isUploadHere } from "./archive-queries.js"
 import type { CentralCalls } from "./central.js"
 
 type Archive = NonNullable<WantedRevision["archive"]>

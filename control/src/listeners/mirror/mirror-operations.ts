@@ -5,30 +5,23 @@
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
+import { setWantedRun } from "../../deployments/carried-queries.js"
 import { takeName } from "../../deployments/operations.js"
 import { markForDeletion, updateDesired } from "../../deployments/queries.js"
 import { removeHostNamesOf } from "../../host-names/queries.js"
+import { saveIntegration } from "../../integrations/queries.js"
 import { interruptRevision } from "../../revisions/claims.js"
 import { insertRevision } from "../../revisions/queries.js"
 import { wakePipeline, wakeRoutes } from "../../revisions/wake-up.js"
 import { insertSecrets, isKept } from "../../secrets/queries.js"
 import { type MasterKey, seal } from "../../secrets/seal.js"
 import { contextOf } from "../../secrets/sealed-columns.js"
-import { workspaceById } from "../../workspaces/queries.js"
+import { addWorkspace, replaceCallers, workspaceById } from "../../workspaces/queries.js"
 import { isOwn, mirrorName } from "../../workspaces/workspace.js"
 import type { WantedDeployment, WantedRevision, WorkReply } from "../exchange/exchange.js"
 import { fetchArchive, missingArchives } from "./archives.js"
 import type { CentralCalls } from "./central.js"
-import {
-  addWorkspace,
-  type DeploymentHere,
-  holdHere,
-  replaceCallers,
-  revisionsHere,
-  saveIntegration,
-  saveMirrored,
-  setWantedRun,
-} from "./mirror-queries.js"
+import { type DeploymentHere, holdHere, revisionsHere, saveMirrored } from "./mirror-queries.js"
 import { settingsHere, toAdd, toInterrupt } from "./next-revisions.js"
 
 export interface Mirror {

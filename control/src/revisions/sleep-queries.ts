@@ -1,7 +1,7 @@
 /** The table `sleeps`: deployments whose units are stopped until they are needed. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { wakePipeline } from "../revisions/wake-up.js"
+import { wakePipeline } from "./wake-up.js"
 
 /** @returns  whether it slept; then the pipeline is notified */
 export async function wakeDeployment(db: Db, deploymentId: string): Promise<boolean> {
@@ -24,8 +24,14 @@ export async function fallAsleep(db: Db, deploymentId: string, dueMs: number | u
   if (asleep > 0) await wakePipeline(db, deploymentId)
 }
 
-/** Stores that the unit was last used `agoMs` milliseconds ago; the stored time never goes back. */
-export const recordUse = (db: Db, unitId: string, agoMs: number): Promise<number> =>
-  db.run(sql`
-    update units set active_at = greatest(active_at, superstep_now() - ${agoMs} * interval '1 millisecond')
-    where unit_id = ${unitId} and active_at < superstep_now() - ${agoMs + 1000} * interval '1 millisecond'`)
+/** There is no room for the unit: requests that wake its deployment are refused for a while, unless another unit of it has connections. */
+export const refuseWakeUp = (
+  tx: Db,
+  unit: { readonly unit_id: string; readonly deployment_id: string },
+  againMs: number,
+): Promise<number> =>
+  tx.run(sql`
+    update sleeps set is_waking = false, refused_until = superstep_now() + ${againMs} * interval '1 millisecond'
+    where deployment_id = ${unit.deployment_id} and not exists (
+      select from units o where o.deployment_id = sleeps.deployment_id and o.unit_id <> ${unit.unit_id}
+        and o.connections > 0)`)
