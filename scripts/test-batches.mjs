@@ -26,8 +26,11 @@ const harmless =
   /\/testing\/(until|fields-of|fresh-database|temporary-folder|test-cluster|wide-tests|test-server|test-http|scripted-workers|api|rows|rows-read|as-anyone|seeded-random|hostile-requests|receiver|store-of|bag-of-words|cron|settings|tar-gz)(\.js)?"/g
 
 // Tests that take minutes, some only where long tests run: in one process, together they could exceed that limit.
-const takesMinutes = /\.wide\.test\./
-const hasLongTests = /\b(unlessLong|runsLongTests)\b/
+const isLong = (file, text, runsLong) =>
+  /\.wide\.test\./.test(file) || (runsLong && /\b(unlessLong|runsLongTests)\b/.test(text))
+
+// About so many times as long as another file takes one that starts programs, and one that runs its wide tests.
+const heavier = 4
 
 /** @param text  of a compiled test file */
 export const canShareProcess = (text) => !needsOwnProcess.some((pattern) => pattern.test(text))
@@ -41,26 +44,32 @@ const startsPrograms = (text) => /\/testing\/|\/exec\/|"node:child_process"/.tes
  * @param folder    for the modules that import the files of one batch each
  * @param wide      the files that run their wide tests
  * @param apart     each file has a process of its own
- * @returns         the modules for Node's test runner, in the order of `files`; they write what files cost to `costs` in the folder
+ * @param runsLong  long tests run, too
+ * @returns         the modules for Node's test runner, the longest first, so that all processors finish at about the same time; those that take
+ *                  about as long in the order of `files`. They write what files cost to `costs` in the folder
  */
-export function inBatches(files, { checkout, folder, wide = new Set(), apart = false }) {
+export function inBatches(files, { checkout, folder, wide = new Set(), apart = false, runsLong = false }) {
   const batches = []
   const open = new Map()
   for (const file of files) {
     const text = readFileSync(join(checkout, file), "utf8")
-    const isAlone = apart || takesMinutes.test(file) || hasLongTests.test(text) || !canShareProcess(text)
+    const takesMinutes = isLong(file, text, runsLong)
+    const isAlone = apart || takesMinutes || !canShareProcess(text)
     const isStarting = startsPrograms(text)
     const isWide = wide.has(file)
     const kind = `${packageOf(file)} ${isStarting} ${isWide}`
-    const batch = isAlone ? undefined : open.get(kind)
     const most = isStarting ? (isWide ? wideFilesInBatch : startingFilesInBatch) : filesInBatch
-    if (batch && batch.length < most) batch.push(file)
-    else {
-      batches.push([file])
-      if (!isAlone) open.set(kind, batches.at(-1))
+    let batch = isAlone ? undefined : open.get(kind)
+    if (!batch || batch.files.length === most) {
+      batch = { files: [], weight: 0 }
+      batches.push(batch)
+      if (!isAlone) open.set(kind, batch)
     }
+    batch.files.push(file)
+    batch.weight += takesMinutes ? Number.MAX_SAFE_INTEGER : (isStarting ? heavier : 1) * (isWide ? heavier : 1)
   }
-  return batches.map((batch, index) => {
+  const longestFirst = batches.toSorted((one, other) => other.weight - one.weight)
+  return longestFirst.map(({ files: batch }, index) => {
     const path = join(folder, `${packageOf(batch[0]).replaceAll("/", "-")}-${index}.test.mjs`)
     const suites = batch.map((file) => {
       const [name, url] = [file, pathToFileURL(join(checkout, file)).href].map((text) => JSON.stringify(text))

@@ -28,7 +28,7 @@ test("a file has its process for itself when it changes or measures the process"
   }
 })
 
-test("files of one package share processes, and each is started exactly once", (t) => {
+test("files of one package share processes, each is started exactly once, and the longest come first", (t) => {
   const checkout = mkdtempSync(join(tmpdir(), "batches-"))
   t.after(() => rmSync(checkout, { recursive: true }))
   const names = Array.from({ length: 80 }, (_, n) => `server/dist/n${n}.test.js`)
@@ -47,7 +47,7 @@ test("files of one package share processes, and each is started exactly once", (
 
   const urls = (names) => names.map((name) => pathToFileURL(join(checkout, name)).href)
 
-  const [alone, long, first = "", second = "", one, third = "", ...rest] = inBatches(files, {
+  const [long, first = "", second = "", third = "", alone, one, ...rest] = inBatches(files, {
     checkout,
     folder: checkout,
   })
@@ -119,12 +119,13 @@ test("files that start programs share processes in smaller numbers, and files th
   for (const [name, text] of Object.entries(contents)) writeFileSync(join(checkout, `cli/dist/${name}.test.js`), text)
 
   const sizesOf = (batches) => batches.map((path) => importedBy(path).length)
-  assert.deepEqual(sizesOf(inBatches(files, { checkout, folder: checkout })), [16, 1, 1, 1, 1])
+  assert.deepEqual(sizesOf(inBatches(files, { checkout, folder: checkout })), [1, 16, 1, 2])
+  assert.deepEqual(sizesOf(inBatches(files, { checkout, folder: checkout, runsLong: true })), [1, 1, 16, 1, 1])
   const wideBatches = inBatches(files, { checkout, folder: checkout, wide: new Set(files.slice(0, 4)) })
   const texts = wideBatches.map((path) => readFileSync(path, "utf8"))
-  assert.deepEqual(sizesOf(wideBatches), [3, 1, 13, 1, 1, 1])
+  assert.deepEqual(sizesOf(wideBatches), [1, 13, 3, 1, 2])
   const isWide = texts.map((text) => text.includes('SUPERSTEP_WIDE_TESTS = "1"'))
-  assert.deepEqual(isWide, [true, true, false, false, false, false])
+  assert.deepEqual(isWide, [false, false, true, true, false])
   assert.equal(inBatches(files, { checkout, folder: checkout, apart: true }).length, files.length)
 })
 

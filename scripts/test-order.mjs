@@ -1,20 +1,4 @@
-/** Which files `npm test` starts, and in which order. */
-
-// Files of these packages start servers and installations and take up to a minute, the long test of the bench two; other files take
-// seconds. With the short ones last, all processors finish at about the same time.
-const slowestFirst = ["bench/", "cli/", "control/", "tests/", "workers/", "toolkit/"]
-
-/**
- * @param files  paths relative to the root
- * @returns      the same files, those of the slow packages first
- */
-export function startingOrder(files) {
-  const rank = (file) => {
-    const place = slowestFirst.findIndex((folder) => file.startsWith(folder))
-    return place < 0 ? slowestFirst.length : place
-  }
-  return [...files].sort((one, other) => rank(one) - rank(other))
-}
+/** Which files `npm test` starts. */
 
 /**
  * Which files run their wide tests, from the value of SUPERSTEP_WIDE_TESTS: `1` all of them; `2/3` the second of three shares, which together

@@ -22,7 +22,7 @@ import { processesLeftBehind } from "./processes.mjs"
 import { explain, filesBelow, packages, root, SetupFailed, setUp } from "./setup.mjs"
 import { inBatches } from "./test-batches.mjs"
 import { mostExpensive, processorSeconds } from "./test-costs.mjs"
-import { chosenFiles, filesWithWideTests, startingOrder } from "./test-order.mjs"
+import { chosenFiles, filesWithWideTests } from "./test-order.mjs"
 
 // A file that hangs fails after this time. The slowest files take a minute or two on two idle cores, and much longer on a
 // busy machine; the kills of the long tests (tests/src/chaos) take some minutes.
@@ -137,7 +137,8 @@ function runFiles(files, { wide, cwd, tmp }) {
   const runner = join(root, "scripts/run-files.mjs")
   // The cluster of an acceptance test on Kubernetes belongs to the process of its file.
   const apart = process.env.SUPERSTEP_TEST_MACHINE !== undefined
-  const starts = inBatches(startingOrder(files), { checkout: cwd, folder: tmp, wide, apart })
+  const runsLong = process.env.SUPERSTEP_LONG_TESTS === "1"
+  const starts = inBatches(files, { checkout: cwd, folder: tmp, wide, apart, runsLong })
   // Node passes its own options to the process of each file.
   const args = ["--enable-source-maps", runner, filesAtOnce, fileTimeoutMs, ...starts].map(String)
   // Tests must not depend on the runner that started them, or on the user's own settings.
