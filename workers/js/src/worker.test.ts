@@ -10,7 +10,7 @@ for (const { name, skip, start } of languages) {
     // A worker for tests that do not change it. Loading LangGraph takes as long as all their runs.
     let shared: FakeServer
     before(async () => {
-      shared = await start("nested", "builder", "agent", "chat", "error", "odd")
+      shared = await start("nested", "builder", "agent", "chat", "error", "odd", "slow")
     })
     after(() => shared?.[Symbol.asyncDispose]())
 
@@ -32,20 +32,19 @@ for (const { name, skip, start } of languages) {
     })
 
     test("W1: a run's frames are sent between its `run` and its `done`", async () => {
-      await using server = await start("slow")
-      const frame = server.startRun("slow", {
+      const frame = shared.startRun("slow", {
         input: { n: 0 },
         config: { configurable: { tick_ms: 60_000 } },
         stream_modes: ["custom"],
       })
-      await server.frame(({ header }) => header.type === "event")
-      server.send({ type: "cancel", run_id: frame.run_id, claim_id: frame.claim_id })
-      await server.done(frame)
+      await shared.frame((received) => isEventOf(frame.claim_id, received))
+      shared.send({ type: "cancel", run_id: frame.run_id, claim_id: frame.claim_id })
+      await shared.done(frame)
 
       // Another run is executed to give the cancelled run time to send something wrongly.
-      await server.run("slow", { input: { n: 4 }, config: { configurable: { tick_ms: 0 } } })
+      await shared.run("slow", { input: { n: 4 }, config: { configurable: { tick_ms: 0 } } })
 
-      const own = server.received.filter(({ header }) => "claim_id" in header && header.claim_id === frame.claim_id)
+      const own = shared.received.filter(({ header }) => "claim_id" in header && header.claim_id === frame.claim_id)
       assert.equal(own.at(-1)?.header.type, "done")
     })
 
@@ -177,33 +176,31 @@ for (const { name, skip, start } of languages) {
     })
 
     test("cancelling keeps the results of finished steps", async () => {
-      await using server = await start("slow")
-      const frame = server.startRun("slow", {
+      const frame = shared.startRun("slow", {
         input: { n: 3 },
         // Long enough that the cancel arrives in the middle of a step, also on a busy machine.
         config: { configurable: { tick_ms: 2000 } },
         stream_modes: ["values", "custom"],
       })
-      await server.frame(({ header, payload }) => header.type === "event" && payload.data === '{"tick":4}')
+      await shared.frame((received) => isEventOf(frame.claim_id, received) && received.payload.data === '{"tick":4}')
 
-      server.send({ type: "cancel", run_id: frame.run_id, claim_id: frame.claim_id })
-      const { status, values, next } = await server.done(frame)
+      shared.send({ type: "cancel", run_id: frame.run_id, claim_id: frame.claim_id })
+      const { status, values, next } = await shared.done(frame)
 
       assert.deepEqual({ status, values, next }, { status: "cancelled", values: { n: 4 }, next: ["tick"] })
     })
 
     for (const durability of ["sync", "async", "exit"] as const) {
       test(`a run that is cancelled before its first step has saved its input (W11, durability ${durability})`, async () => {
-        await using server = await start("slow")
         const config = { configurable: { tick_ms: 600_000 } }
         // One write, so the cancel is read before the graph has started.
-        const frame = server.startRun("slow", { input: { n: 3 }, config, durability })
-        server.send({ type: "cancel", run_id: frame.run_id, claim_id: frame.claim_id })
+        const frame = shared.startRun("slow", { input: { n: 3 }, config, durability })
+        shared.send({ type: "cancel", run_id: frame.run_id, claim_id: frame.claim_id })
 
-        const { status, values } = await server.done(frame)
+        const { status, values } = await shared.done(frame)
 
         assert.deepEqual({ status, values }, { status: "cancelled", values: { n: 3 } })
-        assert.ok(server.checkpoints.has(frame.thread_id))
+        assert.ok(shared.checkpoints.has(frame.thread_id))
       })
     }
 
@@ -249,6 +246,10 @@ for (const { name, skip, start } of languages) {
       await left[Symbol.asyncDispose]()
       assert.notEqual(left.child.exitCode, null)
     })
+
+    function isEventOf(claimId: string, { header }: Received): boolean {
+      return header.type === "event" && header.claim_id === claimId
+    }
 
     function calls(server: FakeServer, method: string): Received[] {
       return server.received.filter(({ header }) => header.type === "call" && header.method === method)
