@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { deleteEndedSessions } from "./queries.js"
 import { cookieOf, fromPage, origin, signIn } from "./testing/sign-in.js"
@@ -165,7 +166,7 @@ test("malformed sign-ins are 422, and change nothing", async () => {
   )
 
   assert.deepEqual(
-    replies.map(({ status }) => status),
+    fieldsOf(replies, "status"),
     bodies.map(() => 422),
   )
 })

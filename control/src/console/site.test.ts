@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { brotliDecompressSync, gunzipSync } from "node:zlib"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { startApi } from "../testing/api.js"
 
@@ -130,7 +131,7 @@ test("no file outside the folder of assets is served", async () => {
   const replies = await Promise.all(paths.map((path) => api.call("GET", path)))
 
   assert.deepEqual(
-    replies.map(({ status }) => status),
+    fieldsOf(replies, "status"),
     paths.map(() => 404),
   )
 })

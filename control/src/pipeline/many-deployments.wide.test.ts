@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
@@ -65,7 +66,7 @@ test("fifty deployments share a machine and a small Postgres; each wakes when it
   const answers = await Promise.all(called.map(ask))
 
   assert.deepEqual(
-    answers.map(({ status }) => status),
+    fieldsOf(answers, "status"),
     called.map(() => 200),
   )
   assert.ok((await given()) <= budget)

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import type { RevisionRow } from "../revisions/queries.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
@@ -41,7 +42,7 @@ test("units that are there need no second room", async () => {
 
   assert.equal(units.length, 4)
   assert.deepEqual(
-    again.map(({ unit_id }) => unit_id),
+    fieldsOf(again, "unit_id"),
     units.map(({ unit_id }) => unit_id),
   )
 })
