@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Client } from "@langchain/langgraph-sdk"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
@@ -126,7 +127,7 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
       assert.equal(status, "success")
       assert.ok(ticks.length > 0)
       assert.deepEqual(
-        ticks.map(({ tick }) => tick),
+        fieldsOf(ticks, "tick"),
         ticks.map((_, n) => n),
       )
       assert.deepEqual([...new Set(ticks.map(({ version }) => version))], ["v1"])

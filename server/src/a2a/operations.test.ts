@@ -2,28 +2,26 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import type { AssistantRow } from "../assistants/assistant.js"
 import { anyone } from "../auth/caller.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { freshServer } from "../testing/test-server.js"
 import { type A2aParts, requireTask } from "./operations.js"
 import { taskKey } from "./queries.js"
 
 test("a task whose question is answered while it is read is not reported as canceled", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slots: 0 })
+  await using server = await freshServer({ slots: 0 })
   const [threadId, taskId, assistantId] = [randomUUID(), randomUUID(), randomUUID()]
   const addRun = (runId: string, status: string, metadata: object) =>
-    db.run(sql`
+    server.db.run(sql`
       insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy)
       values (${runId}, ${threadId}, ${assistantId}, 'agent', ${status}, ${JSON.stringify(metadata)}, '{}', 'enqueue')`)
-  await db.run(sql`insert into threads (thread_id, status) values (${threadId}, 'interrupted')`)
+  await server.db.run(sql`insert into threads (thread_id, status) values (${threadId}, 'interrupted')`)
   await addRun(taskId, "interrupted", {})
   // The access rule is asked while the task is being read.
   const caller = {
     ...anyone,
     authorize: async <Value extends object>(_event: string, value: Value) => {
-      await db.run(sql`update threads set status = 'busy' where thread_id = ${threadId}`)
+      await server.db.run(sql`update threads set status = 'busy' where thread_id = ${threadId}`)
       await addRun(randomUUID(), "pending", { [taskKey]: taskId })
       return { value, filter: undefined }
     },

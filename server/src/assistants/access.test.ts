@@ -3,9 +3,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { anyone, type Caller } from "../auth/caller.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { freshServer } from "../testing/test-server.js"
 import { createThread } from "../threads/operations.js"
 import { findThread } from "../threads/queries.js"
 import { deleteAssistant } from "./delete-operations.js"
@@ -39,8 +38,7 @@ const snapshot = (db: Database) => searchAssistants({ db, workers: noGraphs }, a
 const noGraphs = { report: () => ({ graphs: [], failed: [] }) }
 
 test("metadata that a rule adds is stored, and every operation is authorized once", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const events: string[] = []
   const ann = userOf("ann", events)
 
@@ -64,11 +62,10 @@ test("metadata that a rule adds is stored, and every operation is authorized onc
 })
 
 test("another user's assistant can neither be read nor changed", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const bob = userOf("bob")
   const { assistant_id: id } = await createAssistant(server, userOf("ann"), agent)
-  const before = await snapshot(db)
+  const before = await snapshot(server.db)
 
   await assert.rejects(getAssistant(server, bob, id), NotFound)
   const update = await prepareUpdate(server, bob, id, assistantPatch.parse({ name: "mine" }))
@@ -81,22 +78,21 @@ test("another user's assistant can neither be read nor changed", async () => {
 
   assert.deepEqual(await searchAssistants(server, bob, everything), { rows: [], total: 0 })
   assert.equal(await countAssistants(server, bob, {}), 0)
-  assert.deepEqual(await snapshot(db), before)
+  assert.deepEqual(await snapshot(server.db), before)
 })
 
 test("deleting an assistant with its threads keeps other users' threads", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const { assistant_id: id } = await createAssistant(server, userOf("ann"), agent)
   const addThread = async (owner: string) => {
     const metadata = { owner, assistant_id: id }
-    const { thread_id } = await createThread(db, anyone, { threadId: undefined, metadata, ifExists: "raise" })
+    const { thread_id } = await createThread(server.db, anyone, { threadId: undefined, metadata, ifExists: "raise" })
     return thread_id
   }
   const [mine, theirs] = [await addThread("ann"), await addThread("bob")]
 
   await deleteAssistant(server, userOf("ann"), id, { deleteThreads: true })
 
-  assert.equal(await findThread(db, mine), undefined)
-  assert.notEqual(await findThread(db, theirs), undefined)
+  assert.equal(await findThread(server.db, mine), undefined)
+  assert.notEqual(await findThread(server.db, theirs), undefined)
 })

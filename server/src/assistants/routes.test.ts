@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
@@ -81,10 +82,7 @@ test("a graph's name is accepted in place of its system assistant's id", async (
   assert.equal(byName.assistant_id, agentId)
   assert.deepEqual([byName.name, byName.version, byName.metadata], ["agent", 1, { created_by: "system" }])
   assert.deepEqual([changed.name, changed.version], ["Mine", 2])
-  assert.deepEqual(
-    versions.map(({ version }) => version),
-    [2, 1],
-  )
+  assert.deepEqual(fieldsOf(versions, "version"), [2, 1])
   assert.deepEqual([back.name, back.version], ["agent", 1])
 })
 
@@ -182,10 +180,7 @@ test("an earlier version is restored completely, and the next change still gets 
       [2, "b", undefined],
     ],
   )
-  assert.deepEqual(
-    filtered.map(({ version }) => version),
-    [2],
-  )
+  assert.deepEqual(fieldsOf(filtered, "version"), [2])
   const unknown = await http.send("POST", `${path}/latest`, { version: 9 })
   assert.deepEqual([unknown.status, one(unknown.json).detail], [404, "Assistant version not found"])
 })

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import { credentialHeader, signTicket, ticketHeader, userHeader } from "@superstep/protocol/http/own-headers"
 import { fetchOverSocket } from "@superstep/protocol/http/socket-fetch"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
@@ -83,7 +84,7 @@ test("the server's own socket rejects callers without a credential, and its cred
   const atDoor = await http.send("POST", "/threads", {}, { [credentialHeader]: loopback.credential })
 
   assert.deepEqual(
-    refused.map(({ status }) => status),
+    fieldsOf(refused, "status"),
     refused.map(() => 403),
   )
   assert.equal(atDoor.status, 401)

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp } from "../testing/test-http.js"
 
@@ -58,7 +59,7 @@ test("requests with a key that wait for a worker hold no database connection", a
   )
 
   assert.deepEqual(
-    replies.map(({ status }) => status),
+    fieldsOf(replies, "status"),
     replies.map(() => 200),
   )
   assert.equal(await threadsIn(http.db), count)

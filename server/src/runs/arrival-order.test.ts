@@ -4,10 +4,8 @@ import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, type TestHttp } from "../testing/test-http.js"
 
 const burst = 20
 
@@ -58,8 +56,7 @@ const untilQueued = (http: TestHttp, threadId: string, count: number) =>
 const inOrder = Array.from({ length: burst }, (_, n) => n)
 
 test("concurrent requests of one client are queued in the order in which they were sent", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 0 })
+  await using http = await freshHttp({ slots: 0 })
   const { socket } = await openSocket(http)
 
   for (let round = 0; round < 3; round++) {
@@ -73,8 +70,7 @@ test("concurrent requests of one client are queued in the order in which they we
 })
 
 test("requests that arrive one after another over many connections are queued in that order", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 0 })
+  await using http = await freshHttp({ slots: 0 })
   const sockets = await Promise.all(inOrder.map(() => usedSocket(http)))
 
   for (let round = 0; round < 3; round++) {
@@ -88,8 +84,7 @@ test("requests that arrive one after another over many connections are queued in
 })
 
 test("a request whose body arrives late keeps its place, and does not delay other threads", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 0 })
+  await using http = await freshHttp({ slots: 0 })
   const [threadId, other] = [await newThread(http), await newThread(http)]
   const [slow, quick] = [await openSocket(http), await openSocket(http)]
   const first = requestFor(threadId, 0)
@@ -107,8 +102,7 @@ test("a request whose body arrives late keeps its place, and does not delay othe
 })
 
 test("a request that hangs loses its place", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 0, turnMaxWaitMs: 1 })
+  await using http = await freshHttp({ slots: 0, turnMaxWaitMs: 1 })
   const threadId = await newThread(http)
   const slow = await openSocket(http)
   const first = requestFor(threadId, 0)

@@ -2,19 +2,17 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as uuidv7 } from "uuid"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { freshServer } from "../testing/test-server.js"
 import { ClaimLoop } from "./claim-loop.js"
 
 test("a worker that is ready before the loop has started does not cost a run its first attempt", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   await server.loop.stop()
   const [threadId, runId] = [uuidv7(), uuidv7()]
-  await db.run(sql`insert into threads (thread_id) values (${threadId})`)
-  await db.run(sql`
+  await server.db.run(sql`insert into threads (thread_id) values (${threadId})`)
+  await server.db.run(sql`
     insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy)
     values (${runId}, ${threadId}, ${uuidv7()}, 'agent', 'pending', '{}',
       '{"config": {}, "stream_mode": ["values"], "durability": "async"}', 'enqueue')`)

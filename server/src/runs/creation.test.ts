@@ -7,8 +7,8 @@ import { Conflict, Forbidden, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { type AccessEvent, anyone, type Caller } from "../auth/caller.js"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { freshServer, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { createThread } from "../threads/operations.js"
 import { createRun } from "./creation.js"
@@ -36,8 +36,7 @@ const threadOf = async (server: TestServer, caller: Caller) =>
   (await createThread(server.db, caller, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
 test("the graph gets the caller, which is hidden from readers of the run and cannot be set by a client", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const ann = owner("ann")
   const forged = { langgraph_auth_user: { identity: "root" }, __pregel_resuming: true, color: "red" }
 
@@ -72,8 +71,7 @@ test("a queued run keeps its caller", async () => {
 })
 
 test("a user cannot access another user's thread and runs", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const [ann, bob] = [owner("ann"), owner("bob")]
   const threadId = await threadOf(server, ann)
   const { run_id: runId } = await createRun(server, { caller: ann, threadId, body: body() })
@@ -97,14 +95,13 @@ test("a user cannot access another user's thread and runs", async () => {
   for (const [name, attempt] of attempts) await assert.rejects(attempt(), NotFound, name)
 
   assert.equal(server.workers.running.get(runId)?.isCancelled, false)
-  assert.equal(await countOf(db), 1)
+  assert.equal(await countOf(server.db), 1)
   assert.equal((await getRun(server, { ...named, caller: ann })).status, "running")
   assert.equal((await listRuns(server, ann, { threadId, ...query })).length, 1)
 })
 
 test("a user who may only read a run cannot cancel it by disconnecting", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const reader: Caller = {
     ...anyone,
     authorize: async (event, value) => {
@@ -123,8 +120,7 @@ test("a user who may only read a run cannot cancel it by disconnecting", async (
 })
 
 test("a request that a rule rejects changes nothing", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const refused: Caller = {
     ...anyone,
     authorize: async (event, value) => {
@@ -135,12 +131,11 @@ test("a request that a rule rejects changes nothing", async () => {
 
   await assert.rejects(createRun(server, { caller: refused, threadId: undefined, body: body() }), Forbidden)
 
-  assert.equal(await countOf(db), 0)
+  assert.equal(await countOf(server.db), 0)
 })
 
 test("a run has the id that the client chose, and an id can be used once", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const runId = randomUUID()
   const request = { caller: anyone, threadId: undefined, body: body({ run_id: runId }) }
 
@@ -148,7 +143,7 @@ test("a run has the id that the client chose, and an id can be used once", async
   await assert.rejects(createRun(server, request), Conflict)
 
   assert.equal(run.run_id, runId)
-  assert.equal(await countOf(db), 1)
+  assert.equal(await countOf(server.db), 1)
 })
 
 const idsOf = (json: unknown) => [json].flat().map((run) => (run as { run_id: string }).run_id)
@@ -156,8 +151,7 @@ const idsOf = (json: unknown) => [json].flat().map((run) => (run as { run_id: st
 const startedRun = (http: TestHttp, n = 0) => until(() => http.server.workers.started[n], { what: "the run to start" })
 
 test("a repeated request creates one run and gets its response, its stream or its result", async (t) => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const thread = (await http.send("POST", "/threads", {})).json as { thread_id: string }
   const threaded = `/threads/${thread.thread_id}/runs`
   const asked = { assistant_id: "agent", input: {} }
@@ -276,8 +270,7 @@ test("a repeated request creates one run and gets its response, its stream or it
 })
 
 test("the graph gets the headers that the project selects, and a body cannot set them", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { http: { configurable_headers: { includes: ["x-tenant-*"] } } })
+  await using http = await freshHttp({ http: { configurable_headers: { includes: ["x-tenant-*"] } } })
   const configurable = { "x-tenant-id": "forged", "x-other": "kept" }
 
   const headers = { "x-tenant-id": "t1", "x-secret": "s" }
@@ -289,12 +282,11 @@ test("the graph gets the headers that the project selects, and a body cannot set
 })
 
 test("a batch is created completely and in order, or not at all", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const asked = (n: number) => ({ assistant_id: "agent", input: { n }, metadata: { n } })
 
   const made = await http.send("POST", "/runs/batch", [0, 1, 2].map(asked))
-  const count = await countOf(db)
+  const count = await countOf(http.db)
   const refused = await http.send("POST", "/runs/batch", [asked(3), { ...asked(4), assistant_id: "nope" }])
   const invalid = await http.send("POST", "/runs/batch", [asked(3), { input: {} }])
   const empty = await http.send("POST", "/runs/batch", [])
@@ -309,12 +301,11 @@ test("a batch is created completely and in order, or not at all", async () => {
   )
   assert.deepEqual([refused.status, invalid.status, empty.status, twice.status], [404, 422, 422, 409])
   assert.equal(count, 3)
-  assert.equal(await countOf(db), 3)
+  assert.equal(await countOf(http.db), 3)
 })
 
 test("two runs that create one thread at the same moment meet as on a thread that exists", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const statuses = async (strategy: string) => {
     const threadId = randomUUID()
     const send = () =>
@@ -322,7 +313,7 @@ test("two runs that create one thread at the same moment meet as on a thread tha
         ...{ assistant_id: "agent", input: {}, if_not_exists: "create", multitask_strategy: strategy },
       })
     // A run that another server has inserted and not committed yet.
-    const { reply } = await db.transaction(async (tx) => {
+    const { reply } = await http.db.transaction(async (tx) => {
       await tx.run(sql`insert into threads (thread_id, status, graph_id) values (${threadId}, 'busy', 'agent')`)
       await tx.run(sql`
         insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, attempt, claim_id,
@@ -330,7 +321,7 @@ test("two runs that create one thread at the same moment meet as on a thread tha
         values (${randomUUID()}, ${threadId}, ${randomUUID()}, 'agent', 'running', '{}', '{}', 'enqueue', 1, ${randomUUID()},
           ${randomUUID()}, now() + interval '1 minute', now())`)
       const reply = send()
-      await untilBlocked(db)
+      await untilBlocked(http.db)
       return { reply }
     })
     const { status, json } = await reply
@@ -342,17 +333,18 @@ test("two runs that create one thread at the same moment meet as on a thread tha
 })
 
 test("the id of a run whose events still exist cannot be used for another run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const runId = randomUUID()
   const chosen = { threadId: undefined, body: body({ run_id: runId, stream_resumable: true }) }
   await createRun(server, { ...chosen, caller: owner("ann") })
   server.workers.running.get(runId)?.emit("values", { secret: 1 })
   server.workers.running.get(runId)?.done()
-  await until(async () => (await countOf(db)) === 0, { what: "the run is deleted" })
-  await until(() => db.row(sql`select from run_events where run_id = ${runId} and event = 'end'`), { what: "its end" })
+  await until(async () => (await countOf(server.db)) === 0, { what: "the run is deleted" })
+  await until(() => server.db.row(sql`select from run_events where run_id = ${runId} and event = 'end'`), {
+    what: "its end",
+  })
 
   await assert.rejects(createRun(server, { ...chosen, caller: owner("bob") }), Conflict)
 
-  assert.equal(await countOf(db), 0)
+  assert.equal(await countOf(server.db), 0)
 })

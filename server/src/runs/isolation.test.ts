@@ -6,8 +6,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
-import { startTestHttp } from "../testing/test-http.js"
-import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
+import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread, getThread } from "../threads/operations.js"
 import { claimRuns } from "./claims.js"
 import { createRun } from "./creation.js"
@@ -45,8 +45,7 @@ const countsOf = (db: Db, runId: string) =>
 const cancelled = { status: "cancelled", error: undefined, next: [], values: "{}", interrupts: "{}" } as const
 
 test("R9: when a worker with several runs dies, the runs lose no attempt and execute alone", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const runs = [await newRunOf(server), await newRunOf(server)]
 
   for (const { runId } of runs) (await attempt(server, runId, 1)).die(false)
@@ -58,13 +57,12 @@ test("R9: when a worker with several runs dies, the runs lose no attempt and exe
   }
 
   for (const { runId } of runs) {
-    assert.deepEqual(await countsOf(db, runId), { status: "success", attempt: 2, losses: 0, runs_alone: true })
+    assert.deepEqual(await countsOf(server.db, runId), { status: "success", attempt: 2, losses: 0, runs_alone: true })
   }
 })
 
 test("R5: a run that blocks its worker twice with nothing else in it is lost, and says what to do", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const { runId, threadId } = await newRunOf(server)
 
   for (const n of [1, 2]) (await attempt(server, runId, n)).block()
@@ -73,12 +71,11 @@ test("R5: a run that blocks its worker twice with nothing else in it is lost, an
   const { error, status } = await getRun(server, { caller: anyone, threadId, runId })
   assert.deepEqual([status, JSON.parse(error ?? "null").error], ["error", "WorkerLost"])
   assert.match(error ?? "", /SUPERSTEP_WORKER_STALLED_SECONDS/)
-  assert.deepEqual(await countsOf(db, runId), { status: "error", attempt: 2, losses: 2, runs_alone: true })
+  assert.deepEqual(await countsOf(server.db, runId), { status: "error", attempt: 2, losses: 2, runs_alone: true })
 })
 
 test("R5, R9: a run that also ends its worker when it executes alone is lost after three such attempts", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const { runId, threadId } = await newRunOf(server)
   ;(await attempt(server, runId, 1)).die(false)
 
@@ -87,12 +84,11 @@ test("R5, R9: a run that also ends its worker when it executes alone is lost aft
 
   const { error } = await getRun(server, { caller: anyone, threadId: threadId, runId: runId })
   assert.equal(JSON.parse(error ?? "null").error, "WorkerLost")
-  assert.equal((await countsOf(db, runId))?.attempt, 4)
+  assert.equal((await countsOf(server.db, runId))?.attempt, 4)
 })
 
 test("R9: runs that must execute alone wait for a free slot in the queue, and delay no other run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const suspects = [await newRunOf(server), await newRunOf(server), await newRunOf(server)]
   for (const { runId } of suspects) (await attempt(server, runId, 1)).die(false)
   const again = await until(
@@ -108,20 +104,19 @@ test("R9: runs that must execute alone wait for a free slot in the queue, and de
   ;(await attempt(server, other.runId, 1)).done()
   await waitForEnd(server, other.runId)
 
-  assert.equal((await countsOf(db, third))?.status, "pending")
+  assert.equal((await countsOf(server.db, third))?.status, "pending")
   again[0]?.done()
   ;(await attempt(server, third, 2)).done()
 })
 
 test("R9: runs that share a worker and runs that execute alone are claimed separately", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slots: 0 })
+  await using server = await freshServer({ slots: 0 })
   const runIds: string[] = []
   for (let n = 0; n < 6; n++) runIds.push((await newRunOf(server)).runId)
-  await db.run(sql`update runs set runs_alone = true where run_id = any (${runIds.slice(0, 3)}::uuid[])`)
+  await server.db.run(sql`update runs set runs_alone = true where run_id = any (${runIds.slice(0, 3)}::uuid[])`)
 
-  const claims = await claimRuns(db, server.claimer, { limit: 2, runsAlone: true })
-  const rest = await claimRuns(db, server.claimer, { limit: 9, runsAlone: false })
+  const claims = await claimRuns(server.db, server.claimer, { limit: 2, runsAlone: true })
+  const rest = await claimRuns(server.db, server.claimer, { limit: 9, runsAlone: false })
 
   const ids = (list: typeof claims) => list.map(({ runId }) => runId).sort()
   assert.deepEqual(ids(claims), runIds.slice(0, 2).sort())
@@ -153,8 +148,7 @@ test("R10: a run that exceeds its time limit is stopped and ends as timeout, wit
 })
 
 test("R10: wait returns a timed out run like a failed one", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { runTimeoutMs: 50 })
+  await using http = await freshHttp({ runTimeoutMs: 50 })
 
   const { status, json } = await http.send("POST", "/runs/wait", { assistant_id: "agent", input: {} })
 
@@ -163,8 +157,7 @@ test("R10: wait returns a timed out run like a failed one", async () => {
 })
 
 test("R10: a run that does not stop is ended without its worker, which is told to abandon it", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { runTimeoutMs: 50, stopGraceMs: 50 })
+  await using server = await freshServer({ runTimeoutMs: 50, stopGraceMs: 50 })
   server.workers.ignoresCancel = true
 
   const { runId, threadId } = await newRunOf(server)
@@ -178,8 +171,7 @@ test("R10: a run that does not stop is ended without its worker, which is told t
 })
 
 test("R10: a run whose worker dies after the time limit is not attempted again", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { runTimeoutMs: 50, stopGraceMs: 60_000 })
+  await using server = await freshServer({ runTimeoutMs: 50, stopGraceMs: 60_000 })
   server.workers.ignoresCancel = true
   const { runId, threadId } = await newRunOf(server)
   const execution = await attempt(server, runId, 1)

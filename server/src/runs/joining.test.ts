@@ -4,13 +4,14 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { appendLateEvents, pageOfRun } from "../events/queries.js"
 import { Streams } from "../events/streams.js"
 import { createRun } from "../testing/as-anyone.js"
-import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread } from "../threads/operations.js"
 import { joinRun } from "./operations.js"
 import { newRun } from "./schema.js"
@@ -43,9 +44,8 @@ async function join(server: TestServer, run: { threadId: string; runId: string }
 }
 
 test("when a server died before it logged a run's end, a joining client causes the end to be logged for all clients", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const run = await addEndedRun(db, ["metadata", "values"])
+  await using server = await freshServer()
+  const run = await addEndedRun(server.db, ["metadata", "values"])
 
   const first = await join(server, run, -1)
   const second = await join(server, run, 1)
@@ -59,9 +59,8 @@ test("when a server died before it logged a run's end, a joining client causes t
 })
 
 test("a client that rejoins after the log was deleted is notified that it missed events", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const run = await addEndedRun(db, [])
+  await using server = await freshServer()
+  const run = await addEndedRun(server.db, [])
 
   const events = await join(server, run, 7)
 
@@ -102,16 +101,15 @@ async function startFailingRun(server: TestServer, options: object) {
 }
 
 test("the last events of a resumable run are committed with its status (B3)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  await requireLoggedEnd(db)
+  await using server = await freshServer()
+  await requireLoggedEnd(server.db)
 
   const { runId, client, fail } = await startFailingRun(server, { stream_resumable: true })
   fail()
   await until(() => client.hasEnded, { what: "the stream ends" })
 
   const live = client.events.map(({ id, event }) => [Number(id), event])
-  const logged = (await pageOfRun(db, runId, -1)).events.map(({ seq, event }) => [seq, event])
+  const logged = (await pageOfRun(server.db, runId, -1)).events.map(({ seq, event }) => [seq, event])
   assert.deepEqual(live, logged)
   assert.deepEqual(live.slice(1), [
     [1, "error"],
@@ -139,8 +137,5 @@ test("the last events of a run that a client follows at another server are commi
   fail()
   await until(() => client.hasEnded, { what: "the stream ends" })
 
-  assert.deepEqual(
-    client.events.slice(-2).map(({ event }) => event),
-    ["error", "end"],
-  )
+  assert.deepEqual(fieldsOf(client.events.slice(-2), "event"), ["error", "end"])
 })

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as uuidv7 } from "uuid"
@@ -30,8 +31,5 @@ test("clients of other servers get the end of a run whose server died before it 
   await waiting
 
   assert.deepEqual(client.events.at(-1)?.data, { run_id: run.run_id, status: "success" })
-  assert.deepEqual(
-    other.streams.runs.followedInLog().map(({ id }) => id),
-    [],
-  )
+  assert.deepEqual(fieldsOf(other.streams.runs.followedInLog(), "id"), [])
 })

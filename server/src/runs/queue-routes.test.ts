@@ -2,11 +2,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Caller } from "../auth/caller.js"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, type TestHttp } from "../testing/test-http.js"
 import { readQueue } from "./queue-operations.js"
 
 interface Run {
@@ -46,8 +45,7 @@ const queue = async (http: TestHttp, query = "") => {
 }
 
 test("the queue shows in which order runs will start, and why each one waits", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 1 })
+  await using http = await freshHttp({ slots: 1 })
   const [first, second] = [await newThread(http), await newThread(http)]
   const running = await addRun(http, first)
   await executing(http, running)
@@ -88,8 +86,7 @@ test("the queue shows in which order runs will start, and why each one waits", a
 })
 
 test("the queue contains only runs of threads that the caller may see", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 0 })
+  await using http = await freshHttp({ slots: 0 })
   const anns = await addRun(http, await newThread(http, { owner: "ann" }))
   await addRun(http, await newThread(http, { owner: "bob" }))
   const events: string[] = []
@@ -112,8 +109,7 @@ test("the queue contains only runs of threads that the caller may see", async ()
 })
 
 test("a run whose worker died shows both attempts, with their times and the reason", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const run = await addRun(http, await newThread(http))
   const path = `/threads/${run.thread_id}/runs/${run.run_id}/attempts`
   const attempts = async () => (await http.send("GET", path)).json as Attempts
@@ -148,11 +144,10 @@ test("a run whose worker died shows both attempts, with their times and the reas
 })
 
 test("an attempt that another release claimed has no start, and is not mistaken for an earlier one", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const run = await addRun(http, await newThread(http))
   const executed = await executing(http, run)
-  await db.run(sql`update runs set claimed_at = null where run_id = ${run.run_id}`)
+  await http.db.run(sql`update runs set claimed_at = null where run_id = ${run.run_id}`)
   executed.done()
   const path = `/threads/${run.thread_id}/runs/${run.run_id}/attempts`
 
@@ -169,8 +164,7 @@ test("an attempt that another release claimed has no start, and is not mistaken 
 })
 
 test("the log of a resumable run is read page by page, with the time of each event", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const run = await addRun(http, await newThread(http), { stream_resumable: true, stream_mode: ["updates"] })
   const executed = await executing(http, run)
   for (const n of [1, 2, 3]) executed.emit("updates", { n })
@@ -188,20 +182,13 @@ test("the log of a resumable run is read page by page, with the time of each eve
 
   const page = await events(`?after=${all[1]?.id}&limit=2`)
 
-  assert.deepEqual(
-    all.map(({ event }) => event),
-    ["metadata", "updates", "updates", "updates", "end"],
-  )
-  assert.deepEqual(
-    page.map(({ data }) => data),
-    [{ n: 2 }, { n: 3 }],
-  )
+  assert.deepEqual(fieldsOf(all, "event"), ["metadata", "updates", "updates", "updates", "end"])
+  assert.deepEqual(fieldsOf(page, "data"), [{ n: 2 }, { n: 3 }])
   assert.ok(all.every(({ created_at }) => !Number.isNaN(Date.parse(created_at))))
 })
 
 test("a page of the log ends after 1 MB, and names the next one while more follow", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const run = await addRun(http, await newThread(http), { stream_resumable: true, stream_mode: ["values"] })
   const executed = await executing(http, run)
   for (const n of [1, 2, 3, 4, 5]) executed.emit("values", { n, text: "x".repeat(400_000) })
@@ -229,8 +216,7 @@ test("a page of the log ends after 1 MB, and names the next one while more follo
 })
 
 test("requests about runs that do not exist, or with invalid pages, get 404 or 422", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const run = await addRun(http, await newThread(http))
   const elsewhere = `/threads/${await newThread(http)}/runs/${run.run_id}`
 

@@ -8,7 +8,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "../testing/as-anyone.js"
-import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { createThread, getThread } from "../threads/operations.js"
 import { newRun } from "./schema.js"
 
@@ -73,8 +73,7 @@ test("a rejected run changes nothing, and the error says what to do", async () =
 })
 
 test("interrupt stops the previous run, and the new one follows", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const threadId = await newThread(server.db)
   const first = await createRun(server, { threadId, body: body() })
 
@@ -87,8 +86,7 @@ test("interrupt stops the previous run, and the new one follows", async () => {
 })
 
 test("rollback removes the previous run, also a pending one", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const threadId = await newThread(server.db)
   const first = await createRun(server, { threadId, body: body() })
   const waiting = await createRun(server, { threadId, body: body() })
@@ -151,8 +149,7 @@ test("a run that executes in another server can be joined and cancelled there (B
 })
 
 test("a delayed run starts when it is due", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const threadId = await newThread(server.db)
 
   const late = await createRun(server, { threadId, body: body({ after_seconds: 3600 }) })
@@ -175,8 +172,7 @@ test("a run on a thread that does not exist is rejected, unless it may create th
 })
 
 test("cancelling an ended run changes nothing", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const threadId = await newThread(server.db)
   const run = await createRun(server, { threadId, body: body() })
   ;(await started(server, run.run_id)).done()

@@ -11,7 +11,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { AwaitedEnd } from "../events/awaited-end.js"
 import { endLeases } from "../testing/end-leases.js"
-import { Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { createThread } from "../threads/operations.js"
 import { findUnheldClaims, releaseRun } from "./claims.js"
@@ -56,21 +56,20 @@ const cutListeners = (db: Database) =>
 
 for (const action of ["interrupt", "rollback"] as const) {
   test(`a run that is claimed at this moment is asked to stop, not ended while its worker executes it (${action})`, async () => {
-    await using db = await freshDatabase({ migrations })
-    await using server = await startTestServer(db, { slots: 0 })
+    await using server = await freshServer({ slots: 0 })
     const threadId = await newThread(server)
     const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
 
-    const { cancelling } = await db.transaction(async (tx) => {
+    const { cancelling } = await server.db.transaction(async (tx) => {
       await tx.run(sql`update runs set status = 'running', attempt = 1, claim_id = gen_random_uuid(),
         claimed_by = gen_random_uuid(), lease_until = now() + interval '30 s' where run_id = ${runId}`)
       const cancelling = cancelRun(server, { caller: anyone, threadId, runId, action, wait: false })
-      await untilBlocked(db)
+      await untilBlocked(server.db)
       return { cancelling }
     })
     await cancelling
 
-    assert.deepEqual(await db.row(sql`select status, cancel_action from runs where run_id = ${runId}`), {
+    assert.deepEqual(await server.db.row(sql`select status, cancel_action from runs where run_id = ${runId}`), {
       status: "running",
       cancel_action: action,
     })
@@ -78,33 +77,31 @@ for (const action of ["interrupt", "rollback"] as const) {
 }
 
 test("a run from a checkpoint that is removed at this moment is refused", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const threadId = await newThread(server)
   const checkpointId = "1f000000-0000-6000-8000-000000000000"
-  await db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+  await server.db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
     values (${threadId}, '', ${checkpointId}, '{}', '{}')`)
 
-  const { refused } = await db.transaction(async (tx) => {
+  const { refused } = await server.db.transaction(async (tx) => {
     await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
     const creating = createRun(server, { caller: anyone, threadId, body: body({ checkpoint_id: checkpointId }) })
     const refused = assert.rejects(creating, NotFound)
-    await untilBlocked(db)
+    await untilBlocked(server.db)
     await tx.run(sql`delete from checkpoints where thread_id = ${threadId}`)
     return { refused }
   })
   await refused
 
-  assert.equal((await db.row<{ n: number }>(sql`select count(*) as n from runs`))?.n, 0)
+  assert.equal((await server.db.row<{ n: number }>(sql`select count(*) as n from runs`))?.n, 0)
 })
 
 test("a run with a requested stop is not attempted again when its worker dies first (R7)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const threadId = await newThread(server)
   const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
   const execution = await started(server, runId)
-  await db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
+  await server.db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
 
   execution.die()
   await waitForEnd(server, runId)
@@ -114,13 +111,12 @@ test("a run with a requested stop is not attempted again when its worker dies fi
 })
 
 test("a stop whose notification was lost is found at the next renewal (X4)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const threadId = await newThread(server)
   const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
   const execution = await started(server, runId)
 
-  await db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
+  await server.db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
   await server.executor.renew()
   await waitForEnd(server, runId)
 
@@ -128,28 +124,26 @@ test("a stop whose notification was lost is found at the next renewal (X4)", asy
 })
 
 test("a stop that is requested while the listener is disconnected reaches the run after it reconnects", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const threadId = await newThread(server)
   const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
   const execution = await started(server, runId)
 
-  await cutListeners(db)
+  await cutListeners(server.db)
   await cancelRun(server, { caller: anyone, threadId, runId, action: "interrupt", wait: true })
 
   assert.equal(execution.isCancelled, true)
 })
 
 test("when a run is taken back and claimed by the same server again, the old attempt ends and only the new one publishes events (X2)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const threadId = await newThread(server)
   const client = new Listening()
   const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body(), subscriber: client })
   const first = await started(server, runId)
   first.emit("values", { from: 1 })
 
-  await takeBack(db, runId)
+  await takeBack(server.db, runId)
   const second = await started(server, runId, 2)
   first.emit("values", { from: "a ghost" })
   second.emit("values", { from: 2 })
@@ -271,8 +265,7 @@ test("a stateless run's result reaches a client at another server that becomes k
 })
 
 test("a worker that was stopped before it knew the state tells no result: what an earlier attempt has saved is read", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   server.workers.ignoresCancel = true
   const threadId = await newThread(server)
   const awaited = new AwaitedEnd()
@@ -289,8 +282,7 @@ test("a worker that was stopped before it knew the state tells no result: what a
 })
 
 test("a run that waited at the server of its only client is not logged (B1)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slots: 1 })
+  await using server = await freshServer({ slots: 1 })
   const threadId = await newThread(server)
   const first = await createRun(server, { caller: anyone, threadId, body: body() })
   const client = new Listening()
@@ -301,7 +293,7 @@ test("a run that waited at the server of its only client is not logged (B1)", as
   execution.done()
   await until(() => client.hasEnded, { what: "the end of the stream" })
 
-  const logged = await db.row<{ n: number }>(sql`select count(*) as n from run_events where run_id = ${runId}`)
+  const logged = await server.db.row<{ n: number }>(sql`select count(*) as n from run_events where run_id = ${runId}`)
   assert.equal(logged?.n, 0)
   assert.deepEqual(client.names, ["metadata", "end"])
 })
@@ -333,8 +325,7 @@ test("a client gets the first event also when another server executes its run", 
 })
 
 test("a stateless run that is cancelled while it is pending is deleted completely", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slots: 0 })
+  await using server = await freshServer({ slots: 0 })
 
   for (const action of ["interrupt", "rollback"] as const) {
     const run = await createRun(server, { caller: anyone, threadId: undefined, body: body() })
@@ -342,7 +333,7 @@ test("a stateless run that is cancelled while it is pending is deleted completel
   }
 
   const left = sql`select (select count(*) from threads) + (select count(*) from runs) as n`
-  assert.deepEqual(await db.row(left), { n: 0 })
+  assert.deepEqual(await server.db.row(left), { n: 0 })
 })
 
 test("expired leases count as losses once the run executes alone, hand-backs never do (R5)", async () => {
@@ -371,8 +362,7 @@ test("expired leases count as losses once the run executes alone, hand-backs nev
 })
 
 test("a thread's id is case-insensitive", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const threadId = await newThread(server)
   const { threadParams } = await import("./schema.js")
 

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
@@ -162,10 +163,7 @@ test("R10: a run that exceeds its time limit keeps its saved steps, and its stre
 
   const events = parseEvents(await (await server.post(`/threads/${thread_id}/runs/stream`, body)).text())
 
-  assert.deepEqual(
-    events.map(({ event }) => event),
-    ["metadata", "updates", "error", "end"],
-  )
+  assert.deepEqual(fieldsOf(events, "event"), ["metadata", "updates", "error", "end"])
   const [, , error, end] = events.map(({ data }) => data as Record<string, string>)
   assert.deepEqual([error?.error, end?.status], ["RunTimeout", "timeout"])
   const thread = await db.row(sql`select status, values ->> 'n' as n from threads where thread_id = ${thread_id}`)

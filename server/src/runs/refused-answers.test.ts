@@ -1,11 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { createRun } from "../testing/as-anyone.js"
-import { migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { freshServer, type TestServer } from "../testing/test-server.js"
 import { createThread } from "../threads/operations.js"
 import { waitForEnd } from "./operations.js"
 import { newRun } from "./schema.js"
@@ -27,9 +26,8 @@ async function execute(server: TestServer, threadId: string, body: object, resul
 }
 
 test("a run that fails with open interrupts leaves its thread interrupted with these interrupts", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const { thread_id: threadId } = await createThread(db, anyone, {
+  await using server = await freshServer()
+  const { thread_id: threadId } = await createThread(server.db, anyone, {
     threadId: undefined,
     metadata: {},
     ifExists: "raise",

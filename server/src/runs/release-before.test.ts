@@ -6,7 +6,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { freshServer, migrations } from "../testing/test-server.js"
 
 const claimerText = (canExecute: boolean) =>
   JSON.stringify({ serverId: randomUUID(), revisionId: null, leaseMs: 30_000, canExecute })
@@ -35,10 +35,9 @@ test("a server of 0.2.0 can create and end a run", async () => {
 })
 
 test("a server of this release executes runs that a server of the previous release queued", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { sweepMs: 2 ** 31 - 1 })
+  await using server = await freshServer({ sweepMs: 2 ** 31 - 1 })
 
-  const { runId } = await create(db, false)
+  const { runId } = await create(server.db, false)
   server.loop.wake()
 
   await until(() => server.workers.running.has(runId), { what: "the run to start" })

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, type TestHttp } from "../testing/test-http.js"
 
 const idOf = (value: unknown, key: string): string => String((value as Record<string, unknown>)[key])
 
@@ -13,8 +12,7 @@ const newThread = async (http: TestHttp) => idOf((await http.send("POST", "/thre
 const nextRun = (http: TestHttp, n = 0) => until(() => http.server.workers.started[n], { what: "the run to start" })
 
 test("a stream has the exact bytes of the wire format and ends with the run's status", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
 
   const stream = await http.stream("POST", `/threads/${threadId}/runs/stream`, { assistant_id: "agent", input: {} })
@@ -38,8 +36,7 @@ test("a stream has the exact bytes of the wire format and ends with the run's st
 })
 
 test("an event reaches the client before the next one exists", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const stream = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
   const run = await nextRun(http)
@@ -55,8 +52,7 @@ test("an event reaches the client before the next one exists", async () => {
 })
 
 test("two clients join a background run, one of them with fewer modes", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const created = await http.send("POST", `/threads/${threadId}/runs`, {
     assistant_id: "agent",
@@ -77,19 +73,12 @@ test("two clients join a background run, one of them with fewer modes", async ()
 
   assert.equal(created.status, 200)
   assert.equal(created.headers.get("content-location"), `/threads/${threadId}/runs/${runId}`)
-  assert.deepEqual(
-    all.events().map(({ event }) => event),
-    ["values", "messages", "end"],
-  )
-  assert.deepEqual(
-    messages.events().map(({ event }) => event),
-    ["messages", "end"],
-  )
+  assert.deepEqual(fieldsOf(all.events(), "event"), ["values", "messages", "end"])
+  assert.deepEqual(fieldsOf(messages.events(), "event"), ["messages", "end"])
 })
 
 test("a disconnecting client cancels its run only when it requested that", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const watching = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
   const goesOn = await nextRun(http, 0)
@@ -104,8 +93,7 @@ test("a disconnecting client cancels its run only when it requested that", async
 })
 
 test("cancel returns 202 at once, and 204 with wait", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const create = async () =>
     idOf((await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} })).json, "run_id")
@@ -116,16 +104,12 @@ test("cancel returns 202 at once, and 204 with wait", async () => {
   replies.push(await http.send("POST", `/threads/${threadId}/runs/${second}/cancel?wait=1`))
   const run = await http.send("GET", `/threads/${threadId}/runs/${second}`)
 
-  assert.deepEqual(
-    replies.map(({ status }) => status),
-    [202, 204],
-  )
+  assert.deepEqual(fieldsOf(replies, "status"), [202, 204])
   assert.equal(idOf(run.json, "status"), "interrupted")
 })
 
 test("an invalid request is rejected with a message and changes nothing", async (t) => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { maxBodyBytes: 2_000 })
+  await using http = await freshHttp({ maxBodyBytes: 2_000 })
   const threadId = await newThread(http)
   const run = { assistant_id: "agent", input: {} }
   type Case = [string, string, string, unknown, number, RegExp]
@@ -195,8 +179,7 @@ test("an invalid request is rejected with a message and changes nothing", async 
 })
 
 test("a unit rejects requests without its token", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "r1" })
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "r1" })
   const token = { "x-superstep-unit": "sesame" }
 
   const refused = await http.send("GET", "/ok")
@@ -214,8 +197,7 @@ test("a unit rejects requests without its token", async () => {
 })
 
 test("a development server accepts only local requests and known web pages", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { isDev: true })
+  await using http = await freshHttp({ isDev: true })
   const originOf = async (origin: string) =>
     (await http.send("GET", "/ok", undefined, { origin })).headers.get("access-control-allow-origin")
 

@@ -4,12 +4,11 @@ import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { createRun, joinRun } from "../testing/as-anyone.js"
 import type { ScriptedRun } from "../testing/scripted-workers.js"
-import { Listening, migrations, SlowListening, startTestServer, type TestServer } from "../testing/test-server.js"
+import { freshServer, Listening, SlowListening, type TestServer } from "../testing/test-server.js"
 import { createThread } from "../threads/operations.js"
 import { newRun } from "./schema.js"
 
@@ -47,8 +46,7 @@ const isOver = async (db: Db, runId: string) =>
   (await db.row<{ status: string }>(sql`select status from runs where run_id = ${runId}`))?.status === "success"
 
 test("a run waits for a slow client without being logged (B6)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slowReaderBudgetMs: 60_000 })
+  await using server = await freshServer({ slowReaderBudgetMs: 60_000 })
   const { runId, run, slow } = await startRun(server)
 
   const first = await emit(run, 1)
@@ -63,12 +61,11 @@ test("a run waits for a slow client without being logged (B6)", async () => {
   assert.deepEqual([first.wait, third.wait], [undefined, undefined])
   assert.ok(second.wait)
   assert.deepEqual(namesAndIds(slow), ["metadata 0", "custom 1", "custom 2", "custom 3", "end 4"])
-  assert.equal(await loggedEvents(db, runId), 0)
+  assert.equal(await loggedEvents(server.db, runId), 0)
 })
 
 test("a client that does not read delays its run only briefly, and reads the rest from the log (B6)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slowReaderBudgetMs: 0 })
+  await using server = await freshServer({ slowReaderBudgetMs: 0 })
   const { runId, run, slow, quick } = await startRun(server)
 
   await emit(run, 1)
@@ -85,12 +82,11 @@ test("a client that does not read delays its run only briefly, and reads the res
   assert.deepEqual(whileItSlept, ["metadata 0", "custom 1", "custom 2"])
   assert.deepEqual(namesAndIds(slow), ["metadata 0", "custom 1", "custom 2", "custom 3", "custom 4", "end 5"])
   assert.deepEqual(namesAndIds(quick).slice(-3), ["custom 3", "custom 4", "end 5"])
-  assert.equal(await isOver(db, runId), true)
+  assert.equal(await isOver(server.db, runId), true)
 })
 
 test("a resumable run does not wait for clients (B7)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slowReaderBudgetMs: 60_000 })
+  await using server = await freshServer({ slowReaderBudgetMs: 60_000 })
   const { run, slow, quick } = await startRun(server, { stream_resumable: true })
 
   const waits = [await emit(run, 1), await emit(run, 2), await emit(run, 3)]
@@ -105,8 +101,7 @@ test("a resumable run does not wait for clients (B7)", async () => {
 })
 
 test("the next attempt of a run whose client reads the log is logged, too", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slowReaderBudgetMs: 0 })
+  await using server = await freshServer({ slowReaderBudgetMs: 0 })
   const { runId, run, slow } = await startRun(server)
 
   await emit(run, 1)
@@ -128,13 +123,12 @@ test("the next attempt of a run whose client reads the log is logged, too", asyn
 })
 
 test("an event of a resumable run reaches clients only when it can be read again (B5)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const resumable = await startRun(server, { stream_resumable: true })
   const plain = await startRun(server)
   const before = namesAndIds(resumable.quick)
 
-  await db.transaction(async (tx) => {
+  await server.db.transaction(async (tx) => {
     await tx.run(sql`lock table run_events in exclusive mode`)
     resumable.run.emit("custom", 1)
     plain.run.emit("custom", 1)

@@ -3,11 +3,9 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import type { ScriptedRun } from "../testing/scripted-workers.js"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, type TestHttp } from "../testing/test-http.js"
 
 interface Run {
   readonly run_id: string
@@ -29,8 +27,7 @@ const executing = (http: TestHttp, { run_id }: Run) =>
 const detailOf = (json: unknown) => String((json as { detail: string }).detail)
 
 test("a list is newest first, filtered by status and metadata, with only the selected fields", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const path = `/threads/${threadId}/runs`
   const runs = []
@@ -48,8 +45,7 @@ test("a list is newest first, filtered by status and metadata, with only the sel
 })
 
 test("invalid lists, cancellations and deletions are rejected with a message and change nothing", async (t) => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const [threadId, other] = [await newThread(http), await newThread(http)]
   const run = await addRun(http, threadId)
   await executing(http, run)
@@ -110,8 +106,7 @@ test("invalid lists, cancellations and deletions are rejected with a message and
 })
 
 test("a run shows why it was stopped, but not if it ended before the stop", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const path = `/threads/${threadId}/runs`
   const reasonOf = async ({ run_id }: Run) => ((await http.send("GET", `${path}/${run_id}`)).json as Run).cancel_reason
@@ -137,8 +132,7 @@ test("a run shows why it was stopped, but not if it ended before the stop", asyn
 })
 
 test("a rollback is not replaced by a later interrupt before the run has stopped (R7)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   http.server.workers.ignoresCancel = true
   const threadId = await newThread(http)
   const run = await addRun(http, threadId)
@@ -155,8 +149,7 @@ test("a rollback is not replaced by a later interrupt before the run has stopped
 })
 
 test("a forced deletion stops the run first", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const path = `/threads/${threadId}/runs`
   const [running, waiting] = [await addRun(http, threadId), await addRun(http, threadId)]
@@ -176,12 +169,11 @@ const saveCheckpoint = (db: Database, threadId: string, id: string, run: Run) =>
     values (${threadId}, '', ${id}, '{}', ${JSON.stringify({ run_id: run.run_id })})`)
 
 test("a run is not deleted while another one starts from its checkpoint", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const path = `/threads/${threadId}/runs`
   const first = await addRun(http, threadId)
-  await saveCheckpoint(db, threadId, "a", first)
+  await saveCheckpoint(http.db, threadId, "a", first)
   ;(await executing(http, first)).done()
   const own = `${path}/${first.run_id}`
   await http.send("GET", `${own}/join`)
@@ -207,14 +199,13 @@ test("a run is not deleted while another one starts from its checkpoint", async 
 })
 
 test("a waiting run ends with an error when the checkpoint it starts from was rolled back", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   http.server.workers.ignoresCancel = true
   const threadId = await newThread(http)
   const path = `/threads/${threadId}/runs`
   const first = await addRun(http, threadId)
   const scripted = await executing(http, first)
-  await saveCheckpoint(db, threadId, "a", first)
+  await saveCheckpoint(http.db, threadId, "a", first)
   const fork = await addRun(http, threadId, { checkpoint_id: "a" })
   const next = await addRun(http, threadId)
   const stream = await http.stream("GET", `${path}/${fork.run_id}/stream`)
@@ -232,13 +223,12 @@ test("a waiting run ends with an error when the checkpoint it starts from was ro
 })
 
 test("a run that ends before its input is saved says so, at its end and afterwards; one that saved it does not (R14)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const path = `/threads/${threadId}/runs`
   const executed = await addRun(http, threadId)
   await executing(http, executed)
-  await db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+  await http.db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
     values (${threadId}, '', 'a', '{}', ${JSON.stringify({ run_id: executed.run_id })})`)
   const waiting = { assistant_id: "agent", input: { n: 1 } }
   const stream = await http.stream("POST", `${path}/stream`, waiting)
@@ -270,15 +260,14 @@ test("a run that ends before its input is saved says so, at its end and afterwar
 })
 
 test("the end of a later attempt says whether any attempt has saved the input", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const endOf = async (saved?: "input" | "loop") => {
     const threadId = await newThread(http)
     const run = await addRun(http, threadId)
     const first = await executing(http, run)
     const stream = await http.stream("GET", `/threads/${threadId}/runs/${run.run_id}/stream`)
     if (saved)
-      await db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+      await http.db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
         values (${threadId}, '', 'a', '{}', ${JSON.stringify({ run_id: run.run_id, source: saved })})`)
     first.die(false)
     const isSecond = ({ order }: ScriptedRun) => order.runId === run.run_id && order.attempt === 2
@@ -296,13 +285,12 @@ test("the end of a later attempt says whether any attempt has saved the input", 
 })
 
 test("a run that is stopped while it waits for its next attempt has saved its input if a step has moved it into the state", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 0 })
+  await using http = await freshHttp({ slots: 0 })
   const savedWith = async (source: "input" | "loop") => {
     const threadId = await newThread(http)
     const { run_id: runId } = await addRun(http, threadId)
-    await db.run(sql`update runs set attempt = 1 where run_id = ${runId}`)
-    await db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+    await http.db.run(sql`update runs set attempt = 1 where run_id = ${runId}`)
+    await http.db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
       values (${threadId}, '', 'a', '{}', ${JSON.stringify({ run_id: runId, source })})`)
     await http.send("POST", `/threads/${threadId}/runs/${runId}/cancel`)
     return ((await http.send("GET", `/threads/${threadId}/runs/${runId}`)).json as Run).input_saved
@@ -312,13 +300,12 @@ test("a run that is stopped while it waits for its next attempt has saved its in
 })
 
 test("an answer that its node has not received is not saved with its run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const saved = async (channel: string) => {
     const run = await addRun(http, threadId, { input: undefined, command: { resume: "yes" } })
     const scripted = await executing(http, run)
-    await db.run(sql`insert into checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, blob, run_id)
+    await http.db.run(sql`insert into checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, blob, run_id)
       values (${threadId}, '', 'a', ${run.run_id}, 0, ${channel}, '', ${run.run_id})`)
     scripted.done({ status: "cancelled" })
     const path = `/threads/${threadId}/runs/${run.run_id}`

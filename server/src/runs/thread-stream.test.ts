@@ -7,7 +7,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { type OpenStream, startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { freshHttp, type OpenStream, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations, type ReceivedEvent } from "../testing/test-server.js"
 
 async function newThread(http: TestHttp): Promise<string> {
@@ -59,8 +59,7 @@ async function withTwoServers(work: (one: TestHttp, two: TestHttp, db: Database)
 }
 
 test("a client gets one run after another, and the ends of runs do not end its stream", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const stream = await follow(http, threadId)
 
@@ -83,8 +82,7 @@ test("a client gets one run after another, and the ends of runs do not end its s
 })
 
 test("lifecycle has only starts and ends, state_update the state after each run, and modes can be combined", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const lifecycle = await follow(http, threadId, "?stream_mode=lifecycle")
   const states = await follow(http, threadId, "?stream_modes=state_update")
@@ -138,11 +136,12 @@ test("a client that rejoins at any server gets every event once", async () => {
 })
 
 test("a run is logged for clients that follow its thread at another server, also before its server was notified of them", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { slots: 1 })
+  await using http = await freshHttp({ slots: 1 })
   const threadId = await newThread(http)
   // Follows the thread like another server, without the notification.
-  await db.run(sql`insert into watched_threads (thread_id, until) values (${threadId}, now() + interval '1 minute')`)
+  await http.db.run(
+    sql`insert into watched_threads (thread_id, until) values (${threadId}, now() + interval '1 minute')`,
+  )
 
   const first = await addRun(http, threadId)
   const waiting = await addRun(http, threadId)
@@ -197,8 +196,7 @@ test("a client that joins during a run gets its later events and all of the next
 })
 
 test("a client that requests all events of a run that was logged only partly is notified that it missed the beginning", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const runId = await addRun(http, threadId)
   const run = await executing(runId, http)
@@ -224,8 +222,7 @@ test("a client that requests all events of a run that was logged only partly is 
 })
 
 test("queued runs are streamed in order, including failed and rolled back ones", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const stream = await follow(http, threadId)
   const ids = [await addRun(http, threadId), await addRun(http, threadId), await addRun(http, threadId)]
@@ -253,8 +250,7 @@ test("queued runs are streamed in order, including failed and rolled back ones",
 })
 
 test("a new attempt of a run continues in the same stream", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const stream = await follow(http, threadId)
   const runId = await addRun(http, threadId)
@@ -279,8 +275,7 @@ test("a new attempt of a run continues in the same stream", async () => {
 })
 
 test("a resumable run is in the log of its thread also without followers; other runs are not", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   await say(http, threadId, "lost")
   const resumable = await addRun(http, threadId, { stream_resumable: true })
@@ -296,8 +291,7 @@ test("a resumable run is in the log of its thread also without followers; other 
 })
 
 test("an event id of another thread reveals none of that thread's events", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const [mine, other] = [await newThread(http), await newThread(http)]
   const streams = [await follow(http, mine), await follow(http, other)]
   await say(http, other, "secret")
@@ -320,15 +314,14 @@ test("an event id of another thread reveals none of that thread's events", async
 })
 
 test("an unknown thread is 404, an unknown mode 422; a deleted thread's stream ends", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { threadTtlMs: 300 })
+  await using http = await freshHttp({ threadTtlMs: 300 })
   const threadId = await newThread(http)
 
   const unknown = await http.send("GET", `/threads/${randomUUID()}/stream`)
   const noMode = await http.send("GET", `/threads/${threadId}/stream?stream_mode=values`)
   const noId = await http.send("GET", "/threads/none/stream")
   const stream = await follow(http, threadId)
-  await db.run(sql`delete from threads where thread_id = ${threadId}`)
+  await http.db.run(sql`delete from threads where thread_id = ${threadId}`)
   await stream.ended
 
   assert.equal(unknown.status, 404)
@@ -337,8 +330,7 @@ test("an unknown thread is 404, an unknown mode 422; a deleted thread's stream e
 })
 
 test("a new thread with the id of a deleted one does not stream the old thread's events", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const before = await follow(http, threadId)
   const old = await say(http, threadId, "secret")

@@ -2,10 +2,11 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { putCheckpoint } from "../checkpoints/queries.js"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import { keepLatestCheckpoints } from "../threads/queries.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
@@ -35,8 +36,7 @@ async function twoRuns(db: Database, threadId: string, asked: TestHttp, executin
 }
 
 test("wait returns the state, and a Location at which to wait again", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
 
   const reply = http.send("POST", `/threads/${threadId}/runs/wait`, agent)
@@ -51,8 +51,7 @@ test("wait returns the state, and a Location at which to wait again", async () =
 })
 
 test("a stateless wait returns the result although the run is deleted", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const reply = http.send("POST", "/runs/wait", agent)
   const run = await nextRun(http)
@@ -63,8 +62,7 @@ test("a stateless wait returns the result although the run is deleted", async ()
 })
 
 test("waiting for an interrupted run returns the state and its interrupts", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const end = async (values: string | undefined, interrupts: string) => {
     const n = http.server.workers.started.length
     const reply = http.send("POST", "/runs/wait", agent)
@@ -82,8 +80,7 @@ test("waiting for an interrupted run returns the state and its interrupts", asyn
 })
 
 test("waiting for a failed run returns 200 with __error__, as SDKs expect", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const reply = http.send("POST", "/runs/wait", agent)
   ;(await nextRun(http)).done({ status: "error", error: { error: "Boom", message: "it broke" } })
@@ -93,8 +90,7 @@ test("waiting for a failed run returns 200 with __error__, as SDKs expect", asyn
 })
 
 test("join works for running and ended runs, and a disconnecting join may cancel the run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   await http.send("POST", `/threads/${threadId}/runs`, agent)
   const run = await nextRun(http)
@@ -153,16 +149,15 @@ test("a run's result is the state at its end, also when a later run has changed 
 })
 
 test("the result of a run whose state is pruned while it is read is the thread's state", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
-  const runs = await twoRuns(db, threadId, http, http)
+  const runs = await twoRuns(http.db, threadId, http, http)
   let isPruned = false
   http.server.workers.answer = async () => {
     // As a worker finds it: what it was to read is gone.
     if (isPruned) return { fields: {}, payload: [Buffer.from('{"values":{"from":"nothing"},"tasks":[]}')] }
     isPruned = true
-    assert.equal(await keepLatestCheckpoints(db, threadId), true)
+    assert.equal(await keepLatestCheckpoints(http.db, threadId), true)
     throw new WorkerCallFailed({ error: "CheckpointGone", message: "the checkpoint c0 is gone" })
   }
 
@@ -173,8 +168,7 @@ test("the result of a run whose state is pruned while it is read is the thread's
 })
 
 test("the result of a run that was stopped while its worker died is the state that it saved", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   http.server.workers.answer = async () => ({
     fields: {},
@@ -184,21 +178,20 @@ test("the result of a run that was stopped while its worker died is the state th
   const run = await nextRun(http)
   const { runId, claimId } = run.order
   const checkpoint = { threadId, checkpointNs: "", checkpointId: "c0", parentCheckpointId: null, blobs: [] }
-  await putCheckpoint(db, { runId, claimId }, { ...checkpoint, checkpoint: "{}", metadata: "{}" })
-  await db.run(
+  await putCheckpoint(http.db, { runId, claimId }, { ...checkpoint, checkpoint: "{}", metadata: "{}" })
+  await http.db.run(
     sql`update runs set cancel_action = 'interrupt', cancel_reason = 'a client cancelled it' where run_id = ${runId}`,
   )
 
   run.die()
-  await until(async () => (await findRun(db, threadId, runId))?.status === "interrupted", { what: "its end" })
+  await until(async () => (await findRun(http.db, threadId, runId))?.status === "interrupted", { what: "its end" })
   const result = await http.send("GET", `/threads/${threadId}/runs/${runId}/join`)
 
   assert.deepEqual(result.json, { from: "its checkpoint" })
 })
 
 test("only waiting clients get the result, streaming clients do not", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
 
   const stream = await http.stream("POST", `/threads/${threadId}/runs/stream`, { ...agent, stream_resumable: true })
@@ -214,16 +207,12 @@ test("only waiting clients get the result, streaming clients do not", async () =
 
   assert.deepEqual((await joined).json, { n: 1 })
   for (const { events } of [stream, again]) {
-    assert.deepEqual(
-      events().map(({ event }) => event),
-      ["metadata", "end"],
-    )
+    assert.deepEqual(fieldsOf(events(), "event"), ["metadata", "end"])
   }
 })
 
 test("a stateless background run is created and can be read until it ends", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const { json, headers } = await http.send("POST", "/runs", agent)
   const { run_id, thread_id } = json as { run_id: string; thread_id: string }
@@ -235,8 +224,7 @@ test("a stateless background run is created and can be read until it ends", asyn
 })
 
 test("when a server closes its streams, runs with on_disconnect cancel continue", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const threadId = await newThread(http)
   const body = { ...agent, on_disconnect: "cancel" }
 
@@ -245,7 +233,7 @@ test("when a server closes its streams, runs with on_disconnect cancel continue"
   await until(() => http.server.streams.runs.has(run.order.runId), { what: "the waiter" })
   await http.server.streams.close()
   await broken
-  const { cancel_action } = (await db.row<{ cancel_action: string | null }>(
+  const { cancel_action } = (await http.db.row<{ cancel_action: string | null }>(
     sql`select cancel_action from runs where run_id = ${run.order.runId}`,
   )) ?? { cancel_action: "gone" }
 

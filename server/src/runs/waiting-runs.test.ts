@@ -1,12 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { freshHttp } from "../testing/test-http.js"
 
 test("the number of waiting runs is limited per thread", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { maxWaitingRuns: 2 })
+  await using http = await freshHttp({ maxWaitingRuns: 2 })
   const newThread = async () => ((await http.send("POST", "/threads", {})).json as { thread_id: string }).thread_id
   const [full, other] = [await newThread(), await newThread()]
   const create = (threadId: string, multitask_strategy?: string) =>
@@ -18,10 +16,7 @@ test("the number of waiting runs is limited per thread", async () => {
   const listed = await http.send("GET", `/threads/${full}/runs`)
   const interrupting = await create(full, "interrupt")
 
-  assert.deepEqual(
-    statuses.map(({ status }) => status),
-    [200, 200, 200, 429],
-  )
+  assert.deepEqual(fieldsOf(statuses, "status"), [200, 200, 200, 429])
   assert.equal(statuses[3]?.headers.get("retry-after"), "5")
   assert.match((statuses[3]?.json as { detail: string }).detail, /2 runs wait on this thread/)
   assert.equal((listed.json as unknown[]).length, 3)
@@ -29,8 +24,7 @@ test("the number of waiting runs is limited per thread", async () => {
 })
 
 test("concurrent requests do not exceed the limit of waiting runs", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db, { maxWaitingRuns: 2 })
+  await using http = await freshHttp({ maxWaitingRuns: 2 })
   const { thread_id: threadId } = (await http.send("POST", "/threads", {})).json as { thread_id: string }
   const create = () => http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} })
 

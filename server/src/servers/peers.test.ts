@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
@@ -208,8 +209,5 @@ test("no transaction of the queue that writes data notifies", async () => {
   )
 
   // For manual changes of an operator.
-  assert.deepEqual(
-    notifying.map(({ proname }) => proname),
-    ["tell_webhook_due"],
-  )
+  assert.deepEqual(fieldsOf(notifying, "proname"), ["tell_webhook_due"])
 })

@@ -3,20 +3,22 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { anyone } from "../auth/caller.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { freshServer } from "../testing/test-server.js"
 import { createThread } from "../threads/operations.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import { findOrphans } from "./orphans.js"
 
 test("a paused thread is an orphan when its graph fails to read it, or has no next node for it", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const newThread = async (status: string) => {
     const metadata = { graph_id: "agent" }
-    const { thread_id: id } = await createThread(db, anyone, { threadId: undefined, metadata, ifExists: "raise" })
-    await db.run(sql`update threads set status = ${status}, graph_id = 'agent' where thread_id = ${id}`)
+    const { thread_id: id } = await createThread(server.db, anyone, {
+      threadId: undefined,
+      metadata,
+      ifExists: "raise",
+    })
+    await server.db.run(sql`update threads set status = ${status}, graph_id = 'agent' where thread_id = ${id}`)
     return id
   }
   const [fine, renamed, unreadable, unanswered] = [
@@ -28,10 +30,10 @@ test("a paused thread is an orphan when its graph fails to read it, or has no ne
   await newThread("idle")
   const [answered, deleted] = [await newThread("interrupted"), await newThread("interrupted")]
   const pinned = await newThread("interrupted")
-  await db.run(sql`update threads set revision_id = 'old' where thread_id = ${pinned}`)
+  await server.db.run(sql`update threads set revision_id = 'old' where thread_id = ${pinned}`)
   server.workers.answer = async (_, { thread_id: id }) => {
-    if (id === answered) await db.run(sql`update threads set status = 'idle' where thread_id = ${answered}`)
-    if (id === deleted) await db.run(sql`delete from threads where thread_id = ${deleted}`)
+    if (id === answered) await server.db.run(sql`update threads set status = 'idle' where thread_id = ${answered}`)
+    if (id === deleted) await server.db.run(sql`delete from threads where thread_id = ${deleted}`)
     if (id === unreadable) throw new WorkerCallFailed({ error: "Error", message: "no such channel" })
     if (id === unanswered) throw new Unavailable("the worker died")
     return { fields: {}, payload: [Buffer.from(JSON.stringify({ next: id === fine ? ["ask"] : [] }))] }

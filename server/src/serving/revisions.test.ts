@@ -10,7 +10,7 @@ import { showState } from "../runs/queries.js"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
 import { activateOn, body, execute, executorOf, interrupted, newThread, pinOf } from "../testing/revisions.js"
 import { freshHttp } from "../testing/test-http.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { freshServer, migrations, startTestServer } from "../testing/test-server.js"
 import { copyThread } from "../threads/operations.js"
 import { findVersion } from "../threads/queries.js"
 
@@ -207,8 +207,7 @@ test("pins to a revision are counted, and after unpinning the active revision ex
 })
 
 test("an activation deletes the pins to revisions that it does not keep, since no server would execute their runs (SV5)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using old = await startTestServer(db, { revisionId: "old" })
+  await using old = await freshServer({ revisionId: "old" })
   await activateOn(old)
   const [kept, own, lost] = [await newThread(old), await newThread(old), await newThread(old)]
   for (const [threadId, revision] of [
@@ -216,12 +215,15 @@ test("an activation deletes the pins to revisions that it does not keep, since n
     [own, "old"],
     [lost, "failed"],
   ] as const)
-    await db.run(sql`update threads set revision_id = ${revision} where thread_id = ${threadId}`)
+    await old.db.run(sql`update threads set revision_id = ${revision} where thread_id = ${threadId}`)
   const { run_id: runId } = await createRun(old, { threadId: lost, body: body() })
 
   await activateOn(old, { keep: ["kept"] })
 
-  assert.deepEqual([await pinOf(db, kept), await pinOf(db, own), await pinOf(db, lost)], ["kept", "old", null])
+  assert.deepEqual(
+    [await pinOf(old.db, kept), await pinOf(old.db, own), await pinOf(old.db, lost)],
+    ["kept", "old", null],
+  )
   assert.equal(await executorOf([old], runId), old, "the waiting run is executed")
 })
 

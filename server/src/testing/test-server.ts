@@ -5,6 +5,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { Hints } from "@superstep/toolkit/db/hints"
 import { createLog } from "@superstep/toolkit/log/log"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { Journal } from "../checkpoints/journal.js"
 import { CronLoop } from "../crons/cron-loop.js"
 import { openLeases } from "../databases.js"
@@ -168,6 +169,17 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     crash,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+/** The same on a database of its own, which ends with it. */
+export async function freshServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const db = await freshDatabase({ migrations })
+  const server = await startTestServer(db, options)
+  const stop = async () => {
+    await server[Symbol.asyncDispose]()
+    await db.close()
+  }
+  return { ...server, [Symbol.asyncDispose]: stop }
 }
 
 export interface ReceivedEvent {

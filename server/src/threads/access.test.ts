@@ -4,9 +4,8 @@ import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import type { Caller } from "../auth/caller.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { freshServer } from "../testing/test-server.js"
 import {
   copyThread,
   countThreads,
@@ -43,44 +42,42 @@ const search = {
 const rows = (db: Database) => db.rows(sql`select * from threads`)
 
 test("T5: another user's thread does not exist for any operation, and does not change", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const bob = userOf("bob")
-  const { thread_id: id, metadata } = await createThread(db, userOf("ann"), request)
-  const before = await rows(db)
+  const { thread_id: id, metadata } = await createThread(server.db, userOf("ann"), request)
+  const before = await rows(server.db)
   assert.deepEqual(JSON.parse(metadata), { name: "a", graph_id: "agent", owner: "ann" })
 
   const place = { ...newestState, subgraphs: false, select: undefined }
   const history = { ...newestState, limit: 1, before: undefined, filter: undefined, select: undefined }
   const update = { ...newestState, supersteps: [{ updates: [{ values: {} }] }] }
-  await assert.rejects(getThread(db, bob, id), NotFound)
-  await assert.rejects(updateThread(db, bob, id, { metadata: { name: "b" } }), NotFound)
+  await assert.rejects(getThread(server.db, bob, id), NotFound)
+  await assert.rejects(updateThread(server.db, bob, id, { metadata: { name: "b" } }), NotFound)
   await assert.rejects(deleteThread(server, bob, id), NotFound)
-  await assert.rejects(storageOf(db, bob, id), NotFound)
+  await assert.rejects(storageOf(server.db, bob, id), NotFound)
   await assert.rejects(getThreadState(server, bob, id, place), NotFound)
   await assert.rejects(getThreadHistory(server, bob, id, history), NotFound)
   await assert.rejects(updateThreadState(server, bob, id, update), NotFound)
-  await assert.rejects(copyThread(db, bob, id), Conflict)
-  await assert.rejects(createThread(db, bob, { ...request, threadId: id, ifExists: "do_nothing" }), Conflict)
+  await assert.rejects(copyThread(server.db, bob, id), Conflict)
+  await assert.rejects(createThread(server.db, bob, { ...request, threadId: id, ifExists: "do_nothing" }), Conflict)
   assert.equal(await pruneThreads(server, bob, { threadIds: [id], strategy: "delete" }), 0)
   assert.equal(await pruneThreads(server, bob, { threadIds: [id], strategy: "keep_latest" }), 0)
-  assert.deepEqual(await searchThreads(db, bob, search), { threads: [], total: 0 })
-  assert.equal(await countThreads(db, bob, everything), 0)
-  assert.deepEqual(await rows(db), before)
+  assert.deepEqual(await searchThreads(server.db, bob, search), { threads: [], total: 0 })
+  assert.equal(await countThreads(server.db, bob, everything), 0)
+  assert.deepEqual(await rows(server.db), before)
 })
 
 test("T5: each operation is authorized once with its event, and stores the rule's metadata", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   const events: string[] = []
   const ann = userOf("ann", events)
 
-  const { thread_id: id } = await createThread(db, ann, request)
-  const copy = await copyThread(db, ann, id)
-  const changed = await updateThread(db, ann, id, { metadata: { owner: "bob" } })
-  const found = await searchThreads(db, ann, search)
-  await countThreads(db, ann, everything)
-  await getThread(db, ann, id)
+  const { thread_id: id } = await createThread(server.db, ann, request)
+  const copy = await copyThread(server.db, ann, id)
+  const changed = await updateThread(server.db, ann, id, { metadata: { owner: "bob" } })
+  const found = await searchThreads(server.db, ann, search)
+  await countThreads(server.db, ann, everything)
+  await getThread(server.db, ann, id)
   await deleteThread(server, ann, id)
 
   assert.deepEqual(events, [

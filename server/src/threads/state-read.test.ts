@@ -3,13 +3,12 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { putCheckpoint } from "../checkpoints/queries.js"
 import { createRun } from "../runs/creation.js"
 import { newRun } from "../runs/schema.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { freshServer } from "../testing/test-server.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import { createThread, deleteThread } from "./operations.js"
 import { getThreadHistory, getThreadState, newestState } from "./state-operations.js"
@@ -34,11 +33,10 @@ const save = (db: Database, threadId: string, checkpointId: string, run_id?: str
 const told = { fields: {}, payload: [Buffer.from("{}")] }
 
 test("the call contains the checkpoint: the newest one, or the requested one", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = await newThread(db)
-  await save(db, threadId, "a")
-  await save(db, threadId, "b")
+  await using server = await freshServer()
+  const threadId = await newThread(server.db)
+  await save(server.db, threadId, "a")
+  await save(server.db, threadId, "b")
   const sent: unknown[] = []
   server.workers.answer = async (_, { tuple }) => {
     sent.push(tuple)
@@ -57,15 +55,14 @@ test("the call contains the checkpoint: the newest one, or the requested one", a
 })
 
 test("a thread that was pruned while its graph read it is read again", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = await newThread(db)
-  await save(db, threadId, "a")
+  await using server = await freshServer()
+  const threadId = await newThread(server.db)
+  await save(server.db, threadId, "a")
   const sent: unknown[] = []
   server.workers.answer = async (_, { tuple }) => {
     sent.push((tuple as { checkpoint_id: string }).checkpoint_id)
     if (sent.length > 1) return told
-    await save(db, threadId, "b")
+    await save(server.db, threadId, "b")
     throw new WorkerCallFailed({ error: "CheckpointGone", message: "it was deleted" })
   }
 
@@ -75,8 +72,7 @@ test("a thread that was pruned while its graph read it is read again", async () 
 })
 
 test("a thread that is deleted while its state is read has its state or is not found: never an empty state", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   let calls = 0
   server.workers.answer = async (_, { tuple }) => {
     calls++
@@ -90,8 +86,8 @@ test("a thread that is deleted while its state is read has its state or is not f
     )
   const seen: string[] = []
   for (let round = 0; round < 60; round++) {
-    const threadId = await newThread(db)
-    await save(db, threadId, "a")
+    const threadId = await newThread(server.db)
+    await save(server.db, threadId, "a")
     const reads = [read(threadId), read(threadId), deleteThread(server, anyone, threadId).then(() => "deleted")]
     seen.push(...(await Promise.all([...reads, read(threadId)])))
   }
@@ -100,10 +96,9 @@ test("a thread that is deleted while its state is read has its state or is not f
 })
 
 test("a thread that was deleted after its graph was asked for it is not found", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = await newThread(db)
-  await save(db, threadId, "a")
+  await using server = await freshServer()
+  const threadId = await newThread(server.db)
+  await save(server.db, threadId, "a")
   const lost = new WorkerCallFailed({ error: "CheckpointGone", message: "it was deleted" })
   server.workers.answer = async () => {
     await deleteThread(server, anyone, threadId)
@@ -111,7 +106,7 @@ test("a thread that was deleted after its graph was asked for it is not found", 
   }
   await assert.rejects(getThreadState(server, anyone, threadId, question), NotFound)
 
-  const other = await newThread(db)
+  const other = await newThread(server.db)
   server.workers.answer = async () => {
     await deleteThread(server, anyone, other)
     return { fields: {}, payload: [Buffer.from("[]")] }
@@ -121,10 +116,9 @@ test("a thread that was deleted after its graph was asked for it is not found", 
 })
 
 test("the call names the run that will start, until that run has saved a checkpoint", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = await newThread(db)
-  await save(db, threadId, "a")
+  await using server = await freshServer()
+  const threadId = await newThread(server.db)
+  await save(server.db, threadId, "a")
   const sent: unknown[] = []
   server.workers.answer = async (_, { starting }) => {
     sent.push(starting)
@@ -139,11 +133,11 @@ test("the call names the run that will start, until that run has saved a checkpo
   const [first, second] = [await add(), await add()]
   await read()
   await getThreadState(server, anyone, threadId, { ...question, checkpointId: "a" })
-  await save(db, threadId, "b", first)
+  await save(server.db, threadId, "b", first)
   await read()
   ;(await run()).done()
   await until(async () => (await run()).order.runId === second, { what: "the second run executes" })
-  await save(db, threadId, "c", second)
+  await save(server.db, threadId, "c", second)
   await read()
 
   assert.deepEqual(sent, [undefined, first, undefined, second, undefined])

@@ -5,13 +5,12 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { RawJson } from "@superstep/toolkit/http/json"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { createRun } from "../runs/creation.js"
 import { deleteRun } from "../runs/queries.js"
 import { newRun } from "../runs/schema.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { freshServer } from "../testing/test-server.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import type { Reply } from "../workers/port.js"
 import { createThread, getThread } from "./operations.js"
@@ -42,9 +41,8 @@ const checkpointsOf = async (db: Database, threadId: string) => {
 const order = newRun.parse({ assistant_id: "agent", input: {} })
 
 test("T1: an update during which a run starts is rejected and writes nothing", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = await newThread(db)
+  await using server = await freshServer()
+  const threadId = await newThread(server.db)
   server.workers.answer = async () => {
     await createRun(server, { caller: anyone, threadId, body: order })
     return made("1")
@@ -52,35 +50,35 @@ test("T1: an update during which a run starts is rejected and writes nothing", a
 
   await assert.rejects(updateThreadState(server, anyone, threadId, update), Conflict)
 
-  assert.equal(await checkpointsOf(db, threadId), "")
-  assert.equal((await getThread(db, anyone, threadId)).values, null)
+  assert.equal(await checkpointsOf(server.db, threadId), "")
+  assert.equal((await getThread(server.db, anyone, threadId)).values, null)
 })
 
 test("T1: an update during which a run starts and ends is computed again from the run's result", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = await newThread(db)
+  await using server = await freshServer()
+  const threadId = await newThread(server.db)
   let asked = 0
   server.workers.answer = async () => {
     asked += 1
     if (asked > 1) return made("2")
     const { run_id } = await createRun(server, { caller: anyone, threadId, body: order })
     server.workers.running.get(run_id)?.done({ values: '{"from":"the run"}' })
-    await until(async () => (await getThread(db, anyone, threadId)).status === "idle", { what: "the run has ended" })
+    await until(async () => (await getThread(server.db, anyone, threadId)).status === "idle", {
+      what: "the run has ended",
+    })
     return made("1")
   }
 
   const checkpoint = await updateThreadState(server, anyone, threadId, update)
 
   assert.deepEqual([asked, checkpoint.checkpoint_id], [2, "2"])
-  assert.equal(await checkpointsOf(db, threadId), "2")
-  assert.equal((await getThread(db, anyone, threadId)).values, '{"made":"2"}')
+  assert.equal(await checkpointsOf(server.db, threadId), "2")
+  assert.equal((await getThread(server.db, anyone, threadId)).values, '{"made":"2"}')
 })
 
 test("T1: an update during which another one commits is computed again", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = await newThread(db)
+  await using server = await freshServer()
+  const threadId = await newThread(server.db)
   let asked = 0
   server.workers.answer = async () => {
     asked += 1
@@ -92,33 +90,33 @@ test("T1: an update during which another one commits is computed again", async (
   await updateThreadState(server, anyone, threadId, update)
 
   assert.equal(asked, 3)
-  assert.equal(await checkpointsOf(db, threadId), "13")
+  assert.equal(await checkpointsOf(server.db, threadId), "13")
 })
 
 test("T1: an update during which a run is deleted is computed again from the remaining state", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = await newThread(db)
+  await using server = await freshServer()
+  const threadId = await newThread(server.db)
   const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: order })
   server.workers.running.get(runId)?.done()
-  await until(async () => (await getThread(db, anyone, threadId)).status === "idle", { what: "the run has ended" })
+  await until(async () => (await getThread(server.db, anyone, threadId)).status === "idle", {
+    what: "the run has ended",
+  })
   let asked = 0
   server.workers.answer = async () => {
     asked += 1
-    if (asked === 1) assert.equal((await deleteRun(db, threadId, runId)).outcome, "deleted")
+    if (asked === 1) assert.equal((await deleteRun(server.db, threadId, runId)).outcome, "deleted")
     return made(String(asked))
   }
 
   await updateThreadState(server, anyone, threadId, update)
 
   assert.equal(asked, 2)
-  assert.equal(await checkpointsOf(db, threadId), "2")
+  assert.equal(await checkpointsOf(server.db, threadId), "2")
 })
 
 test("a thread that is pruned while its graph reads it is read again a limited number of times", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = await newThread(db)
+  await using server = await freshServer()
+  const threadId = await newThread(server.db)
   const gone = new WorkerCallFailed({ error: "CheckpointGone", message: "checkpoint 1 was deleted while it was read" })
   const query = { ...newestState, limit: 10, before: undefined, filter: undefined, select: undefined }
   const rounds = (failures: number) => {

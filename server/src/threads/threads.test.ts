@@ -3,12 +3,10 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as uuidv7 } from "uuid"
 import { putCheckpoint, putWrites } from "../checkpoints/queries.js"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, type TestHttp } from "../testing/test-http.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: each test asserts the fields that it reads
 type Json = any
@@ -49,15 +47,14 @@ async function rowsOf(db: Database, threadId: string): Promise<readonly number[]
 }
 
 test("a search filters by metadata, state, status and ids, with the requested order and pages", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const made: Json[] = []
   for (const name of ["a", "b", "c"]) made.push(await create(http, { metadata: { name, deep: { of: name, all: 1 } } }))
   const [a, b, c] = made.map(({ thread_id }) => thread_id)
-  await db.run(
+  await http.db.run(
     sql`update threads set values = '{"log":[1,2],"odd":"\\u0000"}', status = 'interrupted' where thread_id = ${b}`,
   )
-  await db.run(
+  await http.db.run(
     sql`insert into threads (thread_id, is_ephemeral, metadata) values (${uuidv7()}, true, '{"name":"stateless"}')`,
   )
   const search = (body: object) => http.send("POST", "/threads/search", body)
@@ -94,8 +91,7 @@ test("a search filters by metadata, state, status and ids, with the requested or
 })
 
 test("a search finds text in the state, in any case, and threads that were updated within a time", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   for (const [name, values, at] of [
     ["a", { messages: [{ content: 'Where is "Zürich"?' }] }, "2026-01-01T00:00:00Z"],
     ["b", { messages: [{ content: "100% of C:\\temp\nand more" }] }, "2026-01-02T00:00:00Z"],
@@ -103,7 +99,7 @@ test("a search finds text in the state, in any case, and threads that were updat
   ] as const) {
     const { thread_id } = await create(http, { metadata: { name } })
     const text = values === null ? null : JSON.stringify(values)
-    await db.run(sql`update threads set values = ${text}::json, updated_at = ${at} where thread_id = ${thread_id}`)
+    await http.db.run(sql`update threads set values = ${text}::json, updated_at = ${at} where thread_id = ${thread_id}`)
   }
   const search = async (body: object) => {
     const count = await http.send("POST", "/threads/count", body)
@@ -125,10 +121,9 @@ test("a search finds text in the state, in any case, and threads that were updat
 })
 
 test("a search returns the requested fields and values", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const { thread_id } = await create(http, { metadata: { name: "a" } })
-  await db.run(sql`
+  await http.db.run(sql`
     update threads set values = '{"messages":[{"content":"hi"},{"content":"\\u0000"}],"n":{"m":1.5}}' where thread_id = ${thread_id}`)
 
   const { json } = await http.send("POST", "/threads/search", {
@@ -157,8 +152,7 @@ test("a search returns the requested fields and values", async () => {
 })
 
 test("metadata is merged by key, also for concurrent changes, and a minimal response has no body", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const { thread_id, updated_at } = await create(http, { metadata: { a: { x: 1 }, b: 1 } })
   const path = `/threads/${thread_id}`
 
@@ -176,10 +170,9 @@ test("metadata is merged by key, also for concurrent changes, and a minimal resp
 })
 
 test("T3: deleting a thread with a running run cancels the run at its worker, and its client gets an end", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const { thread_id } = await create(http, { ttl: { ttl: 5 } })
-  await addCheckpoint(db, thread_id, "1", null)
+  await addCheckpoint(http.db, thread_id, "1", null)
   const stream = await http.stream("POST", `/threads/${thread_id}/runs/stream`, { assistant_id: "agent", input: {} })
   const waiting = await http.send("POST", `/threads/${thread_id}/runs`, { assistant_id: "agent", input: {} })
   assert.equal(waiting.status, 200)
@@ -191,18 +184,17 @@ test("T3: deleting a thread with a running run cancels the run at its worker, an
   await stream.ended
   assert.equal(stream.events().at(-1)?.event, "end")
   await until(() => run?.isCancelled, { what: "the worker is asked to stop" })
-  assert.deepEqual(await rowsOf(db, thread_id), [0, 0, 0, 0, 0, 0])
+  assert.deepEqual(await rowsOf(http.db, thread_id), [0, 0, 0, 0, 0, 0])
   assert.equal((await http.send("GET", `/threads/${thread_id}`)).status, 404)
   assert.equal((await http.send("DELETE", `/threads/${thread_id}`)).status, 404)
 })
 
 test("a copy has everything of a thread except its runs, and is independent of it", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const { thread_id } = await create(http, { metadata: { name: "a" } })
-  await addCheckpoint(db, thread_id, "1", null)
-  await addCheckpoint(db, thread_id, "2", "1")
-  await db.run(sql`
+  await addCheckpoint(http.db, thread_id, "1", null)
+  await addCheckpoint(http.db, thread_id, "2", "1")
+  await http.db.run(sql`
     update threads set values = '{"n":1.0}', interrupts = '{"t":[]}', status = 'busy' where thread_id = ${thread_id}`)
 
   const { status, json, text } = await http.send("POST", `/threads/${thread_id}/copy`)
@@ -214,20 +206,19 @@ test("a copy has everything of a thread except its runs, and is independent of i
   assert.deepEqual(copy.metadata, { name: "a", thread_id: copy.thread_id })
   assert.deepEqual([copy.status, copy.interrupts], ["interrupted", { t: [] }])
   assert.match(text, /"values":\{"n":1\.0\}/)
-  assert.deepEqual(await rowsOf(db, copy.thread_id), [1, 0, 0, 2, 2, 2])
-  const row = await db.row<{ ids: string[] }>(sql`
+  assert.deepEqual(await rowsOf(http.db, copy.thread_id), [1, 0, 0, 2, 2, 2])
+  const row = await http.db.row<{ ids: string[] }>(sql`
     select array_agg(distinct metadata ->> 'thread_id') as ids from checkpoints where thread_id = ${copy.thread_id}`)
   assert.deepEqual(row?.ids, [copy.thread_id])
   assert.equal((await http.send("POST", `/threads/${thread_id}/copy`)).status, 409)
 })
 
 test("pruning deletes threads, or all but the newest checkpoints of those without a run in flight", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const [gone, kept, busy] = [await create(http), await create(http), await create(http)].map((it) => it.thread_id)
   for (const id of [gone, kept, busy]) {
-    await addCheckpoint(db, id, "1", null)
-    await addCheckpoint(db, id, "2", "1")
+    await addCheckpoint(http.db, id, "1", null)
+    await addCheckpoint(http.db, id, "2", "1")
   }
   await http.send("POST", `/threads/${busy}/runs`, { assistant_id: "agent", input: {} })
   const prune = (body: object) => http.send("POST", "/threads/prune", body)
@@ -236,19 +227,20 @@ test("pruning deletes threads, or all but the newest checkpoints of those withou
   const deleted = await prune({ thread_ids: [gone, gone, uuidv7()] })
 
   assert.deepEqual([latest.json, deleted.json], [{ pruned_count: 1 }, { pruned_count: 1 }])
-  assert.deepEqual(await rowsOf(db, kept), [1, 0, 0, 1, 1, 1])
-  assert.deepEqual(await rowsOf(db, busy), [1, 1, 0, 2, 2, 2])
-  assert.deepEqual(await rowsOf(db, gone), [0, 0, 0, 0, 0, 0])
-  const row = await db.row(sql`select checkpoint_id, parent_checkpoint_id from checkpoints where thread_id = ${kept}`)
+  assert.deepEqual(await rowsOf(http.db, kept), [1, 0, 0, 1, 1, 1])
+  assert.deepEqual(await rowsOf(http.db, busy), [1, 1, 0, 2, 2, 2])
+  assert.deepEqual(await rowsOf(http.db, gone), [0, 0, 0, 0, 0, 0])
+  const row = await http.db.row(
+    sql`select checkpoint_id, parent_checkpoint_id from checkpoints where thread_id = ${kept}`,
+  )
   assert.deepEqual(row, { checkpoint_id: "2", parent_checkpoint_id: null })
 })
 
 test("storage returns the size of each part of a thread", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const { thread_id } = await create(http)
-  await addCheckpoint(db, thread_id, "1", null)
-  await addCheckpoint(db, thread_id, "2", "1")
+  await addCheckpoint(http.db, thread_id, "1", null)
+  await addCheckpoint(http.db, thread_id, "2", "1")
 
   const { json } = await http.send("GET", `/threads/${thread_id}/storage`)
 
@@ -311,10 +303,9 @@ const bad: [string, string, unknown][] = [
 ]
 
 test("an invalid field is rejected by name, and nothing changes", async (t) => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
   const { thread_id } = await create(http, { metadata: { graph_id: "agent" } })
-  const all = () => db.rows(sql`select * from threads`)
+  const all = () => http.db.rows(sql`select * from threads`)
   const before = await all()
 
   for (const [route, field, body] of bad) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, startRevision, untilDeployed } from "../testing/deployments.js"
 import { pidsOf, startLocalPlatform } from "../testing/platform.js"
@@ -61,7 +62,7 @@ for (const transport of ["sse", "websocket"])
           shown.threadId ?? "",
         )
         assert.deepEqual(
-          shown.messages.map(({ id }) => id),
+          fieldsOf(shown.messages, "id"),
           values.messages.map(({ id }) => id),
         )
       })

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { cuttableHttp } from "../testing/cuttable-http.js"
 import { startGraphServer } from "../testing/graph-server.js"
@@ -29,7 +30,7 @@ for (const sdk of ["its own SDK", "the newest SDK"] as const)
 
       const { values } = await client.threads.getState<{ messages: { id: string }[] }>(threadId ?? "")
       assert.deepEqual(
-        messages.map(({ id }) => id),
+        fieldsOf(messages, "id"),
         values.messages.map(({ id }) => id),
       )
     })

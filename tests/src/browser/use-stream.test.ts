@@ -3,6 +3,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { startGraphServer } from "../testing/graph-server.js"
 import { type ChatPage, newGate, openChatPage, type Shown } from "./chat-page.js"
@@ -42,7 +43,7 @@ test("useStream in a browser", { skip }, async (t) => {
 
     const { values } = await client.threads.getState<{ messages: { id: string }[] }>(threadId ?? "")
     assert.deepEqual(
-      messages.map(({ id }) => id),
+      fieldsOf(messages, "id"),
       values.messages.map(({ id }) => id),
     )
   })

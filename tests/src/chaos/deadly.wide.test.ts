@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { skip } from "@superstep/toolkit/testing/processes"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
@@ -44,7 +45,7 @@ for (const { name, env, skip: withoutLanguage } of chaosLanguages) {
     assert.ok(run.attempt === 3 || run.attempt === 4, `it had ${run.attempt} attempts`)
     assert.equal(JSON.parse(run.error ?? "{}").error, "WorkerLost")
     assert.deepEqual(
-      executions.map(({ attempt }) => attempt),
+      fieldsOf(executions, "attempt"),
       Array.from({ length: run.attempt }, (_, n) => n + 1),
     )
     const stream = deadly.streams.get(run.runId) ?? []

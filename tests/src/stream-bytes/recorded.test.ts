@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { byGroup, inOrder, ours, theirs } from "@superstep/worker-js/testing/recorded-streams"
 import { byName, readRecording, type StreamEvent } from "@superstep/worker-js/testing/recording"
 import { graphServerForAll } from "../testing/graph-server.js"
@@ -35,7 +36,7 @@ for (const name of [...inOrder, ...byGroup]) {
     assert.equal(sent.at(-1)?.event, "end")
     assert.equal(sent.at(-2)?.event === "error", fails)
     assert.deepEqual(
-      sent.map(({ id }) => id),
+      fieldsOf(sent, "id"),
       sent.map((_, position) => String(position)),
     )
   })

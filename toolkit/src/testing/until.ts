@@ -7,7 +7,7 @@ const [shortestMs, longestMs] = [10, 50]
 const shareOfWait = 1 / 20
 
 /** @returns  how long to pause before the next check, in milliseconds, after waiting for `waitedMs` */
-export const pauseAfter = (waitedMs: number): number =>
+const pauseAfter = (waitedMs: number): number =>
   Math.min(longestMs, Math.max(shortestMs, waitedMs * shareOfWait))
 
 /**
