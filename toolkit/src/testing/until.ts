@@ -7,8 +7,7 @@ const [shortestMs, longestMs] = [10, 50]
 const shareOfWait = 1 / 20
 
 /** @returns  how long to pause before the next check, in milliseconds, after waiting for `waitedMs` */
-const pauseAfter = (waitedMs: number): number =>
-  Math.min(longestMs, Math.max(shortestMs, waitedMs * shareOfWait))
+const pauseAfter = (waitedMs: number): number => Math.min(longestMs, Math.max(shortestMs, waitedMs * shareOfWait))
 
 /**
  * Waits until a fact holds: until `fact` returns a truthy value, and returns that value.
