@@ -106,7 +106,9 @@ const importRules = [
   },
   function machinesAreBehindTheirPort({ from, to }) {
     const isOutside = /^control\/src\//.test(from) && !/^control\/src\/(machines\/|start\.ts$|config\.ts$)/.test(from)
-    if (!isOutside || !/^control\/src\/machines\/[\w-]+\//.test(to ?? "")) return undefined
+    // Others know only why a build failed, and which commands one may have.
+    const isBehind = /^control\/src\/machines\/[\w-]+\/|^(?:builder|oci)\/src\/(?!faults\/|error-codes|command-problem)/
+    if (!isOutside || !isBehind.test(to ?? "")) return undefined
     return "only start.ts chooses a machine, and config.ts reads its settings: use machines/port.ts, and add to it what is missing"
   },
   function nothingImportsMain({ to, fromPackage, toPackage }) {

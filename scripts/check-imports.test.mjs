@@ -12,7 +12,10 @@ test("the control plane cannot import the server", () => {
   const found = messages(["control/src/a.ts", 'import { x } from "@superstep/server/runs/run"\n'])
 
   assert.equal(found.length, 1)
-  assert.match(found[0], /^control\/src\/a\.ts:1 control may import toolkit, protocol, and this imports server/)
+  assert.match(
+    found[0],
+    /^control\/src\/a\.ts:1 control may import builder, edge, oci, toolkit, protocol, and this imports server/,
+  )
 })
 
 test("the CLI may import control, and anybody the toolkit", () => {
@@ -126,10 +129,18 @@ test("what depends on the kind of machine stays below machines/", () => {
   const found = messages(
     ["control/src/planner/unit.ts", `import { f } from "../machines/process/units/units.js"\n${use}`],
     ["control/src/machines/process/units/units.ts", "export const f = { socketPath: '/run/a' }\n"],
+    ["control/src/machines/process/builds.ts", 'import "@superstep/builder/build"\n'],
+    [
+      "control/src/pipeline/stage.ts",
+      'import "@superstep/builder/build"\nimport "@superstep/builder/faults/build-failed"\n',
+    ],
+    ["builder/src/build.ts", ""],
+    ["builder/src/faults/build-failed.ts", ""],
     ["control/src/deployments/rules.ts", "export const source = 'external_docker' // not .dockerignore\n"],
   )
 
-  assert.equal(found.length, 2)
+  assert.equal(found.length, 3)
+  assert.match(found.join("\n"), /stage\.ts:1 only start\.ts chooses a machine/)
   assert.match(found.join("\n"), /unit\.ts:1 only start\.ts chooses a machine/)
   assert.match(found.join("\n"), /unit\.ts:2 this depends on the kind of machine/)
 })
