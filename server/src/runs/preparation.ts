@@ -107,7 +107,7 @@ export async function planRun(runs: Runs, request: RunRequest, { isAgain }: { is
     } catch (error) {
       // The number may have been the assistant's or the thread's.
       if (!isAgain) throw new StalePlan()
-      // It is not told to somebody who may not see the thread.
+      // A caller who may not see the thread must not learn what its metadata contains.
       if (thread.row && !(await isThreadVisible(db, ids.threadId, filter))) throw threadNotFound(ids.threadId)
       throw error
     }

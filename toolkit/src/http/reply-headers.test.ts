@@ -11,11 +11,19 @@ test("every reply has the request's id and the given headers: a route's own repl
       await next()
     })
     .get("/own", () => new Response("{}", { status: 201, headers: { vary: "Accept", "x-own": "yes" } }))
+    .get("/elsewhere", () => Response.redirect("http://localhost/own", 302))
+    .get("/varies", () => new Response("{}", { headers: { vary: "origin" } }))
     .get("/broken", () => {
       throw new Error("no")
     })
   app.onError((_, c) => c.json({ request_id: c.get("requestId") }, 500))
-  const statuses: Record<string, number> = { "/own": 201, "/broken": 500, "/nowhere": 404 }
+  const statuses: Record<string, number> = {
+    "/own": 201,
+    "/elsewhere": 302,
+    "/varies": 200,
+    "/broken": 500,
+    "/nowhere": 404,
+  }
   for (const [path, status] of Object.entries(statuses)) {
     const reply = await app.request(path, { headers: { "x-request-id": "q1" } })
     const { headers } = reply
@@ -24,7 +32,7 @@ test("every reply has the request's id and the given headers: a route's own repl
       [status, "q1", "r1"],
       `reply of ${path}`,
     )
-    assert.equal(headers.get("vary"), path === "/own" ? "Accept, Origin" : "Origin")
+    assert.equal(headers.get("vary"), path === "/own" ? "Accept, Origin" : path === "/varies" ? "origin" : "Origin")
   }
 })
 

@@ -27,11 +27,23 @@ export const identifyReplies =
     c.set("replyHeaders", { "x-request-id": requestId, ...headers })
     await next()
     if (sentHead(c)) return
-    for (const [name, value] of Object.entries(replyHeaders(c))) {
-      if (name === "vary") c.res.headers.append(name, value)
-      else c.res.headers.set(name, value)
+    try {
+      addHeaders(c.res.headers, replyHeaders(c))
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+      // The headers of a redirect, or of a reply that was fetched, cannot be changed.
+      c.res = new Response(c.res.body, c.res)
+      addHeaders(c.res.headers, replyHeaders(c))
     }
   }
+
+function addHeaders(to: Headers, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    const given = name === "vary" ? (to.get(name) ?? "") : ""
+    if (given === "") to.set(name, value)
+    else if (!given.toLowerCase().includes(value.toLowerCase())) to.append(name, value)
+  }
+}
 
 /** None where a program does not identify its replies. */
 export const replyHeaders = (c: Context): Record<string, string> => c.get("replyHeaders") ?? {}
