@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { appendLogLines } from "../logs/operations.js"
 import {
@@ -66,15 +67,6 @@ const hostile = [
   ...['{"__proto__": {"ready": true}}', '{"constructor": null, "toString": 1}'],
 ]
 
-/** The same seed gives the same numbers. */
-function chance(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
 /** The JSON of a value of which some parts, one in so many, are replaced. */
 function mutated(value: unknown, upTo: (below: number) => number, oneIn = 8): string {
   if (upTo(oneIn) === 0) return hostile[upTo(hostile.length)] ?? "null"
@@ -125,7 +117,7 @@ test("whatever a unit answers is stored without an error, or counts as no answer
   }
 
   for (let seed = 1; seed <= 200; seed++) {
-    const upTo = chance(seed)
+    const { below: upTo } = seededRandom(seed)
     const report = parsed("status", statusSchema, mutated(status, upTo, 40))
     if (report) await store(report)
     const idleReport = parsed("idle", idleSchema, mutated(idle, upTo))

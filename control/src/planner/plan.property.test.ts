@@ -1,6 +1,7 @@
 /** What holds of the plan whatever happens: crashes, hangs, deploys, restarts, sleep and pauses in any order. */
 import assert from "node:assert/strict"
 import test from "node:test"
+import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { after, isDueSoon } from "./due.js"
 import type { DeploymentFacts } from "./facts.js"
@@ -10,15 +11,6 @@ import { factsOf } from "./testing/world-facts.js"
 import { pass, passTime } from "./testing/world-pass.js"
 
 const histories = runsWideTests ? 400 : 100
-
-/** The same seed gives the same history. */
-function chance(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-    return Math.floor((state / 2 ** 31) * below)
-  }
-}
 
 const events: readonly (readonly [string, (world: World, upTo: (below: number) => number) => void])[] = [
   ["deploy", (world, upTo) => world.deploy(1 + upTo(3))],
@@ -177,7 +169,7 @@ function checkQuiet(world: World, history: string[]): void {
 
 test("after any history, the deployment comes to what is wanted of it, and no step on the way does harm", () => {
   for (let seed = 1; seed <= histories; seed++) {
-    const upTo = chance(seed)
+    const { below: upTo } = seededRandom(seed)
     const world = new World()
     const history: string[] = []
     const step = (ms: number) => {
@@ -206,7 +198,7 @@ test("after any history, the deployment comes to what is wanted of it, and no st
 
 test("the facts after some time are those of a world in which that time has passed", () => {
   for (let seed = 1; seed <= histories / 2; seed++) {
-    const upTo = chance(seed)
+    const { below: upTo } = seededRandom(seed)
     const world = new World()
     world.deploy(1 + upTo(3))
     for (let event = 0; event < 30; event++) {

@@ -4,6 +4,8 @@ export interface Random {
   next(): number
   /** A whole number from `least` to `most`. */
   between(least: number, most: number): number
+  /** A whole number from 0 up to, not including, `limit`. */
+  below(limit: number): number
   pick<T>(choices: readonly T[]): T
 }
 
@@ -17,10 +19,11 @@ export function seededRandom(seed: number): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   const between = (least: number, most: number) => least + Math.floor(next() * (most - least + 1))
+  const below = (limit: number) => between(0, limit - 1)
   const pick = <T>(choices: readonly T[]): T => {
-    const choice = choices[between(0, choices.length - 1)]
+    const choice = choices[below(choices.length)]
     if (choice === undefined) throw new RangeError("there is nothing to pick from")
     return choice
   }
-  return { next, between, pick }
+  return { next, between, below, pick }
 }
