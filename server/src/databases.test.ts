@@ -2,16 +2,14 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { createLog } from "@superstep/toolkit/log/log"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { checkpointCalls } from "./checkpoints/calls.js"
 import { Journal } from "./checkpoints/journal.js"
 import { findCheckpoints } from "./checkpoints/queries.js"
 import { openDatabases, poolSizes } from "./databases.js"
 import { migrations } from "./testing/test-server.js"
-
-const log = createLog({ process: "test", level: "silent" })
 
 test("each kind of work has a connection of its own, and all together have as many as were given", () => {
   for (let total = 4; total < 40; total++) {

@@ -4,12 +4,10 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { createLog } from "@superstep/toolkit/log/log"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { ask } from "./testing/ask.js"
 import { startGraphServer } from "./testing/graph-server.js"
-
-const log = createLog({ process: "test", level: "silent" })
 
 test("runs go on while slow requests hold all connections that requests have, and those get 503 in the end", async () => {
   await using server = await startGraphServer({

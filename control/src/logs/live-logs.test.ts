@@ -2,15 +2,13 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
-import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
 import { type Follower, LiveLogs } from "./live-logs.js"
 import { appendLogLines } from "./operations.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
-const log = createLog({ process: "control", level: "silent" })
-
 async function withRevision(db: Database) {
   const deploymentId = await addDeployment(db)
   const revisionId = await addRevision(db, deploymentId)

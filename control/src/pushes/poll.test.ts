@@ -5,9 +5,9 @@ import { join } from "node:path"
 import { after, before, beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
-import { createLog } from "@superstep/toolkit/log/log"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { type GitSource, gitSource } from "../sources/git.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
@@ -47,7 +47,6 @@ const counting: GitSource = {
     return git.heads(location, refs, signal)
   },
 }
-const log = createLog({ process: "control", level: "silent" })
 const look = () =>
   pollDue(
     {

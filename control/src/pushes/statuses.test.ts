@@ -4,9 +4,9 @@ import assert from "node:assert/strict"
 import { after, before, beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
-import { createLog } from "@superstep/toolkit/log/log"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providers } from "./push.js"
@@ -16,8 +16,6 @@ import { type FakeGitHost, fakeGitHost } from "./testing/fake-git-host.js"
 
 const token = "a-token-that-may-write-statuses"
 const sha = "4be1f0a7c1d25b3f1e0b6c9d8a7f6e5d4c3b2a10"
-const log = createLog({ process: "control", level: "silent" })
-
 let api: TestApi
 let host: FakeGitHost
 before(async () => {

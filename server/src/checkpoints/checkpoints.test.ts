@@ -7,9 +7,9 @@ import type { WorkerCall } from "@superstep/protocol/worker/frames"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
-import { createLog } from "@superstep/toolkit/log/log"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
 import { answerCall } from "../workers/calls.js"
@@ -19,7 +19,6 @@ import type { NewCheckpoint } from "./checkpoint.js"
 import { findCheckpoints, putCheckpoint, putWrites } from "./queries.js"
 import { journalOfAnyClaim } from "./testing/journal-of-any-claim.js"
 
-const log = createLog({ process: "test", level: "silent" })
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const threadId = "5f0f1c1e-0000-4000-8000-000000000001"
 

@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
-import { createLog } from "@superstep/toolkit/log/log"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
@@ -16,8 +16,6 @@ import { findCheckpoints } from "./queries.js"
 import { addRun, checkpoint, ending, gate, idsOf, statusOf, watched } from "./testing/claimed-runs.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
-const log = createLog({ process: "test", level: "silent" })
-
 test("writes that arrive during a batch join the next one, in order (K1, K2)", async () => {
   await using db = await freshDatabase({ migrations })
   const { told, db: counted } = watched(db)

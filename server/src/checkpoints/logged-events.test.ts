@@ -4,8 +4,8 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Db } from "@superstep/toolkit/db/database"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
-import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { pageOfRun, pageOfThread } from "../events/queries.js"
 import type { LogEvent } from "./claim-batch.js"
@@ -13,8 +13,6 @@ import { Journal } from "./journal.js"
 import { addRun, checkpoint, ending, gate, idsOf, statusOf, type TestRun, watched } from "./testing/claimed-runs.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
-const log = createLog({ process: "test", level: "silent" })
-
 const event = (seq: number, data = "{}"): LogEvent => ({ seq, event: "values", data })
 
 /** An attempt of a run with a log, and what its clients were told: the events, and where they are in the log of the thread. */

@@ -5,16 +5,14 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { ClaimLost } from "../workers/fence.js"
 import type { WritingAttempt } from "./attempt-journal.js"
 import { Journal } from "./journal.js"
 import { addRun, checkpoint, idsOf, type TestRun } from "./testing/claimed-runs.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
-const log = createLog({ process: "test", level: "silent" })
-
 const attemptOf = ({ threadId }: TestRun): WritingAttempt => ({ number: 1, threadId, onLogged: () => undefined })
 
 const runRow = (db: Db, { runId }: TestRun) =>

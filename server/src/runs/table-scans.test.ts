@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { Journal } from "../checkpoints/journal.js"
 import { findCheckpoints } from "../checkpoints/queries.js"
 import { checkpoint, ending } from "../checkpoints/testing/claimed-runs.js"
@@ -17,8 +17,6 @@ import { beginRun, deleteRun, findEndedRun } from "./queries.js"
 const tables = ["threads", "runs", "run_events", "checkpoints", "checkpoint_blobs", "checkpoint_writes"]
 // Postgres makes a generic plan for a prepared statement after five executions: that plan must be good, too.
 const rounds = 8
-
-const log = createLog({ process: "test", level: "silent" })
 
 const write = { taskId: "task", taskPath: "", idx: 0, channel: "messages", type: "json", bytes: Buffer.from('"hello"') }
 

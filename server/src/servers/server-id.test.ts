@@ -2,11 +2,9 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { openDatabase } from "@superstep/toolkit/db/database"
-import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { takeServerId } from "./server-id.js"
-
-const log = createLog({ process: "test", level: "silent" })
 
 test("an id belongs to one running server; a second server gets another id, and the same id after the first has stopped", async () => {
   await using shared = await freshDatabase()

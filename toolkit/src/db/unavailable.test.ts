@@ -5,16 +5,14 @@ import { test } from "node:test"
 import { Hono } from "hono"
 import pg from "pg"
 import { errorHandler } from "../http/errors.js"
-import { createLog } from "../log/log.js"
 import { startPostgres } from "../postgres/start-postgres.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { preparedCluster } from "../testing/prepared-cluster.js"
+import { silent as log } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
 import { type Db, isSqlState, openDatabase } from "./database.js"
 import { sql } from "./sql.js"
 import { asUnavailable, DatabaseUnavailable, isPassing } from "./unavailable.js"
-
-const log = createLog({ process: "test", level: "silent" })
 
 test("while Postgres is down requests get 503, and they succeed when it is back", async () => {
   const folder = await preparedCluster()

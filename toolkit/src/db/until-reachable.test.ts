@@ -1,10 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createLog } from "../log/log.js"
+import { silent as log } from "../testing/test-cluster.js"
 import { DatabaseUnavailable } from "./unavailable.js"
 import { untilReachable } from "./until-reachable.js"
 
-const log = createLog({ process: "test", level: "silent" })
 const refused = () => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })
 
 test("a starting database is waited for, and one that never answers is an error", async () => {

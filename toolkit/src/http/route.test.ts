@@ -1,12 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { z } from "@hono/zod-openapi"
-import { createLog } from "../log/log.js"
 import { fieldsOf } from "../testing/fields-of.js"
+import { silent as log } from "../testing/test-cluster.js"
 import { errorHandler } from "./errors.js"
 import { addRoute, createApi } from "./route.js"
-
-const log = createLog({ process: "test", level: "silent" })
 
 function notesApi(detail: "text" | "list" = "list") {
   const api = createApi()

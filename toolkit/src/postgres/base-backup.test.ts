@@ -3,13 +3,11 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { openDatabase } from "../db/database.js"
 import { sql } from "../db/sql.js"
-import { createLog } from "../log/log.js"
 import { preparedCluster } from "../testing/prepared-cluster.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
+import { silent as log } from "../testing/test-cluster.js"
 import { copyCluster, placeCluster } from "./base-backup.js"
 import { startPostgres } from "./start-postgres.js"
-
-const log = createLog({ process: "test", level: "silent" })
 
 test("a copy made under load contains every row committed before, and starts", async () => {
   const [folder, to, placed] = ["postgres", "copy", "placed"].map((name) => join(temporaryFolder(), name))

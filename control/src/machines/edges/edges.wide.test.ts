@@ -7,17 +7,15 @@ import type { Table } from "@superstep/edge/table"
 import { type RunningUnit, readNext, route, startUnit, token, withKey } from "@superstep/edge/testing/harness"
 import type { Address } from "@superstep/protocol/http/address"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
-import { createLog } from "@superstep/toolkit/log/log"
 import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { severalEdges } from "./edges.js"
 import { type TcpEdge, tcpEdge } from "./testing/tcp-edge.js"
 import { listenForWakeCallsAt } from "./wake-port.js"
-
-const log = createLog({ process: "test", level: "silent" })
 
 /** Two edges with a table of one route, whose units say which of them answers. */
 // An edge that shares its processor with other tests may be silent for some seconds.
