@@ -4,10 +4,12 @@
  * streams of the old units go on there.
  */
 
-import { activate } from "../machines/unit-client.js"
+import { activate, askStatus } from "../machines/unit-client.js"
 import { activationOf } from "../planner/activation.js"
+import type { PipelineContext } from "../planner/context.js"
 import { syncEdge } from "../planner/edge-table.js"
 import { promote } from "../planner/execute-deployment.js"
+import { unitsOfDeployment } from "../planner/queries.js"
 import { existingUnits, unitAddress } from "../planner/unit.js"
 import { holdClaim } from "../revisions/claims.js"
 import { promotedCanary, serveWith, setActiveRevision, startCanary } from "../revisions/role-queries.js"
@@ -50,10 +52,10 @@ export const runSwitch: RunStage = async (input) => {
 }
 
 /**
- * A revision with a weight becomes the canary of the one that serves, if one does. It is done then: the planner tells the agent servers
- * which threads it gets. A former canary that is to take over does so first.
+ * A revision with a weight becomes the canary of the one that serves, if one does, and gets its share of the threads. A former canary that is
+ * to take over does so first.
  */
-async function becomesCanary({ context, revision }: StageInput): Promise<boolean> {
+async function becomesCanary({ context, revision, signal }: StageInput): Promise<boolean> {
   const { deployment_id: deploymentId, revision_id: revisionId } = revision
   if (revision.weight !== null) {
     const promoted = await promotedCanary(context.db, deploymentId)
@@ -64,5 +66,20 @@ async function becomesCanary({ context, revision }: StageInput): Promise<boolean
     return startCanary(tx, { deploymentId, revisionId })
   })
   context.crashPoint("switch:after-canary")
+  if (isCanary === "yes") await shareOut(context, deploymentId, signal)
   return isCanary !== "no"
+}
+
+/**
+ * One unit of the revision that serves is told: the share is in the deployment's database, where all of them read it. While none runs, as in a
+ * deployment that sleeps, no thread can begin, and the planner tells the first that is ready.
+ */
+async function shareOut(context: PipelineContext, deploymentId: string, signal: AbortSignal): Promise<void> {
+  for (const unit of await unitsOfDeployment(context.db, deploymentId)) {
+    if (unit.role !== "serving" || (await context.machine.units.status(unit.unit_id)).state !== "running") continue
+    const address = unitAddress(context, unit)
+    // One of an older release knows no shares: the planner replaces it.
+    if (!(await askStatus(address, signal))?.traffic) continue
+    return activate(address, await activationOf(context.db, deploymentId), signal)
+  }
 }

@@ -79,6 +79,12 @@ async function changeInCalm(world: World, client: Client): Promise<void> {
   const replicas = edge.routeOf(client.deploymentId)?.units.length ?? 0
   if (replicas > 1) await watched("a restart", replicas * slowestStartMs, restart)
   await watched("a deploy", 300_000, (_, it) => deploy(world, it, { trigger: "patch", weight: null }))
+  world.onPoint = (name) => {
+    const { traffic } = units.stateOf(client.deploymentId)
+    if (name === "switch:after-advance" && !traffic.some(({ weight }) => weight === 20))
+      world.breaks("a canary is DEPLOYED before it gets its share of the threads")
+  }
   await watched("a canary", 120_000, (_, it) => deploy(world, it, { trigger: "patch", weight: 20 }))
+  world.onPoint = () => undefined
   await watched("a promotion", 300_000, promoteCanary)
 }

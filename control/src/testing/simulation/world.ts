@@ -62,6 +62,8 @@ export class World {
   /** By revision; others are in good order. */
   readonly tempers = new Map<string, Temper>()
   readonly tell: Tell
+  /** Called at each named place that a step of the control plane passes. */
+  onPoint: (name: string) => void = () => undefined
   #life: { life: Life; wake: (changed: string) => void; wakeUp: (deploymentId: string) => Promise<unknown> } | undefined
 
   constructor(seed: number, session: Session, tell: (line: string) => void) {
@@ -160,7 +162,7 @@ export class World {
       edge: this.edge.of(life),
       limits,
       consoleOrigins: [],
-      crashPoint: () => undefined,
+      crashPoint: (name: string) => void (life.isOver || this.onPoint(name)),
     } as unknown as PipelineContext
   }
 
