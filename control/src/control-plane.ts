@@ -1,6 +1,7 @@
 /** Assembles the parts. Nothing runs before `startControlPlane` is called, and nothing after `stop`. */
 import { randomUUID } from "node:crypto"
 import { createRequire } from "node:module"
+import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { InvalidSettings } from "@superstep/toolkit/config/settings"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
@@ -78,6 +79,8 @@ const databaseMs = 30_000
 const pollTimeoutMs = 30_000
 // Requests of the API are short.
 const closeMs = 5000
+// Nearly all that the planner and the pipeline do takes less.
+const handOverMs = 3000
 
 /** A place of one computer. This process, or the one that started it, has the lock of the data folder. */
 export interface OwnPlace {
@@ -314,9 +317,11 @@ async function startParts(
     await liveLogs.close()
     // Before the port is free for a successor, whose wake socket has the same path.
     await stopWakeCalls()
+    const works = Promise.all([pipeline.stop(), planner.stop(), reconciler.stop(), background.stop(), pushWork.stop()])
     await listening.close(closeMs)
     await subscription.close()
-    await Promise.all([pipeline.stop(), planner.stop(), reconciler.stop(), background.stop(), pushWork.stop()])
+    // A successor repeats what is not done, as after a kill: the start of a pod may take minutes, in which nobody would answer.
+    await (all ? works : Promise.race([works, sleep(handOverMs, undefined, { ref: false })]))
     if (all) await host.stopAll(config.stopGraceMs)
     await leaveDatabase()
     await db.close()

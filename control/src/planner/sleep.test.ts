@@ -1,12 +1,14 @@
 /** Sleep, pause and restart, with real processes: control plane, edge, fake units. */
 import assert from "node:assert/strict"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { connect } from "node:net"
+import { basename, dirname, join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { machineFolders, unitSocket } from "../machines/process/files/folders.js"
 import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 
@@ -179,4 +181,28 @@ test("a unit that hangs as it comes back is started again", { skip: unlessWide("
   await until(() => existsSync(file) && !readFileSync(file, "utf8").includes(`"pid":${pid},`), { what: "it is back" })
   await waiting
   assert.equal((await ask("stuck")).status, 200)
+})
+
+test("a control plane that is stopped waits for no agent server that takes long to end", async () => {
+  const deploymentId = await deploy("slow", "dev")
+  const file = await pidFile(deploymentId)
+  const { pid } = JSON.parse(readFileSync(file, "utf8")) as { pid: number }
+  await platform.kill()
+  const stopped = await platform.start({ ...settings, SUPERSTEP_STOP_GRACE: "600" })
+  // Half a request, which the fake unit awaits before it ends.
+  const socket = connect(unitSocket(machineFolders(platform.home), basename(dirname(file))))
+  socket.on("error", () => undefined).write("GET /ok HTTP/1.1\r\n")
+  const output = join(dirname(file), "out.log")
+  const endings = () => readFileSync(output, "utf8").split("unit stops").length
+
+  const before = endings()
+  await change(deploymentId, sql`desired_run_state = 'paused'`)
+  await until(() => endings() > before, { what: "the planner has begun to stop it" })
+  stopped.kill("SIGTERM")
+  await until(() => stopped.exitCode !== null, { what: "the control plane has ended" })
+
+  assert.equal(stopped.exitCode, 0)
+  assert.doesNotThrow(() => process.kill(pid, 0), "its agent server has not ended")
+  process.kill(pid, "SIGKILL")
+  socket.destroy()
 })
