@@ -88,9 +88,10 @@ export interface Units {
   logs(unitId: string, from: string): Promise<UnitLogs>
   /**
    * Calls `onOutput` soon after the unit has printed; it may call too often.
+   * @param onEnd  called when the watch is over before it is stopped, as at the end of a container: the unit's next life needs another one
    * @returns  a function that stops the watch; undefined when the output cannot be watched yet, or not on this machine
    */
-  watchLogs(unitId: string, onOutput: () => void): Promise<(() => void) | undefined>
+  watchLogs(unitId: string, onOutput: () => void, onEnd?: () => void): Promise<(() => void) | undefined>
   /**
    * The memory of each unit's processes, in megabytes. Leaves out units that do not run or cannot be measured, and those whose
    * limit is enforced, since nothing else has to watch them.

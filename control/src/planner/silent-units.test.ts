@@ -8,6 +8,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
+import { realClock } from "@superstep/toolkit/time/clock"
 import type { Units } from "../machines/port.js"
 import { processPlace } from "../machines/process/testing/place.js"
 import { masterKey } from "../secrets/seal.js"
@@ -16,11 +17,34 @@ import type { PipelineContext } from "./context.js"
 import { addUnitRow } from "./testing/unit-row.js"
 import { followUnitLogs } from "./unit-logs.js"
 
-test("looks at a unit that is silent ask the database nothing, and its next line does", async () => {
-  const place = processPlace()
-  await using database = await freshDatabase({ migrations })
+/** A unit of a process machine, and what follows its output. */
+async function setUp() {
+  const database = await freshDatabase({ migrations })
   const key = masterKey(randomBytes(32))
   const unit = await addUnitRow({ db: database, key })
+  const limits = { logQuotaBytes: 1e6 }
+  const contextOf = (db: Database, units: Units) =>
+    ({
+      db,
+      key,
+      limits,
+      machine: { units },
+      log: silent,
+      clock: realClock,
+      crashPoint: () => undefined,
+    }) as unknown as PipelineContext
+  return {
+    database,
+    unit,
+    contextOf,
+    place: processPlace(),
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  }
+}
+
+test("looks at a unit that is silent ask the database nothing, and its next line does", async () => {
+  await using it = await setUp()
+  const { place, database, unit } = it
   const file = join(place.folders.units, unit.unit_id, "out.log")
   mkdirSync(join(file, ".."))
   writeFileSync(file, "one\n")
@@ -39,10 +63,7 @@ test("looks at a unit that is silent ask the database nothing, and its next line
     looks += 1
     return own.logs(unitId, from)
   }
-  const machine = { units: { ...own, logs: look } }
-  const limits = { logQuotaBytes: 1e6 }
-  const context = { db, key, machine, limits, log: silent, crashPoint: () => undefined } as unknown as PipelineContext
-  const logs = followUnitLogs(context, { lookMs: 10 })
+  const logs = followUnitLogs(it.contextOf(db, { ...own, logs: look }), { lookMs: 10 })
   logs.follow([unit])
   await until(() => questions > 0 && looks > 3, { what: "its first line is taken" })
   const [asked, looked] = [questions, looks]
@@ -54,4 +75,23 @@ test("looks at a unit that is silent ask the database nothing, and its next line
   await logs.stop()
 
   assert.equal(askedMeanwhile, 0)
+})
+
+test("the output of a unit is watched again when a watch has ended", async () => {
+  await using it = await setUp()
+  const { database, unit, place } = it
+  let begun = 0
+  const watchLogs: Units["watchLogs"] = async (_, onOutput, onEnd) => {
+    begun += 1
+    setImmediate(() => {
+      onEnd?.()
+      onOutput()
+    })
+    return () => undefined
+  }
+  const logs = followUnitLogs(it.contextOf(database, { ...place.units(), watchLogs }), { lookMs: 10 })
+
+  logs.follow([unit])
+  await until(() => begun > 1, { what: "it is watched again" })
+  await logs.stop()
 })

@@ -12,6 +12,8 @@ import { hideSecretsOf, shipUnitLog } from "./log-shipping.js"
 
 const safetyMs = 5000
 const restMs = 50
+// Between the beginnings of two watches: an engine or a proxy may end each one at once.
+const watchMs = 1000
 
 interface Followed {
   readonly shipping: Repeated
@@ -39,10 +41,19 @@ export function followUnitLogs(
       return hide
     }
     let stored: string | undefined
+    let watchAt = 0
+    const watch = async () => {
+      if (followed.unwatch || context.clock.now() < watchAt) return
+      watchAt = context.clock.now() + watchMs
+      const onEnd = () => {
+        followed.unwatch = undefined
+      }
+      // One that is only about to start cannot be watched yet.
+      followed.unwatch = await context.machine.units.watchLogs(unit.unit_id, () => followed.shipping.wake(), onEnd)
+    }
     const ship = async () => {
       try {
-        // One that is only about to start cannot be watched yet.
-        followed.unwatch ??= await context.machine.units.watchLogs(unit.unit_id, () => followed.shipping.wake())
+        await watch()
         stored = await shipUnitLog(context, unit, hiding, stored)
       } catch (err) {
         context.log.warn({ err, unit_id: unit.unit_id }, "a unit's output could not be stored; it is tried again")

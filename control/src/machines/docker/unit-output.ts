@@ -71,7 +71,7 @@ export function unitOutput(
     silent.delete(unitId)
   }
 
-  const watchLogs: Units["watchLogs"] = async (unitId, onOutput) => {
+  const watchLogs: Units["watchLogs"] = async (unitId, onOutput, onEnd) => {
     const container = await containers.find(unitId)
     if (container?.state !== "running") return undefined
     const stopping = new AbortController()
@@ -91,6 +91,7 @@ export function unitOutput(
       const left = (followed.get(unitId) ?? 1) - 1
       if (left > 0) followed.set(unitId, left)
       else followed.delete(unitId)
+      onEnd?.()
       changed()
     }
     // An aborted stream ends with an error, which says nothing new.

@@ -112,7 +112,7 @@ export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutput
     ends.set(unitId, ended)
     return ended.finally(() => ends.get(unitId) === ended && ends.delete(unitId))
   }
-  const watchLogs: UnitOutput["watchLogs"] = async (unitId, onOutput) => {
+  const watchLogs: UnitOutput["watchLogs"] = async (unitId, onOutput, onEnd) => {
     const stopping = new AbortController()
     const followed = await openLog(unitId, { follow: "true", tailLines: "0" }, stopping.signal)
     if (!followed) return undefined
@@ -120,7 +120,10 @@ export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutput
     followed
       .on("data", onOutput)
       .on("error", () => undefined)
-      .once("close", onOutput)
+      .once("close", () => {
+        onEnd?.()
+        onOutput()
+      })
     return () => stopping.abort()
   }
   return { logs, watchLogs, keepWhile }
