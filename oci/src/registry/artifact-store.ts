@@ -8,6 +8,7 @@ import { createWriteStream } from "node:fs"
 import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
+import { Recent } from "@superstep/toolkit/collections/recent"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import * as tar from "tar"
@@ -17,7 +18,7 @@ import { projectLayers } from "../project-image.js"
 import type { Part } from "../tree-entries.js"
 import type { Registry } from "./client.js"
 import { documentOf } from "./document.js"
-import { RegistryFailed } from "./failures.js"
+import { isRegistryAway, RegistryFailed } from "./failures.js"
 import { findImage, goArchitecture, readBlob } from "./pull.js"
 import { pushImage } from "./push.js"
 import type { Reference } from "./reference.js"
@@ -46,8 +47,9 @@ export interface ArtifactStore {
   labelsOf(artifactId: string): Readonly<Record<string, string>>
   /** @param made  for an image that was made of the artefact: what it was made with */
   tagOf(artifactId: string, made?: string): string
+  /** While the registry is away, as it was found last. */
   find(artifactId: string): Promise<StoredArtifact | undefined>
-  /** @returns  the digest of the image with this tag */
+  /** @returns  the digest of the image with this tag; while the registry is away, as it was told last */
   digestOf(tag: string): Promise<string | undefined>
   /** Sends the folder of an artefact. */
   put(
@@ -105,7 +107,7 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
   const tagOf: ArtifactStore["tagOf"] = (artifactId, made) => [ours + artifactId, ...(made ? [made] : [])].join("-")
   const labelsOf = (artifactId: string) => ({ [labels.owner]: homeId, [labels.artifact]: artifactId })
 
-  const digestOf = async (tag: string): Promise<string | undefined> => {
+  const digestOf = knownWhileAway(async (tag): Promise<string | undefined> => {
     const headers = { accept: mediaTypes.manifest }
     const found = await registry.ask(`/v2/${repository}/manifests/${tag}`, {
       method: "HEAD",
@@ -116,8 +118,8 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
     const digest = found.headers.get("docker-content-digest")
     if (digest === null) throw new RegistryFailed(`${target.host} does not tell the digest of ${repository}:${tag}`)
     return digest
-  }
-  const find = async (artifactId: string): Promise<StoredArtifact | undefined> => {
+  })
+  const find = knownWhileAway(async (artifactId): Promise<StoredArtifact | undefined> => {
     const digest = await digestOf(tagOf(artifactId))
     if (digest === undefined) return undefined
     const { base } = await findImage(registry, { repository, version: digest })
@@ -129,7 +131,7 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
       configEnv: JSON.parse(env) as Record<string, string>,
       verified: verified === undefined ? undefined : (JSON.parse(verified) as Verified),
     }
-  }
+  })
   const push = (artifactId: string, layers: readonly Layer[], notes: Notes, read: Reader) =>
     pushImage({
       registry,
@@ -229,6 +231,26 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
           tag.startsWith(`${ours}${sourcePrefix}`) ? [tag.slice(ours.length + sourcePrefix.length)] : [],
         ),
     },
+  }
+}
+
+// Of an artefact and of what was made of it.
+const mostKnown = 5000
+
+/** While the registry is away, the last answer holds: nodes that have the image start it without the registry, as after a crash or a rollback. */
+function knownWhileAway<T>(ask: (name: string) => Promise<T | undefined>): typeof ask {
+  const known = new Recent<string, T>(mostKnown)
+  return async (name) => {
+    try {
+      const answer = await ask(name)
+      if (answer === undefined) known.delete(name)
+      else known.set(name, answer)
+      return answer
+    } catch (error) {
+      const last = known.get(name)
+      if (last === undefined || !isRegistryAway(error)) throw error
+      return last
+    }
   }
 }
 

@@ -10,6 +10,7 @@ import { layoutIn } from "@superstep/oci/layout"
 import { places } from "@superstep/oci/project-image"
 import { artifactStore } from "@superstep/oci/registry/artifact-store"
 import { registryAt } from "@superstep/oci/registry/client"
+import { RegistryFailed } from "@superstep/oci/registry/failures"
 import { findImage } from "@superstep/oci/registry/pull"
 import { parseReference } from "@superstep/oci/registry/reference"
 import { hasRegistry, realRegistry } from "@superstep/oci/testing/real-registry"
@@ -77,17 +78,17 @@ test("an artefact that one control plane sends is found by another, with its var
   assert.equal(fileOf(".superstep/schemas.json"), "new")
 })
 
-test("the image of a unit is made once for each base, release and state of the artefact, and goes with the artefact", {
+test("the image of a unit is made once for each base, release and state of the artefact, is known while the registry is away, and goes with the artefact", {
   skip,
 }, async () => {
   const store = storeAt("units")
   const base = parseReference(await pushBase(real.origin))
   const { digest } = await findImage(registryAt({ origin: real.origin }), base)
-  const release = (content: string) => {
+  const release = (content: string, of = store) => {
     const runtime = temporaryFolder()
     writeFileSync(join(runtime, "main.js"), content)
     return unitImages({
-      store,
+      store: of,
       baseRegistry: registryAt({ origin: real.origin }),
       base: { ...base, digest },
       runtime: { parts: [{ from: runtime, to: places.runtime }], entry: "main.js" },
@@ -102,6 +103,18 @@ test("the image of a unit is made once for each base, release and state of the a
   const again = await release("one")("a1")
   const next = await release("two")("a1")
 
+  let isAway = false
+  await using proxy = await refusing(() => (isAway ? 503 : undefined))
+  const seen = storeAt("units", oneHome, proxy)
+  const imageOf = release("three", seen)
+  const made = await imageOf("a1")
+  isAway = true
+  const whileAway = await imageOf("a1")
+  const isThere = await seen.digestOf(seen.tagOf("a1"))
+  await assert.rejects(imageOf("a12"), RegistryFailed)
+
+  assert.deepEqual(whileAway, made)
+  assert.ok(isThere)
   assert.equal(again.reference, first.reference)
   assert.notEqual(next.reference, first.reference)
   assert.match(first.reference, /^127\.0\.0\.1:\d+\/units@sha256:[0-9a-f]{64}$/)
@@ -143,7 +156,7 @@ test("in a repository that several share, each installation lists and removes on
 
 test("a login that may push but not delete keeps no build and no deployment from its end", { skip }, async () => {
   for (const status of [401, 403]) {
-    await using limited = await refusingDeletes(status)
+    await using limited = await refusing((method) => (method === "DELETE" ? status : undefined))
     const warnings: string[] = []
     const log = createLog({ process: "control", level: "warn" }, { write: (line) => warnings.push(line) })
     const store = storeAt(`limited-${status}`, oneHome, limited, log)
@@ -156,13 +169,14 @@ test("a login that may push but not delete keeps no build and no deployment from
   }
 })
 
-/** The registry as a login sees it that may not delete. */
-async function refusingDeletes(status: number) {
+/** The registry, which answers some requests with another status. @param refuses  by the method of a request */
+async function refusing(refuses: (method: string) => number | undefined) {
   const server = createServer((request, response) => {
     const { url, method, headers } = request
     if (url?.startsWith("/token")) return void response.writeHead(403).end()
     const challenge = `Bearer realm="http://${headers.host}/token"`
-    if (method === "DELETE") return void response.writeHead(status, { "www-authenticate": challenge }).end()
+    const status = refuses(method ?? "")
+    if (status !== undefined) return void response.writeHead(status, { "www-authenticate": challenge }).end()
     const sent = ask(new URL(url ?? "/", real.origin), { method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers)
       answer.pipe(response)

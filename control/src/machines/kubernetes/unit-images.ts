@@ -43,7 +43,8 @@ export function unitImages(options: UnitImagesOptions): (artifactId: string) => 
       imageOf({ base, runtime: { layer, entry: options.runtime.entry }, layers, labels }),
     )
     log.info({ artifact_id: artifactId, ...pushed }, "image pushed")
-    return pushed.digest
+    // Asked for: what the registry has told is known while it is away.
+    return (await store.digestOf(tag)) ?? pushed.digest
   }
   return async (artifactId) => {
     const place = `${target.host}/${target.repository}`
