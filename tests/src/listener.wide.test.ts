@@ -187,6 +187,8 @@ test("a deployment that is deleted here is deleted there, and then its row goes"
     const headers = { "x-api-key": remote.credentials.org_api_key, "x-tenant-id": central.credentials.tenant_id }
     return (await remote.api("GET", path, undefined, headers)).status
   }
+  // Its control plane was killed before, and the deploy may have ended without it.
+  await until(() => there().then(Boolean, () => false), { what: "the other one is up again", timeoutMs: 120_000 })
   const before = await there()
 
   const { status } = await central.api("DELETE", path)
