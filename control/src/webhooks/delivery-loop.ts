@@ -27,7 +27,8 @@ export function createDeliveryLoop(options: DeliveryOptions): OutboxLoop<DueDeli
     name: "webhooks",
     // Notified by `settle_event` and by replays.
     channels: ["superstep_webhooks"],
-    take: (asked: { limit: number; holdMs: number }) => takeDueDeliveries(db, asked),
+    take: (asked: { limit: number; holdMs: number; busy: readonly string[] }) => takeDueDeliveries(db, asked),
+    ownerOf: ({ owner_id }: DueDelivery) => owner_id,
     nextMs: () => nextDeliveryMs(db),
     deliver: (delivery: DueDelivery, signal: AbortSignal) => deliver(options, delivery, signal),
   }

@@ -97,14 +97,16 @@ export interface DueDelivery extends Event {
  * Takes deliveries that are due. The time of the next try is set before the try, so that nothing is lost when a control
  * plane dies during it, and no other control plane takes the same one meanwhile (W2).
  * @param holdMs  longer than a try can take
+ * @param busy    workspaces of which none is taken
  */
 export const takeDueDeliveries = (
   db: Db,
-  { limit, holdMs }: { limit: number; holdMs: number },
+  { limit, holdMs, busy }: { limit: number; holdMs: number; busy: readonly string[] },
 ): Promise<DueDelivery[]> =>
   db.rows(sql`
     with due as (
       select delivery_id from webhook_deliveries where next_try_at <= now()
+        and webhook_id not in (select webhook_id from webhooks where workspace_id = any(${[...busy]}::uuid[]))
       order by next_try_at limit ${limit} for update skip locked),
     taken as (
       update webhook_deliveries d set tries = d.tries + 1,

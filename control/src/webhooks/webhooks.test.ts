@@ -161,6 +161,32 @@ test("a receiver that hangs, redirects, breaks off or is gone does not delay oth
   assert.equal(target.calls.length, 0)
 })
 
+test("receivers of one workspace that hang delay none of another one, and nobody asks the database meanwhile (W7)", async () => {
+  await using api = await startApi()
+  await using hangs = await startReceiver(() => undefined)
+  await using good = await startReceiver()
+  await hook(api, hangs.url)
+  const { id } = (await api.callAsOther("POST", "/v2/webhooks", { body: { url: good.url } })).body
+  const other = await api.db.row<{ workspace_id: string }>(sql`
+    select workspace_id from webhooks where webhook_id = ${id}`)
+  for (let n = 0; n < 40; n++) await warn(api, n)
+  await warn({ db: api.db, workspaceId: other?.workspace_id ?? "" }, 40)
+  let questions = 0
+  const rows: TestApi["db"]["rows"] = (...asked) => {
+    questions += 1
+    return api.db.rows(...asked)
+  }
+
+  await using _loop = await startLoop({ ...api, db: { ...api.db, rows } })
+  await until(() => good.calls.length > 0, { what: "the other workspace's receiver is called" })
+  const asked = questions
+  // A loop that asks without a pause asks about half as often.
+  for (let n = 0; n < 300; n++) await api.db.row(sql`select 1`)
+
+  assert.ok(hangs.calls.length < 8)
+  assert.ok(questions - asked < 20, `${questions - asked} questions`)
+})
+
 test("a control plane that is killed during a call loses nothing, and two control planes call a receiver once (W2)", async () => {
   await using api = await startApi()
   await using receiver = await startReceiver((reply, n) => (n === 1 ? undefined : void reply.end()))

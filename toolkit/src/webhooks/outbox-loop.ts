@@ -16,8 +16,15 @@ export interface Outbox<Delivery> {
   /**
    * Takes what is due, and holds it so that no other process calls it meanwhile.
    * @param holdMs  longer than a call may take, in milliseconds
+   * @param busy    owners of which none is to be taken
    */
-  take(asked: { readonly limit: number; readonly holdMs: number }): Promise<readonly Delivery[]>
+  take(asked: {
+    readonly limit: number
+    readonly holdMs: number
+    readonly busy: readonly string[]
+  }): Promise<readonly Delivery[]>
+  /** Whose it is. Receivers of one owner never take all calls; without owners nothing is shared out. */
+  ownerOf?(delivery: Delivery): string
   /** When the next delivery is due, in milliseconds from now; undefined when none waits. */
   nextMs(): Promise<number | undefined>
   /**
@@ -43,14 +50,21 @@ export const usualTimeoutMs = 15_000
 // Calls mostly wait for receivers; a slow receiver must not delay the others.
 const atATime = 16
 
+// Of one owner, and as many less one when several are taken at once: so others have calls of their own.
+const atATimeOfOne = 4
+
 const sweepMs = 60_000
+
+// While something is due that must wait for the end of a call, which wakes the loop.
+const waitMs = 1000
 
 // After a failure of our own, such as an unreachable database.
 const ownRetryMs = 5_000
 
 export class OutboxLoop<Delivery> {
   readonly #options: OutboxLoopOptions<Delivery>
-  readonly #calls = new Set<Promise<void>>()
+  /** With their owners. */
+  readonly #calls = new Map<Promise<void>, string | undefined>()
   readonly #stopping = new AbortController()
   #subscriptions: Subscription[] = []
   #timer: NodeJS.Timeout | undefined
@@ -84,7 +98,7 @@ export class OutboxLoop<Delivery> {
     clearTimeout(this.#timer)
     await Promise.all(this.#subscriptions.map((subscription) => subscription.close()))
     await this.#pass
-    await Promise.all(this.#calls)
+    await Promise.all(this.#calls.keys())
   }
 
   async #takeAll(): Promise<void> {
@@ -93,15 +107,17 @@ export class OutboxLoop<Delivery> {
     try {
       while (this.#isWoken && !this.#stopping.signal.aborted) {
         this.#isWoken = false
-        const limit = atATime - this.#calls.size
+        const free = atATime - this.#calls.size
         // The end of a call checks again.
-        if (limit === 0) break
-        const taken = await outbox.take({ limit, holdMs: 2 * timeoutMs })
+        if (free === 0) break
+        const limit = outbox.ownerOf ? Math.min(free, atATimeOfOne) : free
+        const taken = await outbox.take({ limit, holdMs: 2 * timeoutMs, busy: this.#busyOwners() })
         for (const delivery of taken) this.#track(delivery)
         if (taken.length === limit) this.#isWoken = true
       }
       await outbox.afterLook?.()
-      sleepMs = Math.min(sleepMs, (await outbox.nextMs()) ?? sleepMs)
+      const mayWait = this.#calls.size === atATime || this.#busyOwners().length > 0
+      sleepMs = Math.min(sleepMs, Math.max((await outbox.nextMs()) ?? sleepMs, mayWait ? waitMs : 1))
     } catch (err) {
       sleepMs = ownRetryMs
       log.warn({ err }, `${outbox.name} that are due could not be read`)
@@ -119,18 +135,23 @@ export class OutboxLoop<Delivery> {
       })
       // A result that could not be stored is retried when its hold has expired.
       .catch((err: unknown) => log.warn({ err }, `the result of one of the ${outbox.name} could not be stored`))
-    this.#calls.add(call)
+    this.#calls.set(call, outbox.ownerOf?.(delivery))
     void call.then(() => {
-      const wasFull = this.#calls.size === atATime
+      const mayWait = this.#calls.size === atATime || this.#busyOwners().length > 0
       this.#calls.delete(call)
-      if (wasFull) this.wake()
+      if (mayWait) this.wake()
     })
+  }
+
+  #busyOwners(): string[] {
+    const owners = [...this.#calls.values()].filter((owner) => owner !== undefined)
+    return [...new Set(owners)].filter((owner) => owners.filter((it) => it === owner).length >= atATimeOfOne)
   }
 
   #sleep(ms: number): void {
     clearTimeout(this.#timer)
     if (this.#stopping.signal.aborted) return
-    this.#timer = setTimeout(() => this.wake(), Math.max(1, ms))
+    this.#timer = setTimeout(() => this.wake(), ms)
     this.#timer.unref()
   }
 }
