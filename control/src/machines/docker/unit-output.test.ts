@@ -1,9 +1,10 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
+import { EventEmitter, once } from "node:events"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
 import type { Piece } from "../engine-output.js"
 import { labels } from "./container.js"
 import { containersOf } from "./containers.js"
@@ -39,13 +40,17 @@ test("an engine's output is read piece by piece, wherever its bytes are divided,
   assert.deepEqual(sinceOf({}), {})
 })
 
-/** An engine with one container, which prints `output`. Streams that follow it never end. */
+/** An engine with one container, which prints `output`. Streams that follow it end when they are told to. */
 async function engineWithContainer() {
   const now = { state: "running", output: [sent(1, `${time(1)} one\n`)] }
+  const endings = new EventEmitter()
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://engine")
     response.writeHead(200, { "content-type": "application/json" })
-    if (searchParams.has("follow")) return void response.flushHeaders()
+    if (searchParams.has("follow")) {
+      endings.once("end", () => response.end())
+      return response.flushHeaders()
+    }
     if (pathname === "/containers/c1/logs") return void response.end(Buffer.concat(now.output))
     const container = { Id: "c1", Created: 1, State: now.state, Labels: { [labels.unit]: "u1" } }
     response.end(JSON.stringify(now.state === "removed" ? [] : [container]))
@@ -55,7 +60,8 @@ async function engineWithContainer() {
     server.close()
     server.closeAllConnections()
   }
-  return { engine: engineAt(String(server.address())), now, [Symbol.dispose]: stop }
+  const endWatches = () => endings.emit("end")
+  return { engine: engineAt(String(server.address())), now, endWatches, [Symbol.dispose]: stop }
 }
 
 test("what is kept of a removed container is read while the stream that follows it has not ended", async () => {
@@ -64,7 +70,11 @@ test("what is kept of a removed container is read while the stream that follows 
   const folder = temporaryFolder()
   const containers = containersOf(engine, "home")
   const output = unitOutput({ engine, containers }, () => folder)
-  const stopWatch = await output.watchLogs("u1", () => undefined)
+  let hasEnded = false
+  const onEnd = () => {
+    hasEnded = true
+  }
+  await output.watchLogs("u1", () => undefined, onEnd)
   const first = await output.logs("u1", "")
   const silence = await output.logs("u1", first.next)
 
@@ -75,7 +85,9 @@ test("what is kept of a removed container is read while the stream that follows 
   await output.keep(container)
   now.state = "removed"
   const rest = await output.logs("u1", first.next)
-  stopWatch?.()
+  assert.equal(hasEnded, false)
+  place.endWatches()
+  await until(() => hasEnded, { what: "the watch says that it has ended" })
 
   assert.deepEqual([first.lines, silence.lines, rest.lines], [["one"], [], ["two"]])
 })
