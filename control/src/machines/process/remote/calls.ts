@@ -94,7 +94,7 @@ export const table = {
     start: z.tuple([unitSpec]),
     status: z.tuple([id]),
     logs: z.tuple([id, text]),
-    watchLogs: z.tuple([id, callback<() => void>()]),
+    watchLogs: z.tuple([id, callback<() => void>(), callback<() => void>().optional()]),
     memoryMb: z.tuple([ids]),
     usage: z.tuple([ids]),
     kill: z.tuple([id]),
