@@ -9,7 +9,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { postgresProxy } from "@superstep/toolkit/testing/postgres-proxy"
 import { until } from "@superstep/toolkit/testing/until"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
-import { endLeases } from "../testing/end-leases.js"
+import { endLeases, whileLeasesAreOver } from "../testing/end-leases.js"
 import { migrations, startTestServer, type TestServer, testPoolSize } from "../testing/test-server.js"
 import { findUnheldClaims, readQueueState, releaseRun } from "./claims.js"
 import { newRun } from "./schema.js"
@@ -192,23 +192,24 @@ test("a release of expired claims that arrives too late changes nothing", async 
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db, { leaseMs, sweepMs: neverMs })
   const [run] = await addRuns(server, 1)
-  await endLeases(db)
-  const { nowMs } = await readQueueState(db)
-  const claimId = server.workers.started[0]?.order.claimId ?? ""
-  const release = { runId: run?.run_id ?? "", claimId, ending: "lease_ended", watcher: undefined } as const
+  await whileLeasesAreOver(db, async (tx) => {
+    const { nowMs } = await readQueueState(tx)
+    const claimId = server.workers.started[0]?.order.claimId ?? ""
+    const release = { runId: run?.run_id ?? "", claimId, ending: "lease_ended", watcher: undefined } as const
 
-  const [late, inTime] = [nowMs - 1, nowMs + 60_000]
-  const all = { serverId: randomUUID(), heldHere: [], untilMs: inTime }
-  const found = await Promise.all([late, inTime].map((untilMs) => findUnheldClaims(db, { ...all, untilMs })))
-  const held = await findUnheldClaims(db, { ...all, heldHere: [claimId] })
-  const lateRelease = await releaseRun(db, { ...release, untilMs: late }, "{}")
-  const { outcome } = await releaseRun(db, { ...release, untilMs: inTime }, "{}")
+    const [late, inTime] = [nowMs - 1, nowMs + 60_000]
+    const all = { serverId: randomUUID(), heldHere: [], untilMs: inTime }
+    const found = [await findUnheldClaims(tx, { ...all, untilMs: late }), await findUnheldClaims(tx, all)]
+    const held = await findUnheldClaims(tx, { ...all, heldHere: [claimId] })
+    const lateRelease = await releaseRun(tx, { ...release, untilMs: late }, "{}")
+    const { outcome } = await releaseRun(tx, { ...release, untilMs: inTime }, "{}")
 
-  assert.deepEqual(
-    [...found, held].map((claims) => claims.length),
-    [0, 1, 0],
-  )
-  assert.deepEqual([lateRelease.outcome, outcome], ["claim_lost", "waiting"])
+    assert.deepEqual(
+      [...found, held].map((claims) => claims.length),
+      [0, 1, 0],
+    )
+    assert.deepEqual([lateRelease.outcome, outcome], ["claim_lost", "waiting"])
+  })
 })
 
 test("a claim is held while the lease of its server is, also against a server that asks only for the claim's own time", async () => {
@@ -225,8 +226,7 @@ test("a claim is held while the lease of its server is, also against a server th
   // As a server of the release before, which has found the claim by its own time.
   const released = await releaseRun(db, release, "{}")
   const own = await findUnheldClaims(db, { ...another, serverId: server.claimer.serverId })
-  await endLeases(db)
-  const foundLater = await findUnheldClaims(db, another)
+  const foundLater = await whileLeasesAreOver(db, (tx) => findUnheldClaims(tx, another))
 
   assert.deepEqual([found, released.outcome], [[], "claim_lost"])
   assert.deepEqual(

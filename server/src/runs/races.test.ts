@@ -10,7 +10,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { AwaitedEnd } from "../events/awaited-end.js"
-import { endLeases } from "../testing/end-leases.js"
+import { endLeases, whileLeasesAreOver } from "../testing/end-leases.js"
 import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { createThread } from "../threads/operations.js"
@@ -36,13 +36,7 @@ const started = (server: TestServer, runId: string, attempt = 1) =>
 
 /** Releases a run like another server after the lease of its server has ended. */
 const takeBack = (db: Database, runId: string): Promise<void> =>
-  // In one transaction: its server would renew.
-  db.transaction(async (tx) => {
-    // Threads first, as everywhere.
-    await tx.run(sql`select from threads for update`)
-    // Its server may also be about to register: then it would have a lease again after that has been ended.
-    await tx.run(sql`lock table servers in share row exclusive mode`)
-    await endLeases(tx)
+  whileLeasesAreOver(db, async (tx) => {
     const all = { serverId: randomUUID(), heldHere: [], untilMs: Number.POSITIVE_INFINITY }
     const claim = (await findUnheldClaims(tx, all)).find((one) => one.runId === runId)
     assert.ok(claim)
