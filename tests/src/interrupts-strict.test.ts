@@ -1,9 +1,9 @@
 /** Answers that LangGraph refuses leave the thread as it was: it waits for the same questions, which can be answered again. */
 import assert from "node:assert/strict"
-import { test } from "node:test"
+import { describe, test } from "node:test"
 import type { Interrupt } from "@langchain/langgraph-sdk"
 import { isSince } from "@superstep/worker-js/testing/worker"
-import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
+import { type AgentServerProcess, serverForAll } from "./testing/agent-servers.js"
 import { languagesOf } from "./testing/languages.js"
 
 const tooOld = !isSince("1.7.0") && "LangGraph before 1.7.0 does not know it: npm test -- --newest"
@@ -37,53 +37,57 @@ async function answerStrictly(server: AgentServerProcess, threadId: string, grap
 }
 
 for (const { name, env, pair, skip } of languages) {
-  test(`a strict answer in ${name} that names no open question changes nothing`, { skip }, async () => {
-    await using server = await startServerWithDatabase({ env })
-    const { thread_id } = await server.client.threads.create()
-    await server.client.runs.wait(thread_id, pair, { input: { out: [] } })
-    const asked = await questionsOf(server, thread_id)
-    const [a, b] = asked.questions
+  describe(`in ${name}`, { skip }, () => {
+    const server = serverForAll({ env })
 
-    for (const wrong of [{ ["0".repeat(32)]: "?" }, {}, "?"]) {
-      const refused = await answerStrictly(server, thread_id, pair, wrong)
-      assert.deepEqual(refused, { error: "UnknownInterruptError", status: "error" }, JSON.stringify(wrong))
-      assert.deepEqual(await questionsOf(server, thread_id), asked, JSON.stringify(wrong))
-    }
-    const first = await answerStrictly(server, thread_id, pair, { [a?.id ?? ""]: "1" })
-    const between = await questionsOf(server, thread_id)
-    const second = await answerStrictly(server, thread_id, pair, { [b?.id ?? ""]: "2" })
-    const { values } = await server.client.threads.getState<{ out: string[] }>(thread_id)
-    const info = (await (await fetch(`${server.url}/info`, { headers: server.headers })).json()) as { flags: object }
+    test("a strict answer that names no open question changes nothing", async () => {
+      const { thread_id } = await server.client.threads.create()
+      await server.client.runs.wait(thread_id, pair, { input: { out: [] } })
+      const asked = await questionsOf(server, thread_id)
+      const [a, b] = asked.questions
 
-    assert.deepEqual([asked.status, asked.questions.length], ["interrupted", 2])
-    assert.deepEqual(
-      [first, between],
-      [
-        { error: undefined, status: "interrupted" },
-        { ...asked, questions: [b] },
-      ],
-    )
-    assert.deepEqual([second.status, values.out.sort()], ["success", ["a:1", "b:2"]])
-    assert.equal("strict_resume" in info.flags && info.flags.strict_resume, true)
-  })
+      for (const wrong of [{ ["0".repeat(32)]: "?" }, {}, "?"]) {
+        const refused = await answerStrictly(server, thread_id, pair, wrong)
+        assert.deepEqual(refused, { error: "UnknownInterruptError", status: "error" }, JSON.stringify(wrong))
+        assert.deepEqual(await questionsOf(server, thread_id), asked, JSON.stringify(wrong))
+      }
+      const first = await answerStrictly(server, thread_id, pair, { [a?.id ?? ""]: "1" })
+      const between = await questionsOf(server, thread_id)
+      const second = await answerStrictly(server, thread_id, pair, { [b?.id ?? ""]: "2" })
+      const { values } = await server.client.threads.getState<{ out: string[] }>(thread_id)
+      const info = (await (await fetch(`${server.url}/info`, { headers: server.headers })).json()) as { flags: object }
 
-  test(`a question in ${name} with a schema stays open after an answer that does not fit`, { skip }, async () => {
-    await using server = await startServerWithDatabase({ env })
-    const { client } = server
-    const { thread_id } = await client.threads.create()
-    await client.runs.wait(thread_id, "choice", { input: { out: [] } })
-    const asked = await questionsOf(server, thread_id)
-
-    const wrong = await client.runs.wait(thread_id, "choice", {
-      command: { resume: { n: "three" } },
-      raiseError: false,
+      assert.deepEqual([asked.status, asked.questions.length], ["interrupted", 2])
+      assert.deepEqual(
+        [first, between],
+        [
+          { error: undefined, status: "interrupted" },
+          { ...asked, questions: [b] },
+        ],
+      )
+      assert.deepEqual([second.status, values.out.sort()], ["success", ["a:1", "b:2"]])
+      assert.equal("strict_resume" in info.flags && info.flags.strict_resume, true)
     })
-    const still = await questionsOf(server, thread_id)
-    const right = (await client.runs.wait(thread_id, "choice", { command: { resume: { n: 3 } } })) as { out: string[] }
 
-    assert.equal("__error__" in wrong, true)
-    assert.deepEqual([asked.status, still], ["interrupted", asked])
-    assert.match(JSON.stringify(asked.questions), /"response_schema":\{.*"n"/)
-    assert.deepEqual([right.out, (await questionsOf(server, thread_id)).status], [["3"], "idle"])
+    test("a question with a schema stays open after an answer that does not fit", async () => {
+      const { client } = server
+      const { thread_id } = await client.threads.create()
+      await client.runs.wait(thread_id, "choice", { input: { out: [] } })
+      const asked = await questionsOf(server, thread_id)
+
+      const wrong = await client.runs.wait(thread_id, "choice", {
+        command: { resume: { n: "three" } },
+        raiseError: false,
+      })
+      const still = await questionsOf(server, thread_id)
+      const right = (await client.runs.wait(thread_id, "choice", { command: { resume: { n: 3 } } })) as {
+        out: string[]
+      }
+
+      assert.equal("__error__" in wrong, true)
+      assert.deepEqual([asked.status, still], ["interrupted", asked])
+      assert.match(JSON.stringify(asked.questions), /"response_schema":\{.*"n"/)
+      assert.deepEqual([right.out, (await questionsOf(server, thread_id)).status], [["3"], "idle"])
+    })
   })
 }

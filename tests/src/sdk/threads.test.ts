@@ -1,10 +1,9 @@
-/** Every method of `client.threads` but the streams, and what RemoteGraph asks, against a real server with real graphs. */
+/** What `client.threads` does that only a server with real graphs shows; compatibility/ calls each method. */
 
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { before, test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { RemoteGraph } from "@langchain/langgraph/remote"
 import type { Client, ThreadState } from "@langchain/langgraph-sdk"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
@@ -25,41 +24,8 @@ before(() => {
 const text = (state: ThreadState<Values>) => state.values.messages.map(({ content }: Values) => content).join(" ")
 const said = (content: string) => ({ messages: [{ role: "user", content }] })
 
-/** A thread of the graph that asks, stopped at its question. */
-async function asked(): Promise<string> {
-  const { thread_id } = await client.threads.create()
-  await client.runs.wait(thread_id, "hitl", { input: { x: 1 } })
-  return thread_id
-}
-
-/** A thread on which the counting graph has run to its end. */
-async function counted(): Promise<string> {
-  const { thread_id } = await client.threads.create()
-  await client.runs.wait(thread_id, "slow", { input: { n: 2 }, config: { configurable: { tick_ms: 0 } } })
-  return thread_id
-}
-
 const failsWith = (status: number, words: RegExp) => (error: Error & { status?: number }) =>
   error.status === status && words.test(error.message)
-
-test("a thread is made, read, changed and deleted", async () => {
-  const threadId = randomUUID()
-  const made = await client.threads.create({ threadId, metadata: { a: 1 }, graphId: "chat" })
-  assert.deepEqual([made.thread_id, made.status, made.values], [threadId, "idle", null])
-  assert.deepEqual(made.metadata, { a: 1, graph_id: "chat" })
-  await assert.rejects(client.threads.create({ threadId }), failsWith(409, /already exists/))
-  const same = await client.threads.create({ threadId, ifExists: "do_nothing", metadata: { b: 1 } })
-  assert.deepEqual(same, made)
-
-  const changed = await client.threads.update(threadId, { metadata: { b: 2 } })
-  const nothing: unknown = await client.threads.update(threadId, { metadata: { c: 3 }, returnMinimal: true })
-  assert.deepEqual(changed.metadata, { a: 1, b: 2, graph_id: "chat" })
-  assert.equal(nothing, undefined)
-  assert.deepEqual((await client.threads.get(threadId)).metadata, { a: 1, b: 2, c: 3, graph_id: "chat" })
-
-  await client.threads.delete(threadId)
-  await assert.rejects(client.threads.get(threadId), failsWith(404, /not found/))
-})
 
 test("a thread is made from supersteps, or not at all", async () => {
   const update = (content: string, asNode: string) => ({ updates: [{ values: said(content), asNode }] })
@@ -85,32 +51,14 @@ test("a thread is made from supersteps, or not at all", async () => {
   await assert.rejects(refused, failsWith(422, /"nobody\\?" does not exist/))
   await assert.rejects(client.threads.create({ threadId, supersteps }), failsWith(400, /has no graph ID/))
   await assert.rejects(client.threads.get(threadId), failsWith(404, /not found/))
+  const checkpointId = randomUUID()
+  await assert.rejects(client.threads.getState(made.thread_id, checkpointId), failsWith(404, /has no checkpoint/))
+  const missing = client.threads.updateState(made.thread_id, { values: {}, checkpointId })
+  await assert.rejects(missing, failsWith(404, /has no checkpoint/))
   const left = await server.db.row<{ n: number }>(
     sql`select count(*) as n from checkpoints where thread_id = ${threadId}`,
   )
   assert.equal(left?.n, 0)
-})
-
-test("a state is read in three ways, with the fields that were asked for", async () => {
-  const threadId = await counted()
-  const history = await client.threads.getHistory<Values>(threadId)
-  const earlier = history.find(({ values }) => values.n === 3)
-  assert.ok(earlier?.checkpoint.checkpoint_id)
-
-  const newest = await client.threads.getState<Values>(threadId)
-  const byId = await client.threads.getState<Values>(threadId, earlier.checkpoint.checkpoint_id)
-  const byReference = await client.threads.getState<Values>(threadId, earlier.checkpoint, { subgraphs: true })
-
-  assert.deepEqual([newest.values, newest.next], [{ n: 5 }, []])
-  assert.deepEqual([byId.values, byReference.values, byId.next], [{ n: 3 }, { n: 3 }, ["tick"]])
-  assert.deepEqual(byId.checkpoint, earlier.checkpoint)
-  const selected = await fetch(`${server.url}/threads/${threadId}/state?select=values.n,next`, server)
-  assert.deepEqual(await selected.json(), { values: { n: 5 }, next: [] })
-  await assert.rejects(client.threads.getState(threadId, randomUUID()), failsWith(404, /has no checkpoint/))
-  await assert.rejects(client.threads.getState(threadId, "1"), failsWith(422, /expected a UUID/))
-  const { thread_id } = await client.threads.create()
-  const empty = await client.threads.getState(thread_id)
-  assert.deepEqual([empty.values, empty.next, empty.checkpoint], [{}, [], null])
 })
 
 test("a subgraph has a state and a history of its own", async () => {
@@ -128,70 +76,6 @@ test("a subgraph has a state and a history of its own", async () => {
   assert.ok(history.length > 1)
   assert.ok(history.every((each) => each.checkpoint.checkpoint_ns === row?.ns))
   assert.deepEqual(none, [])
-})
-
-test("history is filtered by metadata, begins before a checkpoint and has a limit", async () => {
-  const threadId = await counted()
-  const all = await client.threads.getHistory<Values>(threadId)
-
-  const before = await client.threads.getHistory<Values>(threadId, {
-    before: { configurable: all[1]?.checkpoint } as never,
-  })
-  const input = await client.threads.getHistory<Values>(threadId, { metadata: { source: "input" } as never })
-  const two = await client.threads.getHistory<Values>(threadId, { limit: 2 })
-
-  assert.deepEqual(
-    all.map(({ values }) => values.n),
-    [5, 4, 3, 2, undefined],
-  )
-  assert.deepEqual([before.length, input.length, two.length], [3, 1, 2])
-})
-
-test("an update changes the state as a node would, and the thread with it", async () => {
-  const threadId = await asked()
-  const before = await client.threads.getState<Values>(threadId)
-
-  const reply: Values = await client.threads.updateState(threadId, { values: { y: "told" }, asNode: "ask" })
-
-  const state = await client.threads.getState<Values>(threadId)
-  assert.deepEqual([state.values, state.next], [{ x: 1, y: "told" }, ["after"]])
-  assert.equal(reply.checkpoint.checkpoint_id, state.checkpoint.checkpoint_id)
-  assert.deepEqual(state.parent_checkpoint?.checkpoint_id, before.checkpoint.checkpoint_id)
-  assert.deepEqual([state.metadata?.source, state.metadata?.step], ["update", 1])
-  const thread = await client.threads.get(threadId)
-  assert.deepEqual([thread.values, thread.interrupts, thread.status], [{ x: 1, y: "told" }, {}, "interrupted"])
-  const end = await client.runs.wait(threadId, "hitl", { input: null })
-  assert.deepEqual(end, { x: 5, y: "told" })
-})
-
-test("an update copies, skips a node, forks, and is refused when the graph does not know how", async () => {
-  const threadId = await counted()
-  const all = await client.threads.getHistory<Values>(threadId)
-  const earlier = all.find(({ values }) => values.n === 3)?.checkpoint
-  assert.ok(earlier?.checkpoint_id)
-
-  const copy: Values = await client.threads.updateState(threadId, {
-    values: null,
-    asNode: "__copy__",
-    checkpointId: earlier.checkpoint_id,
-  })
-  const copied = await client.threads.getState<Values>(threadId)
-  await client.threads.updateState(threadId, { values: { n: 9 }, checkpoint: earlier })
-  const forked = await client.threads.getState<Values>(threadId)
-  await client.threads.updateState(threadId, { values: null, asNode: "__end__" })
-  const ended = await client.threads.getState<Values>(threadId)
-
-  assert.equal(copied.checkpoint.checkpoint_id, copy.checkpoint.checkpoint_id)
-  assert.deepEqual([copied.values, copied.metadata?.source, copied.next], [{ n: 3 }, "fork", ["tick"]])
-  assert.deepEqual([forked.values, forked.parent_checkpoint?.checkpoint_id], [{ n: 9 }, earlier.checkpoint_id])
-  assert.deepEqual([ended.values, ended.next], [{ n: 9 }, []])
-  const refused = client.threads.updateState(threadId, { values: {}, asNode: "nobody" })
-  await assert.rejects(refused, failsWith(422, /does not exist/))
-  const missing = client.threads.updateState(threadId, { values: {}, checkpointId: randomUUID() })
-  await assert.rejects(missing, failsWith(404, /has no checkpoint/))
-  const { thread_id } = await client.threads.create()
-  await assert.rejects(client.threads.updateState(thread_id, { values: {} }), failsWith(400, /has no graph ID/))
-  await assert.rejects(client.threads.updateState(randomUUID(), { values: {} }), failsWith(404, /not found/))
 })
 
 test("texts that Postgres cannot hold everywhere, and graphs that nobody knows, are no failure of the server", async () => {
@@ -254,29 +138,6 @@ test("a thread that is busy takes no update; deleting it stops its run", async (
   assert.equal(left?.n, 0)
 })
 
-test("a copy goes on where its original stands, and neither changes the other", async () => {
-  const threadId = await asked()
-
-  const copy = await client.threads.copy(threadId)
-  const end = await client.runs.wait(copy.thread_id, "hitl", { command: { resume: "yes" } })
-
-  assert.deepEqual(end, { x: 4, y: "yes" })
-  assert.deepEqual([copy.status, copy.values], ["interrupted", { x: 1 }])
-  assert.deepEqual((await client.threads.getState<Values>(threadId)).next, ["ask"])
-  assert.deepEqual((await client.threads.getState(copy.thread_id)).metadata?.thread_id, copy.thread_id)
-  await assert.rejects(client.threads.copy(randomUUID()), failsWith(409, /not found/))
-})
-
-test("what pruning leaves of a thread is enough to answer its question", async () => {
-  const threadId = await asked()
-
-  const { pruned_count } = await client.threads.prune([threadId], { strategy: "keep_latest" })
-
-  assert.equal(pruned_count, 1)
-  assert.equal((await client.threads.getHistory(threadId)).length, 1)
-  assert.deepEqual(await client.runs.wait(threadId, "hitl", { command: { resume: "yes" } }), { x: 4, y: "yes" })
-})
-
 test("a thread has a time to live that can be told and changed", async () => {
   const { thread_id } = await client.threads.create({ ttl: 60 })
   const told: Values = await client.threads.get(thread_id, { include: ["ttl"] })
@@ -288,27 +149,4 @@ test("a thread has a time to live that can be told and changed", async () => {
   assert.deepEqual([changed.ttl.strategy, changed.ttl.ttl_minutes], ["keep_latest", 5])
   assert.ok(Date.parse(changed.ttl.expires_at) < Date.parse(told.ttl.expires_at))
   assert.equal("ttl" in plain, false)
-})
-
-test("RemoteGraph reads and changes a thread's state", async () => {
-  const remote = new RemoteGraph({ graphId: "slow", client: client as never })
-  const thread = { configurable: { thread_id: await counted() } }
-
-  const state = await remote.getState(thread)
-  const history: Values[] = []
-  for await (const each of remote.getStateHistory(thread)) history.push(each)
-  const older: Values[] = []
-  for await (const each of remote.getStateHistory(thread, { before: history[1].config, limit: 2 })) older.push(each)
-  const updated = await remote.updateState(history[1].config, { n: 7 }, "tick")
-  const after = await remote.getState(updated)
-
-  assert.deepEqual([state.values, history.length], [{ n: 5 }, 5])
-  assert.deepEqual(
-    older.map(({ values }) => values.n),
-    [3, 2],
-  )
-  assert.deepEqual(
-    [after.values, after.parentConfig?.configurable?.checkpoint_id],
-    [{ n: 7 }, history[1].config.configurable.checkpoint_id],
-  )
 })

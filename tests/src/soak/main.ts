@@ -1,11 +1,9 @@
-/** `npm run soak`: the soak for as long as one likes, or an outage of Postgres of as many seconds as one likes. */
+/** `npm run soak`: the soak for as long as one likes. */
 import { parseArgs } from "node:util"
 import { agentDatabase } from "../testing/agent-servers.js"
-import { outage } from "./outage.js"
 import { soakAServer } from "./soak-of-a-server.js"
 
-const help = `npm run soak -- [--minutes 10] [--seed 1]   mixed load; memory, files and rows are compared at the end
-npm run soak -- --outage 30                 Postgres goes away for so many seconds`
+const help = `npm run soak -- [--minutes 10] [--seed 1]   mixed load; memory, files and rows are compared at the end`
 
 const say = (line: string): void => console.log(line)
 
@@ -14,7 +12,6 @@ async function main(): Promise<string[]> {
     options: {
       minutes: { type: "string", default: "10" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
-      outage: { type: "string" },
       help: { type: "boolean", default: false },
     },
   })
@@ -22,7 +19,6 @@ async function main(): Promise<string[]> {
     say(help)
     return []
   }
-  if (values.outage !== undefined) return outage({ seconds: Number(values.outage), say })
   say(`seed ${values.seed}`)
   const end = performance.now() + Number(values.minutes) * 60_000
   await using db = await agentDatabase()
