@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { readdirSync } from "node:fs"
 import { test } from "node:test"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { project, pythonGraphs, skip, startPythonWorker } from "./testing/python-worker.js"
 import { readFixture, replay, workerFrames } from "./testing/replay.js"
 
@@ -15,9 +16,9 @@ const known = {
 }
 
 for (const name of readdirSync(conversations).filter((each) => each.endsWith(".jsonl"))) {
-  test(`the Python worker follows the conversation ${name}`, {
-    skip,
-  }, async () => {
+  // Each starts a worker; the twin in JavaScript follows all of them.
+  const isWide = name !== "run.jsonl" && unlessWide("starts Python")
+  test(`the Python worker follows the conversation ${name}`, { skip: skip || isWide }, async () => {
     await using server = await startPythonWorker({ answers: false })
     const lines = readFixture(`${conversations}${name}`)
 

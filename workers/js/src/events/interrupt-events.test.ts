@@ -1,19 +1,12 @@
 /** W10: an interrupt is sent when it can be read. */
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
+import { after, before, describe, test } from "node:test"
 import type { FakeServer } from "../testing/fake-server.js"
-import { project, pythonGraphs, skip, startPythonWorker } from "../testing/python-worker.js"
-import { startWorker } from "../testing/worker.js"
+import { languages } from "../testing/languages.js"
 
 const durabilities = ["sync", "async", "exit"] as const
 // A breakpoint has no interrupt value and no write. Python sends it only in `updates`.
 const stop = { interrupt_before: ["ask"], stream_modes: ["updates"] }
-let server: FakeServer
-before(async () => {
-  server = await startWorker("hitl")
-})
-after(() => server[Symbol.asyncDispose]())
-
 /** The kinds of frames of a run with an interrupt, in order. */
 async function framesOf(on: FakeServer, options: object): Promise<string[]> {
   const modes = { stream_modes: ["updates", "values", "tasks"] }
@@ -39,23 +32,6 @@ async function tellsLast(on: FakeServer, options: object, events: readonly strin
   assert.ok(frames.includes("saves a checkpoint"), `${frames}`)
 }
 
-for (const durability of durabilities) {
-  test(`W10: an interrupt is sent after the writes that caused it are saved (${durability})`, async () => {
-    await tellsLast(server, { durability }, ["updates", "values", "tasks"])
-    await tellsLast(server, { durability, ...stop }, ["updates"])
-  })
-
-  test(`W10: a Python interrupt is sent after the writes that caused it are saved (${durability})`, {
-    skip,
-  }, async () => {
-    await using python = await startPythonWorker()
-    await python.load(project, pythonGraphs)
-
-    await tellsLast(python, { durability }, ["updates", "values", "tasks"])
-    await tellsLast(python, { durability, ...stop }, ["updates"])
-  })
-}
-
 async function tellsBeforeFailure(on: FakeServer, durability: (typeof durabilities)[number]): Promise<void> {
   const options = { input: { out: [] }, stream_modes: ["updates", "tasks"], durability }
   const { frame, status } = await on.run("half", options)
@@ -69,13 +45,23 @@ async function tellsBeforeFailure(on: FakeServer, durability: (typeof durabiliti
   assert.ok(asks.length > 0, "the interrupt was sent")
 }
 
-test("W10: an interrupt is sent although another node fails", async () => {
-  await using half = await startWorker("half")
-  for (const durability of durabilities) await tellsBeforeFailure(half, durability)
-})
+for (const { name, skip, start } of languages) {
+  describe(`in ${name}`, { skip }, () => {
+    let server: FakeServer
+    before(async () => {
+      server = await start("hitl", "half")
+    })
+    after(() => server?.[Symbol.asyncDispose]())
 
-test("W10: an interrupt is sent in Python although another node fails", { skip }, async () => {
-  await using half = await startPythonWorker()
-  await half.load(project, { half: pythonGraphs.half ?? "" })
-  for (const durability of durabilities) await tellsBeforeFailure(half, durability)
-})
+    for (const durability of durabilities) {
+      test(`W10: an interrupt is sent after the writes that caused it are saved (${durability})`, async () => {
+        await tellsLast(server, { durability }, ["updates", "values", "tasks"])
+        await tellsLast(server, { durability, ...stop }, ["updates"])
+      })
+    }
+
+    test("W10: an interrupt is sent although another node fails", async () => {
+      for (const durability of durabilities) await tellsBeforeFailure(server, durability)
+    })
+  })
+}
