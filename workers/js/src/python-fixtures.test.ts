@@ -2,7 +2,6 @@
 import assert from "node:assert/strict"
 import { readdirSync } from "node:fs"
 import { test } from "node:test"
-import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { project, pythonGraphs, skip, startPythonWorker } from "./testing/python-worker.js"
 import { readFixture, replay, workerFrames } from "./testing/replay.js"
 
@@ -17,7 +16,8 @@ const known = {
 
 for (const name of readdirSync(conversations).filter((each) => each.endsWith(".jsonl"))) {
   // Each starts a worker; the twin in JavaScript follows all of them.
-  const isWide = name !== "run.jsonl" && unlessWide("starts Python")
+  const isWide =
+    name !== "run.jsonl" && process.env.SUPERSTEP_WIDE_TESTS !== "1" && "starts Python: SUPERSTEP_WIDE_TESTS=1 runs it"
   test(`the Python worker follows the conversation ${name}`, { skip: skip || isWide }, async () => {
     await using server = await startPythonWorker({ answers: false })
     const lines = readFixture(`${conversations}${name}`)
