@@ -92,8 +92,19 @@ for (const { name, skip, folder, ending, envOf } of languages) {
         await assert.rejects(bob.runs.get(thread_id, run.run_id), /HTTP 404/)
       })
 
+      await t.test("an Idempotency-Key is the caller's own", async () => {
+        const body = JSON.stringify({ metadata: {} })
+        const create = async (name: string) => {
+          const headers = { ...bearer(name), "idempotency-key": "one" }
+          return (await ask(server, "/threads", { method: "POST", body, headers })).body.thread_id
+        }
+        const [first, other, again] = [await create("ada"), await create("bob"), await create("ada")]
+
+        assert.deepEqual([first === other, first === again], [false, true])
+      })
+
       await t.test("a user without a filter sees everything", async () => {
-        assert.equal(await as("plain").threads.count(), 2)
+        assert.equal(await as("plain").threads.count(), 4)
       })
 
       await t.test("the store asks the rules about the namespace", async () => {

@@ -9,7 +9,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { agentDatabase } from "./testing/agent-servers.js"
-import { oddBodies, oddValues } from "./testing/malformed.js"
+import { oddBodies, oddHeaders, oddValues } from "./testing/malformed.js"
 import {
   type Asked,
   askAll,
@@ -85,6 +85,18 @@ test("a request that the document forbids is refused in words, and changes nothi
 
       assert.deepEqual(wrong, [])
       assert.deepEqual(await rowCounts(db.uri), before)
+    })
+  }
+  for (const route of routes.filter(isAsked).filter(({ method }) => method !== "DELETE")) {
+    await t.test(`${route.method} ${route.path}, with odd headers`, async () => {
+      const [path, faults] = [pathOf(route.path, ids), [] as string[]]
+      const requests = oddHeaders.map((headers): Asked => ({ method: route.method, path, headers, ...bodyFor(route) }))
+
+      await askAll(server, requests.values(), (asked, { status, text }) => {
+        if (status >= 500) faults.push(`${shown(asked)} -> ${status} ${text.slice(0, 200)}`)
+      })
+
+      assert.deepEqual(faults, [])
     })
   }
 })

@@ -145,195 +145,149 @@ function assertSame(name: Name, actual: unknown, sent: string, what: string) {
 const odd = '[12345678901234567890,-9007199254740993,1.0,-0.0,1e20,2.50,1e-7,{"n":1.5e300}]'
 const oddDoubles = '[1.0,-0.0,1e20,2.50,1e-7,{"n":1.5e300},100000000000000000000]'
 
-const doors: Record<string, (name: Name, text: string) => Promise<void>> = {
+const newThread = async (): Promise<string> => (await good("POST", "/threads", "{}")).thread_id
+/** The result of a run with these fields of the body, on a new thread that goes with it or on a given one. */
+const run = (name: string, fields: string, threadId?: string) =>
+  good("POST", `${threadId ? `/threads/${threadId}` : ""}/runs/wait`, `{"assistant_id":"${name}",${fields}}`)
+const firstQuestion = async (threadId: string) => {
+  const { interrupts } = await good("GET", `/threads/${threadId}`)
+  return (Object.values(interrupts) as { id: string; value: { ask: unknown } }[][])[0]?.[0]
+}
+
+/** Each sends a value, and returns it as it was seen in several places. */
+const doors: Record<string, (name: Name, text: string) => Promise<Record<string, unknown>>> = {
   "the input of a run, its result, its stream, its kwargs and its thread": async (name, text) => {
-    const { thread_id } = await good("POST", "/threads", "{}")
+    const threadId = await newThread()
+    const thread = `/threads/${threadId}`
+    const { value, echo } = await run(name, `"input":{"value":${text}}`, threadId)
     const body = `{"assistant_id":"${name}","input":{"value":${text}},"stream_mode":["values","updates"]}`
-    const result = await good("POST", `/threads/${thread_id}/runs/wait`, body)
-    assertSame(name, result.value, text, "value")
-    assertSame(name, result.echo, text, "echo")
-    const stream = await ask("POST", `/threads/${thread_id}/runs/stream`, body)
-    const events = [...stream.text.matchAll(/^event: (\w+)\r?\ndata: (.*)$/gm)].map(([, event, data]) => [
-      event,
-      parseJson(data ?? ""),
-    ])
-    assertSame(name, events.findLast(([event]) => event === "values")?.[1].echo, text, "values event")
-    assertSame(name, events.findLast(([event]) => event === "updates")?.[1].node.echo, text, "updates event")
-    const [run] = await good("GET", `/threads/${thread_id}/runs`)
-    assertSame(name, run.kwargs.input.value, text, "kwargs")
-    assertSame(name, (await good("GET", `/threads/${thread_id}`)).values.echo, text, "thread's values")
-    const [found] = await good("POST", "/threads/search", `{"ids":["${thread_id}"],"extract":{"it":"values.echo"}}`)
-    assertSame(name, found.extracted.it, text, "extracted value")
-    assertSame(name, (await good("GET", `/threads/${thread_id}/state`)).values.echo, text, "state")
-    assertSame(name, (await good("GET", `/threads/${thread_id}/history`))[0].values.echo, text, "history")
-    const got = await good("POST", `/threads/${thread_id}/commands`, '{"id":1,"method":"state.get","params":{}}')
-    assertSame(name, got.result.values.echo, text, "state.get")
+    const stream = await ask("POST", `${thread}/runs/stream`, body)
+    const events = [...stream.text.matchAll(/^event: (\w+)\r?\ndata: (.*)$/gm)]
+    const last = (wanted: string) => parseJson(events.findLast(([, event]) => event === wanted)?.[2] ?? "")
+    const [{ kwargs }] = await good("GET", `${thread}/runs`)
+    const [found] = await good("POST", "/threads/search", `{"ids":["${threadId}"],"extract":{"it":"values.echo"}}`)
+    const [newest] = await good("GET", `${thread}/history`)
+    const got = await good("POST", `${thread}/commands`, '{"id":1,"method":"state.get","params":{}}')
+    return {
+      value,
+      echo,
+      "values event": Object(last("values")).echo,
+      "updates event": Object(last("updates")).node.echo,
+      kwargs: kwargs.input.value,
+      "thread's values": (await good("GET", thread)).values.echo,
+      "extracted value": found.extracted.it,
+      state: (await good("GET", `${thread}/state`)).values.echo,
+      history: newest.values.echo,
+      "state.get": got.result.values.echo,
+    }
   },
   "config, context and metadata of a run": async (name, text) => {
-    const { thread_id } = await good("POST", "/threads", "{}")
+    const threadId = await newThread()
     const rest = `"config":{"configurable":{"value":${text}}},"context":{"value":${text}},"metadata":{"value":${text}}`
-    const result = await good(
-      "POST",
-      `/threads/${thread_id}/runs/wait`,
-      `{"assistant_id":"${name}","input":{"value":1},${rest}}`,
-    )
-    assertSame(name, result.configured, text, "configurable")
-    assertSame(name, result.context, text, "context")
-    const [run] = await good("GET", `/threads/${thread_id}/runs`)
-    assertSame(name, run.metadata.value, text, "metadata")
+    const { configured, context } = await run(name, `"input":{"value":1},${rest}`, threadId)
+    const [{ metadata }] = await good("GET", `/threads/${threadId}/runs`)
+    return { configured, context, metadata: metadata.value }
   },
   "config and context of an assistant": async (name, text) => {
     const values = `"config":{"configurable":{"value":${text}}},"metadata":{"value":${text}}`
     const made = await good("POST", "/assistants", `{"graph_id":"${name}",${values}}`)
-    assertSame(name, made.config.configurable.value, text, "config")
     const patched = await good("PATCH", `/assistants/${made.assistant_id}`, `{"metadata":{"more":${text}}}`)
-    assertSame(name, patched.metadata.value, text, "metadata")
-    const result = await good("POST", "/runs/wait", `{"assistant_id":"${made.assistant_id}","input":{"value":1}}`)
-    assertSame(name, result.configured, text, "configurable")
+    const { configured } = await run(made.assistant_id, '"input":{"value":1}')
+    return { config: made.config.configurable.value, metadata: patched.metadata.value, configured }
   },
   "an answer, and the question it answers": async (name, text) => {
-    const { thread_id } = await good("POST", "/threads", "{}")
-    const asked = await good(
-      "POST",
-      `/threads/${thread_id}/runs/wait`,
-      `{"assistant_id":"${name}","input":{"ask":${text}}}`,
-    )
-    assertSame(name, asked.__interrupt__[0].value.ask, text, "question")
-    const { interrupts } = await good("GET", `/threads/${thread_id}`)
-    assertSame(
-      name,
-      (Object.values(interrupts) as { value: { ask: unknown } }[][])[0]?.[0]?.value.ask,
-      text,
-      "interrupts",
-    )
-    const answered = await good(
-      "POST",
-      `/threads/${thread_id}/runs/wait`,
-      `{"assistant_id":"${name}","command":{"resume":${text}}}`,
-    )
-    assertSame(name, answered.answer, text, "answer")
+    const threadId = await newThread()
+    const { __interrupt__: asked } = await run(name, `"input":{"ask":${text}}`, threadId)
+    const interrupt = await firstQuestion(threadId)
+    const { answer } = await run(name, `"command":{"resume":${text}}`, threadId)
+    return { question: asked[0].value.ask, interrupt: interrupt?.value.ask, answer }
   },
   "command.update and goto": async (name, text) => {
-    const { thread_id } = await good("POST", "/threads", "{}")
-    await good("POST", `/threads/${thread_id}/runs/wait`, `{"assistant_id":"${name}","input":{"value":1}}`)
+    const threadId = await newThread()
+    await run(name, '"input":{"value":1}', threadId)
     const command = `{"update":{"read":${text}},"goto":{"node":"node","input":{"value":${text}}}}`
-    const result = await good(
-      "POST",
-      `/threads/${thread_id}/runs/wait`,
-      `{"assistant_id":"${name}","command":${command}}`,
-    )
-    assertSame(name, result.echo, text, "goto")
+    return { goto: (await run(name, `"command":${command}`, threadId)).echo }
   },
   "an update of the state, and supersteps": async (name, text) => {
-    const { thread_id } = await good("POST", "/threads", `{"metadata":{"graph_id":"${name}"}}`)
-    await good("POST", `/threads/${thread_id}/state`, `{"values":{"value":${text}},"as_node":"node"}`)
-    assertSame(name, (await good("GET", `/threads/${thread_id}/state`)).values.value, text, "state")
-    assertSame(name, (await good("GET", `/threads/${thread_id}`)).values.value, text, "thread")
-    const made = await good(
-      "POST",
-      "/threads",
-      `{"metadata":{"graph_id":"${name}"},"supersteps":[{"updates":[{"values":{"value":${text}},"as_node":"node"}]}]}`,
-    )
-    assertSame(name, (await good("GET", `/threads/${made.thread_id}/state`)).values.value, text, "superstep")
+    const made = `"metadata":{"graph_id":"${name}"}`
+    const update = `{"values":{"value":${text}},"as_node":"node"}`
+    const one = `/threads/${(await good("POST", "/threads", `{${made}}`)).thread_id}`
+    await good("POST", `${one}/state`, update)
+    const other = await good("POST", "/threads", `{${made},"supersteps":[{"updates":[${update}]}]}`)
+    return {
+      state: (await good("GET", `${one}/state`)).values.value,
+      thread: (await good("GET", one)).values.value,
+      superstep: (await good("GET", `/threads/${other.thread_id}/state`)).values.value,
+    }
   },
   "a batch": async (name, text) => {
-    const runs = await good(
-      "POST",
-      "/runs/batch",
-      `[{"assistant_id":"${name}","input":{"value":${text}},"on_completion":"keep"}]`,
-    )
-    assertSame(name, runs[0].kwargs.input.value, text, "kwargs")
-    const result = await good("GET", `/threads/${runs[0].thread_id}/runs/${runs[0].run_id}/join`)
-    assertSame(name, result.echo, text, "result")
+    const order = `{"assistant_id":"${name}","input":{"value":${text}},"on_completion":"keep"}`
+    const [{ kwargs, thread_id, run_id }] = await good("POST", "/runs/batch", `[${order}]`)
+    return {
+      kwargs: kwargs.input.value,
+      result: (await good("GET", `/threads/${thread_id}/runs/${run_id}/join`)).echo,
+    }
   },
   "a cron": async (name, text) => {
-    const cron = await good(
-      "POST",
-      "/runs/crons",
-      `{"assistant_id":"${name}","schedule":"0 0 1 1 *","input":{"value":${text}},"metadata":{"value":${text}}}`,
-    )
-    assertSame(name, cron.payload.input.value, text, "payload")
+    const values = `"input":{"value":${text}},"metadata":{"value":${text}}`
+    const cron = await good("POST", "/runs/crons", `{"assistant_id":"${name}","schedule":"0 0 1 1 *",${values}}`)
     const changed = await good("PATCH", `/runs/crons/${cron.cron_id}`, `{"metadata":{"more":${text}}}`)
-    assertSame(name, changed.metadata.value, text, "metadata")
-    assertSame(name, changed.payload.input.value, text, "payload after a change")
+    return { payload: cron.payload.input.value, metadata: changed.metadata.value, after: changed.payload.input.value }
   },
   "arguments of a tool (MCP)": async (name, text) => {
     const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":{"value":${text}}}}`
     const reply = await good("POST", "/mcp", call, { accept: "application/json, text/event-stream" })
-    assertSame(name, parseJson(reply.result.content[0].text).echo, text, "result")
+    return { result: Object(parseJson(reply.result.content[0].text)).echo }
   },
   "a data part (A2A), and its artifact": async (name, text) => {
-    const [{ assistant_id }] = await good(
-      "POST",
-      "/assistants/search",
-      `{"graph_id":"${name}","metadata":{"created_by":"system"}}`,
-    )
+    const system = `{"graph_id":"${name}","metadata":{"created_by":"system"}}`
+    const [{ assistant_id }] = await good("POST", "/assistants/search", system)
     const message = `{"role":"user","messageId":"m","parts":[{"kind":"data","data":{"value":${text}}}]}`
     const call = `{"jsonrpc":"2.0","id":12345678901234567890,"method":"message/send","params":{"message":${message}}}`
     const reply = await good("POST", `/a2a/${assistant_id}`, call, { accept: "application/json" })
     assert.equal(toJsonText(reply.id), "12345678901234567890")
-    assertSame(name, reply.result.artifacts[0].parts[0].data.echo, text, "artifact")
+    return { artifact: reply.result.artifacts[0].parts[0].data.echo }
   },
-  "commands over HTTP and a WebSocket": async (name, text) => {
-    for (const send of [overHttp, overSocket]) {
-      const { thread_id } = await good("POST", "/threads", "{}")
-      const started = await send(
-        thread_id,
-        `{"id":1,"method":"run.start","params":{"assistant_id":"${name}","input":{"ask":${text}}}}`,
-      )
-      await good("GET", `/threads/${thread_id}/runs/${started.result.run_id}/join`)
-      const { interrupts } = await good("GET", `/threads/${thread_id}`)
-      const id = (Object.values(interrupts) as { id: string }[][])[0]?.[0]?.id
-      const answered = await send(
-        thread_id,
-        `{"id":2,"method":"input.respond","params":{"interrupt_id":"${id}","response":${text}}}`,
-      )
-      const result = await good(
-        "GET",
-        `/threads/${thread_id}/runs/${answered.result.run_id ?? (await newestRun(thread_id))}/join`,
-      )
-      assertSame(name, result.answer, text, "answer")
-      const state = await send(thread_id, '{"id":3,"method":"state.get","params":{}}')
-      assertSame(name, state.result.values.answer, text, "state.get")
-    }
-  },
+  "commands over HTTP": (name, text) => askByCommands(overHttp, name, text),
+  "commands over a WebSocket": (name, text) => askByCommands(overSocket, name, text),
 }
 
-const refused: Record<string, (text: string) => readonly [path: string, body: string, where: string]> = {
-  input: (text) => ["/runs/wait", `{"assistant_id":"javascript","input":{"a":[0,${text}]}}`, "body.input.a.1"],
-  configurable: (text) => [
-    "/runs/wait",
-    `{"assistant_id":"javascript","config":{"configurable":{"a":${text}}}}`,
-    "body.config.configurable.a",
-  ],
-  context: (text) => ["/runs/wait", `{"assistant_id":"javascript","context":{"a":${text}}}`, "body.context.a"],
-  metadata: (text) => ["/runs/wait", `{"assistant_id":"javascript","metadata":{"a":${text}}}`, "body.metadata.a"],
-  resume: (text) => ["/runs/wait", `{"assistant_id":"javascript","command":{"resume":${text}}}`, "body.command.resume"],
-  batch: (text) => [
-    "/runs/batch",
-    `[{"assistant_id":"javascript"},{"assistant_id":"javascript","input":{"a":${text}}}]`,
-    "body.1.input.a",
-  ],
-  supersteps: (text) => [
+async function askByCommands(send: typeof overHttp, name: Name, text: string) {
+  const threadId = await newThread()
+  const start = `{"assistant_id":"${name}","input":{"ask":${text}}}`
+  const started = await send(threadId, `{"id":1,"method":"run.start","params":${start}}`)
+  await good("GET", `/threads/${threadId}/runs/${started.result.run_id}/join`)
+  const params = `{"interrupt_id":"${(await firstQuestion(threadId))?.id}","response":${text}}`
+  await send(threadId, `{"id":2,"method":"input.respond","params":${params}}`)
+  const [{ run_id }] = await good("GET", `/threads/${threadId}/runs`)
+  const { answer } = await good("GET", `/threads/${threadId}/runs/${run_id}/join`)
+  const state = await send(threadId, '{"id":3,"method":"state.get","params":{}}')
+  return { answer, "state.get": state.result.values.answer }
+}
+
+/** `N` is the number, `G` the graph. */
+const refused: readonly (readonly [path: string, body: string, where: string])[] = [
+  ["/runs/wait", '{G,"input":{"a":[0,N]}}', "body.input.a.1"],
+  ["/runs/wait", '{G,"config":{"configurable":{"a":N}}}', "body.config.configurable.a"],
+  ["/runs/wait", '{G,"context":{"a":N}}', "body.context.a"],
+  ["/runs/wait", '{G,"metadata":{"a":N}}', "body.metadata.a"],
+  ["/runs/wait", '{G,"command":{"resume":N}}', "body.command.resume"],
+  ["/runs/batch", '[{G},{G,"input":{"a":N}}]', "body.1.input.a"],
+  [
     "/threads",
-    `{"metadata":{"graph_id":"javascript"},"supersteps":[{"updates":[{"values":{"value":${text}},"as_node":"node"}]}]}`,
+    '{"metadata":{"graph_id":"javascript"},"supersteps":[{"updates":[{"values":{"value":N},"as_node":"node"}]}]}',
     "body.supersteps.0.updates.0.values.value",
   ],
-  assistant: (text) => ["/assistants", `{"graph_id":"javascript","context":{"a":${text}}}`, "body.context.a"],
-  cron: (text) => [
-    "/runs/crons",
-    `{"assistant_id":"javascript","schedule":"0 0 1 1 *","input":{"a":${text}}}`,
-    "body.input.a",
-  ],
-}
+  ["/assistants", '{"graph_id":"javascript","context":{"a":N}}', "body.context.a"],
+  ["/runs/crons", '{G,"schedule":"0 0 1 1 *","input":{"a":N}}', "body.input.a"],
+]
 
 test("what a graph of JavaScript cannot hold is refused with its path, and nothing changes", async () => {
-  for (const [what, request] of Object.entries(refused)) {
+  for (const [path, body, where] of refused) {
     for (const number of ["12345678901234567890", "1e400"]) {
-      const [path, body, where] = request(number)
-      const reply = await ask("POST", path, body)
-      assert.equal(reply.status, 422, `${what}: ${reply.text}`)
-      assert.match(reply.text, new RegExp(`${where.replaceAll(".", '("?,"?|\\.)')}`), `${what}: ${reply.text}`)
+      const reply = await ask("POST", path, body.replaceAll("G", '"assistant_id":"javascript"').replace("N", number))
+      assert.equal(reply.status, 422, `${body}: ${reply.text}`)
+      assert.match(reply.text, new RegExp(where.replaceAll(".", '("?,"?|\\.)')), `${body}: ${reply.text}`)
     }
   }
   const { thread_id } = await good("POST", "/threads", '{"metadata":{"graph_id":"javascript"}}')
@@ -421,8 +375,6 @@ test("a node of JavaScript is told of a number in the store that it cannot hold"
   )
 })
 
-const newestRun = async (threadId: string) => (await good("GET", `/threads/${threadId}/runs`))[0].run_id
-
 const overHttp = (threadId: string, command: string) => good("POST", `/threads/${threadId}/commands`, command)
 
 async function overSocket(threadId: string, command: string) {
@@ -451,7 +403,10 @@ for (const name of ["python", "javascript"] as const) {
     test(`${name}: numbers stay as they are in ${door}`, { skip }, async () => {
       const text = name === "python" ? odd : oddDoubles
       // LangGraph for JavaScript loses such a key in a `Send`.
-      await pass(name, door.includes("goto") ? text : text.replace("[", '[{"__proto__":{"n":2.5}},'))
+      const sent = door.includes("goto") ? text : text.replace("[", '[{"__proto__":{"n":2.5}},')
+      const seen = await pass(name, sent)
+
+      for (const [where, value] of Object.entries(seen)) assertSame(name, value, sent, where)
     })
   }
 
