@@ -101,18 +101,6 @@ test("disabled routes reply 404, whatever the spelling of their path", async () 
   assert.equal(await statusOf("GET", "/ok"), 200)
 })
 
-test("the router and the disabled rules see the same path", async () => {
-  await using db = await freshDatabase({ migrations })
-  const id = "00000000-0000-0000-0000-000000000000"
-  await using http = await startTestHttp(db, { http: { disable_runs: true, disable_store: true } })
-
-  const runs = await http.send("POST", `/threads/${id}/runs/stream`, { assistant_id: "agent" })
-  const stateless = await http.send("POST", "/runs", { assistant_id: "agent" })
-  const thread = await http.send("POST", "/threads", {})
-
-  assert.deepEqual([runs.status, stateless.status, thread.status], [404, 404, 200])
-})
-
 test("with API keys every request except /ok requires one of them", async () => {
   await using http = await freshHttp({ apiKeys: "first, second" })
   const withKey = (key: string) => http.send("POST", "/threads", {}, { "x-api-key": key })

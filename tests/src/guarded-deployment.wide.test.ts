@@ -72,16 +72,6 @@ test("behind the edge both the workspace's key and the project's rules hold", as
     assert.equal(await search({ ...(await tokenFor(reads.body.key)), ...attack }), 401)
   })
 
-  await t.test("two users of one workspace do not see each other", async () => {
-    const [ada, bob] = ["ada", "bob"].map((name) => ({ ...key, authorization: `Bearer ${name}` }))
-    const created = await send("/threads", ada ?? {}, {})
-    const { thread_id, metadata } = (await created.json()) as { thread_id: string; metadata: object }
-
-    assert.deepEqual(metadata, { owner: "ada" })
-    assert.equal((await send(`/threads/${thread_id}`, ada ?? {})).status, 200)
-    assert.equal((await send(`/threads/${thread_id}`, bob ?? {})).status, 404)
-  })
-
   await t.test("a revision whose rules do not load fails with the reason, and the one before serves on", async () => {
     await repository.push({ "src/auth.ts": "throw new Error('no provider is configured')\n" })
     const revision = await untilEnded(platform, deployment.id, await startRevision(platform, deployment.id))

@@ -180,26 +180,6 @@ test("a deploy ends although both control planes are killed in the middle of it"
   assert.equal(await answerOf(far), "four")
 })
 
-test("a deployment that is deleted here is deleted there, and then its row goes", async () => {
-  const { central, remote } = parts
-  const path = `/v2/deployments/${far.id}`
-  const there = async () => {
-    const headers = { "x-api-key": remote.credentials.org_api_key, "x-tenant-id": central.credentials.tenant_id }
-    return (await remote.api("GET", path, undefined, headers)).status
-  }
-  // Its control plane was killed before, and the deploy may have ended without it.
-  await until(() => there().then(Boolean, () => false), { what: "the other one is up again", timeoutMs: 120_000 })
-  const before = await there()
-
-  const { status } = await central.api("DELETE", path)
-  await until(async () => (await central.api("GET", path)).status === 404, {
-    what: "its row is gone",
-    timeoutMs: 120_000,
-  })
-
-  assert.deepEqual([before, status, await there()], [200, 204, 404])
-})
-
 /** The program and its control plane; what they have started goes on. */
 async function killPlatform(platform: LocalPlatform): Promise<void> {
   process.kill(platform.pid, "SIGKILL")
@@ -244,17 +224,4 @@ test("of two installations with one token the first stays the listener, also aft
     const former = await startRemote(remoteHome, token)
     await former[Symbol.asyncDispose]()
   }
-})
-
-test("agents go on when the token of their listener is revoked", async () => {
-  const { central, listenerId, token } = parts
-  const stays = await deployThere("stays")
-
-  const { status } = await central.api("DELETE", `/v2/listeners/${listenerId}/tokens/${token.id}`)
-  const next = await startRevision(central, stays.id)
-  const answer = await answerOf(stays)
-
-  assert.equal(status, 204)
-  assert.equal(answer, "five")
-  assert.equal(await statusOf(stays.id, next), "CREATING")
 })

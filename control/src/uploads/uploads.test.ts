@@ -3,7 +3,7 @@ import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { readdirSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { join } from "node:path"
-import { test } from "node:test"
+import { after, before, beforeEach, test } from "node:test"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { listen } from "@superstep/toolkit/http/listen"
@@ -25,11 +25,18 @@ const sourceDeployment = (name = "shop-bot") => ({
   source_revision_config: {},
 })
 
-async function start() {
-  const api = await startApi()
-  const deployment = await create(api, sourceDeployment())
-  return { api, id: deployment.id as string, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() }
-}
+// One database for all tests, emptied before each, and a deployment without code.
+let api: TestApi
+let id: string
+before(async () => {
+  api = await startApi()
+})
+after(() => api[Symbol.asyncDispose]())
+beforeEach(async () => {
+  await api.db.run(sql`delete from deployments`)
+  await api.db.run(sql`delete from uploads`)
+  id = (await create(api, sourceDeployment())).id
+})
 
 /** Everything that is stored of archives, as the text of each transfer. */
 const stored = async ({ db }: TestApi): Promise<string[]> => {
@@ -77,9 +84,6 @@ const patch = (api: TestApi, id: string, path: string, call = api.call) =>
   })
 
 test("an archive is uploaded without a key, and a revision is created from it", async () => {
-  await using setting = await start()
-  const { api, id } = setting
-
   const { upload_url, object_path } = await offer(api, id)
   const sent = await put(api, upload_url, "the archive")
   const patched = await patch(api, id, object_path)
@@ -96,8 +100,6 @@ test("an archive is uploaded without a key, and a revision is created from it", 
 })
 
 test("the upload address has the host that the client used, or that of the settings", async () => {
-  await using setting = await start()
-  const { api, id } = setting
   await using configured = await startApi({ publicUrl: "https://agents.acme.test/api-host/" })
   const other = await create(configured, sourceDeployment())
 
@@ -112,8 +114,6 @@ test("the upload address has the host that the client used, or that of the setti
 })
 
 test("an upload address works once (U1)", async () => {
-  await using setting = await start()
-  const { api, id } = setting
   const { upload_url } = await offer(api, id)
 
   const both = await Promise.all([put(api, upload_url, "first"), put(api, upload_url, "other")])
@@ -129,8 +129,6 @@ test("an upload address works once (U1)", async () => {
 })
 
 test("a changed, expired or invented address is refused (U1)", async () => {
-  await using setting = await start()
-  const { api, id } = setting
   const { upload_url, object_path } = await offer(api, id)
   const other = await offer(api, id)
   const past = `http://localhost/_uploads/${object_path}?${signUpload(api.key, object_path, 1_700_000_000)}`
@@ -155,8 +153,6 @@ test("a changed, expired or invented address is refused (U1)", async () => {
 })
 
 test("an archive is valid only for its own deployment (U4)", async () => {
-  await using setting = await start()
-  const { api, id } = setting
   const own = await create(api, sourceDeployment("own-other"))
   const foreign = await api.callAsOther("POST", "/v2/deployments", { body: sourceDeployment() })
   const { upload_url, object_path } = await offer(api, id)
@@ -183,8 +179,6 @@ test("an archive is valid only for its own deployment (U4)", async () => {
 })
 
 test("addresses exist only for deployments that are built from code and not being deleted", async () => {
-  await using setting = await start()
-  const { api, id } = setting
   const github = await create(api, exampleDeployment("from-git"))
   const image = await create(api, {
     name: "image",
@@ -201,8 +195,6 @@ test("addresses exist only for deployments that are built from code and not bein
 })
 
 test("the number of unused archives is limited", async () => {
-  await using setting = await start()
-  const { api, id } = setting
   const offered = []
   for (let n = 0; n < 10; n++) offered.push(await offer(api, id))
 
@@ -217,8 +209,6 @@ test("the number of unused archives is limited", async () => {
 })
 
 test("an archive is kept while a revision or deployment needs it, else for a day (U3)", async () => {
-  await using setting = await start()
-  const { api, id } = setting
   const [used, unused, fresh] = [await offer(api, id), await offer(api, id), await offer(api, id)]
   await put(api, used.upload_url, "used")
   await put(api, unused.upload_url, "unused")
@@ -243,8 +233,6 @@ test("an archive is kept while a revision or deployment needs it, else for a day
 })
 
 test("what a killed process has received of an archive is deleted when its transfer must have ended (U3)", async () => {
-  await using setting = await start()
-  const { api, id } = setting
   const { upload_url, object_path } = await offer(api, id)
   const uploadId = object_path.slice(37, 73)
   const piece = { uploadId, transferId: randomUUID(), number: 0, bytes: Buffer.from("of a killed process") }
@@ -261,8 +249,6 @@ test("what a killed process has received of an archive is deleted when its trans
 })
 
 test("an archive of many pieces is read as it was sent, by any process", async () => {
-  await using setting = await start()
-  const { api, id } = setting
   const bytes = randomBytes(3_000_000)
   const listening = await listen(api.fetch, { host: "127.0.0.1", port: 0 })
   const { upload_url, object_path } = await offer(api, id)
@@ -285,8 +271,6 @@ test("an archive of many pieces is read as it was sent, by any process", async (
 })
 
 test("a deployment that is deleted takes its archives with it, also one that arrives meanwhile", async (t) => {
-  await using setting = await start()
-  const { api, id } = setting
   await put(api, (await offer(api, id)).upload_url, "complete")
   const listening = await listen(api.fetch, { host: "127.0.0.1", port: 0 })
   t.after(() => listening.close(0))
@@ -309,8 +293,6 @@ test("a deployment that is deleted takes its archives with it, also one that arr
 })
 
 test("files of a former release are stored once, and removed only when the start has succeeded", async () => {
-  await using setting = await start()
-  const { api, id } = setting
   const folder = temporaryFolder()
   const [kept, removed] = [await offer(api, id), await offer(api, id)]
   const fileOf = ({ object_path }: { object_path: string }) => join(folder, object_path.slice(37))
@@ -340,8 +322,6 @@ test("files of a former release are stored once, and removed only when the start
 })
 
 test("over a real socket: a too large archive is 413, and an interrupted upload may be repeated (U2)", async (t) => {
-  await using setting = await start()
-  const { api, id } = setting
   const listening = await listen(api.fetch, { host: "127.0.0.1", port: 0 })
   t.after(() => listening.close(0))
   const open = async (headers: Record<string, string>) => {

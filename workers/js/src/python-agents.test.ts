@@ -44,16 +44,6 @@ test("two tools of an agent that wait for a person get their answers by id, in a
   assert.equal(Object(end.values).messages.at(-1).content, "1: yes, 2: no")
 })
 
-test("all answers of an agent's interrupts come with one command", { skip }, async () => {
-  const thread_id = crypto.randomUUID()
-
-  const asked = await server.run("approving", { thread_id, input })
-  const resume = Object.fromEntries(interruptsOf(asked).map(({ id, value }) => [id, `ok ${value.approve}`]))
-  const end = await server.run("approving", { thread_id, command: { resume } })
-
-  assert.equal(Object(end.values).messages.at(-1).content, "1: ok 1, 2: ok 2")
-})
-
 test("an agent hands its conversation to another one in the parent graph", { skip }, async () => {
   const { status, values, events, error } = await server.run("team", {
     input,

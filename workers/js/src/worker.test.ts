@@ -143,12 +143,16 @@ for (const { name, skip, start } of languages) {
       assert.equal(await server.exit(), 3)
     })
 
-    test("W7: frames are read while a run ignores its signal", async () => {
+    test("W7: frames are read while a run ignores its signal, and the load is reported", async () => {
       const frame = shared.startRun("odd", { input: { what: "deaf" }, stream_modes: ["custom"] })
       await shared.frame((received) => isEventOf(frame.claim_id, received))
 
       shared.send({ type: "ping", nonce: "n1" })
       await shared.frame(({ header }) => header.type === "pong" && header.nonce === "n1")
+      for (const { busy, memory_mb } of await shared.reports(2)) {
+        assert.ok(busy >= 0 && busy <= 1, `busy: ${busy}`)
+        assert.ok(memory_mb > 10 && memory_mb < 10_000, `memory_mb: ${memory_mb}`)
+      }
       shared.send({ type: "cancel", run_id: frame.run_id, claim_id: frame.claim_id })
 
       assert.equal((await shared.done(frame)).status, "cancelled")
