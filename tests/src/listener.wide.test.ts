@@ -138,7 +138,8 @@ test("while the line is cut agents answer, also after a kill there; what was ask
   const { central, line, repository, remote } = parts
   line.cut()
   await repository.push(versionFile("three"))
-  const next = await startRevision(central, far.id)
+  // A build that can be seen before it is over.
+  const next = await startRevision(central, far.id, { source_config: { build_command: "sleep 5" } })
   const during = await answerOf(far)
   await killControlPlane(remote)
   const afterKill = await answerOf(far)

@@ -65,8 +65,9 @@ export async function deploy(
 }
 
 /** Asks for a new revision of the branch's head and gives its id, without waiting for it. */
-export async function startRevision(platform: Caller, deploymentId: string): Promise<string> {
+export async function startRevision(platform: Caller, deploymentId: string, changes: object = {}): Promise<string> {
   const { status, body } = await platform.api<Deployment>("PATCH", `/v2/deployments/${deploymentId}`, {
+    ...changes,
     source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" },
   })
   assert.equal(status, 200, JSON.stringify(body))
