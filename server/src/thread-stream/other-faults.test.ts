@@ -8,15 +8,7 @@ import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { insertSystemAssistants } from "../assistants/queries.js"
 import { freshHttp } from "../testing/test-http.js"
-import {
-  emitProtocol,
-  everything,
-  executing,
-  framesOf,
-  openEvents,
-  startRun,
-  untilTerminals,
-} from "./testing/protocol-client.js"
+import { emitProtocol, executing, framesOf, openEvents, startRun, untilTerminals } from "./testing/protocol-client.js"
 
 test("a thread runs several assistants, one after the other", async () => {
   await using http = await freshHttp()
@@ -75,12 +67,4 @@ test("a stream that is opened while a run starts delays neither", async () => {
   )
 
   for (const replies of await Promise.all(both)) assert.deepEqual(fieldsOf(replies, "status"), [200, 200])
-})
-
-test("an idle stream gets heartbeats", async () => {
-  await using http = await freshHttp()
-
-  const stream = await openEvents(http, randomUUID(), everything)
-
-  await until(() => stream.text().includes(": heartbeat\n\n"), { what: "a heartbeat" })
 })

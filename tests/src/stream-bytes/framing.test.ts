@@ -1,10 +1,6 @@
-/** The bytes of a stream: headers, lines, order, ids, heartbeats (agent-server API §7.1 to §7.3). */
+/** The bytes of a stream: headers, lines, order, ids (agent-server API §7.1 to §7.3). */
 import assert from "node:assert/strict"
-import { writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { describe, test } from "node:test"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { until } from "@superstep/toolkit/testing/until"
 import { graphServerForAll } from "../testing/graph-server.js"
 import { graphLanguages } from "../testing/languages.js"
 import { RawStream } from "../testing/raw-stream.js"
@@ -71,23 +67,6 @@ for (const { name: language, env, skip } of graphLanguages) {
       })
       await plain.ended()
       assert.deepEqual(plain.names, ["metadata", "values", "values", "end"])
-    })
-
-    test("a stream that has nothing to say for a while sends a comment, and goes on", async () => {
-      const gate = join(temporaryFolder(), "gate")
-      const body = {
-        assistant_id: "gated",
-        input: { log: [] },
-        stream_mode: "updates",
-        config: { configurable: { gate } },
-      }
-
-      const stream = await RawStream.open(server, { path: "/runs/stream", body })
-      await until(() => stream.body.includes(": heartbeat\n\n"), { what: "a heartbeat" })
-      for (const name of ["first", "inner"]) writeFileSync(`${gate}.${name}`, "")
-      await stream.ended()
-
-      assert.deepEqual(stream.names, ["metadata", "updates", "updates", "updates", "end"])
     })
   })
 }
