@@ -160,6 +160,15 @@ const bad: Readonly<Record<string, readonly Line[]>> = {
     [{ op: "prune" }, ok],
     [state, shows("")],
   ],
+  "the result of a run that ended well shows what the thread does not keep": [
+    [create("x", "enqueue", 2), ok],
+    [over("x"), ok],
+    [run("x"), has("success")],
+    [{ op: "result", run: "x" }, shows("x/in#0 x/0#1 x/1#1")],
+    [create("y"), ok],
+    [over("y"), ok],
+    [state, shows("x/in#0 x/0#1 y/in#0 y/0#1")],
+  ],
   "a result from before the run": [
     [update("u1"), ok],
     [create("x"), ok],
@@ -288,6 +297,13 @@ const good: Readonly<Record<string, readonly Line[]>> = {
     [create("y"), ok],
     [over("y"), ok],
     [state, shows("x/in#0 y/in#0 y/0#1")],
+  ],
+  "the result of a stopped run shows what its last super-step has written, which another input drops": [
+    [create("x", "enqueue", 3), ok],
+    [create("y", "interrupt"), ok],
+    [{ op: "result", run: "x" }, shows("x/in#0 x/0#1 x/1#1")],
+    [over("y"), ok],
+    [state, shows("x/in#0 x/0#1 y/in#0 y/0#1")],
   ],
   "a deleted thread, and a new one with its id": [
     [update("u1"), ok],

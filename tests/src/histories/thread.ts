@@ -28,6 +28,8 @@ interface EndedRun {
   readonly isInputSaved?: boolean
   /** How many entries the state had when it ended; undefined when it wrote none. */
   readonly length?: number
+  /** What its last super-step may have written without a commit, when it was stopped. */
+  readonly written?: string
 }
 
 export interface Thread {
@@ -117,6 +119,7 @@ function endings(tasks: Tasks, state: Thread): Thread[] {
       status,
       ...(isInputSaved !== undefined && { isInputSaved }),
       ...(count > 0 && { length: log.length }),
+      ...(position && entries[count] !== undefined && { written: entries[count] }),
     }
     return {
       ...rest,
@@ -276,14 +279,16 @@ export function statusFits(state: Thread, run: string, outcome: Outcome): boolea
   return status === ended.status && (!isSaid || isInputSaved === ended.isInputSaved)
 }
 
-/** A run that is gone has no result; one that wrote nothing shows the state of its thread, whichever it is. */
+/** A run that is gone has no result; one that wrote nothing shows the state of its thread, whichever it is; a stopped one shows its state as LangGraph does. */
 function resultFits(state: Thread, run: string, outcome: Outcome): boolean {
   const ended = state.ended[run]
   if (!ended) return outcome.is === "refused" && !state.queue.some((one) => one.run === run)
   if (outcome.is === "refused") return ended.status === "error"
   if (ended.length === undefined) return true
   const read = (outcome.is === "ok" ? (outcome.value?.log ?? []) : []).map(entryOf)
-  return read.length === ended.length && read.every((entry, at) => entry === state.log[at])
+  const left = state.log.slice(0, ended.length)
+  const may = ended.written === undefined ? [left] : [left, [...left, ended.written]]
+  return may.some((log) => read.length === log.length && read.every((entry, at) => entry === log[at]))
 }
 
 /** The state in words, for people. */
