@@ -51,6 +51,10 @@ const oddities: Record<string, (config: LangGraphRunnableConfig) => unknown> = {
     for (let i = 0; i < 200; i++) writer?.({ i, padding: "x".repeat(20_000) })
     return "flooded"
   },
+  burst({ writer }) {
+    for (let i = 0; i < 20_000; i++) writer?.({ i })
+    return "burst"
+  },
   async deaf({ writer }) {
     writer?.("deaf")
     await sleep(60_000, undefined, { ref: false })

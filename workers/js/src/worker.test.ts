@@ -158,6 +158,23 @@ for (const { name, skip, start } of languages) {
       assert.equal((await shared.done(frame)).status, "cancelled")
     })
 
+    test("W7: frames are read while a run sends what a node has said at once", async () => {
+      const frame = shared.startRun("odd", { input: { what: "burst" }, stream_modes: ["custom"] })
+      await shared.frame((received) => isEventOf(frame.claim_id, received))
+
+      shared.send({ type: "ping", nonce: "n2" })
+      await shared.frame(({ header }) => header.type === "pong" && header.nonce === "n2")
+      const before = shared.events(frame.claim_id).length
+      const { events, status } = await shared.done(frame)
+
+      assert.ok(before < 20_000, `${before} events were sent first`)
+      assert.equal(status, "success")
+      assert.deepEqual(
+        events.map(({ data }) => Object(data).i),
+        Array.from({ length: 20_000 }, (_, i) => i),
+      )
+    })
+
     test("a slow server delays the run and loses no event", async () => {
       const goOn = shared.pause()
       const frame = shared.startRun("odd", { input: { what: "flood" }, stream_modes: ["custom"] })

@@ -11,6 +11,8 @@ from typing import Any
 # the loop has to do. JavaScript waits for one turn, since all promise jobs end before the next one; asyncio has no such boundary, so
 # this waits for more turns than LangGraph has callbacks there: three, and five when LangChain's events carry the stream.
 _turns = 10
+# What a node has said at once would be read without a turn of the event loop (W7).
+_items_a_turn = 100
 
 
 class EventFeed:
@@ -23,18 +25,24 @@ class EventFeed:
         self, stream: AsyncIterator[Any], on_item: Callable[[Any], None], room: Callable[[], Awaitable[None]]
     ) -> None:
         """Calls `on_item` for each item in order until the stream ends, and waits for `room` before each."""
+        items = 0
         async for item in stream:
             self._is_parked.clear()
             try:
                 await room()
                 on_item(item)
+                items += 1
+                if items % _items_a_turn == 0:
+                    await asyncio.sleep(0)
             finally:
                 self._is_parked.set()
 
     async def written(self) -> None:
         """Returns when the reader has written every event that was produced before this call."""
         await self.turns()
-        await self._is_parked.wait()
+        while not self._is_parked.is_set():
+            await self._is_parked.wait()
+            await self.turns()
 
     async def turns(self) -> None:
         """Returns when everything that LangGraph has produced or requested so far has arrived here."""

@@ -49,6 +49,13 @@ async def flood() -> str:
     return "flooded"
 
 
+async def burst() -> str:
+    write = get_stream_writer()
+    for i in range(20_000):
+        write({"i": i})
+    return "burst"
+
+
 async def deaf() -> None:
     get_stream_writer()("deaf")
     try:
@@ -57,7 +64,7 @@ async def deaf() -> None:
         await asyncio.sleep(60)
 
 
-oddities = {"model": model, "values": values, "rejection": rejection, "exit": end, "flood": flood, "deaf": deaf}
+oddities = {"model": model, "values": values, "rejection": rejection, "exit": end, "flood": flood, "burst": burst, "deaf": deaf}
 
 
 async def odd(state: State) -> State:
