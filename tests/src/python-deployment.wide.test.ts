@@ -32,7 +32,7 @@ graph = StateGraph(State).add_node("answer", answer).add_edge(START, "answer").c
 `
 const project = (word: string) => ({
   "langgraph.json": JSON.stringify({ dependencies: ["."], graphs: { agent: "./agent.py:graph" } }),
-  "requirements.txt": "langgraph==1.2.22\n",
+  "requirements.txt": "langgraph==1.2.24\n",
   "agent.py": agent(word),
   "helpers/__init__.py": "",
   "helpers/words.py": "def greeting() -> str:\n    return 'hello'\n",
@@ -82,9 +82,9 @@ test("a Python project is deployed, answers, and is replaced; what cannot be ins
   await t.test(
     "a package that does not exist, a graph that does not load, and a Python that is not there",
     async () => {
-      const wrong = await revise({ "requirements.txt": "langgraph==1.2.22\nno-such-package-of-superstep==9\n" })
+      const wrong = await revise({ "requirements.txt": "langgraph==1.2.24\nno-such-package-of-superstep==9\n" })
       const broken = await revise({
-        "requirements.txt": "langgraph==1.2.22\n",
+        "requirements.txt": "langgraph==1.2.24\n",
         "agent.py": "import nothing_of_the_kind\n",
       })
       const version = await revise({
@@ -120,7 +120,7 @@ async def echo(websocket: WebSocket) -> None:
     await websocket.close(4000, "done")
 `
   files["routes.py"] += socket
-  await repository.push({ ...files, "requirements.txt": "langgraph==1.2.22\nfastapi==0.165.0\n" })
+  await repository.push({ ...files, "requirements.txt": "langgraph==1.2.24\nfastapi==0.165.0\n" })
   const deployment = await deploy(platform, "users", repository.url, [], "installed")
   const key = { "x-api-key": platform.credentials.api_key, "content-type": "application/json" }
   const ask = async (path: string, user: string | undefined, body?: object) => {
@@ -157,7 +157,7 @@ async def echo(websocket: WebSocket) -> None:
 
 test("a project with a lock file of uv is installed as it says", { skip }, async () => {
   const repository = await createRepository()
-  const files = { ...project("locked"), "pyproject.toml": pyproject(["langgraph==1.2.22"]), "requirements.txt": "" }
+  const files = { ...project("locked"), "pyproject.toml": pyproject(["langgraph==1.2.24"]), "requirements.txt": "" }
   await repository.push(files)
   const lock = temporaryFolder()
   execFileSync("git", ["clone", "--quiet", repository.url, lock])

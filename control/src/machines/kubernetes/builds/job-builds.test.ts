@@ -344,7 +344,7 @@ graph = StateGraph(State).add_node("answer", lambda state: state).add_edge(START
 `
   const files = {
     "langgraph.json": JSON.stringify({ dependencies: ["."], graphs: { agent: "./agent.py:graph" } }),
-    "requirements.txt": "langgraph==1.2.22\n",
+    "requirements.txt": "langgraph==1.2.24\n",
     "agent.py": agent,
   }
   const source = await started(machine, { installCommand: null }, files)
