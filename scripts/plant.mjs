@@ -7,7 +7,11 @@ import { createInterface } from "node:readline"
 import { makeSecondCheckout } from "./second-checkout.mjs"
 import { commandStep, SetupFailed } from "./setup.mjs"
 
-const programOf = { chaos: "tests/dist/chaos/main.js", simulate: "control/dist/testing/simulation/main.js" }
+const programOf = {
+  chaos: ["tests/dist/chaos/main.js"],
+  simulate: ["control/dist/testing/simulation/main.js"],
+  test: ["--test", "--test-reporter=tap"],
+}
 // What a campaign still has to print of what it found.
 const restMs = 500
 
@@ -92,7 +96,7 @@ async function build(checkout, files) {
 async function search(checkout, { program, args }, { seconds, signal, onLine }) {
   const startedAt = performance.now()
   const tookSeconds = () => Math.round((performance.now() - startedAt) / 1000)
-  const child = spawn(process.execPath, ["--enable-source-maps", join(checkout, programOf[program]), ...args], {
+  const child = spawn(process.execPath, ["--enable-source-maps", ...programOf[program], ...args], {
     cwd: checkout,
     // A terminal's Ctrl-C goes to this process alone, which stops the campaign.
     detached: true,
@@ -129,6 +133,8 @@ async function search(checkout, { program, args }, { seconds, signal, onLine }) 
 /** What a campaign's lines say first of a promise that is broken. Pure. */
 export function findingOf(lines) {
   for (const [index, line] of lines.entries()) {
+    const failed = /^ *not ok \d+ - (.*)$/.exec(line)?.[1]
+    if (failed) return { judge: "test", finding: failed }
     const next = lines[index + 1]
     if (next === undefined) return undefined
     // A round of conversations, of outages, of histories of deployments, of a Postgres that loses commits, and a seed of a simulation.

@@ -5,6 +5,8 @@
 
 const chaos = (...args) => ({ program: "chaos", args })
 const simulate = (...args) => ({ program: "simulate", args })
+// For what one request shows: no campaign is needed where nothing must fall on a moment.
+const test = (...args) => ({ program: "test", args })
 
 const [claimWrites, claims, publisher] = [
   "server/src/checkpoints/journal.ts",
@@ -286,5 +288,102 @@ export const faults = [
       },
     ],
     campaign: chaos("--lossy", "--kills", "100", "--seed", "1"),
+  },
+  {
+    name: "C4: a lease that waits for a run",
+    what: "the renewal of a server's lease locks the rows of its runs, and one that somebody holds costs all others their attempts",
+    changes: [
+      {
+        file: "server/src/servers/queries.ts",
+        find: "): Promise<number> =>\n  db.run(sql`\n    with forgotten as",
+        replace: `): Promise<number> =>
+  db.run(sql\`select from runs where claimed_by = \${serverId} for update\`).then(() => db.run(sql\`
+    with forgotten as`,
+      },
+      {
+        file: "server/src/servers/queries.ts",
+        find: "seen_at = now(), lease_until = excluded.lease_until`)",
+        replace: "seen_at = now(), lease_until = excluded.lease_until`))",
+      },
+    ],
+    campaign: chaos("--outages", "locked run", "--kills", "40", "--seed", "3"),
+  },
+  {
+    name: "C5: reads of graphs take the engine's connections",
+    what: "graphs that wait for the store stop the commits and claims of all others",
+    changes: [
+      {
+        file: "server/src/databases.ts",
+        find: "const calls = openDatabase({ uri, poolSize: sizes.calls, cancelAfterMs: callMs, log })",
+        replace: "const calls = engine",
+      },
+    ],
+    campaign: chaos("--outages", "locked store", "--kills", "40", "--seed", "3"),
+  },
+  {
+    name: "C6: numbers through a double",
+    isQuick: true,
+    what: "numbers that a double cannot hold change on their way to a graph",
+    changes: [
+      {
+        file: "toolkit/src/http/json.ts",
+        find: "return scanJson(text).found.length === 0 ? value : parseExact(text)",
+        replace: "return value",
+      },
+    ],
+    campaign: test("tests/dist/exact-numbers.test.js"),
+  },
+  {
+    name: "C7: a pooler that shares sessions",
+    isQuick: true,
+    what: "a server starts behind PgBouncer with pool_mode = transaction, where LISTEN and session settings do not work",
+    changes: [{ file: "toolkit/src/db/inspect-server.ts", find: "    await refusePooler(uri, client)\n", replace: "" }],
+    campaign: test("toolkit/dist/db/inspect-server.test.js"),
+  },
+  {
+    name: "C8: each event an item",
+    what: "small events of a log wait one by one, bounded by their payload, in a queue whose first item takes long to remove",
+    changes: [
+      {
+        file: "server/src/checkpoints/claim-batch.ts",
+        find: "({ data }: LogEvent): number => data.length + 300",
+        replace: "({ data }: LogEvent): number => data.length",
+      },
+      {
+        file: "server/src/checkpoints/attempt-journal.ts",
+        find: "item.events.length < mostEvents",
+        replace: "item.events.length < 1",
+      },
+      {
+        file: "toolkit/src/collections/fifo.ts",
+        find: "    const item = this.#items[this.#first]\n",
+        replace: "    return this.#items.shift()\n    const item = this.#items[this.#first]\n",
+      },
+    ],
+    campaign: chaos("--outages", "flood", "--kills", "40", "--seed", "3"),
+  },
+  {
+    name: "C9: a thread deleted at once",
+    what: "all checkpoints of a deleted thread go in one statement, which never ends in time for a long thread",
+    changes: [
+      {
+        file: checkpointsSql,
+        find: "if not delete_portion(_id, 500, 1024 * 1024) then",
+        replace: "if not delete_portion(_id, 1000000000, 1000000000000) then",
+      },
+    ],
+    campaign: chaos("--outages", "slow removal", "--kills", "40", "--seed", "3"),
+  },
+  {
+    name: "C10: events in a pause",
+    what: "a Python worker sends a run's interrupts and its last events although its readers are behind",
+    changes: [
+      {
+        file: "workers/python/superstep_worker/runs/run.py",
+        find: "        await self._room()\n        self._emit(events)",
+        replace: "        self._emit(events)",
+      },
+    ],
+    campaign: test("workers/js/dist/python-fixtures.test.js"),
   },
 ]

@@ -66,10 +66,8 @@ function ofCommit(all, count) {
 
 function withSeed(fault, seed) {
   const { program, args } = fault.campaign
-  return {
-    ...fault,
-    campaign: { program, args: args.with(args.findIndex((arg) => /^--(seed|from)$/.test(arg)) + 1, seed) },
-  }
+  const at = args.findIndex((arg) => /^--(seed|from)$/.test(arg))
+  return at < 0 ? fault : { ...fault, campaign: { program, args: args.with(at + 1, seed) } }
 }
 
 const longestFinding = 160

@@ -11,6 +11,19 @@ const patienceMs = 180_000
 const retryMs = 30
 const eventsBeforeCancel = 5
 
+/** A client of each conversation at each server, and only there; the conversations are named after it. */
+export const clientsAtEach = (
+  servers: readonly KillableServer[],
+  conversations: readonly Conversation[],
+  random: Random,
+): ConversationClient[] =>
+  conversations.flatMap((one) =>
+    servers.map((server) => {
+      const conversation = { ...one, name: `${one.name} at ${server.name}` }
+      return new ConversationClient(conversation, servers, random, () => server.url)
+    }),
+  )
+
 export class ConversationClient implements Seen {
   readonly conversation: Conversation
   readonly acknowledged: string[] = []

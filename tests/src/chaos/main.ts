@@ -12,7 +12,8 @@ import { chaosLanguages } from "./languages.js"
 import { type LossyReport, lossyCampaign, renderLossy } from "./lossy-campaign.js"
 import { durabilityPage, promisesOf, unreached } from "./marks.js"
 import { type ChaosOptions, parseOptions, usage } from "./options.js"
-import { type OutageKind, outagesCampaign, renderOutages } from "./outages.js"
+import type { OutageKind } from "./outage-kinds.js"
+import { outagesCampaign, renderOutages } from "./outages.js"
 import { renderReport, totalKills } from "./report.js"
 
 // A campaign of this length that never reaches a promise has stopped testing it.

@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto"
 import { parseArgs } from "node:util"
 import type { LanguageName } from "../testing/languages.js"
-import { kindsOf, type OutageKind } from "./outages.js"
+import { kindsOf, type OutageKind, outageKinds } from "./outage-kinds.js"
 
 export interface ChaosOptions {
   readonly kills: number
@@ -18,13 +18,15 @@ export interface ChaosOptions {
   readonly deployments: boolean
   /** Postgres loses its last seconds when it is killed. */
   readonly lossy: boolean
-  /** Postgres and the way to it fail, and nothing else. */
+  /** What befalls the servers; nothing of theirs is killed. */
   readonly outages: readonly OutageKind[] | undefined
   /** Which faults of the way to Postgres are aimed at. */
   readonly aims: "none" | "quick" | "all"
   /** A recorded history to judge, in place of a campaign. */
   readonly judged: string | undefined
 }
+
+const kindNames = outageKinds.map((kind) => JSON.stringify(kind)).join(", ")
 
 export const usage = `npm run chaos [-- options]
   --kills N   kill so many processes (1000)
@@ -38,8 +40,8 @@ export const usage = `npm run chaos [-- options]
               any order of the calls explains what they saw. The calls of each round are kept in a folder, which is printed
   --deployments  several clients change each deployment while its control plane is killed; a judge says the same of what they saw
   --lossy     several clients write to each thread, and Postgres loses the last seconds when it is killed, as a standby does that is promoted
-  --outages all  Postgres and the way to it fail --kills times, and nothing else is killed: no run may be attempted again. Or one kind by its
-              name: "calm", "locked run", "reset", "short", "silence", "restart", "vanished host", "long lock"
+  --outages all  something befalls the servers --kills times, and nothing of theirs is killed: no run may be attempted again. Or one kind by its
+              name: ${kindNames}
   --aims quick  --histories, while the way to Postgres fails at chosen statements: replies of commits are lost, requests break, notifications are
               held. Each aim must be hit. --aims all: also connections on which nothing arrives any more, which servers notice after a minute
   --judge F   judge the calls in the file F of such a folder again

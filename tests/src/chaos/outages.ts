@@ -1,44 +1,20 @@
 /**
- * Rounds in which nothing of ours dies: Postgres is killed, the way to it is cut, its host vanishes, or another program's transaction holds the
- * row of a run. Every run must be over after it, in its first attempt, and in calm no lease may end. The first
- * messages between the servers are lost, and a run that is cancelled by another server must stop all the same.
+ * Rounds in which nothing of ours dies, and something befalls the servers (outage-kinds.ts). Every run must be over after it, in its first
+ * attempt, and while Postgres is reached no lease may end. The first messages between the servers are lost, and a run that is cancelled by
+ * another server must stop all the same.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
 import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
-import { ConversationClient } from "./client.js"
+import { ConversationClient, clientsAtEach } from "./client.js"
 import { conversationOf } from "./conversation.js"
 import { factsOf, readEffects, type ThreadFacts, unfinished } from "./facts.js"
 import { type Installation, startInstallation } from "./installation.js"
-import { holdLock, untilExecuting } from "./moments.js"
+import { untilExecuting } from "./moments.js"
+import { leaseSeconds, type OutageKind, outageKinds, strikeOf } from "./outage-kinds.js"
 import { judge } from "./verdict.js"
-
-/**
- * - `calm`: nothing happens, for longer than a lease.
- * - `reset`, `silence`: no server reaches Postgres for longer than a lease; its connections break, or nobody hears of it.
- * - `short`: the same for a moment, a few times: so short that servers go on to judge the leases of others.
- * - `restart`: Postgres is killed and started again.
- * - `locked run`: a transaction holds the row of a run for two leases.
- * - `long lock`: it holds it for longer than a statement of the engine may take.
- * - `vanished host`: open connections hang for good, new ones work. A server notices when its statements take too long: a minute.
- */
-export const outageKinds = [
-  "calm",
-  "locked run",
-  "long lock",
-  "reset",
-  "short",
-  "silence",
-  "restart",
-  "vanished host",
-] as const
-export type OutageKind = (typeof outageKinds)[number]
-
-/** @returns  the kind of this name; all usual ones for `all`; undefined for any other text */
-export const kindsOf = (name: string): readonly OutageKind[] | undefined =>
-  name === "all" ? outageKinds : outageKinds.find((kind) => kind === name) && [name as OutageKind]
 
 export interface OutagesReport {
   readonly seed: number
@@ -58,13 +34,8 @@ export interface OutagesOptions {
   readonly signal?: AbortSignal
 }
 
-// A server on a busy machine must be able to renew three times in it.
-const leaseSeconds = 8
-const leaseMs = leaseSeconds * 1000
 // The limits of a server's statements, one after the other, and a lease.
 const overMs = 150_000
-// More than the 60 s of a statement of the engine.
-const longMs = 80_000
 
 export async function outagesCampaign({
   seed,
@@ -111,12 +82,7 @@ async function hold(
     conversationOf({ name: name("exit"), ...long, durability: "exit" }),
     conversationOf({ name: name("queued"), steps: 6, turns: 2 }),
   ]
-  const clients = conversations.flatMap((one) =>
-    servers.map((server) => {
-      const conversation = { ...one, name: `${one.name} at ${server.name}` }
-      return new ConversationClient(conversation, servers, random, () => server.url)
-    }),
-  )
+  const clients = clientsAtEach(servers, conversations, random)
   const stopped = addStopped(installation, name("stopped"), random)
   clients.push(stopped)
   const lost = Array.from({ length: 3 }, () => network?.aim(lostMessage))
@@ -129,10 +95,9 @@ async function hold(
   // A claim whose reply is lost waits for its lease, and then for its second attempt: no run may be about to be claimed.
   await Promise.all(begun.filter((_, index) => clients[index]?.conversation.turns === 2).map(({ ended }) => ended))
   const leases = watchLeases(installation)
-  const locked = await strike(kind, installation, random)
+  const { isReached, strike } = strikeOf(kind)
+  const struck = await strike({ installation, random, name: name("during"), others: all })
   const overdue = await leases.end()
-  // Postgres answers all the time.
-  const isReached = kind === "calm" || kind === "locked run" || kind === "long lock"
   const isOver = async () => (await unfinished(db)).length === 0
   // What is not over by then is the finding.
   await until(isOver, { what: "all runs are over", timeoutMs: overMs }).catch(() => undefined)
@@ -142,6 +107,8 @@ async function hold(
   network?.heal()
   if (broken.length > 0) return { runs: 0, broken }
   await all
+  broken.push(...(struck.broken ?? []))
+  clients.push(...(struck.clients ?? []))
   if (isReached) broken.push(...[...overdue].map((serverId) => `lease: the lease of the server ${serverId} has ended`))
   const effects = readEffects(effectsFile)
   const facts = await Promise.all(clients.map(({ threadId }) => factsOf(db, effects, threadId)))
@@ -151,8 +118,8 @@ async function hold(
     broken.push(...judge(client.conversation, fact, client).map(({ promise, detail }) => `${promise}: ${detail}`))
     broken.push(...attemptedAgain(fact))
   }
-  const stop = facts.at(-1)?.runs[0]
-  if (isReached && stop?.runId !== locked && stop?.status !== "interrupted")
+  const stop = facts[clients.indexOf(stopped)]?.runs[0]
+  if (isReached && stop?.runId !== struck.locked && stop?.status !== "interrupted")
     broken.push(`stop: ${kind}: a run was asked to stop, and is ${stop?.status}`)
   return { runs: facts.flatMap(({ runs }) => runs).length, broken }
 }
@@ -198,50 +165,6 @@ function watchLeases({ db }: Installation): { end(): Promise<ReadonlySet<string>
     return found
   }
   return { end }
-}
-
-/** @returns  the run whose row was locked */
-async function strike(
-  kind: OutageKind,
-  { db, network, postgres }: Installation,
-  random: Random,
-): Promise<string | undefined> {
-  const cut = async (how: "reset" | "silence", ms: number) => {
-    network?.cut(how)
-    await sleep(ms)
-    network?.heal()
-  }
-  switch (kind) {
-    case "calm":
-      await sleep(leaseMs)
-      return undefined
-    case "reset":
-    case "silence":
-      await cut(kind, leaseMs * 1.5)
-      return undefined
-    case "short":
-      for (let times = 0; times < 4; times++) {
-        await cut(random.pick(["reset", "silence"]), leaseMs * 0.2)
-        await sleep(leaseMs * (0.2 + random.next() * 0.3))
-      }
-      return undefined
-    case "restart":
-      await postgres.kill()
-      await sleep(random.pick([0, 300, leaseMs]))
-      await postgres.start()
-      return undefined
-    case "vanished host":
-      network?.cut("vanish")
-      return undefined
-    case "locked run":
-    case "long lock": {
-      const newest = sql`select run_id from runs where status = 'running' order by run_id desc limit 1`
-      const runId = (await db.row<{ run_id: string }>(newest))?.run_id
-      await using _lock = await holdLock(db, sql`select from runs where run_id = ${runId} for update`)
-      await sleep(kind === "long lock" ? longMs : leaseMs * 2)
-      return runId
-    }
-  }
 }
 
 export const renderOutages = ({ seed, outages, runs, broken }: OutagesReport): string =>

@@ -4,7 +4,8 @@ import { randomInt } from "node:crypto"
 import { test } from "node:test"
 import { skip } from "@superstep/toolkit/testing/processes"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
-import { outageKinds, outagesCampaign, renderOutages } from "./outages.js"
+import { outageKinds } from "./outage-kinds.js"
+import { outagesCampaign, renderOutages } from "./outages.js"
 
 const kinds = runsLongTests ? outageKinds : (["locked run", "silence"] as const)
 
