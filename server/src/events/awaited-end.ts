@@ -4,7 +4,7 @@ import type { Subscriber } from "./topic.js"
 
 export class AwaitedEnd implements Subscriber {
   readonly over: Promise<void>
-  /** Stays false when this server has only stopped following. */
+  /** Stays false when this server stops before the run's end. */
   hasEnd = false
   isOver = false
   /** JSON text; a failed run is reported as `{"__error__": …}`. */

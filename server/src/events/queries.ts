@@ -175,7 +175,7 @@ export const isEndAt = async (db: Db, runId: string, seq: number): Promise<boole
 export const lastLogged = (db: Db, runId: string): Promise<Pick<NewEvent, "seq" | "event"> | undefined> =>
   db.row(sql`select seq, event from run_events where run_id = ${runId} order by seq desc limit 1`)
 
-export interface FollowedTopic {
+export interface TailedTopic {
   readonly id: string
   readonly place: number
 }
@@ -183,8 +183,8 @@ export interface FollowedTopic {
 /** The ids of those runs and threads whose log has events after the place that was read. */
 export const findBehind = async (
   db: Db,
-  runs: readonly FollowedTopic[],
-  threads: readonly FollowedTopic[],
+  runs: readonly TailedTopic[],
+  threads: readonly TailedTopic[],
 ): Promise<string[]> => {
   const rows = await db.rows<{ id: string }>(sql`
     select f.id from unnest(${runs.map(({ id }) => id)}::uuid[], ${runs.map(({ place }) => place)}::bigint[]) as f (id, place)

@@ -21,7 +21,7 @@ async function followRun(t: TestContext, db: Database) {
   await streams.start()
   const [runId, client] = [randomUUID(), new Listening()]
   streams.runs.subscribe(runId, client)
-  await streams.runs.follow(runId)
+  await streams.runs.tail(runId)
   return { streams, client, runId, look: () => t.mock.timers.tick(sweepMs) }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The events of this process: runs that execute here publish them, and topics deliver them to the subscribers of a run or a
- * thread. A run that executes on another server is followed through the event log. Subscribers see no difference.
+ * thread. The log of a run that executes on another server is tailed. Subscribers see no difference.
  * README.md has the rules.
  */
 import type { Database } from "@superstep/toolkit/db/database"
@@ -119,7 +119,7 @@ export class Streams {
         page: (after: number) => pageOfThread(db, threadId, after),
         lastPlace: () => lastPlaceOfThread(db, threadId),
         isEndAt: async () => false,
-        // The follower reads what is committed after a page, so a page need not wait for pending events.
+        // What is committed after a page is read by the tail, so a page need not wait for pending events.
         flushed: () => Promise.resolve(),
       }),
       isLive: () => false,
@@ -302,8 +302,8 @@ export class Streams {
   /** Looks for events whose hint was lost (B8). */
   async #sweep(): Promise<void> {
     const { db, log } = this.#options
-    const runs = this.runs.followedInLog()
-    const threads = [...this.threads.followedInLog(), ...this.protocol.followedInLog()]
+    const runs = this.runs.tailed()
+    const threads = [...this.threads.tailed(), ...this.protocol.tailed()]
     // The previous sweep may still wait for a slow or unavailable database.
     if (this.#isSweeping || runs.length + threads.length === 0) return
     this.#isSweeping = true

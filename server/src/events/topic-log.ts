@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Position, TopicEvent } from "./event.js"
-import { Follower } from "./follower.js"
+import { LogTail } from "./log-tail.js"
 import type { AppendedEvents, LoggedEvent, Page } from "./queries.js"
 import type { Subscriber, Topic } from "./topic.js"
 
@@ -27,14 +27,14 @@ export interface TopicLogOptions {
   readonly topic: Topic
   readonly source: LogSource
   readonly log: Log
-  /** Whether the topic's events are published in this process, so that it need not follow the log. */
+  /** Whether the topic's events are published in this process, so that its log need not be tailed. */
   readonly isLive: () => boolean
-  /** Called when the follower has read the topic's last event. */
+  /** Called when the tail has read the topic's last event. */
   readonly onEnd: () => void
 }
 
 /**
- * `live` when the subscriber follows the topic again; `over` when it has read the topic's end, or already had it, and must
+ * `live` when the subscriber gets live events again; `over` when it has read the topic's end, or already had it, and must
  * be ended; `left` when it has left.
  */
 export type Outcome = "live" | "over" | "left"
@@ -44,10 +44,10 @@ const retryDelayMs = 250
 
 export class TopicLog {
   readonly #options: TopicLogOptions
-  #follower: Follower | undefined
-  /** How often following has stopped, for example because this process took the run over. */
+  #tail: LogTail | undefined
+  /** How often tailing has stopped, for example because this process took the run over. */
   #takeovers = 0
-  /** The log got new events while nobody followed it here. */
+  /** The log got new events while it was not tailed here. */
   #isWokenEarly = false
   #isClosed = false
 
@@ -55,65 +55,65 @@ export class TopicLog {
     this.#options = options
   }
 
-  /** The place up to which the follower has read the log; undefined without a follower. */
-  get followedTo(): number | undefined {
-    return this.#follower?.place
+  /** The place up to which the tailed log was read; undefined when it is not tailed. */
+  get tailedTo(): number | undefined {
+    return this.#tail?.place
   }
 
   /**
    * Publishes in the topic, from now on, events that another server appends.
    * @param from  the place after which to start; by default the log's present end, since joining gives no past events
    */
-  async follow(from?: number): Promise<void> {
+  async startTailing(from?: number): Promise<void> {
     if (this.#isServed()) return
     const { topic, source, log } = this.#options
     const place = from ?? (await source.lastPlace())
     if (this.#isServed()) return
-    this.#follower = new Follower({
+    this.#tail = new LogTail({
       place,
       log,
       read: async (after) => (await source.page(after)).events,
       onEvent: (event) => this.#publish(topic, event),
     })
     // A notification may have arrived while the place was being read.
-    if (from !== undefined || this.#isWokenEarly) this.#follower.wake()
+    if (from !== undefined || this.#isWokenEarly) this.#tail.wake()
     this.#isWokenEarly = false
   }
 
   /** Called when the log may have new events. */
   wake(): void {
-    if (this.#follower) this.#follower.wake()
+    if (this.#tail) this.#tail.wake()
     else this.#isWokenEarly = true
   }
 
   /** Called when this process has appended events to the log. */
   take(appended: AppendedEvents): void {
-    if (!this.#follower) {
+    if (!this.#tail) {
       this.#isWokenEarly = true
       return
     }
-    this.#follower.take(appended)
+    this.#tail.take(appended)
     this.#options.topic.flush()
   }
 
   /** Called when the topic's events come from another source from now on. */
-  stopFollowing(): void {
+  stopTailing(): void {
     this.#takeovers += 1
-    this.#follower?.stop()
-    this.#follower = undefined
+    this.#tail?.stop()
+    this.#tail = undefined
   }
 
   /** Called when the topic has no subscribers any more. */
   close(): void {
     this.#isClosed = true
-    this.stopFollowing()
+    this.stopTailing()
   }
 
   /** Sends a subscriber the log after a position, then live events. */
   async replay(subscriber: Subscriber, from: Position): Promise<Outcome> {
     const { topic, source } = this.#options
     topic.readPast(subscriber)
-    await this.follow()
+    await this.startTailing()
     // The first page is usually the last one.
     topic.hold(subscriber)
     return this.#read(subscriber, { ...from, isHeld: true }, (after) => source.page(after))
@@ -141,7 +141,7 @@ export class TopicLog {
   }
 
   #isServed(): boolean {
-    return this.#isClosed || this.#follower !== undefined || this.#options.isLive()
+    return this.#isClosed || this.#tail !== undefined || this.#options.isLive()
   }
 
   #publish(topic: Topic, event: LoggedEvent): void {
@@ -164,7 +164,7 @@ export class TopicLog {
       await source.flushed()
       const takeovers = this.#takeovers
       const { events, isLast: isLastPage } = await page(place)
-      // The previous server of the run may have appended more after this page, and no follower reads that any more.
+      // The previous server of the run may have appended more after this page, and nothing here reads that any more.
       const isLast = isLastPage && takeovers === this.#takeovers
       // The client may have left while the page was being read.
       if (!topic.has(subscriber)) return "left"

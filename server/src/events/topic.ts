@@ -107,7 +107,7 @@ export class Topic {
    * Subscribers that get new events of the log. Not among them: a subscriber that reads past events, and one that rejoined a run without
    * a log and has not yet been notified of what it missed (S5).
    */
-  followers(): Subscriber[] {
+  upToDate(): Subscriber[] {
     this.flush()
     return [...this.#states].flatMap(([subscriber, { isReading, lastSeen }]) =>
       isReading || lastSeen !== undefined ? [] : [subscriber],
@@ -130,7 +130,7 @@ export class Topic {
 
   /**
    * From now on the subscriber reads from the log; it is added if it is not in the topic.
-   * @returns the position from which a subscriber that has followed until now continues
+   * @returns the position from which a subscriber that was up to date until now continues
    */
   readPast(subscriber: Subscriber): Position {
     const after = this.#states.get(subscriber)?.after ?? -1

@@ -1,7 +1,7 @@
 /** All topics of one kind (runs, or threads) that have subscribers in this process. */
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Position, TopicEvent } from "./event.js"
-import type { AppendedEvents, FollowedTopic } from "./queries.js"
+import type { AppendedEvents, TailedTopic } from "./queries.js"
 import { type JoinedAt, type Subscriber, Topic, type TopicKind } from "./topic.js"
 import { type LogSource, type Outcome, TopicLog } from "./topic-log.js"
 
@@ -15,14 +15,14 @@ export interface TopicsOptions {
   isLogged(id: string): boolean
 }
 
-interface Followed {
+interface Entry {
   readonly topic: Topic
-  readonly log: TopicLog
+  readonly eventLog: TopicLog
 }
 
 export class Topics {
   readonly #options: TopicsOptions
-  readonly #followed = new Map<string, Followed>()
+  readonly #topics = new Map<string, Entry>()
 
   constructor(options: TopicsOptions) {
     this.#options = options
@@ -30,30 +30,30 @@ export class Topics {
 
   /** How many topics have subscribers here. */
   get size(): number {
-    return this.#followed.size
+    return this.#topics.size
   }
 
   /** Whether this topic has subscribers here. */
   has(id: string): boolean {
-    return this.#followed.get(id)?.topic.isEmpty === false
+    return this.#topics.get(id)?.topic.isEmpty === false
   }
 
   /** The topic; undefined when it has no subscribers here. */
   get(id: string): Topic | undefined {
-    return this.#followed.get(id)?.topic
+    return this.#topics.get(id)?.topic
   }
 
   ids(): string[] {
-    return [...this.#followed.keys()]
+    return [...this.#topics.keys()]
   }
 
-  /** Topics that are followed in the log, each with the place read last. */
-  followedInLog(): FollowedTopic[] {
-    return [...this.#followed].flatMap(
+  /** Topics whose log is tailed, each with the place read last. */
+  tailed(): TailedTopic[] {
+    return [...this.#topics].flatMap(
       ([
         id,
         {
-          log: { followedTo: place },
+          eventLog: { tailedTo: place },
         },
       ]) => (place === undefined ? [] : [{ id, place }]),
     )
@@ -61,7 +61,7 @@ export class Topics {
 
   /** Topics whose log is being read for a subscriber. */
   readFromLog(): string[] {
-    return [...this.#followed].flatMap(([id, { topic }]) => (topic.isReadFromLog ? [id] : []))
+    return [...this.#topics].flatMap(([id, { topic }]) => (topic.isReadFromLog ? [id] : []))
   }
 
   /** Adds a subscriber, which gets events from now on (S1). */
@@ -70,17 +70,17 @@ export class Topics {
   }
 
   unsubscribe(id: string, subscriber: Subscriber): void {
-    const followed = this.#followed.get(id)
-    followed?.topic.remove(subscriber)
-    if (followed?.topic.isEmpty) this.#close(id, followed)
+    const entry = this.#topics.get(id)
+    entry?.topic.remove(subscriber)
+    if (entry?.topic.isEmpty) this.#close(id, entry)
   }
 
   /**
    * Publishes in the topic what another server appends to its log. Call it before asking which server appends (B2).
-   * @param from  as in `TopicLog.follow`
+   * @param from  as in `TopicLog.startTailing`
    */
-  async follow(id: string, from?: number): Promise<void> {
-    await this.#followed.get(id)?.log.follow(from)
+  async tail(id: string, from?: number): Promise<void> {
+    await this.#topics.get(id)?.eventLog.startTailing(from)
   }
 
   /**
@@ -88,7 +88,7 @@ export class Topics {
    * @returns false when the subscriber gets nothing more: it was ended, or has left
    */
   async replay(id: string, subscriber: Subscriber, from: Position): Promise<boolean> {
-    return this.#settle(id, subscriber, await this.#open(id).log.replay(subscriber, from))
+    return this.#settle(id, subscriber, await this.#open(id).eventLog.replay(subscriber, from))
   }
 
   publish(id: string, event: TopicEvent): void {
@@ -97,63 +97,63 @@ export class Topics {
 
   /** Ends all live subscribers of the topic. */
   end(id: string): void {
-    const followed = this.#followed.get(id)
-    if (!followed) return
-    followed.topic.end()
-    followed.log.stopFollowing()
-    if (followed.topic.isEmpty) this.#close(id, followed)
+    const entry = this.#topics.get(id)
+    if (!entry) return
+    entry.topic.end()
+    entry.eventLog.stopTailing()
+    if (entry.topic.isEmpty) this.#close(id, entry)
   }
 
   /** Breaks off all subscribers: their clients should reconnect to another server. */
   breakAll(reason: Error): void {
-    for (const [id, followed] of [...this.#followed]) {
-      followed.topic.break(reason)
-      this.#close(id, followed)
+    for (const [id, entry] of [...this.#topics]) {
+      entry.topic.break(reason)
+      this.#close(id, entry)
     }
   }
 
   /** Called when the log of this topic may have new events. */
   wake(id: string): void {
-    this.#followed.get(id)?.log.wake()
+    this.#topics.get(id)?.eventLog.wake()
   }
 
   /** Called when this process has appended events to the log of this topic. */
   take(id: string, appended: AppendedEvents): void {
-    this.#followed.get(id)?.log.take(appended)
+    this.#topics.get(id)?.eventLog.take(appended)
   }
 
   wakeAll(): void {
-    for (const { log } of this.#followed.values()) log.wake()
+    for (const { eventLog } of this.#topics.values()) eventLog.wake()
   }
 
   /**
-   * Called when this process publishes the topic's events from now on. Subscribers that followed the log first read it to its end: a server
-   * that died between a commit and its hint has not announced its last events.
+   * Called when this process publishes the topic's events from now on. Where the log was tailed, subscribers first read it to its end: a
+   * server that died between a commit and its hint has not announced its last events.
    * @param hasLog  whether the log may contain events yet
    */
   takeOver(id: string, { hasLog }: { readonly hasLog: boolean }): void {
-    const followed = this.#followed.get(id)
-    if (followed === undefined) return
-    const place = followed.log.followedTo
-    followed.log.stopFollowing()
+    const entry = this.#topics.get(id)
+    if (entry === undefined) return
+    const place = entry.eventLog.tailedTo
+    entry.eventLog.stopTailing()
     if (place === undefined || !hasLog) return
-    for (const subscriber of followed.topic.followers()) void this.#catchUp(id, followed.log, subscriber, place)
+    for (const subscriber of entry.topic.upToDate()) void this.#catchUp(id, entry.eventLog, subscriber, place)
   }
 
   /** Lets slow subscribers read from the log where there is one (B7); else the run waits for them (B6). */
   catchUp(id: string): void {
-    const followed = this.#followed.get(id)
-    if (!followed || !this.#isLogged(id, followed)) return
-    for (const subscriber of followed.topic.behind()) void this.#catchUp(id, followed.log, subscriber)
+    const entry = this.#topics.get(id)
+    if (!entry || !this.#isLogged(id, entry)) return
+    for (const subscriber of entry.topic.behind()) void this.#catchUp(id, entry.eventLog, subscriber)
   }
 
-  #isLogged(id: string, { log }: Followed): boolean {
-    return log.followedTo !== undefined || this.#options.isLogged(id)
+  #isLogged(id: string, { eventLog }: Entry): boolean {
+    return eventLog.tailedTo !== undefined || this.#options.isLogged(id)
   }
 
-  async #catchUp(id: string, log: TopicLog, subscriber: Subscriber, least?: number): Promise<void> {
+  async #catchUp(id: string, eventLog: TopicLog, subscriber: Subscriber, least?: number): Promise<void> {
     try {
-      this.#settle(id, subscriber, await log.catchUp(subscriber, least))
+      this.#settle(id, subscriber, await eventLog.catchUp(subscriber, least))
     } catch (err) {
       this.#options.log.warn({ err, topic: id }, "the remaining events could not be sent to a slow client")
       this.unsubscribe(id, subscriber)
@@ -169,21 +169,21 @@ export class Topics {
     return outcome === "live"
   }
 
-  #open(id: string): Followed {
-    const followed = this.#followed.get(id) ?? this.#create(id)
-    this.#followed.set(id, followed)
-    return followed
+  #open(id: string): Entry {
+    const entry = this.#topics.get(id) ?? this.#create(id)
+    this.#topics.set(id, entry)
+    return entry
   }
 
-  #create(id: string): Followed {
+  #create(id: string): Entry {
     const { kind, log, source, isLive } = this.#options
     const topic = new Topic(kind, () => this.catchUp(id))
     const options = { topic, source: source(id), log, isLive: () => isLive(id), onEnd: () => this.end(id) }
-    return { topic, log: new TopicLog(options) }
+    return { topic, eventLog: new TopicLog(options) }
   }
 
-  #close(id: string, { log }: Followed): void {
-    log.close()
-    this.#followed.delete(id)
+  #close(id: string, { eventLog }: Entry): void {
+    eventLog.close()
+    this.#topics.delete(id)
   }
 }

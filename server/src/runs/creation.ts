@@ -241,7 +241,7 @@ async function start(
   if (created.stopped.length > 0) hints.send("webhooks_due")
   try {
     // Another server may claim the run now, and this client needs all its logged events.
-    if (!created.claim_id && isStreamed) await streams.runs.follow(runId, -1)
+    if (!created.claim_id && isStreamed) await streams.runs.tail(runId, -1)
     const status = run.multitaskStrategy === "rollback" ? "rollback" : "interrupted"
     const unsaved = created.stopped.length === 0 ? [] : await findUnsavedInputs(db, created.stopped)
     for (const stopped of created.stopped) {

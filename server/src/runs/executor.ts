@@ -25,12 +25,12 @@ import type { LostReason, Workers } from "../workers/port.js"
 import { Attempt, startRunLimit, stopGraceMs } from "./attempt.js"
 import { type Written, writeEnd } from "./attempt-end.js"
 import { findHeldClaims, giveBackAfterLoss, type HeldClaim, releaseRun } from "./claims.js"
-import { followElsewhere } from "./follow.js"
 import type { RunObserver } from "./observer.js"
 import { findUnsavedInputs } from "./queries.js"
 import { orderOf } from "./request.js"
 import { answeredInterrupts } from "./resume.js"
 import { type Claim, checkpointGone, endingOf, isFailure, type RunEnd, timedOut, workerLost } from "./run.js"
+import { tailElsewhere } from "./tail-elsewhere.js"
 
 export interface ExecutorOptions {
   readonly db: Database
@@ -206,7 +206,7 @@ export class Executor {
       await peers.renew(leases)
       const held = await findHeldClaims(leases, claimer.serverId, this.heldClaims())
       const byClaim = new Map(held.map((row) => [row.claim_id, row]))
-      for (const attempt of attempts) this.#follow(attempt, byClaim.get(attempt.claim.claimId))
+      for (const attempt of attempts) this.#applyRenewal(attempt, byClaim.get(attempt.claim.claimId))
       this.#isCutOff = false
       return true
     } catch (err) {
@@ -223,7 +223,7 @@ export class Executor {
     await Promise.all([...this.#endings, this.#renewing])
   }
 
-  #follow(attempt: Attempt, held: HeldClaim | undefined): void {
+  #applyRenewal(attempt: Attempt, held: HeldClaim | undefined): void {
     const { workers, streams, log } = this.#options
     // The attempt may have ended during the statement; then writing its end shows whether the claim was held.
     if (attempt.state !== "executing") return
@@ -350,7 +350,7 @@ export class Executor {
     log.info({ run_id: runId, promise: "D11" }, "clients of a run that has moved on are served from its log")
     await journal.settled()
     // The clients have all events of this attempt, and need everything that a later attempt has already logged.
-    const ended = await followElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)
+    const ended = await tailElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)
     if (ended !== undefined) streams.endAll(runId, ended)
   }
 

@@ -4,7 +4,6 @@ import type { Caller } from "../auth/caller.js"
 import { LastEvents } from "../events/event.js"
 import type { EndOfRun } from "../events/streams.js"
 import type { Subscriber } from "../events/topic.js"
-import { followElsewhere } from "./follow.js"
 import type { Runs } from "./parts.js"
 import {
   findRun,
@@ -15,6 +14,7 @@ import {
   stopRun as stopInDatabase,
 } from "./queries.js"
 import type { CancelAction } from "./run.js"
+import { tailElsewhere } from "./tail-elsewhere.js"
 
 export type { Runs } from "./parts.js"
 
@@ -83,7 +83,7 @@ interface Subscription {
   readonly onOver: (ended: EndOfRun) => Promise<void>
 }
 
-/** Subscribes, then follows the run wherever it executes. On a failure the subscriber is removed. */
+/** Subscribes, then makes sure that events come, wherever the run executes. On a failure the subscriber is removed. */
 async function withSubscriber(
   runs: Runs,
   runId: string,
@@ -93,7 +93,7 @@ async function withSubscriber(
   const { streams } = runs
   try {
     if (!(await subscribe())) return
-    const ended = await followElsewhere(runs, runId)
+    const ended = await tailElsewhere(runs, runId)
     if (ended !== undefined) await onOver(ended)
   } catch (error) {
     streams.runs.unsubscribe(runId, subscriber)

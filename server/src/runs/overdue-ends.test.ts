@@ -31,5 +31,5 @@ test("clients of other servers get the end of a run whose server died before it 
   await waiting
 
   assert.deepEqual(client.events.at(-1)?.data, { run_id: run.run_id, status: "success" })
-  assert.deepEqual(fieldsOf(other.streams.runs.followedInLog(), "id"), [])
+  assert.deepEqual(fieldsOf(other.streams.runs.tailed(), "id"), [])
 })

@@ -18,18 +18,18 @@ interface Announcing {
 }
 
 export class OverdueEnds {
-  /** Followed runs, and runs of followed threads, that were over without an end in the log at the last call. */
+  /** Runs whose log is tailed here, and runs of followed threads, that were over without an end in the log at the last call. */
   #over = new Set<string>()
 
   /**
-   * Announces the ends of followed runs that were already over without an end at the last call: the server that executed
+   * Announces the ends of such runs that were already over without an end at the last call: the server that executed
    * them had all that time to write it. Call it regularly.
    */
   async announceMissingEnds({ db, streams, log }: Announcing & { readonly log: Log }): Promise<void> {
-    const followed = streams.runs.followedInLog().map(({ id }) => id)
+    const tailed = streams.runs.tailed().map(({ id }) => id)
     const [threadIds, protocol] = [streams.threads.ids(), streams.protocol.ids()]
     const over = [
-      ...(followed.length === 0 ? [] : await findUnloggedEnds(db, followed)),
+      ...(tailed.length === 0 ? [] : await findUnloggedEnds(db, tailed)),
       ...(threadIds.length + protocol.length === 0 ? [] : await findUnloggedEndsOfThreads(db, { threadIds, protocol })),
     ]
     const overdue = over.filter(({ runId }) => this.#over.has(runId))

@@ -119,7 +119,7 @@ async function followThread(
   try {
     if (after === undefined) {
       threads.subscribe(threadId, subscriber)
-      return await threads.follow(threadId)
+      return await threads.tail(threadId)
     }
     const place = after === "beginning" ? undefined : await placeInThread(db, threadId, after)
     const isKnown = after !== "beginning" && place !== undefined

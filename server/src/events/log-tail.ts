@@ -1,8 +1,8 @@
-/** Follows the log of a topic: reads new events each time it is woken, and takes those that this process appends as they are. */
+/** Tails the log of a topic: reads new events each time it is woken, and takes those that this process appends as they are. */
 import type { Log } from "@superstep/toolkit/log/log"
 import type { AppendedEvents, LoggedEvent } from "./queries.js"
 
-export interface FollowerOptions {
+export interface LogTailOptions {
   /** The place after which it starts. */
   readonly place: number
   readonly log: Log
@@ -14,14 +14,14 @@ export interface FollowerOptions {
 // Long enough for a database to recover, short enough for a client that waits.
 const retryDelayMs = 250
 
-export class Follower {
-  readonly #options: FollowerOptions
+export class LogTail {
+  readonly #options: LogTailOptions
   #place: number
   #isReading = false
   #isWoken = false
   #isStopped = false
 
-  constructor(options: FollowerOptions) {
+  constructor(options: LogTailOptions) {
     this.#options = options
     this.#place = options.place
   }

@@ -1,4 +1,4 @@
-/** Follows a run that does not execute on this server. */
+/** Gives subscribers here the events of a run that executes on another server. */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { EndOfRun, Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
@@ -6,7 +6,7 @@ import type { Claimer } from "../servers/server.js"
 import { findStartableRun, findUnsavedInputs, watchRun } from "./queries.js"
 import { isFinal } from "./run.js"
 
-export interface Following {
+interface Parts {
   readonly db: Database
   readonly streams: Streams
   readonly claimer: Claimer
@@ -14,17 +14,17 @@ export interface Following {
 }
 
 /**
- * Makes sure that the subscribers of a run get its events, wherever it executes. It starts to follow before it reads the
+ * Makes sure that the subscribers of a run get its events, wherever it executes. It tails the log before it reads the
  * status, so that it cannot miss an end in between.
  * @returns with what to end the subscribers when the run is over, `rollback` when it is gone; undefined while it goes on
  */
-export async function followElsewhere(
-  { db, streams, claimer, peers }: Following,
+export async function tailElsewhere(
+  { db, streams, claimer, peers }: Parts,
   runId: string,
   from?: number,
 ): Promise<EndOfRun | undefined> {
   if (streams.isExecuting(runId)) return undefined
-  await streams.runs.follow(runId, from)
+  await streams.runs.tail(runId, from)
   const status = await watchRun(db, runId, claimer.serverId)
   if (status === undefined) return { status: "rollback", isUnsaved: false }
   if (isFinal(status)) return { status, isUnsaved: (await findUnsavedInputs(db, [runId])).length > 0 }

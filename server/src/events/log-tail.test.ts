@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createLog } from "@superstep/toolkit/log/log"
 import { until } from "@superstep/toolkit/testing/until"
-import { Follower } from "./follower.js"
+import { LogTail } from "./log-tail.js"
 import type { LoggedEvent } from "./queries.js"
 
 const eventAt = (place: number): LoggedEvent => ({ runId: "r", seq: place, place, event: "values", data: "{}" })
@@ -11,7 +11,7 @@ test("events that this process appends are passed on without a read, unless othe
   const logged = [5, 6, 7, 8].map(eventAt)
   const reads: number[] = []
   const places: number[] = []
-  const follower = new Follower({
+  const tail = new LogTail({
     place: 4,
     log: createLog({ process: "test", level: "silent" }),
     read: async (after) => {
@@ -21,11 +21,11 @@ test("events that this process appends are passed on without a read, unless othe
     onEvent: ({ place }) => places.push(place),
   })
 
-  follower.take({ after: 4, events: [eventAt(5)] })
+  tail.take({ after: 4, events: [eventAt(5)] })
   const taken = { places: [...places], reads: [...reads] }
-  follower.take({ after: 6, events: [eventAt(7)] })
+  tail.take({ after: 6, events: [eventAt(7)] })
   // It is reading now, and reads these as well.
-  follower.take({ after: 7, events: [eventAt(8)] })
+  tail.take({ after: 7, events: [eventAt(8)] })
   await until(() => places.length === 4, { what: "the events of others were read" })
 
   assert.deepEqual(taken, { places: [5], reads: [] })
