@@ -189,7 +189,7 @@ export class Publisher {
   }
 
   /** Called when another server has clients of the run: it is logged from now on. */
-  watch(): void {
+  noteWatched(): void {
     this.#isWatched = true
     this.#isLogged = true
   }

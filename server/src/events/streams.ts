@@ -11,6 +11,7 @@ import type { AttemptJournal } from "../checkpoints/attempt-journal.js"
 import { endOf, failureOf, leftOf, lifecycleOf, type RunEnding } from "./added-events.js"
 import { Arrivals } from "./arrivals.js"
 import { lastSeq } from "./event.js"
+import { FollowedThreads } from "./followed-threads.js"
 import { LateEvents } from "./late-events.js"
 import { type StartedRun as PublishedRun, Publisher } from "./publisher.js"
 import {
@@ -27,7 +28,6 @@ import {
 import { ReaderBudget } from "./reader-budget.js"
 import { protocolKind, runKind, type Subscriber, threadKind } from "./topic.js"
 import { Topics, type TopicsOptions } from "./topics.js"
-import { WatchedThreads } from "./watched-threads.js"
 
 // Enough for a client with a usual connection to read some tens of megabytes, and little compared to how long a run may
 // take in all.
@@ -87,7 +87,7 @@ export class Streams {
   readonly readers = new ReaderBudget()
   readonly arrivals = new Arrivals()
   /** Threads whose runs are logged because a client follows the thread. */
-  readonly watched: WatchedThreads
+  readonly followed: FollowedThreads
   readonly #options: StreamsOptions
   readonly #late: LateEvents
   readonly #publishers = new Map<string, Publisher>()
@@ -127,14 +127,14 @@ export class Streams {
     } satisfies Omit<TopicsOptions, "kind">
     this.threads = new Topics({ kind: threadKind, ...thread })
     this.protocol = new Topics({ kind: protocolKind, ...thread })
-    this.watched = new WatchedThreads({
+    this.followed = new FollowedThreads({
       db,
       hints,
       log,
       ttlMs,
       followedHere: () => this.threads.ids(),
       followedByProtocol: () => this.protocol.ids(),
-      onWatched: (threadId) => this.#logRunsOf(threadId),
+      onFollowed: (threadId) => this.#logRunsOf(threadId),
       onProtocol: (threadId) => this.#showRunsOf(threadId),
       onGone: (threadId) => this.#endThread(threadId),
     })
@@ -164,14 +164,14 @@ export class Streams {
       await db.listen("run_watched", (payload) => this.#onWatched(payload)),
       await db.listen("thread_gone", (threadId) => this.#endThread(threadId)),
     ]
-    await this.watched.start()
+    await this.followed.start()
     this.#timer = setInterval(() => void this.#sweep(), this.#options.sweepMs ?? defaultSweepMs)
     this.#timer.unref()
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    await this.watched.close()
+    await this.followed.close()
     for (const subscription of this.#subscriptions) await subscription.close()
     const reason = new Error("the server stops")
     this.threads.breakAll(reason)
@@ -187,8 +187,8 @@ export class Streams {
   /** Opens the writing end: the run executes here from now on. @param journal  of its attempt, which logs its events */
   begin(run: StartedRun, journal: AttemptJournal): Publisher {
     const { runId, threadId, attempt, isResumable, watchedBy, followedMs = null, protocolMs = null } = run
-    if (followedMs !== null) this.watched.note(threadId, followedMs)
-    if (protocolMs !== null) this.watched.noteProtocol(threadId, protocolMs)
+    if (followedMs !== null) this.followed.note(threadId, followedMs)
+    if (protocolMs !== null) this.followed.noteProtocol(threadId, protocolMs)
     // A run that has only waited has no log; reading one for its subscribers would switch logging on.
     this.runs.takeOver(runId, { hasLog: attempt > 1 })
     this.#publishers.get(runId)?.detach()
@@ -198,8 +198,8 @@ export class Streams {
       run,
       journal,
       isWatched,
-      isLogged: isResumable || isWatched || isRead || this.watched.isWatched(threadId),
-      hasProtocolEvents: this.watched.isWatchedForProtocol(threadId),
+      isLogged: isResumable || isWatched || isRead || this.followed.isFollowed(threadId),
+      hasProtocolEvents: this.followed.isFollowedByProtocol(threadId),
       slowReaderBudgetMs: this.#options.slowReaderBudgetMs ?? defaultSlowReaderBudgetMs,
       topic: () => this.runs.get(runId),
       onLoggedForSlow: () => {
@@ -239,7 +239,7 @@ export class Streams {
     status: string,
     { error, threadId, isUnsaved, left }: EndedElsewhere = {},
   ): Promise<void> {
-    const hasProtocolEvents = threadId !== undefined && this.watched.isWatchedForProtocol(threadId)
+    const hasProtocolEvents = threadId !== undefined && this.followed.isFollowedByProtocol(threadId)
     const events = [
       ...(hasProtocolEvents ? [...(left ? leftOf(runId, left) : []), lifecycleOf(runId, status, error)] : []),
       ...(error === undefined ? [] : [failureOf(runId, error)]),
@@ -254,7 +254,7 @@ export class Streams {
     }
   }
 
-  /** Ends all subscribers of a deleted thread. A server that misses the hint finds out when it renews its watch. */
+  /** Ends all subscribers of a deleted thread. A server that misses the hint finds out when it renews what its clients follow. */
   announceGone(threadId: string): void {
     this.#endThread(threadId)
     this.#options.hints.send("thread_gone", threadId)
@@ -328,7 +328,7 @@ export class Streams {
     if (threadId === null) return
     if (appended) this.#passOn(threadId, appended)
     else this.#wakeThread(threadId)
-    if (this.watched.isWatched(threadId)) hints.send("thread_events", `${threadId} ${serverId}`)
+    if (this.followed.isFollowed(threadId)) hints.send("thread_events", `${threadId} ${serverId}`)
   }
 
   /** Starts logging the runs of a thread that a client follows from now on. */
@@ -382,7 +382,7 @@ export class Streams {
     const publisher = this.#publishers.get(runId)
     // The claim of this run may be about to arrive here; else the entry only takes room until the next renewal.
     if (publisher === undefined) return void this.#watchedEarly.add(runId)
-    publisher.watch()
+    publisher.noteWatched()
     this.#options.hints.send("run_events", runId)
   }
 }

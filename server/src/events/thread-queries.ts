@@ -2,7 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 
-export interface Watch {
+export interface Follow {
   readonly forMs: number
   /** Whether by clients of the newer streaming protocol. */
   readonly forProtocol: boolean
@@ -13,10 +13,10 @@ export interface Watch {
  * run: the check of the foreign key would lock them afterwards, and both would wait for each other.
  * @returns the ids of those that exist
  */
-export const watchThreads = async (
+export const followThreads = async (
   db: Db,
   threadIds: readonly string[],
-  { forMs, forProtocol }: Watch,
+  { forMs, forProtocol }: Follow,
 ): Promise<string[]> => {
   const rows = await db.rows<{ thread_id: string }>(sql`
     insert into watched_threads (thread_id, until, protocol_until)
@@ -40,7 +40,9 @@ export const protocolMs = (threadId: Sql): Sql => sql`(
   where w.thread_id = ${threadId} and w.protocol_until > now())`
 
 /** Threads that are followed now, and for how much longer. */
-export const watchedThreads = (db: Db): Promise<{ thread_id: string; left_ms: number; protocol_ms: number | null }[]> =>
+export const followedThreads = (
+  db: Db,
+): Promise<{ thread_id: string; left_ms: number; protocol_ms: number | null }[]> =>
   db.rows(sql`
     select thread_id, extract(epoch from until - now())::float8 * 1000 as left_ms,
       extract(epoch from protocol_until - now())::float8 * 1000 as protocol_ms

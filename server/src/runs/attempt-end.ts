@@ -45,7 +45,7 @@ export async function writeEnd(
   const ending = (failure: Error | undefined): Ending => {
     kept = failure ? withoutState(result, failure) : result
     const isUnsaved = kept.status !== "success" && !journal.keepsInput && !isKept
-    runEnding = { ...runEndingOf(claim, kept, streams.watched.isWatched(threadId)), isUnsaved }
+    runEnding = { ...runEndingOf(claim, kept, streams.followed.isFollowed(threadId)), isUnsaved }
     logged = publisher.lastEvents(runEnding)
     loggedRollback = publisher.lastEvents(rollback)
     const { runStatus: status, threadStatus } = outcomeOf(kept)

@@ -8,7 +8,7 @@ import type { Subscriber } from "../events/topic.js"
 import { callerOf } from "../http/caller-of.js"
 import { type Answer, answeredBefore, answerOnce, type RequestKey } from "../idempotency/answers.js"
 import { requestKeyOf } from "../idempotency/once.js"
-import { type Creating, createRuns, type FollowingClient, type InsertedRun, type InsertWithin } from "./creation.js"
+import { type Creating, createRuns, type InsertedRun, type InsertWithin, type ProtocolClient } from "./creation.js"
 import type { Runs } from "./operations.js"
 import type { PathOf, RunRequest } from "./preparation.js"
 import { findRun, type RunRow } from "./queries.js"
@@ -97,7 +97,7 @@ export interface NewRunOnce {
   readonly subscriber?: Subscriber | undefined
   readonly forThread?: RunRequest["forThread"]
   readonly pathOf?: PathOf
-  readonly follower?: FollowingClient
+  readonly protocolClient?: ProtocolClient
 }
 
 /**
@@ -107,13 +107,13 @@ export interface NewRunOnce {
 export async function createOnce(
   runs: RunRoutes,
   { c, bodyText, threadId }: CreatingRequest,
-  { body, forThread, pathOf, subscriber, follower }: NewRunOnce,
+  { body, forThread, pathOf, subscriber, protocolClient }: NewRunOnce,
 ): Promise<{ row: RunRow } | { answer: Answer }> {
   const key = requestKeyOf({ c, bodyText }, body.run_id ? [body.run_id] : [])
   const request = { caller: callerOf(c), threadId, body, forThread, pathOf, headers: headersFor(runs, c) }
   const answerFor = ([row]: readonly RunRow[]) => answerOf(row as RunRow, threadId === undefined)
   const made = await oncePerKey(runs, { key, answerFor }, (within) =>
-    createRuns(runs, [request], { subscriber, follower, turn: c.get("turn"), ...within }),
+    createRuns(runs, [request], { subscriber, protocolClient, turn: c.get("turn"), ...within }),
   )
   if ("answer" in made) return made
   const [row] = made.rows

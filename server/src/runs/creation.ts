@@ -17,10 +17,10 @@ import { planRun, type RunPlan, type RunRequest, requireOfThread, runIdTaken, St
 import {
   beginRun,
   type CreatedRun,
-  type Following,
   findUnsavedInputs,
   isThreadVisible,
   type NewRun,
+  type ProtocolFollowing,
   type RunRow,
 } from "./queries.js"
 import { answeredInterrupts } from "./resume.js"
@@ -49,12 +49,12 @@ export interface Creating {
   /** The request's turn in the queue of its thread, if it was already taken. */
   readonly turn?: Turn | undefined
   /** Clients of the newer streaming protocol follow the run's thread from now on. */
-  readonly follower?: FollowingClient | undefined
+  readonly protocolClient?: ProtocolClient | undefined
   /** Runs the insertion in a transaction that also commits other data, such as the key of the request. */
   readonly within?: InsertWithin | undefined
 }
 
-export interface FollowingClient {
+export interface ProtocolClient {
   /** Called when the run exists, with the place of the thread's last event before it; -1 for none. */
   readonly onCreated: (placeBefore: number) => void
 }
@@ -109,7 +109,7 @@ export async function createRuns(
 async function beginRuns(
   runs: Runs,
   plans: readonly RunPlan[],
-  { subscriber, turn, follower, within = inOwnTransaction(runs.db, plans) }: Creating,
+  { subscriber, turn, protocolClient, within = inOwnTransaction(runs.db, plans) }: Creating,
 ): Promise<readonly RunRow[] | undefined> {
   const { streams, executor } = runs
   await turn?.come()
@@ -126,7 +126,7 @@ async function beginRuns(
       plan,
       canExecute: slots[n] !== undefined,
       isStreamed,
-      following: follower && { forMs: streams.watched.ttlMs, firstEvents: firstEventsOf(plan) },
+      following: protocolClient && { forMs: streams.followed.ttlMs, firstEvents: firstEventsOf(plan) },
     }))
     const inserted = await within((tx) => insertEach(tx, insertions))
     if (inserted === undefined) {
@@ -137,9 +137,9 @@ async function beginRuns(
     for (const [n, each] of inserted.entries()) {
       // `start` takes the slot in the same tick, so that no other run can take it.
       slots[n]?.()
-      if (follower) streams.watched.noteProtocolClient(each.row.thread_id)
+      if (protocolClient) streams.followed.noteProtocolClient(each.row.thread_id)
       await start(runs, each, isStreamed)
-      follower?.onCreated(each.created.place_before ?? -1)
+      protocolClient?.onCreated(each.created.place_before ?? -1)
     }
     return inserted.map(({ row }) => row)
   } catch (error) {
@@ -201,7 +201,7 @@ async function insertEach(db: Db, insertions: readonly Insertion[]): Promise<rea
 /** The first events that were committed with a run; undefined when there are none. */
 function loggedWith(
   { places, place_before: after }: CreatedRun,
-  following: Following | undefined,
+  following: ProtocolFollowing | undefined,
   runId: string,
 ): AppendedEvents | undefined {
   if (!places || !following || typeof after !== "number") return undefined

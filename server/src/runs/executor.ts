@@ -237,7 +237,7 @@ export class Executor {
       log.debug({ run_id: attempt.claim.runId, promise: "D10" }, "a renewal found that a stop was requested")
       workers.cancel(attempt.claim.claimId)
     }
-    if (streams.isWatchedElsewhere(held.watched_by)) attempt.publisher.watch()
+    if (streams.isWatchedElsewhere(held.watched_by)) attempt.publisher.noteWatched()
   }
 
   async #giveBackAfterLoss(claim: Claim): Promise<void> {
@@ -309,7 +309,7 @@ export class Executor {
   }
 
   async #publishEnd({ publisher }: Attempt, { watchedBy, runEnding, logged }: Written): Promise<void> {
-    if (this.#options.streams.isWatchedElsewhere(watchedBy)) publisher.watch()
+    if (this.#options.streams.isWatchedElsewhere(watchedBy)) publisher.noteWatched()
     await publisher.end(runEnding, logged)
   }
 

@@ -178,7 +178,7 @@ export interface NewRun {
   /** How many runs may wait on the thread; 0: no limit. */
   readonly mostWaiting: number
   /** Set when clients of the newer streaming protocol follow its thread from now on. */
-  readonly following?: Following | undefined
+  readonly following?: ProtocolFollowing | undefined
 }
 
 /** With the metadata and config of the thread: `{}` when it does not exist. */
@@ -187,7 +187,7 @@ export interface KnownFacts extends ThreadTexts {
   readonly assistant?: string | undefined
 }
 
-export interface Following {
+export interface ProtocolFollowing {
   /** For how long, in milliseconds. */
   readonly forMs: number
   /** Logged with the run when it is claimed at once. */

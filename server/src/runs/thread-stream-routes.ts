@@ -64,8 +64,8 @@ async function streamThread(runs: Runs, c: Context, { threadId, modes, after }: 
   const leave = () => streams.threads.unsubscribe(threadId, subscriber)
   const follow = async () => {
     // The thread may have been deleted at this moment.
-    if (!(await streams.watched.watch(threadId))) notFound(threadId)
-    await followThread(runs, subscriber, { threadId, after })
+    if (!(await streams.followed.follow(threadId))) notFound(threadId)
+    await sendEvents(runs, subscriber, { threadId, after })
     await announceMissedEnd(runs, threadId, { forProtocol: false })
   }
   const following = orAbandon(subscriber, follow)
@@ -110,7 +110,7 @@ function threadFilter(modes: readonly ThreadStreamMode[]): (event: string) => bo
  * Sends a subscriber the thread's events after a place, then live events.
  * @param after  undefined: only future events; then it resolves once none of these can be missed
  */
-async function followThread(
+async function sendEvents(
   { db, streams }: Pick<Runs, "db" | "streams">,
   subscriber: Subscriber,
   { threadId, after }: { readonly threadId: string; readonly after: ThreadPlace | undefined },

@@ -111,7 +111,9 @@ test("a client that rejoins at any server gets every event once", async () => {
     const threadId = await newThread(one)
     const whole = await follow(one, threadId)
     const broken = await follow(one, threadId)
-    await until(() => two.server.streams.watched.isWatched(threadId), { what: "the other server knows of the client" })
+    await until(() => two.server.streams.followed.isFollowed(threadId), {
+      what: "the other server knows of the client",
+    })
     await say(one, threadId, "one")
     await untilEnds(broken, 1)
     broken.leave()
@@ -166,7 +168,7 @@ test("a client that joins during a run gets its later events and all of the next
     const here = await follow(one, threadId)
     const there = await follow(two, threadId)
     await until(
-      () => one.server.streams.watched.isWatched(threadId) && two.server.streams.watched.isWatched(threadId),
+      () => one.server.streams.followed.isFollowed(threadId) && two.server.streams.followed.isFollowed(threadId),
       {
         what: "both servers know of the clients",
       },

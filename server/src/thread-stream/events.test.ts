@@ -286,7 +286,7 @@ test("after the crash of a run's server its client has each event once, with the
   await using two = await startTestHttp(db, { leaseMs: 1_000, slots: 1 })
   const threadId = await newThread(two)
   const stream = await openEvents(two, threadId)
-  await until(() => one.server.streams.watched.isWatchedForProtocol(threadId), { what: "the other server knows" })
+  await until(() => one.server.streams.followed.isFollowedByProtocol(threadId), { what: "the other server knows" })
   const runId = await startRun(one, threadId)
   const first = await executing(runId, one)
   emitProtocol(first, "values", { x: 1 })

@@ -19,18 +19,18 @@ export interface Follower {
 const lookAgainMs = 1_000
 
 /**
- * Watches a thread for a client, so that the thread's runs have protocol events from now on. A run that ended a moment before has at least
+ * Follows a thread for a client, so that the thread's runs have protocol events from now on. A run that ended a moment before has at least
  * its end in the log.
  * @returns false when there is no such thread yet
  * @throws NotFound   the thread was deleted, or the caller may not see it
  * @throws Forbidden  a rule of the project forbids reading it
  */
-export async function watchThread({ db, streams }: Parts, { caller, threadId }: Follower): Promise<boolean> {
+export async function followThread({ db, streams }: Parts, { caller, threadId }: Follower): Promise<boolean> {
   const { filter } = await caller.authorize("threads:read", { thread_id: threadId })
   const thread = await findThread(db, threadId, filter)
   // The thread may have been deleted at this moment.
   if (thread) {
-    if (!(await streams.watched.watch(threadId, { forProtocol: true }))) notFound(threadId)
+    if (!(await streams.followed.follow(threadId, { forProtocol: true }))) notFound(threadId)
     await announceMissedEnd({ db, streams }, threadId, { forProtocol: true })
     return true
   }
@@ -39,18 +39,18 @@ export async function watchThread({ db, streams }: Parts, { caller, threadId }: 
 }
 
 /**
- * Waits until the thread exists, and watches it.
+ * Waits until the thread exists, and follows it.
  * @param signal  ends the waiting
- * @throws  the errors of `watchThread`
+ * @throws  the errors of `followThread`
  */
 export async function untilThreadExists(parts: Parts, follower: Follower, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && !(await watchThread(parts, follower))) {
+  while (!signal.aborted && !(await followThread(parts, follower))) {
     await parts.streams.arrivals.wait(follower.threadId, { timeoutMs: lookAgainMs, signal })
   }
 }
 
 /**
- * Sends the log after a place, then live events. The thread must be watched.
+ * Sends the log after a place, then live events. The thread must be followed.
  * @param after  -1 for everything
  */
 export async function replayThread(

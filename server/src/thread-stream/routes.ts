@@ -11,7 +11,7 @@ import { eventStream, threadParams } from "../runs/schema.js"
 import { channelFilter } from "./channel-filter.js"
 import { CommandFailed, errorReply, successReply } from "./command.js"
 import { executeCommand } from "./commands.js"
-import { replayThread, untilThreadExists, watchThread } from "./follow.js"
+import { followThread, replayThread, untilThreadExists } from "./follow.js"
 import { placeAfter } from "./log.js"
 import { command, commandReply, type EventFilterBody, eventFilter } from "./schema.js"
 import { SocketSession } from "./socket-session.js"
@@ -92,7 +92,7 @@ export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
 
 async function openSocket(runs: RunRoutes, c: Context, threadId: string): Promise<Response> {
   const { upgrade } = c.env as { upgrade?: Upgrade }
-  await watchThread(runs, { caller: callerOf(c), threadId })
+  await followThread(runs, { caller: callerOf(c), threadId })
   if (!upgrade) throw new Refused("GET is for WebSockets only: use POST for an event stream", "upgrade_required")
   upgrade.accept((ws, socket) => new SocketSession(runs, { c, threadId, ws, socket }))
   return c.body(null)
@@ -101,7 +101,7 @@ async function openSocket(runs: RunRoutes, c: Context, threadId: string): Promis
 async function streamEvents(runs: RunRoutes, c: Context, threadId: string, body: EventFilterBody): Promise<Response> {
   const { streams, log } = runs
   const follower = { caller: callerOf(c), threadId }
-  const exists = await watchThread(runs, follower)
+  const exists = await followThread(runs, follower)
   const after = body.since ?? (await placeAfter(runs.db, threadId, c.req.header("last-event-id")))
   const subscriber = new EventResponse(c, channelFilter(body), { budget: streams.readers })
   const left = new AbortController()

@@ -160,7 +160,7 @@ export async function threadWithAssistant({ db }: RunRoutes, { c, threadId }: Co
   throw new CommandFailed("no_such_run", "No run has started on this thread: call run.start first.")
 }
 
-/** Creates a run like the REST routes, once for the key of its request. The thread is watched in the same transaction. */
+/** Creates a run like the REST routes, once for the key of its request. The thread is followed in the same transaction. */
 export async function create(
   runs: RunRoutes,
   { c, bodyText, threadId }: CommandRequest,
@@ -175,7 +175,7 @@ export async function create(
   const created = await createOnce(
     runs,
     { c, bodyText, threadId },
-    { body, forThread, pathOf, follower: { onCreated } },
+    { body, forThread, pathOf, protocolClient: { onCreated } },
   ).catch((error: unknown) => {
     if (error instanceof Conflict && error.code === "thread_busy")
       throw new CommandFailed("invalid_argument", error.message)

@@ -20,7 +20,7 @@ import { getThread } from "../threads/operations.js"
 import { channelFilter, isChannel } from "./channel-filter.js"
 import { CommandFailed, type Executed, errorReply, parseParams, successReply } from "./command.js"
 import { executeCommand, failureOf } from "./commands.js"
-import { replayThread, untilThreadExists, watchThread } from "./follow.js"
+import { followThread, replayThread, untilThreadExists } from "./follow.js"
 import { currentPlace, eventsAfter } from "./log.js"
 import { reconnected } from "./reconnect.js"
 import { type Command, command, subscription, unsubscribe } from "./schema.js"
@@ -183,10 +183,10 @@ export class SocketSession {
     this.#coming.set(result.subscription_id, { accepts, since })
   }
 
-  /** A socket may be older than its thread, so nothing of the log is read without this. @throws  the errors of `watchThread` */
+  /** A socket may be older than its thread, so nothing of the log is read without this. @throws  the errors of `followThread` */
   #isThere(): Promise<boolean> {
     const { c, threadId } = this.#client
-    return watchThread(this.#runs, { caller: callerOf(c), threadId })
+    return followThread(this.#runs, { caller: callerOf(c), threadId })
   }
 
   #beginSubscriptions(): void {

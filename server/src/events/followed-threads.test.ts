@@ -8,7 +8,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { beginRun } from "../runs/queries.js"
 import { newRun } from "../testing/new-run.js"
 import { migrations } from "../testing/test-server.js"
-import { watchThreads } from "./thread-queries.js"
+import { followThreads } from "./thread-queries.js"
 
 const forMs = 60_000
 
@@ -21,7 +21,7 @@ test("a client that opens a thread's stream waits for a run that is being create
   const created = await db.transaction(async (tx) => {
     // Every creation of a run begins with this lock.
     await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
-    watching = watchThreads(db, [threadId], { forMs, forProtocol: true })
+    watching = followThreads(db, [threadId], { forMs, forProtocol: true })
     // If the run aborts, this ends too, and the test fails with the run's error.
     watching.catch(() => undefined)
     const waiting = sql`select from pg_stat_activity

@@ -2,47 +2,47 @@
  * Which threads are followed, by clients of any server. The server that executes a run of a followed thread logs the run's events, so
  * that clients of every server can read them.
  *
- * T1 The database records that a thread is watched before its client gets a response. Each claim reads this, so a run created after the
- *    response is logged from its first event. Other servers get a hint: a run that executes there is logged from then on. If the hint
- *    is lost, logging starts with the next hint, a third of the time in T2 later.
- * T2 A thread stays watched for `ttlMs` after its last client left, so a client that reconnects gets the events in between.
+ * T1 The database records (`watched_threads`) that a thread is followed before its client gets a response. Each claim reads this, so a run
+ *    created after the response is logged from its first event. Other servers get a hint: a run that executes there is logged from then on.
+ *    If the hint is lost, logging starts with the next hint, a third of the time in T2 later.
+ * T2 A thread stays followed for `ttlMs` after its last client left, so a client that reconnects gets the events in between.
  */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
-import { type Watch, watchedThreads, watchThreads } from "./thread-queries.js"
+import { type Follow, followedThreads, followThreads } from "./thread-queries.js"
 
-export interface WatchedThreadsOptions {
+export interface FollowedThreadsOptions {
   readonly db: Database
   readonly hints: Hints
   readonly log: Log
-  /** How long a thread stays watched after its last client left, in milliseconds. */
+  /** How long a thread stays followed after its last client left, in milliseconds. */
   readonly ttlMs: number
   /** The threads that clients of this server follow, and those that clients of the newer streaming protocol follow. */
   readonly followedHere: () => readonly string[]
   readonly followedByProtocol: () => readonly string[]
-  /** Called when a thread becomes watched. */
-  readonly onWatched: (threadId: string) => void
-  /** Called when a thread becomes watched for the newer streaming protocol. */
+  /** Called when a thread becomes followed. */
+  readonly onFollowed: (threadId: string) => void
+  /** Called when a thread becomes followed for the newer streaming protocol. */
   readonly onProtocol: (threadId: string) => void
   /** Called when a thread that is followed here has been deleted. */
   readonly onGone: (threadId: string) => void
 }
 
-// Two renewals may fail before a thread with a client counts as unwatched.
+// Two renewals may fail before a thread with a client counts as not followed.
 const renewalsPerTtl = 3
 
-export class WatchedThreads {
-  readonly #options: WatchedThreadsOptions
-  /** When each thread's watch expires, by this process's clock. */
+export class FollowedThreads {
+  readonly #options: FollowedThreadsOptions
+  /** Until when each thread is followed, by this process's clock. */
   readonly #until = new Map<string, number>()
   /** The same for clients of the newer streaming protocol. */
   readonly #protocolUntil = new Map<string, number>()
   #subscriptions: Subscription[] = []
   #renewal: NodeJS.Timeout | undefined
 
-  constructor(options: WatchedThreadsOptions) {
+  constructor(options: FollowedThreadsOptions) {
     this.#options = options
   }
 
@@ -63,31 +63,31 @@ export class WatchedThreads {
     for (const subscription of this.#subscriptions) await subscription.close()
   }
 
-  isWatched(threadId: string): boolean {
+  isFollowed(threadId: string): boolean {
     return (this.#until.get(threadId) ?? 0) > performance.now()
   }
 
   /** Whether the runs of the thread have protocol events. */
-  isWatchedForProtocol(threadId: string): boolean {
+  isFollowedByProtocol(threadId: string): boolean {
     return (this.#protocolUntil.get(threadId) ?? 0) > performance.now()
   }
 
-  /** Watches a thread for a client of this server. @returns false when there is no such thread */
-  async watch(
+  /** Follows a thread for a client of this server. @returns false when there is no such thread */
+  async follow(
     threadId: string,
-    { forProtocol }: Pick<Watch, "forProtocol"> = { forProtocol: false },
+    { forProtocol }: Pick<Follow, "forProtocol"> = { forProtocol: false },
   ): Promise<boolean> {
-    const [found] = await this.#watch([threadId], forProtocol)
+    const [found] = await this.#follow([threadId], forProtocol)
     return found !== undefined
   }
 
-  /** For how long a thread is watched from its last client on, in milliseconds. */
+  /** For how long a thread is followed from its last client on, in milliseconds. */
   get ttlMs(): number {
     return this.#options.ttlMs
   }
 
   /**
-   * Called when it was committed that a thread is watched for the newer streaming protocol: notes it, and notifies the other servers, unless
+   * Called when it was committed that a thread is followed for the newer streaming protocol: notes it, and notifies the other servers, unless
    * they have learned it a short time ago.
    */
   noteProtocolClient(threadId: string): void {
@@ -100,23 +100,23 @@ export class WatchedThreads {
     hints.send("thread_watched_for_protocol", threadId)
   }
 
-  /** Records that the thread is watched for `forMs` from now on. */
+  /** Records that the thread is followed for `forMs` from now on. */
   note(threadId: string, forMs: number): void {
-    const isNew = !this.isWatched(threadId)
+    const isNew = !this.isFollowed(threadId)
     this.#until.set(threadId, performance.now() + forMs)
-    if (isNew) this.#options.onWatched(threadId)
+    if (isNew) this.#options.onFollowed(threadId)
   }
 
   /** Like `note`, for the newer streaming protocol. */
   noteProtocol(threadId: string, forMs: number): void {
-    const isNew = !this.isWatchedForProtocol(threadId)
+    const isNew = !this.isFollowedByProtocol(threadId)
     this.#protocolUntil.set(threadId, performance.now() + forMs)
     if (isNew) this.#options.onProtocol(threadId)
   }
 
-  async #watch(threadIds: readonly string[], forProtocol: boolean): Promise<string[]> {
+  async #follow(threadIds: readonly string[], forProtocol: boolean): Promise<string[]> {
     const { db, hints, ttlMs: forMs } = this.#options
-    const found = await watchThreads(db, threadIds, { forMs, forProtocol })
+    const found = await followThreads(db, threadIds, { forMs, forProtocol })
     for (const threadId of found) {
       if (forProtocol) this.noteProtocolClient(threadId)
       else {
@@ -127,11 +127,11 @@ export class WatchedThreads {
     return found
   }
 
-  /** Reads the watched threads, whose notifications may have been missed while not listening. */
+  /** Reads the followed threads, whose notifications may have been missed while not listening. */
   async #readAll(): Promise<void> {
     const { db, log } = this.#options
     try {
-      for (const { thread_id, left_ms, protocol_ms } of await watchedThreads(db)) {
+      for (const { thread_id, left_ms, protocol_ms } of await followedThreads(db)) {
         this.note(thread_id, left_ms)
         if (protocol_ms !== null && protocol_ms > 0) this.noteProtocol(thread_id, protocol_ms)
       }
@@ -142,9 +142,9 @@ export class WatchedThreads {
 
   async #renew(): Promise<void> {
     const { followedHere, followedByProtocol } = this.#options
-    for (const threadId of this.#until.keys()) if (!this.isWatched(threadId)) this.#until.delete(threadId)
+    for (const threadId of this.#until.keys()) if (!this.isFollowed(threadId)) this.#until.delete(threadId)
     for (const threadId of this.#protocolUntil.keys())
-      if (!this.isWatchedForProtocol(threadId)) this.#protocolUntil.delete(threadId)
+      if (!this.isFollowedByProtocol(threadId)) this.#protocolUntil.delete(threadId)
     await this.#renewAll(followedHere(), false)
     await this.#renewAll(followedByProtocol(), true)
   }
@@ -153,7 +153,7 @@ export class WatchedThreads {
     const { log, onGone } = this.#options
     if (asked.length === 0) return
     try {
-      const there = new Set(await this.#watch(asked, forProtocol))
+      const there = new Set(await this.#follow(asked, forProtocol))
       for (const threadId of asked) if (!there.has(threadId)) onGone(threadId)
     } catch (err) {
       log.warn({ err, threads: asked.length }, "following threads could not be renewed")
