@@ -54,8 +54,7 @@ const concepts = {
   store: ["item.ts"],
   checkpoints: ["checkpoint.ts"],
   deployments: ["deployment.ts"],
-  // A revision keeps the settings of its deployment.
-  revisions: ["revision.ts", "source-config.ts"],
+  revisions: ["revision.ts"],
   integrations: ["integration.ts"],
   uploads: ["upload.ts"],
   workspaces: ["workspace.ts"],
@@ -78,8 +77,9 @@ export function layerOf(path) {
   return concepts[folder]?.includes(file) ? "model" : undefined
 }
 
-/** A model, the interface of a port or a table of error codes: only definitions for others to use. */
-const isPure = (path) => layerOf(path) === "model" || ["port.ts", "error-codes.ts"].includes(posix.basename(path))
+/** A model, the interface of a port, a table of error codes or of fields: only definitions for others to use. */
+const definitions = ["port.ts", "error-codes.ts", "field.ts", "source-config.ts", "source-revision-config.ts"]
+const isPure = (path) => layerOf(path) === "model" || definitions.includes(posix.basename(path))
 const layered = (path) => /^(server|control|edge|builder)\/src\//.test(path)
 const isTest = (path) => /\.test\.tsx?$|\/testing\/|^tests\/|^bench\//.test(path)
 
@@ -98,7 +98,7 @@ const importRules = [
   },
   function modelsStandAlone({ from, to, fromPackage, toPackage }) {
     if (fromPackage !== toPackage || !layered(from) || layerOf(from) !== "model" || isPure(to)) return undefined
-    return "a model imports nothing of its package but models, ports and error codes: pass in what it needs"
+    return "a model imports nothing of its package but models, ports, error codes and tables of fields: pass in what it needs"
   },
   function plannerKnowsNoStage({ from, to }) {
     if (!from.startsWith("control/src/planner/") || !to?.startsWith("control/src/pipeline/")) return undefined

@@ -7,7 +7,6 @@ import { readSettings, Secret, type Settings, type Values } from "@superstep/too
 import { networks } from "@superstep/toolkit/http/trusted-proxies"
 import { z } from "zod"
 import { ownOrigins } from "./console/own-origins.js"
-import type { GitProtocol } from "./deployments/repository.js"
 import { resourceTiersOf, resourceTiersSchema } from "./deployments/resource-tiers.js"
 import { authoritySettings } from "./host-names/authority-settings.js"
 import { canonicalHostName } from "./host-names/host-name.js"
@@ -15,6 +14,7 @@ import { listenerSettings } from "./listeners/mirror/settings.js"
 import { logForwardSettings } from "./log-forwarding/settings.js"
 import { machineSettings } from "./machines/kinds/settings.js"
 import type { Amounts } from "./quotas/quota.js"
+import type { GitProtocol } from "./revisions/repository.js"
 
 const protocols = ["https", "ssh", "http", "file", "git"] as const satisfies readonly GitProtocol[]
 

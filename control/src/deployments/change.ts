@@ -2,10 +2,11 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, Refused } from "@superstep/toolkit/errors/errors"
 import { interruptRevision } from "../revisions/claims.js"
+import { namesWhere } from "../revisions/field.js"
 import { findRevision } from "../revisions/operations.js"
 import { type SeenRevision, unfinishedRevisions } from "../revisions/queries.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
-import type { DeploymentType, Source, SourceConfig } from "../revisions/source-config.js"
+import { type DeploymentType, type Source, type SourceConfig, sourceConfigFields } from "../revisions/source-config.js"
 import { useArchive } from "../uploads/operations.js"
 import { applyChange, type Change } from "./apply-change.js"
 import {
@@ -24,13 +25,11 @@ import { requireRoom } from "./room.js"
 import { checkScale, checkSource, checkUnchanged } from "./rules.js"
 import { nextSecrets, type SecretChange, type SecretsMode } from "./secret-changes.js"
 
+const unsettableSettings = namesWhere(sourceConfigFields, ({ patch }) => patch === "unset")
+const unsettableName = (name: keyof SourceConfig) => `source_config.${name}` as const
+
 /** Fields that can be cleared by name, since null does not clear them (CP-D7). */
-export const unsettable = [
-  "display_name",
-  "source_config.custom_url",
-  "source_config.canary_weight",
-  "source_config.rollback_on",
-] as const
+export const unsettable = ["display_name" as const, ...unsettableSettings.map(unsettableName)]
 export type Unsettable = (typeof unsettable)[number]
 
 /** The fields that every change may have. */
@@ -79,18 +78,13 @@ export async function patchDeployment(
   })
 }
 
-const unsettableConfig = unsettable.filter((field) => field !== "display_name")
-
-const keyOf = (field: (typeof unsettableConfig)[number]) =>
-  field.slice("source_config.".length) as "custom_url" | "canary_weight" | "rollback_on"
-
 /** @throws InvalidInput  a field is both set and unset */
 function cleared(next: { sourceConfig: SourceConfig }, { displayName, unset = [], sourceConfig }: PatchDeployment) {
-  const given: readonly Unsettable[] = [
-    ...(displayName === undefined ? [] : (["display_name"] as const)),
-    ...unsettableConfig.filter((field) => setsAnyField({ field: sourceConfig[keyOf(field)] })),
+  const emptied = unsettableSettings.filter((name) => unset.includes(unsettableName(name)))
+  const both = [
+    ...(unset.includes("display_name") && displayName !== undefined ? ["display_name"] : []),
+    ...emptied.filter((name) => setsAnyField({ name: sourceConfig[name] })).map(unsettableName),
   ]
-  const both = unset.filter((field) => given.includes(field))
   if (both.length > 0) {
     const message = `${both.join(", ")} cannot be set and unset at once`
     throw new InvalidInput([{ path: ["body", "unset"], message, type: "value_error" }])
@@ -98,12 +92,7 @@ function cleared(next: { sourceConfig: SourceConfig }, { displayName, unset = []
   const name = unset.includes("display_name") ? null : displayName
   return {
     ...(name !== undefined && { displayName: name }),
-    sourceConfig: {
-      ...next.sourceConfig,
-      ...Object.fromEntries(
-        unsettableConfig.filter((field) => unset.includes(field)).map((field) => [keyOf(field), null]),
-      ),
-    },
+    sourceConfig: { ...next.sourceConfig, ...Object.fromEntries(emptied.map((name) => [name, null])) },
   }
 }
 

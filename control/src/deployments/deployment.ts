@@ -2,8 +2,9 @@
 
 import { createHash } from "node:crypto"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
+import { emptyOf } from "../revisions/field.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
-import type { ResourceSpec, Source, SourceConfig } from "../revisions/source-config.js"
+import { type ResourceSpec, type Source, type SourceConfig, sourceConfigFields } from "../revisions/source-config.js"
 
 /** READY means that the deployment's database is ready; it says nothing of its revisions (control-plane §1.5). */
 export const deploymentStatuses = [
@@ -19,25 +20,7 @@ export type DeploymentStatus = (typeof deploymentStatuses)[number]
 /** A config as a caller may send it: every field may be absent, and null means the same as absent. */
 export type Partially<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
-export const emptySourceConfig: SourceConfig = {
-  integration_id: null,
-  repo_url: null,
-  deployment_type: null,
-  build_on_push: null,
-  custom_url: null,
-  resource_spec: null,
-  listener_id: null,
-  listener_config: null,
-  install_command: null,
-  build_command: null,
-  template_id: null,
-  watch_paths: null,
-  thread_pinning: null,
-  max_pin_age_days: null,
-  on_orphaned_threads: null,
-  canary_weight: null,
-  rollback_on: null,
-}
+export const emptySourceConfig: SourceConfig = emptyOf(sourceConfigFields)
 
 export const emptySourceRevisionConfig: SourceRevisionConfig = {
   repo_ref: null,

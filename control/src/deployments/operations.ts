@@ -10,6 +10,7 @@ import { recordNoEffect, recordResource } from "../audit/current-write.js"
 import { removeHostNamesOf } from "../host-names/queries.js"
 import { integrationExists } from "../integrations/operations.js"
 import type { QuotaRules } from "../quotas/operations.js"
+import type { GitProtocol } from "../revisions/repository.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
 import type { Source, SourceConfig } from "../revisions/source-config.js"
 import { wakePipeline } from "../revisions/wake-up.js"
@@ -40,7 +41,6 @@ import {
   markForDeletion,
   type NewDeployment,
 } from "./queries.js"
-import type { GitProtocol } from "./repository.js"
 import { requireRoom } from "./room.js"
 import { checkNoTarball, checkScale, checkSource } from "./rules.js"
 

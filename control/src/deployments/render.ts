@@ -2,7 +2,9 @@
 import type { z } from "@hono/zod-openapi"
 import { healthOf, isRestarting, runStateOf } from "../health/health.js"
 import { type ListenerFacts, stateAtListener } from "../health/listener-facts.js"
+import { complete } from "../revisions/field.js"
 import { renderSourceRevisionConfig } from "../revisions/schema.js"
+import { sourceConfigFields } from "../revisions/source-config.js"
 import { masked } from "../secrets/secret.js"
 import { type DeploymentStatus, publicUrl } from "./deployment.js"
 import type { DeploymentRow } from "./queries.js"
@@ -18,14 +20,7 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
   display_name: row.display_name,
   source: row.source,
   source_config: {
-    ...row.source_config,
-    // Deployments of earlier releases lack these fields.
-    watch_paths: row.source_config.watch_paths ?? null,
-    thread_pinning: row.source_config.thread_pinning ?? null,
-    max_pin_age_days: row.source_config.max_pin_age_days ?? null,
-    on_orphaned_threads: row.source_config.on_orphaned_threads ?? null,
-    canary_weight: row.source_config.canary_weight ?? null,
-    rollback_on: row.source_config.rollback_on ?? null,
+    ...complete(sourceConfigFields, row.source_config),
     custom_url:
       row.source_config.custom_url ?? (row.listener ? row.listener.url : publicUrl(agentsUrl, row.route_name)),
     // The configured branch, apart from the commit it resolved to; Terraform's imports read it (§1.3).

@@ -4,8 +4,10 @@
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
+import { namesWhere } from "../revisions/field.js"
 import { findRevision } from "../revisions/operations.js"
 import { lastGoodRevision, type RevisionRow } from "../revisions/queries.js"
+import { sourceConfigFields } from "../revisions/source-config.js"
 import { requireKept } from "../secrets/operations.js"
 import { applyChange } from "./apply-change.js"
 import { type DeploymentIds, holdForChange } from "./hold.js"
@@ -69,10 +71,10 @@ async function repeat(
   { revision, trigger, asked }: { revision: RevisionRow; trigger: "redeploy" | "rollback"; asked: Asked },
 ): Promise<DeploymentRow> {
   await requireKept(tx, revision)
-  const { resource_spec, install_command, build_command } = revision.source_config
   const config = revision.source_revision_config
   const { workspace_id: workspaceId, source_config: current } = deployment
-  const sourceConfig = { ...current, resource_spec, install_command, build_command }
+  const own = ownSettings.map((name) => [name, revision.source_config[name] ?? null])
+  const sourceConfig = { ...current, ...Object.fromEntries(own) }
   await requireRoom(tx, rules, { workspaceId, wanted: sourceConfig, current })
   return applyChange(tx, rules.key, deployment, {
     source: revision.source,
@@ -85,5 +87,8 @@ async function repeat(
     ...(asked.actor !== undefined && { actor: asked.actor }),
   })
 }
+
+/** A revision has its own values of these. */
+const ownSettings = namesWhere(sourceConfigFields, ({ revision }) => revision !== "now")
 
 const messageOf = (message: string | null): { message?: string } => (message === null ? {} : { message })

@@ -1,10 +1,11 @@
 /** What each source requires and forbids, beyond the format of single fields (D7–D10). Pure. */
 import { InvalidInput, type Problem, Refused } from "@superstep/toolkit/errors/errors"
 import { toJsonText } from "@superstep/toolkit/http/json"
+import { namesWhere } from "../revisions/field.js"
+import { type GitProtocol, repoUrlProblem } from "../revisions/repository.js"
 import type { SourceRevisionConfig } from "../revisions/revision.js"
-import type { ResourceSpec, Source, SourceConfig } from "../revisions/source-config.js"
+import { type ResourceSpec, type Source, type SourceConfig, sourceConfigFields } from "../revisions/source-config.js"
 import type { Partially } from "./deployment.js"
-import { type GitProtocol, repoUrlProblem } from "./repository.js"
 
 const inSourceConfig = (field: keyof SourceConfig, message: string, type = "value_error"): Problem => ({
   path: ["body", "source_config", field],
@@ -113,18 +114,11 @@ export function checkNoTarball(wanted: Partially<SourceRevisionConfig>): void {
   throw new Refused(`source_tarball_path is not an object_path of this deployment: ${next}`, "unknown_upload")
 }
 
-const immutable = [
-  "repo_url",
-  "integration_id",
-  "deployment_type",
-  "listener_id",
-  "listener_config",
-  "template_id",
-] as const satisfies readonly (keyof SourceConfig)[]
+const fixed = namesWhere(sourceConfigFields, ({ patch }) => patch === "fixed")
 
 /** @throws Refused  a field that is fixed at creation would change; its present value is accepted */
 export function checkUnchanged(current: SourceConfig, change: Partially<SourceConfig>): void {
-  for (const field of immutable) {
+  for (const field of fixed) {
     const wanted = change[field]
     if (wanted === null || wanted === undefined) continue
     if (toJsonText(wanted) === toJsonText(current[field])) continue

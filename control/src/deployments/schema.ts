@@ -3,9 +3,9 @@ import { z } from "@hono/zod-openapi"
 import { healths, runStates } from "../health/health.js"
 import { commaSeparated, optionalParameter, text, trueOrFalse, uuid } from "../http/fields.js"
 import { pageQuery } from "../http/page.js"
-import { resourceSpecReply } from "../revisions/resource-spec.js"
+import { repliesOf } from "../revisions/field.js"
 import { sourceRevisionConfigReply } from "../revisions/schema.js"
-import { deploymentTypes, orphanRules, sources, threadPinnings } from "../revisions/source-config.js"
+import { deploymentTypes, sourceConfigFields, sources } from "../revisions/source-config.js"
 import { unsettable } from "./change.js"
 import { agentEnvironments, deploymentStatuses } from "./deployment.js"
 import { changeFields, configFields, message, secrets } from "./fields.js"
@@ -126,26 +126,8 @@ export const rollbackBody = z.object(rollbackFields)
 const nullableText = z.string().nullable()
 
 const sourceConfigReply = z.object({
-  integration_id: nullableText,
-  repo_url: nullableText,
+  ...repliesOf(sourceConfigFields),
   repo_branch: nullableText.openapi({ description: "the configured branch" }),
-  deployment_type: z.enum(deploymentTypes).nullable(),
-  build_on_push: z.boolean().nullable(),
-  custom_url: nullableText.openapi({
-    description: "the address of the deployment; null until its listener has reported one",
-  }),
-  resource_spec: resourceSpecReply.nullable(),
-  listener_id: nullableText,
-  listener_config: z.object({ k8s_namespace: nullableText }).nullable(),
-  install_command: nullableText,
-  build_command: nullableText,
-  template_id: nullableText,
-  watch_paths: z.array(z.string()).readonly().nullable(),
-  thread_pinning: z.enum(threadPinnings).nullable(),
-  max_pin_age_days: z.int().nullable(),
-  on_orphaned_threads: z.enum(orphanRules).nullable(),
-  canary_weight: z.int().nullable(),
-  rollback_on: z.object({ min_runs: z.int() }).nullable(),
 })
 
 export const deploymentReply = z

@@ -1,5 +1,6 @@
 /** Field types that requests share. */
 import { z } from "@hono/zod-openapi"
+import { shownLine } from "@superstep/toolkit/text/shown-line"
 import { isPlainText } from "@superstep/toolkit/text/storable"
 
 // Far above any real setting; deeper values would exhaust the stack of recursive code.
@@ -17,11 +18,20 @@ export function storageProblem(value: unknown, depth = 0): string | undefined {
   return undefined
 }
 
+/** A text that can be stored, and in which `problemOf` finds no problem. */
+export const checked = (problemOf: (value: string) => string | undefined) =>
+  z.string().superRefine((value, ctx) => {
+    const problem = storageProblem(value) ?? problemOf(value)
+    if (problem) ctx.addIssue({ code: "custom", message: problem })
+  })
+
 /** A text that can be stored. */
-export const text = z.string().superRefine((value, ctx) => {
-  const problem = storageProblem(value)
-  if (problem) ctx.addIssue({ code: "custom", message: problem })
-})
+export const text = checked(() => undefined)
+
+const longestLine = 500
+
+/** What people read beside other words. It comes from strangers, and no request fails for it: it is cleaned and cut. */
+export const line = z.string().transform((value) => shownLine(value, longestLine))
 
 export const uuid = z.guid("expected a UUID")
 

@@ -13,13 +13,14 @@ import { emptySourceRevisionConfig } from "../deployments/deployment.js"
 import { type DeploymentIds, holdForChange } from "../deployments/hold.js"
 import { createDeployment, type DeploymentRules, deleteDeployment } from "../deployments/operations.js"
 import { type DeploymentRow, lockDeployment, markAsPreview } from "../deployments/queries.js"
-import { refProblem } from "../deployments/repository.js"
 import { requireRoom } from "../deployments/room.js"
 import { watchedRef } from "../pushes/decide.js"
 import type { Outcome, PullRequestEvent } from "../pushes/push.js"
 import type { GitDeployment } from "../pushes/queries.js"
 import { repositoryKey } from "../pushes/repository-key.js"
-import type { SourceConfig } from "../revisions/source-config.js"
+import { copyFor } from "../revisions/field.js"
+import { refProblem } from "../revisions/repository.js"
+import { sourceConfigFields } from "../revisions/source-config.js"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
 import { isReserved, repeatedNames, type SecretValue, secretMask } from "../secrets/secret.js"
@@ -206,12 +207,7 @@ async function deployedAt(
     name,
     value: open(rules.key, value_sealed, contextOf.previewSecret(ids, name)),
   }))
-  const sourceConfig: SourceConfig = {
-    ...parent.source_config,
-    build_on_push: false,
-    custom_url: null,
-    canary_weight: null,
-  }
+  const sourceConfig = copyFor("preview", sourceConfigFields, parent.source_config, {})
   const sourceRevisionConfig = {
     ...emptySourceRevisionConfig,
     langgraph_config_path: parent.source_revision_config.langgraph_config_path,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { emptySourceConfig } from "../deployments/deployment.js"
-import { isWatched, watchPathProblem } from "../deployments/watch-paths.js"
+import { isWatched, watchPathProblem } from "../revisions/watch-paths.js"
 import { decidePush } from "./decide.js"
 import type { Push } from "./push.js"
 import { repositoryKey, repositoryPath } from "./repository-key.js"

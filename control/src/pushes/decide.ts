@@ -1,7 +1,7 @@
 /** Decides whether a deployment builds a push. Pure. */
 
-import { isWatched } from "../deployments/watch-paths.js"
 import type { SourceConfig } from "../revisions/source-config.js"
+import { isWatched } from "../revisions/watch-paths.js"
 import type { Push } from "./push.js"
 
 export type Decision = { readonly build: string } | { readonly ignored: string }

@@ -1,6 +1,8 @@
 /** The table `artifacts`. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
+import { joinSql, sql } from "@superstep/toolkit/db/sql"
+import { namesWhere } from "./field.js"
+import { sourceConfigFields } from "./source-config.js"
 
 export const addArtifact = (
   db: Db,
@@ -34,6 +36,8 @@ export interface BuiltBefore {
   readonly commit: object | null
 }
 
+const builtSettings = namesWhere(sourceConfigFields, ({ revision }) => revision === "built")
+
 /** The artefact of an earlier revision that was built from the same commit in the same way. */
 export const artifactOfSameInput = (
   db: Db,
@@ -44,8 +48,12 @@ export const artifactOfSameInput = (
     select a.artifact_id, same.tree_hash, same.commit
     from revisions r
     join revisions same on same.deployment_id = r.deployment_id and same.commit_sha = ${revision.sha}
-      and same.source_config -> 'install_command' is not distinct from r.source_config -> 'install_command'
-      and same.source_config -> 'build_command' is not distinct from r.source_config -> 'build_command'
+      and ${joinSql(
+        builtSettings.map(
+          (name) => sql`same.source_config ->> ${name} is not distinct from r.source_config ->> ${name}`,
+        ),
+        " and ",
+      )}
       and same.source_revision_config -> 'langgraph_config_path'
         is not distinct from r.source_revision_config -> 'langgraph_config_path'
     join artifacts a on a.artifact_id = same.artifact_id and a.platform = any(${platforms})

@@ -1,4 +1,13 @@
-/** The settings of a deployment that its revisions are made with. Pure. */
+/**
+ * `source_config` in the API and in the tables: the settings of a deployment, which its revisions are made with. `sourceConfigFields`
+ * is the one place that names all of them.
+ */
+import { z } from "@hono/zod-openapi"
+import { commandProblem } from "@superstep/builder/command-problem"
+import { checked, text, uuid } from "../http/fields.js"
+import type { Field, ValuesOf } from "./field.js"
+import { resourceSpec, resourceSpecReply } from "./resource-spec.js"
+import { watchPathProblem } from "./watch-paths.js"
 
 export const sources = ["github", "external_docker", "internal_docker", "internal_source", "internal_template"] as const
 export type Source = (typeof sources)[number]
@@ -22,33 +31,72 @@ export const usualPinDays = 30
 export const orphanRules = ["warn", "pin", "fail"] as const
 export type OrphanRule = (typeof orphanRules)[number]
 
-/** Unknown keys are kept: Terraform merges what it reads into what it writes (control-plane §1.3). */
-export type ResourceSpec = Readonly<Record<string, unknown>>
+// Only addresses for browsers: it is shown as the deployment's URL.
+const webUrl = z.url({ protocol: /^https?$/, message: "expected an http or https URL" })
+const seenUrl = z
+  .string()
+  .openapi({ description: "the address of the deployment; null until its listener has reported one" })
+const command = checked(commandProblem)
+const string = z.string()
+const int = z.int()
+const bool = z.boolean()
+const type = z.enum(deploymentTypes)
 
-/** `source_config` in the API and in the table: settings of the whole deployment. */
-export interface SourceConfig {
-  readonly integration_id: string | null
-  readonly repo_url: string | null
-  readonly deployment_type: DeploymentType | null
-  readonly build_on_push: boolean | null
-  /** As set by the user; replies show the address that works (D3). */
-  readonly custom_url: string | null
-  readonly resource_spec: ResourceSpec | null
-  readonly listener_id: string | null
-  readonly listener_config: { readonly k8s_namespace: string | null } | null
-  readonly install_command: string | null
-  readonly build_command: string | null
-  readonly template_id: string | null
-  /** Our extension: a push that changes one of these files and folders creates a revision; null or empty means all. */
-  readonly watch_paths: readonly string[] | null
-  /** Our extension: which threads stay on their revision when another one takes over; null: `usualThreadPinning`. */
-  readonly thread_pinning: ThreadPinning | null
-  /** Our extension: for at most how many days; null: `usualPinDays`. */
-  readonly max_pin_age_days: number | null
-  /** Our extension: what to do about paused threads that a new revision could not go on with; null: `warn`. */
-  readonly on_orphaned_threads: OrphanRule | null
-  /** Our extension: the percentage of the threads that a new revision gets before it is promoted; null: all of them at once. */
-  readonly canary_weight: number | null
-  /** Our extension: a canary whose runs fail more often is aborted once it has ended so many; null: none is. */
-  readonly rollback_on: { readonly min_runs: number } | null
+const k8s = <T extends z.ZodType>(name: T) => z.object({ k8s_namespace: name.nullable() })
+const paths = z.array(checked(watchPathProblem)).max(50).openapi({
+  description: "build only pushes that change one of these files, folders or patterns; empty: every push",
+})
+const pinning = z.enum(threadPinnings).openapi({
+  description:
+    "which threads stay on their revision when another one takes over: none; paused (default): those that are busy or interrupted, until they are idle; always: each thread, on the revision of its first run",
+})
+const pinDays = z.int().min(1).max(3650).openapi({
+  description: "for how many days a former revision keeps its threads; 30 by default",
+})
+const orphanRule = z.enum(orphanRules).openapi({
+  description:
+    "when a new revision could not go on with paused threads, since the node or graph that they wait in is gone: warn (the default) in the deploy log; pin: they stay on the revision before, whatever thread_pinning says; fail: the new revision fails",
+})
+const percentage = z.int().min(1).max(99).openapi({
+  description:
+    "the percentage of the threads that a new revision gets beside the one that serves, until it is promoted or aborted; unset: a new revision takes over at once",
+})
+const minRuns = <T extends z.ZodType>(number: T) => z.object({ min_runs: number })
+const rollback = minRuns(z.int().min(5).max(100_000).default(20)).openapi({
+  description:
+    "a canary is aborted when its runs fail more often than those of the revision that serves: when chance alone would give such counts less than once in 10,000 times (Fisher's exact test), and it has ended min_runs; unset: only crashes abort it",
+})
+
+interface DeploymentField extends Field {
+  /** A change can set it, or also unset it; or it is fixed at creation, and a change may only repeat its value. */
+  readonly patch: "set" | "unset" | "fixed"
+  /**
+   * Which value counts for a revision: the one that the deployment has now, or the revision's own, which a redeploy or rollback brings
+   * back. `built`: its own, and an artifact is reused only where it is the same.
+   */
+  readonly revision: "now" | "own" | "built"
 }
+
+// biome-ignore format: one line for each field, so that it can be read as a table
+export const sourceConfigFields = {
+  integration_id:      { input: uuid,         reply: string,                 patch: "fixed", revision: "now",   preview: "same",  listener: "same"  },
+  repo_url:            { input: text,         reply: string,                 patch: "fixed", revision: "now",   preview: "same",  listener: "same"  },
+  deployment_type:     { input: type,         reply: type,                   patch: "fixed", revision: "now",   preview: "same",  listener: "same"  },
+  build_on_push:       { input: bool,         reply: bool,                   patch: "set",   revision: "now",   preview: "off",   listener: "off"   },
+  custom_url:          { input: webUrl,       reply: seenUrl,                patch: "unset", revision: "now",   preview: "empty", listener: "same"  },
+  resource_spec:       { input: resourceSpec, reply: resourceSpecReply,      patch: "set",   revision: "own",   preview: "same",  listener: "same"  },
+  listener_id:         { input: uuid,         reply: string,                 patch: "fixed", revision: "now",   preview: "same",  listener: "empty" },
+  listener_config:     { input: k8s(text),    reply: k8s(string),            patch: "fixed", revision: "now",   preview: "same",  listener: "empty" },
+  install_command:     { input: command,      reply: string,                 patch: "set",   revision: "built", preview: "same",  listener: "same"  },
+  build_command:       { input: command,      reply: string,                 patch: "set",   revision: "built", preview: "same",  listener: "same"  },
+  template_id:         { input: text,         reply: string,                 patch: "fixed", revision: "now",   preview: "same",  listener: "same"  },
+  watch_paths:         { input: paths,        reply: z.array(string),        patch: "set",   revision: "now",   preview: "same",  listener: "same"  },
+  thread_pinning:      { input: pinning,      reply: z.enum(threadPinnings), patch: "set",   revision: "now",   preview: "same",  listener: "same"  },
+  max_pin_age_days:    { input: pinDays,      reply: int,                    patch: "set",   revision: "now",   preview: "same",  listener: "same"  },
+  on_orphaned_threads: { input: orphanRule,   reply: z.enum(orphanRules),    patch: "set",   revision: "now",   preview: "same",  listener: "same"  },
+  canary_weight:       { input: percentage,   reply: int,                    patch: "unset", revision: "now",   preview: "empty", listener: "empty" },
+  rollback_on:         { input: rollback,     reply: minRuns(int),           patch: "unset", revision: "now",   preview: "same",  listener: "same"  },
+} satisfies Readonly<Record<string, DeploymentField>>
+
+export type SourceConfig = ValuesOf<typeof sourceConfigFields>
+export type ResourceSpec = NonNullable<SourceConfig["resource_spec"]>

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { emptySourceConfig, emptySourceRevisionConfig } from "../../deployments/deployment.js"
 import type { WantedRevision } from "../exchange/exchange.js"
-import { settingsHere, toAdd, toInterrupt } from "./next-revisions.js"
+import { toAdd, toInterrupt } from "./next-revisions.js"
 import { centralOf, listenerSettingsProblem } from "./settings.js"
 
 const revision = (revision_id: string, is: Partial<WantedRevision> = {}): WantedRevision => ({
@@ -45,12 +45,6 @@ test("an interrupted revision is interrupted where it is, and added nowhere", ()
 
   assert.deepEqual(toInterrupt(wanted, new Set(["here"])), ["here"])
   assert.deepEqual(toAdd(wanted, new Set(["here"])), [])
-})
-
-test("here the deployment has no listener, and follows no pushes", () => {
-  const config = { ...emptySourceConfig, listener_id: "l", build_on_push: true, repo_url: "https://git.test/a" }
-
-  assert.deepEqual(settingsHere(config), { ...emptySourceConfig, build_on_push: false, repo_url: "https://git.test/a" })
 })
 
 test("the settings of a listener come together, and secrets cross no network in plain text", () => {

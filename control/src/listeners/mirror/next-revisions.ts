@@ -1,5 +1,6 @@
 /** Which revisions of the control plane a listener's installation adds, and which it interrupts. Pure. */
-import type { SourceConfig } from "../../revisions/source-config.js"
+import { copyFor } from "../../revisions/field.js"
+import { type SourceConfig, sourceConfigFields } from "../../revisions/source-config.js"
 import type { WantedRevision } from "../exchange/exchange.js"
 
 /**
@@ -15,10 +16,4 @@ export const toInterrupt = (wanted: readonly WantedRevision[], here: ReadonlySet
   wanted.filter((it) => it.is_interrupted && here.has(it.revision_id)).map((it) => it.revision_id)
 
 /** The settings as they hold here: this installation carries the deployment out itself, and the control plane follows pushes. */
-export const settingsHere = (config: SourceConfig): SourceConfig => ({
-  ...config,
-  listener_id: null,
-  listener_config: null,
-  canary_weight: null,
-  ...(config.build_on_push && { build_on_push: false }),
-})
+export const settingsHere = (config: SourceConfig): SourceConfig => copyFor("listener", sourceConfigFields, config, {})
