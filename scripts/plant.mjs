@@ -98,6 +98,7 @@ async function search(checkout, { program, args }, { seconds, signal, onLine }) 
   const tookSeconds = () => Math.round((performance.now() - startedAt) / 1000)
   const child = spawn(process.execPath, ["--enable-source-maps", ...programOf[program], ...args], {
     cwd: checkout,
+    env: { ...process.env, SUPERSTEP_WIDE_TESTS: "1" },
     // A terminal's Ctrl-C goes to this process alone, which stops the campaign.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
@@ -125,6 +126,8 @@ async function search(checkout, { program, args }, { seconds, signal, onLine }) 
   // A campaign ends with an error where it waits for what never comes.
   const [, never] = /timed out after \d+ ms waiting until (.*? over)\b/.exec(errors.join("\n")) ?? []
   if (never) return { judge: "what never ends", finding: never, seconds: tookSeconds(), seed: seedOf(lines, args) }
+  if (lines.some((line) => /^# skipped [1-9]/.test(line)))
+    throw new SetupFailed(`${args.join(" ")} did not run all of its tests: is SUPERSTEP_TEST_PYTHON set?`)
   if (code !== 0 && tookSeconds() < seconds)
     throw new SetupFailed(`${program} ${args.join(" ")} failed:\n${[...lines, ...errors].slice(-20).join("\n")}`)
   return { seconds: tookSeconds(), seed: seedOf(lines, args) }
