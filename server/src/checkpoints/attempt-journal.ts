@@ -38,7 +38,9 @@ export interface WriteOrder {
   readonly mayWait?: boolean
 }
 
-export interface WrittenEnding {
+export interface WrittenEnding<E extends Ending> {
+  /** As it was sent last; undefined when it was refused before. */
+  readonly ending: E | undefined
   readonly outcome: "claim_lost" | "finished" | "rolled_back"
   readonly watchedBy: readonly string[]
   /** The run of its thread that can start now. */
@@ -85,8 +87,6 @@ export interface WritingAttempt {
   readonly threadId: string
   /** Whether the thread is deleted with its run: what is still waiting when the run ends is then never written (K6). */
   readonly deletesThread?: boolean
-  /** Called when events can be read from the log, in their order; never for one that is not in the log (K2). */
-  readonly onLogged: (events: readonly LogEvent[], appended: LoggedPlaces) => void
 }
 
 /** Commits the writes of all attempts. */
@@ -111,6 +111,8 @@ export class AttemptJournal {
   underWay: Promise<void> | undefined
   /** The error of the first write that Postgres rejected. */
   failure: Error | undefined
+  /** Called when events can be read from the log, in their order; never for one that is not in the log (K2). */
+  whenLogged: (events: readonly LogEvent[], appended: LoggedPlaces) => void = () => undefined
   #hasWrites = false
   #hasInputCheckpoint = false
   #hasAppliedInput = false
@@ -205,7 +207,7 @@ export class AttemptJournal {
     const last = logged.at(-1)
     if (!last) return
     this.noteLogged(last.seq)
-    this.#attempt?.onLogged(logged, { after: outcome === "claim_lost" ? null : after, places: known })
+    this.whenLogged(logged, { after: outcome === "claim_lost" ? null : after, places: known })
   }
 
   /** Saves a checkpoint with its new blobs. @throws ClaimLost  and nothing was written */
@@ -228,32 +230,36 @@ export class AttemptJournal {
   }
 
   /**
-   * Ends the run after all its other writes, in the same transaction as the last of them, and closes. When Postgres rejects
-   * the end itself, `ending` is called again with that error.
-   * @param ending  makes the end; its argument is the error of the run's first rejected write
+   * Ends the run after all its other writes, in the same transaction as the last of them, and closes.
+   * @param compose  makes the end each time it is sent, so also after a lost response, and after Postgres has rejected the end itself; its
+   *                 argument is the error of the run's first rejected write
    * @throws Unavailable  the server stops before the end could be committed
    */
-  async finish(ending: (failure: Error | undefined) => Ending): Promise<WrittenEnding> {
+  async finish<E extends Ending>(compose: (failure: Error | undefined) => E): Promise<WrittenEnding<E>> {
     try {
-      return await this.#end(ending).catch((error: unknown) => {
+      return await this.#end(compose).catch((error: unknown) => {
         if (isPassing(error)) throw error
-        return this.#end(ending)
+        return this.#end(compose)
       })
     } finally {
       this.close()
     }
   }
 
-  async #end(ending: (failure: Error | undefined) => Ending): Promise<WrittenEnding> {
-    const write = (failure: Error | undefined): ClaimWrite => ({ kind: "ending", ending: ending(failure) })
+  async #end<E extends Ending>(compose: (failure: Error | undefined) => E): Promise<WrittenEnding<E>> {
+    let ending: E | undefined
+    const write = (failure: Error | undefined): ClaimWrite => {
+      ending = compose(failure)
+      return { kind: "ending", ending }
+    }
     const item = this.#push(write, {}, { isEnding: true })
     try {
       const { outcome, watched_by: watchedBy, waiting } = await item.written
       must(outcome !== "held", "X1", "a run whose end was committed is over", { run_id: this.fence.runId })
-      return { outcome, watchedBy, waiting, isRepeated: item.isRepeated }
+      return { ending, outcome, watchedBy, waiting, isRepeated: item.isRepeated }
     } catch (error) {
       if (!(error instanceof ClaimLost)) throw error
-      return { outcome: "claim_lost", watchedBy: [], waiting: null, isRepeated: item.isRepeated }
+      return { ending, outcome: "claim_lost", watchedBy: [], waiting: null, isRepeated: item.isRepeated }
     }
   }
 

@@ -255,7 +255,7 @@ test("a run that takes its thread with it writes nothing that is still waiting w
   const journal = new Journal({ db: counted, log })
   const run = await addRun(db)
   await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${run.runId}`)
-  const opening = { number: 1, threadId: run.threadId, deletesThread: true, onLogged: () => undefined }
+  const opening = { number: 1, threadId: run.threadId, deletesThread: true }
   const attempt = journal.open(run, opening)
   const other = await addRun(db)
   const otherAttempt = journal.open(other)
@@ -280,7 +280,7 @@ test("what goes with its run is written before the run ends: after a while, for 
   const journal = new Journal({ db, log })
   const opened = async () => {
     const run = await addRun(db)
-    const opening = { number: 1, threadId: run.threadId, deletesThread: true, onLogged: () => undefined }
+    const opening = { number: 1, threadId: run.threadId, deletesThread: true }
     return { run, attempt: journal.open(run, opening) }
   }
   const [later, read, large, other] = [await opened(), await opened(), await opened(), await opened()]
@@ -310,7 +310,7 @@ test("a write that goes with its run is answered before it is committed, and a r
   await using db = await freshDatabase({ migrations })
   const journal = new Journal({ db, log })
   const { threadId, runId, claimId } = await addRun(db)
-  const opening = { number: 1, threadId, deletesThread: true, onLogged: () => undefined }
+  const opening = { number: 1, threadId, deletesThread: true }
   const attempt = journal.open({ runId, claimId }, opening)
   const calls = checkpointCalls({ db, journal })
   const place = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" }
@@ -329,7 +329,7 @@ test("an attempt keeps its input once a checkpoint after that of the input is sa
   await using db = await freshDatabase({ migrations })
   const journal = new Journal({ db, log })
   const run = await addRun(db)
-  const attempt = journal.open(run, { number: 1, threadId: run.threadId, onLogged: () => undefined })
+  const attempt = journal.open(run, { number: 1, threadId: run.threadId })
   const write = { taskId: "t", taskPath: "", idx: 0, channel: "count", type: "json", bytes: Buffer.from("1") }
   const put = (id: string, source: string) =>
     attempt.putCheckpoint(checkpoint(run, id, { metadata: JSON.stringify({ source, note: "input" }) }))

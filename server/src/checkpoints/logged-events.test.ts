@@ -18,13 +18,10 @@ const event = (seq: number, data = "{}"): LogEvent => ({ seq, event: "values", d
 /** An attempt of a run with a log, and what its clients were told: the events, and where they are in the log of the thread. */
 function logging(journal: Journal, run: TestRun) {
   const told: { seq: number; place: number | undefined; after: number | null }[] = []
-  const attempt = journal.open(run, {
-    number: 1,
-    threadId: run.threadId,
-    onLogged: (events, { after, places }) => {
-      for (const { seq } of events) told.push({ seq, place: places.get(seq), after })
-    },
-  })
+  const attempt = journal.open(run, { number: 1, threadId: run.threadId })
+  attempt.whenLogged = (events, { after, places }) => {
+    for (const { seq } of events) told.push({ seq, place: places.get(seq), after })
+  }
   return { attempt, told, seqs: () => told.map(({ seq }) => seq) }
 }
 

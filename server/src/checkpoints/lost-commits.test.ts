@@ -13,7 +13,7 @@ import { Journal } from "./journal.js"
 import { addRun, checkpoint, idsOf, type TestRun } from "./testing/claimed-runs.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
-const attemptOf = ({ threadId }: TestRun): WritingAttempt => ({ number: 1, threadId, onLogged: () => undefined })
+const attemptOf = ({ threadId }: TestRun): WritingAttempt => ({ number: 1, threadId })
 
 const runRow = (db: Db, { runId }: TestRun) =>
   db.row<{ status: string; attempt: number; claim_id: string | null }>(
@@ -91,12 +91,11 @@ test("events that would follow a lost one are left out, those of other runs are 
   const [run, other] = [await addRun(db), await addRun(db)]
   const journal = new Journal({ db, log })
   const logged: string[] = []
-  const [attempt, neighbour] = [run, other].map((one) =>
-    journal.open(one, {
-      ...attemptOf(one),
-      onLogged: (events) => logged.push(...events.map(({ seq }) => `${one.runId} ${seq}`)),
-    }),
-  )
+  const [attempt, neighbour] = [run, other].map((one) => {
+    const opened = journal.open(one, attemptOf(one))
+    opened.whenLogged = (events) => logged.push(...events.map(({ seq }) => `${one.runId} ${seq}`))
+    return opened
+  })
   const event = (seq: number) => ({ seq, event: "custom", data: "{}" })
   for (const one of [attempt, neighbour]) one?.log(event(0))
   await Promise.all([attempt?.settled(), neighbour?.settled()])

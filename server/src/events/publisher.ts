@@ -32,7 +32,7 @@ export interface StartedRun {
 
 export interface PublisherOptions {
   readonly run: StartedRun
-  readonly journal: Pick<AttemptJournal, "log" | "noteLogged" | "settled">
+  readonly journal: Pick<AttemptJournal, "log" | "noteLogged" | "settled" | "whenLogged">
   /** Another server watches the run. */
   readonly isWatched: boolean
   readonly isLogged: boolean
@@ -72,7 +72,7 @@ export class Publisher {
   #waiting: Promise<void> | undefined
 
   constructor(options: PublisherOptions) {
-    const { run, isWatched, isLogged, hasProtocolEvents, slowReaderBudgetMs } = options
+    const { run, journal, isWatched, isLogged, hasProtocolEvents, slowReaderBudgetMs } = options
     this.#options = options
     this.threadId = run.threadId
     this.#seq = firstSeq(run.attempt)
@@ -81,6 +81,7 @@ export class Publisher {
     this.#isLogged = isLogged || hasProtocolEvents
     this.#protocol = hasProtocolEvents ? "from_start" : "none"
     this.#slowReaderBudgetMs = slowReaderBudgetMs
+    journal.whenLogged = (events, places) => this.#sendLogged(events, places)
   }
 
   get isLogged(): boolean {
@@ -143,7 +144,7 @@ export class Publisher {
   }
 
   /** Called when events that were published can be read from the log. */
-  logged(events: readonly LogEvent[], { after, places }: LoggedPlaces): void {
+  #sendLogged(events: readonly LogEvent[], { after, places }: LoggedPlaces): void {
     const { run, onLogged } = this.#options
     for (const event of events) this.#deliverLogged(event)
     onLogged(appendedEvents(run.runId, events, { after, places }))
@@ -151,20 +152,20 @@ export class Publisher {
 
   /**
    * Sends the last events and closes the stream; resolves when they are in the log, if there is one.
-   * @param logged  the result of `lastEvents`, when it was committed with the run's end
+   * @param lastLogged  the result of `lastEvents`, when it was committed with the run's end
    */
-  async end(ending: RunEnding, logged: readonly NewEvent[] = []): Promise<void> {
+  async end(ending: RunEnding, lastLogged: readonly NewEvent[] = []): Promise<void> {
     if (this.#isDetached) return
     const { run, onLogged } = this.#options
     const { status, result, isUnsaved } = ending
     const { runId } = run
-    const isSent = result === undefined || logged.some(({ event }) => event === resultEvent)
+    const isSent = result === undefined || lastLogged.some(({ event }) => event === resultEvent)
     const results = isSent ? [] : this.#sendResult(result)
-    const last = logged.length > 0 ? [] : [...results, ...this.#whatIsLeft(ending), ...this.#ends(ending)]
+    const last = lastLogged.length > 0 ? [] : [...results, ...this.#whatIsLeft(ending), ...this.#ends(ending)]
     const late = last.map(([event, data], n) => ({ runId, seq: this.#seq + n, event, data }))
     this.#isDetached = true
-    if (logged.length > 0) onLogged()
-    for (const event of logged) this.#deliverLogged(event)
+    if (lastLogged.length > 0) onLogged()
+    for (const event of lastLogged) this.#deliverLogged(event)
     const taken = this.#isLogged && late.length > 0 ? await this.#options.appendLate(late) : late
     for (const event of taken) this.#deliverLogged(event)
     // The log has not taken the end event. The table `runs` has this end. Its id follows the last delivered event: events that were dropped
@@ -201,22 +202,22 @@ export class Publisher {
 
   /**
    * Publishes the attempt's first events.
-   * @param answered  the ids of the interrupts that the run answers
-   * @param logged    the first events, when they were committed with the run
+   * @param answered     the ids of the interrupts that the run answers
+   * @param firstLogged  the first events, when they were committed with the run
    */
-  start(answered: readonly string[], logged?: AppendedEvents): void {
+  publishFirst(answered: readonly string[], firstLogged?: AppendedEvents): void {
     const { run, onLogged } = this.#options
-    if (logged === undefined) {
+    if (firstLogged === undefined) {
       const events = firstEvents(run, { answered, hasProtocolEvents: this.hasProtocolEvents })
       for (const { event, data } of events) this.publish(event, data)
       return
     }
-    this.#seq += logged.events.length
-    for (const event of logged.events) {
+    this.#seq += firstLogged.events.length
+    for (const event of firstLogged.events) {
       this.#options.journal.noteLogged(event.seq)
       this.#deliverLogged(event)
     }
-    onLogged(logged)
+    onLogged(firstLogged)
   }
 
   /** Called when a client follows the thread with the newer protocol: it gets the run's lifecycle, and the state after the run. */

@@ -172,7 +172,7 @@ export const isEndAt = async (db: Db, runId: string, seq: number): Promise<boole
   (await db.row(sql`select from run_events where run_id = ${runId} and seq = ${seq} and event = 'end'`)) !== undefined
 
 /** The last event in a run's log; undefined when it has none. */
-export const lastLogged = (db: Db, runId: string): Promise<Pick<NewEvent, "seq" | "event"> | undefined> =>
+export const lastLoggedEvent = (db: Db, runId: string): Promise<Pick<NewEvent, "seq" | "event"> | undefined> =>
   db.row(sql`select seq, event from run_events where run_id = ${runId} order by seq desc limit 1`)
 
 export interface TailedTopic {

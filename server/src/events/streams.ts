@@ -19,7 +19,7 @@ import {
   type AppendedTo,
   findBehind,
   isEndAt,
-  lastLogged,
+  lastLoggedEvent,
   lastPlaceOfThread,
   lastSeqOfRun,
   pageOfRun,
@@ -284,7 +284,7 @@ export class Streams {
     subscriber: Subscriber,
     { runId, after, error, ...ended }: EndOfRun & Pick<RunEnding, "error"> & { runId: string; after: number },
   ): Promise<void> {
-    const last = await lastLogged(this.#options.db, runId)
+    const last = await lastLoggedEvent(this.#options.db, runId)
     if (last === undefined) this.endSubscriber(runId, subscriber, ended, after < 0 ? undefined : after)
     else if (last.event !== "end") await this.announceEnd(runId, ended.status, { error, isUnsaved: ended.isUnsaved })
   }

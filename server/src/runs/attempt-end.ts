@@ -22,7 +22,13 @@ export interface Written {
   readonly waiting: WaitingRun | null
   readonly runEnding: RunEnding
   /** The last events, when they were committed with the end. */
-  readonly logged: readonly NewEvent[]
+  readonly lastLogged: readonly NewEvent[]
+}
+
+/** How the run ends, for the database and for clients. */
+interface ComposedEnding extends Ending, Pick<Written, "result" | "runEnding"> {
+  readonly events: readonly NewEvent[]
+  readonly eventsOfRollback: readonly NewEvent[]
 }
 
 /**
@@ -35,44 +41,37 @@ export async function writeEnd(
   result: RunEnd,
 ): Promise<Written | undefined> {
   const { runId, threadId, attempt, deletesThread } = claim
-  let kept = result
-  let runEnding: RunEnding = { status: "" }
-  let logged: readonly NewEvent[] = []
   // Nobody else writes for this run while the claim holds.
   const isKept = attempt > 1 && !journal.keepsInput && (await hasAppliedInput(db, threadId, runId))
   const rollback: RunEnding = { status: "rollback" }
-  let loggedRollback: readonly NewEvent[] = []
-  const ending = (failure: Error | undefined): Ending => {
-    kept = failure ? withoutState(result, failure) : result
+  const compose = (failure: Error | undefined): ComposedEnding => {
+    const kept = failure ? withoutState(result, failure) : result
     const isUnsaved = kept.status !== "success" && !journal.keepsInput && !isKept
-    runEnding = { ...runEndingOf(claim, kept, streams.followed.isFollowed(threadId)), isUnsaved }
-    logged = publisher.lastEvents(runEnding)
-    loggedRollback = publisher.lastEvents(rollback)
+    const runEnding = { ...runEndingOf(claim, kept, streams.followed.isFollowed(threadId)), isUnsaved }
     const { runStatus: status, threadStatus } = outcomeOf(kept)
     const { values = null } = kept
     // A worker that does not know the state does not know the open interrupts either: the thread keeps those it has.
     const interrupts = values === null ? null : kept.interrupts
     const error = runEnding.error ?? null
-    const events = { events: logged, eventsOfRollback: loggedRollback }
-    return { threadId, status, threadStatus, error, values, interrupts, deletesThread, ...events }
+    const events = publisher.lastEvents(runEnding)
+    const eventsOfRollback = publisher.lastEvents(rollback)
+    const stored = { threadId, status, threadStatus, error, values, interrupts, deletesThread }
+    return { ...stored, events, eventsOfRollback, result: kept, runEnding }
   }
-  const written = (status: string, last: Pick<Written, "runEnding" | "logged"> = { runEnding, logged }): Written => ({
-    status,
-    result: kept,
-    watchedBy,
-    waiting,
-    ...last,
-  })
-  const { outcome, watchedBy, waiting, isRepeated } = await journal.finish(ending)
-  if (outcome === "finished") return written(runEnding.status)
-  if (outcome === "rolled_back") return written("rollback", { runEnding: rollback, logged: loggedRollback })
+  const { ending, outcome, watchedBy, waiting, isRepeated } = await journal.finish(compose)
+  // It was never sent.
+  if (ending === undefined) return undefined
+  const written = { ...ending, lastLogged: ending.events, watchedBy, waiting }
+  if (outcome === "finished") return written
+  if (outcome === "rolled_back")
+    return { ...written, status: "rollback", runEnding: rollback, lastLogged: ending.eventsOfRollback }
   const run = isRepeated ? await findRun(db, threadId, runId) : undefined
   // The run's thread was deleted with it: an earlier try was committed, but its response was lost.
   const isGone = isRepeated && !run && deletesThread
   const isOurs = run !== undefined && isFinal(run.status) && run.attempt === attempt
   if (!isGone && !isOurs) return undefined
   log.info({ run_id: runId, attempt, promise: "D9" }, "the end of a run was committed, and only the answer was lost")
-  return written(run?.status ?? runEnding.status)
+  return run ? { ...written, status: run.status } : written
 }
 
 function runEndingOf(claim: Claim, result: RunEnd, isThreadFollowed: boolean): RunEnding {

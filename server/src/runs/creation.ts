@@ -32,7 +32,7 @@ export interface InsertedRun {
   readonly created: CreatedRun
   readonly row: RunRow
   /** Its first events, when they were committed with it. */
-  readonly logged: AppendedEvents | undefined
+  readonly firstLogged: AppendedEvents | undefined
 }
 
 /**
@@ -192,14 +192,14 @@ async function insertEach(db: Db, insertions: readonly Insertion[]): Promise<rea
       plan,
       created,
       row: rowOf(plan, created),
-      logged: loggedWith(created, options.following, run.runId),
+      firstLogged: firstLoggedOf(created, options.following, run.runId),
     })
   }
   return inserted
 }
 
 /** The first events that were committed with a run; undefined when there are none. */
-function loggedWith(
+function firstLoggedOf(
   { places, place_before: after }: CreatedRun,
   following: ProtocolFollowing | undefined,
   runId: string,
@@ -218,7 +218,7 @@ const busyText = "Thread is already running a task. Wait for it to finish or cho
 /** Acts on an insertion. A failure here must not fail the request, since the run exists. */
 async function start(
   { db, streams, executor, peers, hints, log }: Runs,
-  { plan: { run, kwargs }, created, logged }: InsertedRun,
+  { plan: { run, kwargs }, created, firstLogged }: InsertedRun,
   isStreamed: boolean,
 ): Promise<void> {
   const { runId } = run
@@ -233,7 +233,7 @@ async function start(
     const others = { attempt: 1, runsAlone: false, watchedBy: [], hasWebhook: run.webhook !== null }
     executor.execute(
       { ...run, kwargs, claimId, hasCheckpoint, deletesThread, followedMs, protocolMs, ...others },
-      logged,
+      firstLogged,
     )
   }
   if (created.stopping) peers.stopRun(created.stopping)

@@ -23,7 +23,7 @@ import type { Claimer } from "../servers/server.js"
 import { type LanguageSlots, slotsForAnyGraph, slotsWithout, takes } from "../workers/language-slots.js"
 import type { LostReason, Workers } from "../workers/port.js"
 import { Attempt, startRunLimit, stopGraceMs } from "./attempt.js"
-import { type Written, writeEnd } from "./attempt-end.js"
+import { writeEnd } from "./attempt-end.js"
 import { findHeldClaims, giveBackAfterLoss, type HeldClaim, releaseRun } from "./claims.js"
 import type { RunObserver } from "./observer.js"
 import { findUnsavedInputs } from "./queries.js"
@@ -128,9 +128,9 @@ export class Executor {
 
   /**
    * Starts an attempt. Its first event is always `metadata` (agent-server-api §7.3).
-   * @param logged  its first events, when they were committed with the run
+   * @param firstLogged  its first events, when they were committed with the run
    */
-  execute(claim: Claim, logged?: AppendedEvents): void {
+  execute(claim: Claim, firstLogged?: AppendedEvents): void {
     const { workers, log, runTimeoutMs } = this.#options
     const { runId, threadId, attempt: number } = claim
     const former = this.#executing(runId)
@@ -141,7 +141,7 @@ export class Executor {
     const attempt = this.#begin(claim)
     log.info({ run_id: runId, thread_id: threadId, attempt: number }, "run started")
     const { publisher } = attempt
-    publisher.start(answeredInterrupts(claim.kwargs), logged)
+    publisher.publishFirst(answeredInterrupts(claim.kwargs), firstLogged)
     if (claim.hasLostCheckpoint) {
       this.#conclude(attempt, () => this.#finish(attempt, checkpointGone(claim)))
       return
@@ -180,12 +180,7 @@ export class Executor {
         this.#conclude(attempt, () => this.#finish(attempt, timedOut(undefined, runTimeoutMs)))
       },
     })
-    const own = journal.open(claim, {
-      number,
-      threadId: claim.threadId,
-      deletesThread: claim.deletesThread,
-      onLogged: (events, places) => publisher.logged(events, places),
-    })
+    const own = journal.open(claim, { number, threadId: claim.threadId, deletesThread: claim.deletesThread })
     const publisher = streams.begin(claim, own)
     const attempt = new Attempt({ claim, limit, publisher, journal: own, observed: observer?.started(claim) })
     this.#attempts.add(attempt)
@@ -282,8 +277,8 @@ export class Executor {
   }
 
   async #finish(attempt: Attempt, result: RunEnd): Promise<void> {
-    const { log } = this.#options
-    const { claim } = attempt
+    const { log, streams, peers } = this.#options
+    const { claim, publisher } = attempt
     const written = await writeEnd(this.#options, attempt, result)
     if (written === undefined) {
       attempt.leave()
@@ -292,8 +287,9 @@ export class Executor {
     }
     attempt.observed?.ended(written.status)
     this.#logEnd(attempt, written.status, written.result)
-    if (written.waiting) this.#options.peers.runWaits(written.waiting)
-    await this.#publishEnd(attempt, written)
+    if (written.waiting) peers.runWaits(written.waiting)
+    if (streams.isWatchedElsewhere(written.watchedBy)) publisher.noteWatched()
+    await publisher.end(written.runEnding, written.lastLogged)
   }
 
   #logEnd(
@@ -306,11 +302,6 @@ export class Executor {
     const fields = { run_id, thread_id, attempt, status, duration_ms, ...reason }
     // A failed run is an error of the deployment: a log that shows only errors must contain it.
     this.#options.log[isFailure(status) ? "error" : "info"](fields, "run ended")
-  }
-
-  async #publishEnd({ publisher }: Attempt, { watchedBy, runEnding, logged }: Written): Promise<void> {
-    if (this.#options.streams.isWatchedElsewhere(watchedBy)) publisher.noteWatched()
-    await publisher.end(runEnding, logged)
   }
 
   async #lose(attempt: Attempt, reason: LostReason, detail: string): Promise<void> {

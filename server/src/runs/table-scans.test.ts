@@ -40,7 +40,7 @@ test("a run that is created, saved, logged, ended and deleted reads no table fro
         await step(tx, `${kind}: create`, async () => {
           run.claimId = (await beginRun(tx, { ...created, canExecute: true })).claim_id ?? ""
         })
-        const attempt = journal.open(run, { number: 1, threadId: run.threadId, onLogged: () => undefined })
+        const attempt = journal.open(run, { number: 1, threadId: run.threadId })
         await step(tx, `${kind}: save`, async () => {
           void attempt.log({ seq: 1, event: "values", data: "{}" })
           await attempt.putCheckpoint(checkpoint(run, "a"))
