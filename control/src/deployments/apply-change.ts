@@ -1,8 +1,9 @@
 /** The only place where a deployment's wanted state changes and a revision is created for it. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { addRevision } from "../revisions/operations.js"
-import type { SourceRevisionConfig, Trigger } from "../revisions/revision.js"
+import type { Trigger } from "../revisions/revision.js"
 import type { Source, SourceConfig } from "../revisions/source-config.js"
+import type { SourceRevisionConfig } from "../revisions/source-revision-config.js"
 import { replaceSecrets } from "../secrets/operations.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { SecretValue } from "../secrets/secret.js"

@@ -2,9 +2,9 @@
 
 import { createHash } from "node:crypto"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
-import { emptyOf } from "../revisions/field.js"
-import type { SourceRevisionConfig } from "../revisions/revision.js"
+import { emptyOf, namesWhere } from "../revisions/field.js"
 import { type ResourceSpec, type Source, type SourceConfig, sourceConfigFields } from "../revisions/source-config.js"
+import { type SourceRevisionConfig, sourceRevisionConfigFields } from "../revisions/source-revision-config.js"
 
 /** READY means that the deployment's database is ready; it says nothing of its revisions (control-plane §1.5). */
 export const deploymentStatuses = [
@@ -22,14 +22,7 @@ export type Partially<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
 export const emptySourceConfig: SourceConfig = emptyOf(sourceConfigFields)
 
-export const emptySourceRevisionConfig: SourceRevisionConfig = {
-  repo_ref: null,
-  langgraph_config_path: null,
-  image_uri: null,
-  source_tarball_path: null,
-  repo_commit_sha: null,
-  commit: null,
-}
+export const emptySourceRevisionConfig: SourceRevisionConfig = emptyOf(sourceRevisionConfigFields)
 
 /** Merges a change into a config: null and absent fields stay as they are, so null clears nothing (§1.4). */
 export function overlay<T extends object>(current: T, change: Partially<T>): T {
@@ -42,18 +35,22 @@ export const setsAnyField = (change: object | undefined): boolean =>
   Object.values(change ?? {}).some((value) => value !== null && value !== undefined)
 
 /**
- * The revision config that a PATCH asks for. Drops what pinned the code before: the commit of an earlier push, since
- * otherwise a new branch would build the old commit; and, when a ref is given, an image or an archive that was sent in
- * between. New code drops what an earlier caller said about the commit of the former code.
+ * The revision config that a PATCH asks for, without what described the former code: the commit of an earlier push, since otherwise a
+ * new branch would build the old commit; what an earlier caller said about the code; and, when a ref is given, an image or an archive that
+ * was sent in between.
  */
 export function nextRevisionConfig(
   current: SourceRevisionConfig,
   change: Partially<SourceRevisionConfig>,
 ): SourceRevisionConfig {
-  const isNewCode = Boolean(change.repo_ref || change.image_uri || change.source_tarball_path)
-  const unpinned = { ...current, repo_commit_sha: null, ...(isNewCode && { commit: null }) }
-  const base = change.repo_ref ? { ...unpinned, image_uri: null, source_tarball_path: null } : unpinned
-  return overlay(base, change)
+  const isEmptied = {
+    never: false,
+    by_ref: Boolean(change.repo_ref),
+    by_code: Boolean(change.repo_ref || change.image_uri || change.source_tarball_path),
+    always: true,
+  }
+  const dropped = namesWhere(sourceRevisionConfigFields, ({ emptied }) => isEmptied[emptied])
+  return overlay({ ...current, ...Object.fromEntries(dropped.map((name) => [name, null])) }, change)
 }
 
 /**

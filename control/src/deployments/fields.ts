@@ -1,12 +1,10 @@
 /** The fields that requests for deployments and revisions share. Merges the two spellings of the config path. */
 import { z } from "@hono/zod-openapi"
-import { checked, line, text } from "../http/fields.js"
+import { line, text } from "../http/fields.js"
 import { inputsOf } from "../revisions/field.js"
-import { configPathProblem, imageUriProblem, refProblem } from "../revisions/repository.js"
 import { sourceConfigFields } from "../revisions/source-config.js"
+import { configPath, sourceRevisionConfigFields } from "../revisions/source-revision-config.js"
 import { secretsModes } from "./secret-changes.js"
-
-export const configPath = checked(configPathProblem)
 
 /** What the caller says about a revision. */
 export const message = line
@@ -14,36 +12,13 @@ export const message = line
   .nullish()
   .openapi({ description: "what the revision that this creates is for; kept as one line of at most 500 characters" })
 
-const commit = z
-  .object({
-    sha: z.string().regex(/^[0-9a-f]{7,64}$/, "expected the hexadecimal id of a commit"),
-    message: line.nullish(),
-    author: line.nullish(),
-    branch: line.nullish(),
-    is_dirty: z.boolean().nullish(),
-  })
-  .transform((it) => ({
-    sha: it.sha,
-    message: it.message ?? "",
-    author: it.author ?? "",
-    branch: it.branch || null,
-    is_dirty: it.is_dirty ?? false,
-  }))
-
-const sourceRevisionConfigFields = {
-  repo_ref: checked(refProblem).nullish(),
-  langgraph_config_path: configPath.nullish(),
+const sourceRevisionConfigInputs = {
+  ...inputsOf(sourceRevisionConfigFields),
   graph_config_path: configPath.nullish().openapi({ description: "another spelling of langgraph_config_path" }),
-  image_uri: checked(imageUriProblem).nullish(),
-  source_tarball_path: text.nullish(),
-  commit: commit.nullish().openapi({
-    description:
-      "the commit that source_tarball_path or image_uri was made from: its id, the first line of its message, the author's name, the branch, and whether there were changes beside it; that of a repository is read from there",
-  }),
 }
 
 const sourceRevisionConfig = z
-  .object(sourceRevisionConfigFields)
+  .object(sourceRevisionConfigInputs)
   .superRefine((config, ctx) => {
     const { langgraph_config_path: one, graph_config_path: other, commit, source_tarball_path, image_uri } = config
     if (one && other && one !== other) {
@@ -63,7 +38,7 @@ const sourceRevisionConfig = z
 /** The names of the fields inside the two configs, to report which ones were ignored. */
 export const knownParts = {
   source_config: Object.keys(sourceConfigFields),
-  source_revision_config: Object.keys(sourceRevisionConfigFields),
+  source_revision_config: Object.keys(sourceRevisionConfigInputs),
 }
 
 // Linux refuses a longer variable when a process starts (MAX_ARG_STRLEN is 128 KiB, name included).

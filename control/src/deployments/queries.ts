@@ -6,8 +6,8 @@ import type { HealthFacts } from "../health/health.js"
 import { healthFacts } from "../health/health-queries.js"
 import type { ListenerFacts } from "../health/listener-facts.js"
 import { listenerFacts } from "../health/listener-facts-queries.js"
-import type { SourceRevisionConfig } from "../revisions/revision.js"
 import type { DeploymentType, Source, SourceConfig } from "../revisions/source-config.js"
+import type { SourceRevisionConfig } from "../revisions/source-revision-config.js"
 import type { Agent, AgentEnvironment, DeploymentStatus } from "./deployment.js"
 
 /** The run state that the owner wants; the units follow. */

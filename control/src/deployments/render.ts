@@ -2,7 +2,7 @@
 import type { z } from "@hono/zod-openapi"
 import { healthOf, isRestarting, runStateOf } from "../health/health.js"
 import { type ListenerFacts, stateAtListener } from "../health/listener-facts.js"
-import { complete } from "../revisions/field.js"
+import { shownOf } from "../revisions/field.js"
 import { renderSourceRevisionConfig } from "../revisions/schema.js"
 import { sourceConfigFields } from "../revisions/source-config.js"
 import { masked } from "../secrets/secret.js"
@@ -20,7 +20,7 @@ export const renderDeployment = (row: DeploymentRow, agentsUrl: string): z.input
   display_name: row.display_name,
   source: row.source,
   source_config: {
-    ...complete(sourceConfigFields, row.source_config),
+    ...shownOf(sourceConfigFields, row.source_config),
     custom_url:
       row.source_config.custom_url ?? (row.listener ? row.listener.url : publicUrl(agentsUrl, row.route_name)),
     // The configured branch, apart from the commit it resolved to; Terraform's imports read it (§1.3).

@@ -8,6 +8,7 @@ import { ignoredFieldsOf, setIgnoredFieldsHeader } from "../http/ignored-fields.
 import { answerOnce } from "../idempotency/idempotency.js"
 import { interrupt } from "../revisions/operations.js"
 import { renderRevision, revisionReply } from "../revisions/schema.js"
+import { configPath } from "../revisions/source-revision-config.js"
 import {
   answerWithDeployment,
   changeRefusals,
@@ -19,7 +20,7 @@ import {
   requireScopeOfSecrets,
 } from "./answer.js"
 import { createRevision, onConflicts } from "./change.js"
-import { changeFields, configPath, knownParts, message, secrets } from "./fields.js"
+import { changeFields, knownParts, message, secrets } from "./fields.js"
 import { redeploy } from "./repeat.js"
 import { abort, promote, type RevisionIds, setTraffic } from "./traffic.js"
 

@@ -3,8 +3,8 @@ import { InvalidInput, type Problem, Refused } from "@superstep/toolkit/errors/e
 import { toJsonText } from "@superstep/toolkit/http/json"
 import { namesWhere } from "../revisions/field.js"
 import { type GitProtocol, repoUrlProblem } from "../revisions/repository.js"
-import type { SourceRevisionConfig } from "../revisions/revision.js"
 import { type ResourceSpec, type Source, type SourceConfig, sourceConfigFields } from "../revisions/source-config.js"
+import type { SourceRevisionConfig } from "../revisions/source-revision-config.js"
 import type { Partially } from "./deployment.js"
 
 const inSourceConfig = (field: keyof SourceConfig, message: string, type = "value_error"): Problem => ({

@@ -9,7 +9,6 @@ import { Conflict, InvalidInput, NotFound, Refused } from "@superstep/toolkit/er
 import { storableText } from "@superstep/toolkit/text/storable"
 import { v7 as newId } from "uuid"
 import { applyChange } from "../deployments/apply-change.js"
-import { emptySourceRevisionConfig } from "../deployments/deployment.js"
 import { type DeploymentIds, holdForChange } from "../deployments/hold.js"
 import { createDeployment, type DeploymentRules, deleteDeployment } from "../deployments/operations.js"
 import { type DeploymentRow, lockDeployment, markAsPreview } from "../deployments/queries.js"
@@ -21,6 +20,7 @@ import { repositoryKey } from "../pushes/repository-key.js"
 import { copyFor } from "../revisions/field.js"
 import { refProblem } from "../revisions/repository.js"
 import { sourceConfigFields } from "../revisions/source-config.js"
+import { sourceRevisionConfigFields } from "../revisions/source-revision-config.js"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
 import { isReserved, repeatedNames, type SecretValue, secretMask } from "../secrets/secret.js"
@@ -208,12 +208,9 @@ async function deployedAt(
     value: open(rules.key, value_sealed, contextOf.previewSecret(ids, name)),
   }))
   const sourceConfig = copyFor("preview", sourceConfigFields, parent.source_config, {})
-  const sourceRevisionConfig = {
-    ...emptySourceRevisionConfig,
-    langgraph_config_path: parent.source_revision_config.langgraph_config_path,
-    repo_ref: preview.head_ref,
-    repo_commit_sha: preview.head_sha,
-  }
+  const pulled = { repo_ref: preview.head_ref, repo_commit_sha: preview.head_sha }
+  const former = parent.source_revision_config
+  const sourceRevisionConfig = copyFor("preview", sourceRevisionConfigFields, former, pulled)
   if (existing) {
     const isThere = preview.head_sha !== null && existing.source_revision_config.repo_commit_sha === preview.head_sha
     if (isThere) return existing

@@ -3,6 +3,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { joinSql, sql } from "@superstep/toolkit/db/sql"
 import { namesWhere } from "./field.js"
 import { sourceConfigFields } from "./source-config.js"
+import { sourceRevisionConfigFields } from "./source-revision-config.js"
 
 export const addArtifact = (
   db: Db,
@@ -36,7 +37,14 @@ export interface BuiltBefore {
   readonly commit: object | null
 }
 
-const builtSettings = namesWhere(sourceConfigFields, ({ revision }) => revision === "built")
+// A row of an earlier release may lack a field, which means the same as null.
+const sameInput = [
+  ...namesWhere(sourceConfigFields, ({ revision }) => revision === "built"),
+  ...namesWhere(sourceRevisionConfigFields, ({ built }) => built),
+].map(
+  (name) => sql`(same.source_config || same.source_revision_config) ->> ${name}
+        is not distinct from (r.source_config || r.source_revision_config) ->> ${name}`,
+)
 
 /** The artefact of an earlier revision that was built from the same commit in the same way. */
 export const artifactOfSameInput = (
@@ -48,14 +56,7 @@ export const artifactOfSameInput = (
     select a.artifact_id, same.tree_hash, same.commit
     from revisions r
     join revisions same on same.deployment_id = r.deployment_id and same.commit_sha = ${revision.sha}
-      and ${joinSql(
-        builtSettings.map(
-          (name) => sql`same.source_config ->> ${name} is not distinct from r.source_config ->> ${name}`,
-        ),
-        " and ",
-      )}
-      and same.source_revision_config -> 'langgraph_config_path'
-        is not distinct from r.source_revision_config -> 'langgraph_config_path'
+      and ${joinSql(sameInput, " and ")}
     join artifacts a on a.artifact_id = same.artifact_id and a.platform = any(${platforms})
     where r.revision_id = ${revision.revision_id}
     order by same.commit is null, same.seq desc limit 1`)

@@ -21,7 +21,7 @@ export interface Field {
 type Fields = Readonly<Record<string, Field>>
 type Schema<F extends Field> = F["input"] extends z.ZodType ? F["input"] : F["reply"]
 
-/** A config as it is stored; rows of earlier releases lack the fields that came later (`complete`). */
+/** A config as it is stored; rows of earlier releases lack the fields that came later (`shownOf`). */
 export type ValuesOf<F extends Fields> = { readonly [K in keyof F]: z.output<Schema<F[K]>> | null }
 
 /** The names of the fields for which this holds, in the order of the table. */
@@ -38,25 +38,29 @@ const mapped = (fields: Fields, answerOf: (field: Field, name: string) => unknow
 /** The empty value of each field. */
 export const emptyOf = <F extends Fields>(fields: F) => mapped(fields, () => null) as { readonly [K in keyof F]: null }
 
-/** The config of a row, also of one that an earlier release has written. */
-export const complete = <F extends Fields>(fields: F, config: ValuesOf<F>): ValuesOf<F> => ({
-  ...config,
-  ...(mapped(fields, (_, name) => config[name] ?? null) as ValuesOf<F>),
-})
+type Having<F extends Fields, Column extends "input" | "reply"> = {
+  [K in keyof F]: F[K][Column] extends null ? never : K
+}[keyof F]
 
 /** The fields of a request. */
 export const inputsOf = <F extends Fields>(fields: F) =>
   mapped(fields, ({ input }) => input?.nullish()) as {
-    readonly [K in keyof F as F[K]["input"] extends z.ZodType ? K : never]: z.ZodOptional<
-      z.ZodNullable<NonNullable<F[K]["input"]>>
-    >
+    readonly [K in Having<F, "input">]: z.ZodOptional<z.ZodNullable<NonNullable<F[K]["input"]>>>
   }
 
 /** The fields of a reply. */
 export const repliesOf = <F extends Fields>(fields: F) =>
   mapped(fields, ({ reply }) => reply?.nullable()) as {
-    readonly [K in keyof F as F[K]["reply"] extends z.ZodType ? K : never]: z.ZodNullable<NonNullable<F[K]["reply"]>>
+    readonly [K in Having<F, "reply">]: z.ZodNullable<NonNullable<F[K]["reply"]>>
   }
+
+/** What a reply has of a row's config, also of one that an earlier release has written. */
+export const shownOf = <F extends Fields>(fields: F, config: ValuesOf<F>) =>
+  Object.fromEntries(
+    Object.entries({ ...config, ...mapped(fields, (_, name) => config[name] ?? null) }).filter(
+      ([name]) => fields[name]?.reply !== null,
+    ),
+  ) as Pick<ValuesOf<F>, Having<F, "reply">>
 
 /** A copy for a preview or a listener. @param given  the fields whose answer in that column is "given" */
 export const copyFor = <F extends Fields, Where extends "preview" | "listener">(

@@ -6,8 +6,9 @@ import type { HealthFacts } from "../health/health.js"
 import { healthFacts } from "../health/health-queries.js"
 import type { ListenerFacts } from "../health/listener-facts.js"
 import { listenerFacts } from "../health/listener-facts-queries.js"
-import type { ErrorCode, Reason, RevisionStatus, Role, SourceRevisionConfig, Stage, Trigger } from "./revision.js"
+import type { ErrorCode, Reason, RevisionStatus, Role, Stage, Trigger } from "./revision.js"
 import type { Source, SourceConfig } from "./source-config.js"
+import type { SourceRevisionConfig } from "./source-revision-config.js"
 
 export interface RevisionRow {
   readonly revision_id: string

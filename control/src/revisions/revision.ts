@@ -50,30 +50,6 @@ export function failedStatus(stage: Stage): "CREATE_FAILED" | "BUILD_FAILED" | "
   return stage === "fetch" || stage === "build" ? "BUILD_FAILED" : "DEPLOY_FAILED"
 }
 
-/** The commit that uploaded code or an image was made from, as the caller says. */
-export interface CallersCommit {
-  readonly sha: string
-  /** Its first line. */
-  readonly message: string
-  /** A name. */
-  readonly author: string
-  /** Null: none was checked out. */
-  readonly branch: string | null
-  /** Whether the code has changes that the commit does not have. */
-  readonly is_dirty: boolean
-}
-
-/** `source_revision_config` in the API; null and absent both mean "as before" in a PATCH. */
-export interface SourceRevisionConfig {
-  readonly repo_ref: string | null
-  readonly langgraph_config_path: string | null
-  readonly image_uri: string | null
-  readonly source_tarball_path: string | null
-  readonly repo_commit_sha: string | null
-  /** Of the archive or image. Absent in rows of earlier releases. */
-  readonly commit?: CallersCommit | null
-}
-
 /** Why a revision failed, as a code. The edge replies with `capacity` too, and every server with `internal`. */
 export type ErrorCode = keyof RevisionCodes | "capacity" | "internal"
 

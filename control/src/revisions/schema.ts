@@ -3,17 +3,15 @@ import { z } from "@hono/zod-openapi"
 import { errorAddress } from "@superstep/toolkit/errors/explain"
 import { healthOf, healths } from "../health/health.js"
 import { type ListenerFacts, messageSeen, stateAtListener } from "../health/listener-facts.js"
+import { repliesOf, shownOf } from "./field.js"
 import type { SeenRevision } from "./queries.js"
 import { resourceSpecReply } from "./resource-spec.js"
-import { type SourceRevisionConfig, type Stage, stages } from "./revision.js"
+import { type Stage, stages } from "./revision.js"
+import { type SourceRevisionConfig, sourceRevisionConfigFields } from "./source-revision-config.js"
 
 export const sourceRevisionConfigReply = z.object({
-  repo_ref: z.string().nullable(),
-  langgraph_config_path: z.string().nullable(),
+  ...repliesOf(sourceRevisionConfigFields),
   graph_config_path: z.string().nullable(),
-  image_uri: z.string().nullable(),
-  source_tarball_path: z.string().nullable(),
-  repo_commit_sha: z.string().nullable(),
 })
 
 export const revisionReply = z
@@ -92,11 +90,8 @@ export const revisionReply = z
 const commitOnly = (id: string | null): string | null => (id?.startsWith("sha256:") ? null : id)
 
 /** Both spellings of the config path: clients of the seed read one, the CLIs the other (CP-D4). */
-export const renderSourceRevisionConfig = (
-  { commit: _, ...config }: SourceRevisionConfig,
-  commitSha: string | null,
-) => ({
-  ...config,
+export const renderSourceRevisionConfig = (config: SourceRevisionConfig, commitSha: string | null) => ({
+  ...shownOf(sourceRevisionConfigFields, config),
   graph_config_path: config.langgraph_config_path,
   repo_commit_sha: commitOnly(commitSha ?? config.repo_commit_sha),
 })

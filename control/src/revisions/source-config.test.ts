@@ -1,9 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { copyFor, type Field } from "./field.js"
+import { copyFor, emptyOf, type Field } from "./field.js"
 import { type SourceConfig, sourceConfigFields } from "./source-config.js"
 
 const config: SourceConfig = {
+  ...emptyOf(sourceConfigFields),
   integration_id: "i",
   repo_url: "https://git.test/a",
   deployment_type: "prod",
@@ -14,7 +15,6 @@ const config: SourceConfig = {
   listener_config: { k8s_namespace: "n" },
   install_command: "npm ci",
   build_command: "npm run build",
-  template_id: null,
   watch_paths: ["src"],
   thread_pinning: "always",
   max_pin_age_days: 3,

@@ -6,8 +6,9 @@ import { z } from "@hono/zod-openapi"
 import { healths, runStates } from "../../health/health.js"
 import { text, uuid } from "../../http/fields.js"
 import { logLevels, logStreams } from "../../logs/log-line.js"
-import { revisionStatuses, type SourceRevisionConfig, stages } from "../../revisions/revision.js"
+import { revisionStatuses, stages } from "../../revisions/revision.js"
 import { type SourceConfig, sources } from "../../revisions/source-config.js"
+import type { SourceRevisionConfig } from "../../revisions/source-revision-config.js"
 
 /** Headers of every call: whose installation it is, and its release. */
 export const homeHeader = "x-superstep-home"

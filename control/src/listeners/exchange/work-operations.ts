@@ -3,6 +3,8 @@ import { createHash } from "node:crypto"
 import type { Db } from "@superstep/toolkit/db/database"
 import { pause } from "@superstep/toolkit/exec/pause"
 import { credentialsOf } from "../../integrations/operations.js"
+import { copyFor } from "../../revisions/field.js"
+import { sourceRevisionConfigFields } from "../../revisions/source-revision-config.js"
 import { secretsOfVersion } from "../../secrets/operations.js"
 import type { MasterKey } from "../../secrets/seal.js"
 import { keyHashes } from "../../workspaces/queries.js"
@@ -102,13 +104,15 @@ async function wanted(db: Db, key: MasterKey, row: AssignedRow): Promise<WantedD
 }
 
 /** Pure. */
-const wantedRevision = ({ status, stage, commit_sha, ...it }: AssignedRevision, activeId: string | null) => ({
+const wantedRevision = (
+  { status, stage, commit_sha, source_revision_config: config, ...it }: AssignedRevision,
+  activeId: string | null,
+) => ({
   ...it,
-  // Built again, it is the same code.
-  ...(it.source === "github" &&
-    commit_sha !== null && {
-      source_revision_config: { ...it.source_revision_config, repo_commit_sha: commit_sha },
-    }),
+  source_revision_config: copyFor("listener", sourceRevisionConfigFields, config, {
+    // Built again, it is the same code.
+    repo_commit_sha: (it.source === "github" ? commit_sha : null) ?? config.repo_commit_sha,
+  }),
   is_unfinished: stage !== null,
   is_active: it.revision_id === activeId,
   is_interrupted: status === "INTERRUPTED",

@@ -2,8 +2,9 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { RunState } from "../../deployments/queries.js"
-import type { RevisionStatus, SourceRevisionConfig, Stage, Trigger } from "../../revisions/revision.js"
+import type { RevisionStatus, Stage, Trigger } from "../../revisions/revision.js"
 import type { Source, SourceConfig } from "../../revisions/source-config.js"
+import type { SourceRevisionConfig } from "../../revisions/source-revision-config.js"
 
 /** Changes with everything that a listener has to know of a deployment: its own version counts the changes by callers. */
 const version = sql`d.version || '.' || (
