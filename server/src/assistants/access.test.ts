@@ -1,22 +1,15 @@
 /** For a caller, another user's assistants do not exist (agent-server-api §12.3). */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { anyone, type Caller } from "../auth/caller.js"
+import { createAssistant, newThread } from "../testing/creations.js"
 import { freshServer } from "../testing/test-server.js"
-import { createThread } from "../threads/operations.js"
 import { findThread } from "../threads/queries.js"
 import { deleteAssistant } from "./delete-operations.js"
-import {
-  countAssistants,
-  createAssistant,
-  getAssistant,
-  getVersions,
-  prepareUpdate,
-  searchAssistants,
-  setLatest,
-} from "./operations.js"
+import { countAssistants, getAssistant, getVersions, prepareUpdate, searchAssistants, setLatest } from "./operations.js"
 import { assistantPatch, assistantSearch, newAssistant } from "./schema.js"
 
 /** A common rule: users own what they create and see nothing else. */
@@ -42,7 +35,7 @@ test("metadata that a rule adds is stored, and every operation is authorized onc
   const events: string[] = []
   const ann = userOf("ann", events)
 
-  const { assistant_id: id, metadata } = await createAssistant(server, ann, agent)
+  const { assistant_id: id, metadata } = await createAssistant(server, agent, ann)
   await getAssistant(server, ann, id)
   const update = await prepareUpdate(server, ann, id, assistantPatch.parse({ name: "x" }))
   await update(server.db)
@@ -64,7 +57,7 @@ test("metadata that a rule adds is stored, and every operation is authorized onc
 test("another user's assistant can neither be read nor changed", async () => {
   await using server = await freshServer()
   const bob = userOf("bob")
-  const { assistant_id: id } = await createAssistant(server, userOf("ann"), agent)
+  const { assistant_id: id } = await createAssistant(server, agent, userOf("ann"))
   const before = await snapshot(server.db)
 
   await assert.rejects(getAssistant(server, bob, id), NotFound)
@@ -74,7 +67,7 @@ test("another user's assistant can neither be read nor changed", async () => {
   await assert.rejects(getVersions(server, bob, id, { metadata: undefined, limit: 10, offset: 0 }), NotFound)
   await assert.rejects(deleteAssistant(server, bob, id, { deleteThreads: true }), NotFound)
   const taken = newAssistant.parse({ graph_id: "agent", assistant_id: id, if_exists: "do_nothing" })
-  await assert.rejects(createAssistant(server, bob, taken), Conflict)
+  await assert.rejects(createAssistant(server, taken, bob), Conflict)
 
   assert.deepEqual(await searchAssistants(server, bob, everything), { rows: [], total: 0 })
   assert.equal(await countAssistants(server, bob, {}), 0)
@@ -83,12 +76,8 @@ test("another user's assistant can neither be read nor changed", async () => {
 
 test("deleting an assistant with its threads keeps other users' threads", async () => {
   await using server = await freshServer()
-  const { assistant_id: id } = await createAssistant(server, userOf("ann"), agent)
-  const addThread = async (owner: string) => {
-    const metadata = { owner, assistant_id: id }
-    const { thread_id } = await createThread(server.db, anyone, { threadId: undefined, metadata, ifExists: "raise" })
-    return thread_id
-  }
+  const { assistant_id: id } = await createAssistant(server, agent, userOf("ann"))
+  const addThread = (owner: string) => newThread(server, { metadata: { owner, assistant_id: id } })
   const [mine, theirs] = [await addThread("ann"), await addThread("bob")]
 
   await deleteAssistant(server, userOf("ann"), id, { deleteThreads: true })

@@ -88,16 +88,10 @@ export async function usableAssistant(parts: Assistants, caller: Caller, name: s
   )
 }
 
-/** Creates an assistant in version 1, or returns the existing one if the client allows it. */
-export const createAssistant = async (
-  parts: Assistants,
-  caller: Caller,
-  body: NewAssistantBody,
-): Promise<AssistantRow> => (await prepareAssistant(parts, caller, body))(parts.db)
-
 /**
  * Checks whether the caller may create an assistant.
- * @returns a function that creates it. It throws `Conflict` when the id is taken, also by an assistant that the caller may not see
+ * @returns a function that creates it in version 1, or returns the existing one if the client allows it. It throws `Conflict` when the id
+ *          is taken, also by an assistant that the caller may not see
  * @throws NotFound  no such graph
  */
 export async function prepareAssistant(

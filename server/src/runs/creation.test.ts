@@ -7,10 +7,10 @@ import { Conflict, Forbidden, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { type AccessEvent, anyone, type Caller } from "../auth/caller.js"
+import { createThread } from "../testing/creations.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
 import { freshServer, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
-import { createThread } from "../threads/operations.js"
 import { createRun } from "./creation.js"
 import { cancelRun, getRun, joinRun, requireMayStop } from "./operations.js"
 import { newRun } from "./schema.js"
@@ -32,8 +32,7 @@ const owner = (identity: string): Caller => ({
 
 const countOf = async (db: Database) => (await db.row<{ n: number }>(sql`select count(*) as n from runs`))?.n
 
-const threadOf = async (server: TestServer, caller: Caller) =>
-  (await createThread(server.db, caller, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
+const threadOf = async (server: TestServer, caller: Caller) => (await createThread(server.db, {}, caller)).thread_id
 
 test("the graph gets the caller, which is hidden from readers of the run and cannot be set by a client", async () => {
   await using server = await freshServer()

@@ -1,4 +1,5 @@
 /** Which runs lose an attempt when a worker dies, which execute alone, and which exceed their time limit. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
@@ -6,9 +7,10 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
+import { newThread } from "../testing/creations.js"
 import { freshHttp } from "../testing/test-http.js"
 import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
-import { createThread, getThread } from "../threads/operations.js"
+import { getThread } from "../threads/operations.js"
 import { claimRuns } from "./claims.js"
 import { createRun } from "./creation.js"
 import { getRun, waitForEnd } from "./operations.js"
@@ -16,9 +18,6 @@ import { outcomeOf, timedOut } from "./run.js"
 import { newRun } from "./schema.js"
 
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
-
-const newThread = async ({ db }: TestServer) =>
-  (await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
 /** A run on its own thread. */
 async function newRunOf(server: TestServer, subscriber?: Listening) {

@@ -1,4 +1,5 @@
 /** Joining a run at the moment when it ends, or after its server died at that moment (B3). */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -11,8 +12,8 @@ import { anyone } from "../auth/caller.js"
 import { appendLateEvents, pageOfRun } from "../events/queries.js"
 import { Streams } from "../events/streams.js"
 import { createRun } from "../testing/as-anyone.js"
+import { newThread } from "../testing/creations.js"
 import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
-import { createThread } from "../threads/operations.js"
 import { joinRun } from "./operations.js"
 import { newRun } from "./schema.js"
 
@@ -87,11 +88,7 @@ const requireLoggedEnd = async (db: Db) => {
 }
 
 async function startFailingRun(server: TestServer, options: object) {
-  const { thread_id: threadId } = await createThread(server.db, anyone, {
-    threadId: undefined,
-    metadata: {},
-    ifExists: "raise",
-  })
+  const threadId = await newThread(server)
   const body = newRun.parse({ assistant_id: "agent", input: {}, ...options })
   const client = new Listening()
   const { run_id: runId } = await createRun(server, { threadId, body, subscriber: client })

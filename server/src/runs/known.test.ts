@@ -1,4 +1,5 @@
 /** A run is planned from what its server knows, and never from what is out of date. */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -6,29 +7,23 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { Conflict, InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { createAssistant } from "../assistants/operations.js"
 import { anyone, type Caller } from "../auth/caller.js"
 import { createRun } from "../testing/as-anyone.js"
+import { createAssistant, newThread } from "../testing/creations.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
-import { createThread } from "../threads/operations.js"
 import * as creation from "./creation.js"
 import { newRun } from "./schema.js"
 
 /** Two servers on one database, an assistant and a thread, from which the first has created a run. */
 async function experienced(db: Database) {
   const server = await startTestServer(db)
-  const { assistant_id } = await createAssistant(server, anyone, {
+  const { assistant_id } = await createAssistant(server, {
     graph_id: "agent",
     context: { colour: "red" },
     metadata: { team: "a" },
   })
-  const { thread_id: threadId } = await createThread(server.db, anyone, {
-    threadId: undefined,
-    metadata: { owner: "ann" },
-    ifExists: "raise",
-    ttl: undefined,
-  })
+  const threadId = await newThread(server, { metadata: { owner: "ann" } })
   const body = newRun.parse({ assistant_id, input: {}, multitask_strategy: "enqueue" })
   const create = async (at = server) => JSON.parse((await createRun(at, { threadId, body })).kwargs)
   await create()
@@ -92,14 +87,14 @@ test("an assistant that is deleted, and one that takes its id, are noticed", asy
 
   await db.run(sql`delete from assistants where assistant_id = ${assistantId}`)
   await assert.rejects(known.create(), NotFound)
-  await createAssistant(known.server, anyone, {
+  await createAssistant(known.server, {
     assistant_id: assistantId,
     graph_id: "agent",
     context: { colour: "old" },
   })
   const first = await known.create()
   await db.run(sql`delete from assistants where assistant_id = ${assistantId}`)
-  await createAssistant(known.server, anyone, {
+  await createAssistant(known.server, {
     assistant_id: assistantId,
     graph_id: "agent",
     context: { colour: "new" },

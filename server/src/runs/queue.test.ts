@@ -8,14 +8,12 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "../testing/as-anyone.js"
+import { newThread } from "../testing/creations.js"
 import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
-import { createThread, getThread } from "../threads/operations.js"
+import { getThread } from "../threads/operations.js"
 import { newRun } from "./schema.js"
 
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
-
-const newThread = async (db: TestServer["db"]) =>
-  (await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
 const started = (server: TestServer, runId: string) =>
   until(() => server.workers.running.get(runId), { what: `run ${runId} to start` })
@@ -32,7 +30,7 @@ const countRows = async (db: Db) => {
 test("a run of an idle thread starts at once, and its stream starts with run_id and attempt", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
-  const threadId = await newThread(server.db)
+  const threadId = await newThread(server)
   const client = new Listening()
 
   const run = await createRun(server, { threadId, body: body(), subscriber: client })
@@ -56,7 +54,7 @@ test("a rejected run changes nothing, and the error says what to do", async () =
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
   server.workers.graphs.push("other")
-  const threadId = await newThread(server.db)
+  const threadId = await newThread(server)
   const first = await createRun(server, { threadId, body: body() })
   const [before, thread] = [await countRows(server.db), await getThread(server.db, anyone, threadId)]
 
@@ -74,7 +72,7 @@ test("a rejected run changes nothing, and the error says what to do", async () =
 
 test("interrupt stops the previous run, and the new one follows", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await newThread(server)
   const first = await createRun(server, { threadId, body: body() })
 
   const second = await createRun(server, { threadId, body: body({ multitask_strategy: "interrupt" }) })
@@ -87,7 +85,7 @@ test("interrupt stops the previous run, and the new one follows", async () => {
 
 test("rollback removes the previous run, also a pending one", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await newThread(server)
   const first = await createRun(server, { threadId, body: body() })
   const waiting = await createRun(server, { threadId, body: body() })
 
@@ -103,7 +101,7 @@ test("a restarted server takes back its former process's claims at once", async 
   await using db = await freshDatabase({ migrations })
   const serverId = randomUUID()
   const former = await startTestServer(db, { serverId })
-  const threadId = await newThread(former.db)
+  const threadId = await newThread(former)
   const run = await createRun(former, { threadId, body: body() })
   await former.crash()
 
@@ -117,7 +115,7 @@ test("a run that executes in another server can be joined and cancelled there (B
   await using db = await freshDatabase({ migrations })
   await using owner = await startTestServer(db)
   await using other = await startTestServer(db, { slots: 0 })
-  const threadId = await newThread(owner.db)
+  const threadId = await newThread(owner)
   const run = await createRun(owner, { threadId, body: body() })
   const execution = await started(owner, run.run_id)
   execution.emit("custom", "before")
@@ -150,7 +148,7 @@ test("a run that executes in another server can be joined and cancelled there (B
 
 test("a delayed run starts when it is due", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await newThread(server)
 
   const late = await createRun(server, { threadId, body: body({ after_seconds: 3600 }) })
   const soon = await createRun(server, { threadId, body: body({ after_seconds: 0.05 }) })
@@ -173,7 +171,7 @@ test("a run on a thread that does not exist is rejected, unless it may create th
 
 test("cancelling an ended run changes nothing", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await newThread(server)
   const run = await createRun(server, { threadId, body: body() })
   ;(await started(server, run.run_id)).done()
   await waitForEnd(server, run.run_id)

@@ -10,10 +10,10 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { AwaitedEnd } from "../events/awaited-end.js"
+import { newThread } from "../testing/creations.js"
 import { endLeases, whileLeasesAreOver } from "../testing/end-leases.js"
 import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
-import { createThread } from "../threads/operations.js"
 import { findUnheldClaims, releaseRun } from "./claims.js"
 import { createRun } from "./creation.js"
 import { cancelRun, getRun, joinRun, waitForEnd } from "./operations.js"
@@ -25,9 +25,6 @@ const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", inpu
 
 // Longer than any test, so that a server reacts only to messages.
 const never = 2 ** 31 - 1
-
-const newThread = async ({ db }: TestServer) =>
-  (await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
 const started = (server: TestServer, runId: string, attempt = 1) =>
   until(() => server.workers.started.find(({ order }) => order.runId === runId && order.attempt === attempt), {

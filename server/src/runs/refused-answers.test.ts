@@ -2,10 +2,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { anyone } from "../auth/caller.js"
 import { createRun } from "../testing/as-anyone.js"
+import { newThread } from "../testing/creations.js"
 import { freshServer, type TestServer } from "../testing/test-server.js"
-import { createThread } from "../threads/operations.js"
 import { waitForEnd } from "./operations.js"
 import { newRun } from "./schema.js"
 
@@ -27,11 +26,7 @@ async function execute(server: TestServer, threadId: string, body: object, resul
 
 test("a run that fails with open interrupts leaves its thread interrupted with these interrupts", async () => {
   await using server = await freshServer()
-  const { thread_id: threadId } = await createThread(server.db, anyone, {
-    threadId: undefined,
-    metadata: {},
-    ifExists: "raise",
-  })
+  const threadId = await newThread(server)
   const questions = { task: [{ id: "q1", value: "sure?" }] }
   const open = { values: "{}", next: ["ask"], interrupts: JSON.stringify(questions) }
   const failure = { status: "error", error: { error: "UnknownInterruptError", message: "no such question" } }

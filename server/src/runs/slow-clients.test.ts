@@ -1,24 +1,20 @@
 /** Slow clients: which events they get, and how long a run waits for them (B5 to B7). */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setImmediate as turn } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { anyone } from "../auth/caller.js"
 import { createRun, joinRun } from "../testing/as-anyone.js"
+import { newThread } from "../testing/creations.js"
 import type { ScriptedRun } from "../testing/scripted-workers.js"
 import { freshServer, Listening, SlowListening, type TestServer } from "../testing/test-server.js"
-import { createThread } from "../threads/operations.js"
 import { newRun } from "./schema.js"
 
 /** A run with a client that stops reading after the first event, and one that reads. */
 async function startRun(server: TestServer, fields: object = {}) {
-  const { thread_id: threadId } = await createThread(server.db, anyone, {
-    threadId: undefined,
-    metadata: {},
-    ifExists: "raise",
-  })
+  const threadId = await newThread(server)
   const [slow, quick] = [new SlowListening(), new Listening()]
   const body = newRun.parse({ assistant_id: "agent", input: {}, ...fields })
   const { run_id: runId } = await createRun(server, { threadId, body, subscriber: slow })

@@ -1,4 +1,5 @@
 /** Which server is woken for a waiting run, and which is asked to stop one. Here servers do not poll: only messages start runs. */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -10,8 +11,9 @@ import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { newRun } from "../runs/schema.js"
 import { cancelRun, createRun, waitForEnd } from "../testing/as-anyone.js"
+import { newThread } from "../testing/creations.js"
 import { migrations, startTestServer, type TestServer, type TestServerOptions } from "../testing/test-server.js"
-import { createThread, deleteThread } from "../threads/operations.js"
+import { deleteThread } from "../threads/operations.js"
 import { Peers } from "./peers.js"
 import { channelOf } from "./server.js"
 
@@ -51,9 +53,6 @@ async function untilHeard(db: Database, server: TestServer): Promise<void> {
   await until(() => isHeard, { what: "the last notification is received" })
   await subscription.close()
 }
-
-const newThread = async ({ db }: TestServer) =>
-  (await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
 const started = (server: TestServer, runId: string) =>
   until(() => server.workers.running.get(runId), { what: `run ${runId} to start` })

@@ -2,10 +2,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { startSweep } from "@superstep/toolkit/db/sweeps"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { anyone } from "../auth/caller.js"
+import { createThread } from "../testing/creations.js"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
-import { createThread } from "../threads/operations.js"
 import { findTtl } from "../threads/queries.js"
 import { defaultTtlOf, threadSweep } from "../threads/sweep.js"
 
@@ -16,7 +15,7 @@ const activate = ({ send }: TestHttp) =>
 
 /** The time to live of a new thread, in minutes. */
 async function minutesOfNewThread({ server: { db } }: TestHttp): Promise<number | undefined> {
-  const { thread_id } = await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })
+  const { thread_id } = await createThread(db)
   return (await findTtl(db, thread_id))?.ttl_minutes
 }
 

@@ -1,35 +1,30 @@
 /** Which paused threads count as orphans. With real graphs: tests/src/orphaned-threads.test.ts. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
-import { anyone } from "../auth/caller.js"
+import { newThread } from "../testing/creations.js"
 import { freshServer } from "../testing/test-server.js"
-import { createThread } from "../threads/operations.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import { findOrphans } from "./orphans.js"
 
 test("a paused thread is an orphan when its graph fails to read it, or has no next node for it", async () => {
   await using server = await freshServer()
-  const newThread = async (status: string) => {
-    const metadata = { graph_id: "agent" }
-    const { thread_id: id } = await createThread(server.db, anyone, {
-      threadId: undefined,
-      metadata,
-      ifExists: "raise",
-    })
+  const threadIn = async (status: string) => {
+    const id = await newThread(server, { metadata: { graph_id: "agent" } })
     await server.db.run(sql`update threads set status = ${status}, graph_id = 'agent' where thread_id = ${id}`)
     return id
   }
   const [fine, renamed, unreadable, unanswered] = [
-    await newThread("interrupted"),
-    await newThread("interrupted"),
-    await newThread("interrupted"),
-    await newThread("interrupted"),
+    await threadIn("interrupted"),
+    await threadIn("interrupted"),
+    await threadIn("interrupted"),
+    await threadIn("interrupted"),
   ]
-  await newThread("idle")
-  const [answered, deleted] = [await newThread("interrupted"), await newThread("interrupted")]
-  const pinned = await newThread("interrupted")
+  await threadIn("idle")
+  const [answered, deleted] = [await threadIn("interrupted"), await threadIn("interrupted")]
+  const pinned = await threadIn("interrupted")
   await server.db.run(sql`update threads set revision_id = 'old' where thread_id = ${pinned}`)
   server.workers.answer = async (_, { thread_id: id }) => {
     if (id === answered) await server.db.run(sql`update threads set status = 'idle' where thread_id = ${answered}`)

@@ -1,17 +1,17 @@
 /** Servers of two revisions execute runs on one database: which revision executes which run (SV1 …). */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { anyone } from "../auth/caller.js"
 import { claimRuns, releaseRun } from "../runs/claims.js"
 import { showState } from "../runs/queries.js"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
-import { activateOn, body, execute, executorOf, interrupted, newThread, pinOf } from "../testing/revisions.js"
+import { copyThread, newThread } from "../testing/creations.js"
+import { activateOn, body, execute, executorOf, interrupted, pinOf } from "../testing/revisions.js"
 import { freshHttp } from "../testing/test-http.js"
 import { freshServer, migrations, startTestServer } from "../testing/test-server.js"
-import { copyThread } from "../threads/operations.js"
 import { findVersion } from "../threads/queries.js"
 
 test("a pinned thread's runs execute on its revision alone, whichever server creates them (SV4)", async () => {
@@ -30,7 +30,7 @@ test("a pinned thread's runs execute on its revision alone, whichever server cre
     revisions.push([await execute(at, servers, pinned), await execute(at, servers, free), await execute(at, servers)])
   }
 
-  const { thread_id: copy } = await copyThread(db, anyone, pinned)
+  const { thread_id: copy } = await copyThread(db, pinned)
 
   assert.deepEqual(
     revisions,

@@ -3,10 +3,8 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { anyone } from "../auth/caller.js"
 import { newRun } from "../runs/schema.js"
 import { type ActivationRequest, activate } from "../serving/activation.js"
-import { createThread } from "../threads/operations.js"
 import { createRun, waitForEnd } from "./as-anyone.js"
 import type { TestServer } from "./test-server.js"
 
@@ -19,9 +17,6 @@ export const activateOn = (server: TestServer, request: Partial<ActivationReques
   )
 
 export const canaryAt = (weight: number) => ({ canary: { revision_id: "canary", weight } })
-
-export const newThread = async ({ db }: TestServer) =>
-  (await createThread(db, anyone, { threadId: undefined, metadata: {}, ifExists: "raise" })).thread_id
 
 /** @returns the server that executes a run */
 export const executorOf = (servers: readonly TestServer[], runId: string): Promise<TestServer> =>

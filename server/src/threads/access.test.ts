@@ -1,15 +1,15 @@
 /** T5: for a caller, another user's threads do not exist (agent-server-api §12.3). */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import type { Caller } from "../auth/caller.js"
+import { copyThread, createThread } from "../testing/creations.js"
 import { freshServer } from "../testing/test-server.js"
 import {
-  copyThread,
   countThreads,
-  createThread,
   deleteThread,
   getThread,
   pruneThreads,
@@ -30,7 +30,7 @@ const userOf = (owner: string, events: string[] = []): Caller => ({
   },
 })
 
-const request = { threadId: undefined, metadata: { name: "a", graph_id: "agent" }, ifExists: "raise" } as const
+const request = { metadata: { name: "a", graph_id: "agent" } }
 const everything = { ids: undefined, metadata: undefined, values: undefined, status: undefined }
 const search = {
   ...everything,
@@ -44,7 +44,7 @@ const rows = (db: Database) => db.rows(sql`select * from threads`)
 test("T5: another user's thread does not exist for any operation, and does not change", async () => {
   await using server = await freshServer()
   const bob = userOf("bob")
-  const { thread_id: id, metadata } = await createThread(server.db, userOf("ann"), request)
+  const { thread_id: id, metadata } = await createThread(server.db, request, userOf("ann"))
   const before = await rows(server.db)
   assert.deepEqual(JSON.parse(metadata), { name: "a", graph_id: "agent", owner: "ann" })
 
@@ -58,8 +58,8 @@ test("T5: another user's thread does not exist for any operation, and does not c
   await assert.rejects(getThreadState(server, bob, id, place), NotFound)
   await assert.rejects(getThreadHistory(server, bob, id, history), NotFound)
   await assert.rejects(updateThreadState(server, bob, id, update), NotFound)
-  await assert.rejects(copyThread(server.db, bob, id), Conflict)
-  await assert.rejects(createThread(server.db, bob, { ...request, threadId: id, ifExists: "do_nothing" }), Conflict)
+  await assert.rejects(copyThread(server.db, id, bob), Conflict)
+  await assert.rejects(createThread(server.db, { ...request, threadId: id, ifExists: "do_nothing" }, bob), Conflict)
   assert.equal(await pruneThreads(server, bob, { threadIds: [id], strategy: "delete" }), 0)
   assert.equal(await pruneThreads(server, bob, { threadIds: [id], strategy: "keep_latest" }), 0)
   assert.deepEqual(await searchThreads(server.db, bob, search), { threads: [], total: 0 })
@@ -72,8 +72,8 @@ test("T5: each operation is authorized once with its event, and stores the rule'
   const events: string[] = []
   const ann = userOf("ann", events)
 
-  const { thread_id: id } = await createThread(server.db, ann, request)
-  const copy = await copyThread(server.db, ann, id)
+  const { thread_id: id } = await createThread(server.db, request, ann)
+  const copy = await copyThread(server.db, id, ann)
   const changed = await updateThread(server.db, ann, id, { metadata: { owner: "bob" } })
   const found = await searchThreads(server.db, ann, search)
   await countThreads(server.db, ann, everything)

@@ -50,19 +50,11 @@ export interface ThreadRequest {
 /** Computes what else to write with a new thread. @returns a function that writes it in the thread's transaction */
 export type Prepare = (threadId: string, metadata: JsonObject) => Promise<(tx: Db) => Promise<ThreadRow>>
 
-/** Creates a thread, or returns the existing one unchanged if the request allows it. */
-export const createThread = async (
-  db: Database,
-  caller: Caller,
-  request: ThreadRequest,
-  prepare?: Prepare,
-): Promise<ThreadRow> => (await prepareThread(db, caller, request, prepare))(db)
-
 /**
- * The part of `createThread` that takes no lock.
+ * Checks whether the caller may create a thread. Takes no lock.
  * @param prepare   called when the thread does not exist yet
- * @returns a function that creates the thread. It throws `Conflict` when the id is taken and `ifExists` is `raise`, or the
- *          caller may not see the existing thread
+ * @returns a function that creates the thread, or returns the existing one unchanged if the request allows it. It throws `Conflict` when the
+ *          id is taken and `ifExists` is `raise`, or the caller may not see the existing thread
  */
 export async function prepareThread(
   db: Database,
@@ -172,15 +164,9 @@ async function keepLatest({ db }: Threads, caller: Caller, threadId: string): Pr
   return keepLatestCheckpoints(db, threadId, filter)
 }
 
-/** Copies a thread with all its checkpoints under a new id. */
-export const copyThread = async (db: Database, caller: Caller, threadId: string): Promise<ThreadRow> => {
-  const insertCopy = await prepareCopy(db, caller, threadId)
-  return db.transaction(insertCopy)
-}
-
 /**
  * Checks whether the caller may copy a thread, and copies its checkpoints.
- * @returns a function that makes the copy a thread
+ * @returns a function that makes the copy a thread under a new id
  * @throws Conflict  no such thread: both LangGraph servers reply 409 (agent-server-api §5.7)
  */
 export async function prepareCopy(

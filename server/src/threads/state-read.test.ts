@@ -1,4 +1,5 @@
 /** The call to a worker that reads a thread's state. With real graphs: tests/src/sdk/threads.test.ts. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -8,16 +9,15 @@ import { anyone } from "../auth/caller.js"
 import { putCheckpoint } from "../checkpoints/queries.js"
 import { createRun } from "../runs/creation.js"
 import { newRun } from "../runs/schema.js"
+import { newThread } from "../testing/creations.js"
 import { freshServer } from "../testing/test-server.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
-import { createThread, deleteThread } from "./operations.js"
+import { deleteThread } from "./operations.js"
 import { getThreadHistory, getThreadState, newestState } from "./state-operations.js"
 
 const question = { ...newestState, subgraphs: false, select: undefined }
 
-const newThread = async (db: Database) =>
-  (await createThread(db, anyone, { threadId: undefined, metadata: { graph_id: "agent" }, ifExists: "raise" }))
-    .thread_id
+const threadOfAgent = (server: { readonly db: Database }) => newThread(server, { metadata: { graph_id: "agent" } })
 
 const save = (db: Database, threadId: string, checkpointId: string, run_id?: string) =>
   putCheckpoint(db, undefined, {
@@ -34,7 +34,7 @@ const told = { fields: {}, payload: [Buffer.from("{}")] }
 
 test("the call contains the checkpoint: the newest one, or the requested one", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await threadOfAgent(server)
   await save(server.db, threadId, "a")
   await save(server.db, threadId, "b")
   const sent: unknown[] = []
@@ -56,7 +56,7 @@ test("the call contains the checkpoint: the newest one, or the requested one", a
 
 test("a thread that was pruned while its graph read it is read again", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await threadOfAgent(server)
   await save(server.db, threadId, "a")
   const sent: unknown[] = []
   server.workers.answer = async (_, { tuple }) => {
@@ -86,7 +86,7 @@ test("a thread that is deleted while its state is read has its state or is not f
     )
   const seen: string[] = []
   for (let round = 0; round < 60; round++) {
-    const threadId = await newThread(server.db)
+    const threadId = await threadOfAgent(server)
     await save(server.db, threadId, "a")
     const reads = [read(threadId), read(threadId), deleteThread(server, anyone, threadId).then(() => "deleted")]
     seen.push(...(await Promise.all([...reads, read(threadId)])))
@@ -97,7 +97,7 @@ test("a thread that is deleted while its state is read has its state or is not f
 
 test("a thread that was deleted after its graph was asked for it is not found", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await threadOfAgent(server)
   await save(server.db, threadId, "a")
   const lost = new WorkerCallFailed({ error: "CheckpointGone", message: "it was deleted" })
   server.workers.answer = async () => {
@@ -106,7 +106,7 @@ test("a thread that was deleted after its graph was asked for it is not found", 
   }
   await assert.rejects(getThreadState(server, anyone, threadId, question), NotFound)
 
-  const other = await newThread(server.db)
+  const other = await threadOfAgent(server)
   server.workers.answer = async () => {
     await deleteThread(server, anyone, other)
     return { fields: {}, payload: [Buffer.from("[]")] }
@@ -117,7 +117,7 @@ test("a thread that was deleted after its graph was asked for it is not found", 
 
 test("the call names the run that will start, until that run has saved a checkpoint", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await threadOfAgent(server)
   await save(server.db, threadId, "a")
   const sent: unknown[] = []
   server.workers.answer = async (_, { starting }) => {

@@ -1,4 +1,5 @@
 /** T1 under concurrency: changes while an update is being computed. With real graphs: tests/src/sdk/threads.test.ts. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -10,17 +11,16 @@ import { anyone } from "../auth/caller.js"
 import { createRun } from "../runs/creation.js"
 import { deleteRun } from "../runs/queries.js"
 import { newRun } from "../runs/schema.js"
+import { newThread } from "../testing/creations.js"
 import { freshServer } from "../testing/test-server.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import type { Reply } from "../workers/port.js"
-import { createThread, getThread } from "./operations.js"
+import { getThread } from "./operations.js"
 import { getThreadHistory, newestState, updateThreadState } from "./state-operations.js"
 
 const update = { ...newestState, supersteps: [{ updates: [{ values: {} }] }] }
 
-const newThread = async (db: Database) =>
-  (await createThread(db, anyone, { threadId: undefined, metadata: { graph_id: "agent" }, ifExists: "raise" }))
-    .thread_id
+const threadOfAgent = (server: { readonly db: Database }) => newThread(server, { metadata: { graph_id: "agent" } })
 
 /** A worker's reply to an update that makes one checkpoint. */
 const made = (checkpointId: string): Reply => ({
@@ -42,7 +42,7 @@ const order = newRun.parse({ assistant_id: "agent", input: {} })
 
 test("T1: an update during which a run starts is rejected and writes nothing", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await threadOfAgent(server)
   server.workers.answer = async () => {
     await createRun(server, { caller: anyone, threadId, body: order })
     return made("1")
@@ -56,7 +56,7 @@ test("T1: an update during which a run starts is rejected and writes nothing", a
 
 test("T1: an update during which a run starts and ends is computed again from the run's result", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await threadOfAgent(server)
   let asked = 0
   server.workers.answer = async () => {
     asked += 1
@@ -78,7 +78,7 @@ test("T1: an update during which a run starts and ends is computed again from th
 
 test("T1: an update during which another one commits is computed again", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await threadOfAgent(server)
   let asked = 0
   server.workers.answer = async () => {
     asked += 1
@@ -95,7 +95,7 @@ test("T1: an update during which another one commits is computed again", async (
 
 test("T1: an update during which a run is deleted is computed again from the remaining state", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await threadOfAgent(server)
   const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: order })
   server.workers.running.get(runId)?.done()
   await until(async () => (await getThread(server.db, anyone, threadId)).status === "idle", {
@@ -116,7 +116,7 @@ test("T1: an update during which a run is deleted is computed again from the rem
 
 test("a thread that is pruned while its graph reads it is read again a limited number of times", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server.db)
+  const threadId = await threadOfAgent(server)
   const gone = new WorkerCallFailed({ error: "CheckpointGone", message: "checkpoint 1 was deleted while it was read" })
   const query = { ...newestState, limit: 10, before: undefined, filter: undefined, select: undefined }
   const rounds = (failures: number) => {

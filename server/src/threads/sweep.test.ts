@@ -1,4 +1,5 @@
 /** T4: expired threads, by the database's clock. The tests move `expires_at`, not a clock. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -9,16 +10,15 @@ import { anyone } from "../auth/caller.js"
 import { putCheckpoint } from "../checkpoints/queries.js"
 import { newRun } from "../runs/schema.js"
 import { createRun } from "../testing/as-anyone.js"
+import { createThread } from "../testing/creations.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
-import { createThread, getTtl, updateThread } from "./operations.js"
+import { getTtl, updateThread } from "./operations.js"
 import { findThread, findTtl } from "./queries.js"
 import { defaultTtlOf, sweepThreads } from "./sweep.js"
 import { setDefaultTtl } from "./sweep-queries.js"
 
-const request = { threadId: undefined, metadata: {}, ifExists: "raise" } as const
-
 const newThread = async (db: Database, strategy: "delete" | "keep_latest" = "delete") =>
-  (await createThread(db, anyone, { ...request, ttl: { minutes: 10, strategy } })).thread_id
+  (await createThread(db, { ttl: { minutes: 10, strategy } })).thread_id
 
 const expire = (db: Database, ...threadIds: string[]) =>
   db.run(sql`
@@ -30,7 +30,7 @@ test("T4: a thread is deleted when it expires, not before", async () => {
   await using db = await freshDatabase({ migrations })
   const [early, over, stays] = [await newThread(db), await newThread(db), await newThread(db)]
   await expire(db, over)
-  const forGood = await createThread(db, anyone, request)
+  const forGood = await createThread(db)
 
   const swept = await sweepThreads(db, 10)
 
@@ -118,10 +118,10 @@ test("with keep_latest a thread keeps its newest checkpoint, and its time to liv
 test("the project's default time to live applies to every new thread without its own, also to threads that runs create", async () => {
   await using db = await freshDatabase({ migrations })
   await using server = await startTestServer(db)
-  const old = await createThread(db, anyone, request)
+  const old = await createThread(db)
   await setDefaultTtl(db, defaultTtlOf({ strategy: "keep_latest", default_ttl: 30 }))
 
-  const plain = await createThread(db, anyone, request)
+  const plain = await createThread(db)
   const own = await newThread(db)
   const body = newRun.parse({ assistant_id: "agent", input: {}, if_not_exists: "create" })
   const { thread_id: ofRun } = await createRun(server, { threadId: uuidv7(), body })
@@ -134,5 +134,5 @@ test("the project's default time to live applies to every new thread without its
   )
   assert.equal(await minutesOf(stateless.thread_id), undefined)
   await setDefaultTtl(db, defaultTtlOf(undefined))
-  assert.equal(await minutesOf((await createThread(db, anyone, request)).thread_id), undefined)
+  assert.equal(await minutesOf((await createThread(db)).thread_id), undefined)
 })
