@@ -120,7 +120,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   reportFailed(report, config, log)
   reportRefused(refused, config, log)
   if (claimer.revisionId === null) await activate({ ...parts, db, revisionId: null })
-  executor.start()
+  executor.startRenewing()
   await parts.startPeers()
   await loop.start()
   const crons = new CronLoop({ ...parts, db, log })

@@ -237,16 +237,16 @@ export class AttemptJournal {
    */
   async finish<E extends Ending>(compose: (failure: Error | undefined) => E): Promise<WrittenEnding<E>> {
     try {
-      return await this.#end(compose).catch((error: unknown) => {
+      return await this.#pushEnding(compose).catch((error: unknown) => {
         if (isPassing(error)) throw error
-        return this.#end(compose)
+        return this.#pushEnding(compose)
       })
     } finally {
       this.close()
     }
   }
 
-  async #end<E extends Ending>(compose: (failure: Error | undefined) => E): Promise<WrittenEnding<E>> {
+  async #pushEnding<E extends Ending>(compose: (failure: Error | undefined) => E): Promise<WrittenEnding<E>> {
     let ending: E | undefined
     const write = (failure: Error | undefined): ClaimWrite => {
       ending = compose(failure)

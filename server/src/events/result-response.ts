@@ -48,7 +48,7 @@ export class ResultResponse extends AwaitedEnd {
   async #send(outgoing: ServerResponse, find: () => Promise<string>, alive: NodeJS.Timeout): Promise<void> {
     if (this.#hasLeft) return
     try {
-      // Without an end event this server has only stopped following. A truncated response makes the client ask again.
+      // Without an end event only this server has stopped. A truncated response makes the client ask again.
       if (!this.hasEnd) throw new Error("the stream was closed before the run's end")
       const result = this.result ?? (await find())
       // A client may take long to read the result, and nothing may be written after it.

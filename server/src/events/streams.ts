@@ -248,7 +248,7 @@ export class Streams {
     const late = events.map((event) => ({ ...event, data: event.data.toString(), threadId }))
     try {
       const taken = new Set((await this.#late.append(runId, late)).map(({ seq }) => seq))
-      for (const event of events) if (taken.has(event.seq)) this.runs.publish(runId, event)
+      for (const event of events) if (taken.has(event.seq)) this.runs.get(runId)?.publish(event)
     } finally {
       this.runs.end(runId)
     }
@@ -262,7 +262,7 @@ export class Streams {
 
   /** Ends all subscribers of a run that is over, unless they already got its end. */
   endAll(runId: string, { status, isUnsaved }: EndOfRun): void {
-    this.runs.publish(runId, endOf(runId, status, isUnsaved))
+    this.runs.get(runId)?.publish(endOf(runId, status, isUnsaved))
     this.runs.end(runId)
   }
 
@@ -323,7 +323,7 @@ export class Streams {
   #announce({ runId, threadId, appended }: AppendedTo): void {
     const { hints, serverId } = this.#options
     const publisher = this.#publishers.get(runId)
-    // It is unknown who follows a run that does not execute here.
+    // It is unknown who watches a run that does not execute here.
     if (publisher?.isWatched !== false) hints.send("run_events", runId)
     if (threadId === null) return
     if (appended) this.#passOn(threadId, appended)

@@ -38,7 +38,7 @@ function startTopics() {
   /** Like the publisher of an attempt: an event is published once it is in the log. */
   const publish = (seq: number) => {
     append(seq)
-    topics.publish(runId, { runId, seq, place: seq, event: "values", data: Buffer.from("{}") })
+    topics.get(runId)?.publish({ runId, seq, place: seq, event: "values", data: Buffer.from("{}") })
   }
   const begin = () => {
     isLive = true

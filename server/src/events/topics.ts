@@ -1,6 +1,6 @@
 /** All topics of one kind (runs, or threads) that have subscribers in this process. */
 import type { Log } from "@superstep/toolkit/log/log"
-import type { Position, TopicEvent } from "./event.js"
+import type { Position } from "./event.js"
 import type { AppendedEvents, TailedTopic } from "./queries.js"
 import { type JoinedAt, type Subscriber, Topic, type TopicKind } from "./topic.js"
 import { type LogSource, type Outcome, TopicLog } from "./topic-log.js"
@@ -89,10 +89,6 @@ export class Topics {
    */
   async replay(id: string, subscriber: Subscriber, from: Position): Promise<boolean> {
     return this.#settle(id, subscriber, await this.#open(id).eventLog.replay(subscriber, from))
-  }
-
-  publish(id: string, event: TopicEvent): void {
-    this.get(id)?.publish(event)
   }
 
   /** Ends all live subscribers of the topic. */

@@ -8,7 +8,7 @@ import type { Subscriber } from "../events/topic.js"
 import { callerOf } from "../http/caller-of.js"
 import { type Answer, answeredBefore, answerOnce, type RequestKey } from "../idempotency/answers.js"
 import { requestKeyOf } from "../idempotency/once.js"
-import { type Creating, createRuns, type InsertedRun, type InsertWithin, type ProtocolClient } from "./creation.js"
+import { createRuns, type InsertedRun, type InsertWithin, type ProtocolClient } from "./creation.js"
 import type { Runs } from "./operations.js"
 import type { PathOf, RunRequest } from "./preparation.js"
 import { findRun, type RunRow } from "./queries.js"
@@ -113,7 +113,7 @@ export async function createOnce(
   const request = { caller: callerOf(c), threadId, body, forThread, pathOf, headers: headersFor(runs, c) }
   const answerFor = ([row]: readonly RunRow[]) => answerOf(row as RunRow, threadId === undefined)
   const made = await oncePerKey(runs, { key, answerFor }, (within) =>
-    createRuns(runs, [request], { subscriber, protocolClient, turn: c.get("turn"), ...within }),
+    createRuns(runs, [request], { subscriber, protocolClient, turn: c.get("turn"), within }),
   )
   if ("answer" in made) return made
   const [row] = made.rows
@@ -135,7 +135,7 @@ export async function createAllOnce(
     return { caller: callerOf(c), threadId: undefined, body, headers, pathOf }
   })
   const made = await oncePerKey(runs, { key, answerFor: batchAnswerOf }, (within) =>
-    createRuns(runs, requests, { ...within }),
+    createRuns(runs, requests, { within }),
   )
   return "answer" in made
     ? { answer: made.answer, isRepeated: true }
@@ -152,9 +152,9 @@ interface KeyedCreation {
 async function oncePerKey(
   { db }: Pick<Runs, "db">,
   { key, answerFor }: KeyedCreation,
-  create: (how: Pick<Creating, "within">) => Promise<readonly RunRow[] | undefined>,
+  create: (within?: InsertWithin) => Promise<readonly RunRow[] | undefined>,
 ): Promise<{ rows: readonly RunRow[] } | { answer: Answer }> {
-  if (key === undefined) return { rows: (await create({})) ?? [] }
+  if (key === undefined) return { rows: (await create()) ?? [] }
   // Checked before rules and assistants are read, since these may have changed.
   let before = await answeredBefore(db, key)
   if (before) return { answer: before }
@@ -168,7 +168,7 @@ async function oncePerKey(
     before = answer
     return undefined
   }
-  const rows = await create({ within })
+  const rows = await create(within)
   if (rows) return { rows }
   if (before) return { answer: before }
   throw new Error("neither runs were created nor was their request answered before")

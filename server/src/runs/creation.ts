@@ -135,10 +135,10 @@ async function beginRuns(
     }
     turn?.end()
     for (const [n, each] of inserted.entries()) {
-      // `start` takes the slot in the same tick, so that no other run can take it.
+      // `startOrQueue` takes the slot in the same tick, so that no other run can take it.
       slots[n]?.()
       if (protocolClient) streams.followed.noteProtocolClient(each.row.thread_id)
-      await start(runs, each, isStreamed)
+      await startOrQueue(runs, each, isStreamed)
       protocolClient?.onCreated(each.created.place_before ?? -1)
     }
     return inserted.map(({ row }) => row)
@@ -215,8 +215,8 @@ const retryMs = 5000
 // The message that the JS server's tests and clients expect (decisions, agent server 2).
 const busyText = "Thread is already running a task. Wait for it to finish or choose a different multitask strategy."
 
-/** Acts on an insertion. A failure here must not fail the request, since the run exists. */
-async function start(
+/** Executes a run that was claimed when it was inserted, and wakes who must act on another. A failure must not fail the request: the run exists. */
+async function startOrQueue(
   { db, streams, executor, peers, hints, log }: Runs,
   { plan: { run, kwargs }, created, firstLogged }: InsertedRun,
   isStreamed: boolean,

@@ -70,7 +70,7 @@ export class Executor {
   }
 
   /** Starts renewing the server's lease. */
-  start(): void {
+  startRenewing(): void {
     this.#renewAfter(leaseTimes(this.#options.claimer.leaseMs).renewMs)
   }
 

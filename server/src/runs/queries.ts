@@ -167,7 +167,7 @@ export interface NewRun {
   readonly revisionId: string | null
   /** Whether this server has a free slot, so that the run need not wait in the queue. */
   readonly canExecute: boolean
-  /** Whether a client of this server follows the run from the start. */
+  /** Whether a client of this server gets its events from the first one on. */
   readonly isStreamed: boolean
   readonly leaseMs: number
   /** JSON text: what the graph gets about the caller. */

@@ -113,7 +113,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const loop = new ClaimLoop({ db, leases, log, executor, streams, claimer, peers, hints, sweepMs, maxGapMs, graceMs })
   workers.onFree(() => loop.slotFreed())
   await streams.start()
-  executor.start()
+  executor.startRenewing()
   await peers.start(localServer(loop, executor))
   await loop.start()
   const turns = new Turns({ maxWaitMs: turnMaxWaitMs })

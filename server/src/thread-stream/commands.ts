@@ -7,10 +7,10 @@ import { getThread } from "../threads/operations.js"
 import { getThreadHistory, getThreadState, newestState } from "../threads/state-operations.js"
 import { type CommandError, CommandFailed, type Executed, parseParams } from "./command.js"
 import { inject } from "./inject.js"
-import { currentPlace, lifecycleOf } from "./log.js"
 import { type CommandRequest, fork, respond, startRun } from "./run-commands.js"
 import { runTree } from "./run-tree.js"
 import { getTree, listCheckpoints, stateGet } from "./schema.js"
+import { currentPlace, lifecycleOf } from "./thread-log.js"
 
 type Execute = (runs: RunRoutes, request: CommandRequest) => Promise<Executed>
 

@@ -2,9 +2,9 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { isProtocolEvent } from "../events/protocol-event.js"
 import { type Executed, parseParams } from "./command.js"
-import { currentPlace, eventsAfter, lifecycleOf, placeAfter } from "./log.js"
 import type { LifecycleItem } from "./run-tree.js"
 import { reconnect } from "./schema.js"
+import { currentPlace, eventsAfter, lifecycleOf, placeAfter } from "./thread-log.js"
 
 /**
  * Subscriptions end with their connection, so a new one has none of them: its client subscribes again, with `since`.

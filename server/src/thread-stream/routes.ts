@@ -12,9 +12,9 @@ import { channelFilter } from "./channel-filter.js"
 import { CommandFailed, errorReply, successReply } from "./command.js"
 import { executeCommand } from "./commands.js"
 import { followThread, replayThread, untilThreadExists } from "./follow.js"
-import { placeAfter } from "./log.js"
 import { command, commandReply, type EventFilterBody, eventFilter } from "./schema.js"
 import { SocketSession } from "./socket-session.js"
+import { placeAfter } from "./thread-log.js"
 
 // The protocol's clients expect this status (recordings `v2-chat-bad-envelope.txt`, `v2-chat-bad-filter.txt`).
 const refuse = (error: InvalidInput) => new Refused(error.message, "invalid_input")

@@ -21,10 +21,10 @@ import { channelFilter, isChannel } from "./channel-filter.js"
 import { CommandFailed, type Executed, errorReply, parseParams, successReply } from "./command.js"
 import { executeCommand, failureOf } from "./commands.js"
 import { followThread, replayThread, untilThreadExists } from "./follow.js"
-import { currentPlace, eventsAfter } from "./log.js"
 import { reconnected } from "./reconnect.js"
 import { type Command, command, subscription, unsubscribe } from "./schema.js"
 import { earliest, type Subscription, SubscriptionReader } from "./socket-subscriptions.js"
+import { currentPlace, eventsAfter } from "./thread-log.js"
 
 // A client that has not answered a ping after as many periods has vanished without closing the connection.
 const pingPeriods = 2
