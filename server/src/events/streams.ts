@@ -159,7 +159,10 @@ export class Streams {
       await db.listen(
         "thread_events",
         (payload) => this.#onThreadEvents(payload),
-        () => this.#wakeThreads(),
+        () => {
+          this.threads.wakeAll()
+          this.protocol.wakeAll()
+        },
       ),
       await db.listen("run_watched", (payload) => this.#onWatched(payload)),
       await db.listen("thread_gone", (threadId) => this.#endThread(threadId)),
@@ -364,11 +367,6 @@ export class Streams {
     this.arrivals.wake(threadId)
     this.threads.wake(threadId)
     this.protocol.wake(threadId)
-  }
-
-  #wakeThreads(): void {
-    this.threads.wakeAll()
-    this.protocol.wakeAll()
   }
 
   #endThread(threadId: string): void {

@@ -139,12 +139,8 @@ export class Topics {
   /** Lets slow subscribers read from the log where there is one (B7); else the run waits for them (B6). */
   catchUp(id: string): void {
     const entry = this.#topics.get(id)
-    if (!entry || !this.#isLogged(id, entry)) return
+    if (!entry || (entry.eventLog.tailedTo === undefined && !this.#options.isLogged(id))) return
     for (const subscriber of entry.topic.behind()) void this.#catchUp(id, entry.eventLog, subscriber)
-  }
-
-  #isLogged(id: string, { eventLog }: Entry): boolean {
-    return eventLog.tailedTo !== undefined || this.#options.isLogged(id)
   }
 
   async #catchUp(id: string, eventLog: TopicLog, subscriber: Subscriber, least?: number): Promise<void> {

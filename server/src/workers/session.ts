@@ -161,10 +161,12 @@ export class Session {
       case "done":
         this.runs.done(frame, payload)
         break
-      case "call":
+      case "call": {
         void this.#answer(frame, payload)
-        this.#pauseUntil(this.#options.backlog())
+        const settled = this.#options.backlog()
+        if (settled) this.#connection.pauseUntil(settled)
         break
+      }
       case "reply":
         this.#calls.reply(frame.call_id, { fields: { ...frame }, payload } satisfies Reply)
         break
@@ -210,10 +212,6 @@ export class Session {
       if (this.runs.setPaused(claim_id, false)) this.#connection.send({ type: "resume_events", run_id, claim_id })
     }
     until.then(resume, resume)
-  }
-
-  #pauseUntil(settled: Promise<void> | undefined): void {
-    if (settled) this.#connection.pauseUntil(settled)
   }
 
   async #answer(call: WorkerCall, payload: Buffer[]): Promise<void> {
