@@ -1,8 +1,7 @@
 /** Background work: polls repositories, sends commit statuses to git hosts, and ends previews. */
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Polling, startPolling } from "../pushes/poll.js"
-import { type StatusSender, startStatusSender } from "../pushes/send-statuses.js"
-import { statusChannel } from "../pushes/status-queries.js"
+import { createStatusLoop, type StatusSender } from "../pushes/send-statuses.js"
 import { type PreviewWork, startPreviews } from "./reconcile.js"
 
 export interface PushWork {
@@ -13,13 +12,11 @@ export interface PushWork {
 export async function startPushWork(
   input: Polling & StatusSender & PreviewWork & { readonly db: Database },
 ): Promise<PushWork> {
-  const parts = [startStatusSender(input), startPreviews(input), ...(input.pollMs > 0 ? [startPolling(input)] : [])]
-  const [statuses] = parts
-  const wake = () => statuses?.wake()
-  const subscription = await input.db.listen(statusChannel, wake, wake)
+  const statuses = createStatusLoop(input)
+  await statuses.start()
+  const parts = [statuses, startPreviews(input), ...(input.pollMs > 0 ? [startPolling(input)] : [])]
   return {
     stop: async () => {
-      await subscription.close()
       await Promise.all(parts.map((part) => part.stop()))
     },
   }

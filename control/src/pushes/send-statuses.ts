@@ -1,37 +1,29 @@
 /**
  * Reports the status of commits to git hosts. The outbox `commit_statuses` keeps the newest state of each revision until the
  * host has accepted it: a kill loses none, and outdated states are not sent. A refusal by a host is logged in the revision's
- * build log and changes nothing else. `stop` resolves when no call is open any more.
+ * build log and changes nothing else.
  */
 
+import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
-import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { Log } from "@superstep/toolkit/log/log"
-import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { addressKind } from "@superstep/toolkit/webhooks/addresses"
+import { type Outbox, OutboxLoop, usualTimeoutMs } from "@superstep/toolkit/webhooks/outbox-loop"
 import { retryDelayMs } from "@superstep/toolkit/webhooks/retry"
-import { callHost } from "@superstep/toolkit/webhooks/send"
+import { type CallResult, callHost } from "@superstep/toolkit/webhooks/send"
 import { publicUrl } from "../deployments/deployment.js"
 import { credentialsOf } from "../integrations/operations.js"
 import { appendLogLines } from "../logs/operations.js"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
 import { type CommitStatus, originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providerOfHost } from "./push.js"
-import {
-  type DueStatus,
-  delayStatus,
-  freeTakenStatuses,
-  nextStatusMs,
-  settleStatus,
-  takeDueStatuses,
-} from "./status-queries.js"
+import { type DueStatus, nextStatusMs, settleStatus, takeDueStatuses } from "./status-queries.js"
 
 export interface StatusSender {
   readonly db: Database
   readonly log: Log
-  readonly failures: MemberFailures
   readonly key: MasterKey
   /** The public address of agents. */
   readonly agentsUrl: string
@@ -41,91 +33,95 @@ export interface StatusSender {
   readonly allowsLoopback: boolean
 }
 
-const callMs = 15_000
-const leaseMs = 60_000
-// A notification reports new statuses, and retries are waited for: this finds those whose notification was lost.
-const safetyMs = 60_000
-// After a failure of our own, such as an unreachable database.
-const ownRetryMs = 5000
 // Seven tries in all, the last a day after the first: after that nobody needs it any more.
 const delaysMs = [5000, 30_000, 300_000, 1_800_000, 14_400_000, 64_800_000]
 
-export function startStatusSender(sender: StatusSender): Pick<Repeated, "wake" | "stop"> {
-  const stopping = new AbortController()
-  let isFirst = true
-  const pass = async () => {
-    try {
-      if (isFirst) await freeTakenStatuses(sender.db)
-      isFirst = false
-      await sendDue(sender, stopping.signal)
-      const dueMs = await nextStatusMs(sender.db)
-      if (dueMs !== undefined) passes.wakeWithin(Math.max(0, dueMs) + 5)
-    } catch (err) {
-      sender.log.warn({ err }, "commit statuses could not be sent; retrying")
-      passes.wakeWithin(ownRetryMs)
-    }
-  }
-  const passes: Repeated = repeated(pass, safetyMs)
-  passes.wake()
+/** @returns  a loop that is not started yet */
+export const createStatusLoop = (sender: StatusSender): OutboxLoop<DueStatus> =>
+  new OutboxLoop({ ...sender, outbox: statusOutbox(sender) })
+
+export function statusOutbox(sender: StatusSender): Outbox<DueStatus> {
+  const { db } = sender
+  const underWay = new Set<string>()
   return {
-    wake: passes.wake,
-    stop: async () => {
-      stopping.abort()
-      await passes.stop()
+    name: "commit statuses",
+    // Notified by the trigger of `revisions`.
+    channels: ["superstep_commit_status"],
+    take: (asked) => takeDueStatuses(db, { ...asked, underWay: [...underWay] }),
+    ownerOf: ({ workspace_id }) => workspace_id,
+    nextMs: () => nextStatusMs(db, [...underWay]),
+    deliver: async (it, signal) => {
+      underWay.add(it.revision_id)
+      return send(sender, it, signal).finally(() => underWay.delete(it.revision_id))
     },
   }
 }
 
-/** Sends all that is due. */
-export async function sendDue(sender: StatusSender, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const due = await takeDueStatuses(sender.db, leaseMs)
-    if (due.length === 0) return
-    const sendAlone = (it: DueStatus) =>
-      sender.failures.attempt("the sending of a commit status", { revision_id: it.revision_id }, () =>
-        send(sender, it, signal),
-      )
-    await Promise.all(due.map(sendAlone))
-  }
+/** @returns  whether something of the revision is to be sent later */
+async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): Promise<boolean> {
+  const { db, log } = sender
+  const done = { revisionId: it.revision_id, state: it.wanted, againMs: undefined }
+  const provider = it.provider ?? providerOfHost(it.host)
+  const request = await requestOf(sender, it, provider)
+  // An integration that is used only for fetching, or whose token is gone.
+  if ("problem" in request || !provider)
+    return settleStatus(db, { ...done, isSent: false, error: "problem" in request ? request.problem : undefined })
+  const result = await call(sender, request, signal)
+  const verdict = verdictOn(provider, result.status, result.reply ?? "")
+  if (verdict === "sent") return settleStatus(db, { ...done, isSent: true, error: undefined })
+  const { status, reply = "", error = "no answer", askedMs } = result
+  const why = status === undefined ? error : `${status} ${reply.slice(0, 300)}`.trimEnd()
+  const delayMs = retryDelayMs(delaysMs, it.attempts, Math.random(), askedMs)
+  const againMs = signal.aborted ? 0 : verdict === "again" ? delayMs : undefined
+  log.info({ revision_id: it.revision_id, host: it.host, why, delay_ms: againMs }, "a commit status was refused")
+  if (againMs !== undefined) return settleStatus(db, { ...done, isSent: false, againMs, error: why })
+  return db.transaction(async (tx) => {
+    // In the pipeline's order of locks: first what belongs to the revision, last its status (by the trigger).
+    const message = `${it.host} refused the status "${it.wanted}" of commit ${it.sha}: ${why}`
+    await appendLogLines(tx, it.revision_id, "build", [{ message, level: "WARNING" }])
+    return settleStatus(tx, { ...done, isSent: false, error: why })
+  })
 }
 
-async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): Promise<void> {
-  const { db, key } = sender
-  const done = { revisionId: it.revision_id, state: it.wanted }
-  const provider = it.provider ?? providerOfHost(it.host)
+interface StatusCall {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly token: Secret
+}
+
+/** @returns  the request; or why there is none */
+async function requestOf(
+  sender: StatusSender,
+  it: DueStatus,
+  provider: Provider | undefined,
+): Promise<StatusCall | { readonly problem: string }> {
   const origin = originOf(it.repo_url, it.host)
   if (!provider || !origin) {
-    // An integration that is used only for fetching.
-    await settleStatus(db, {
-      ...done,
-      isSent: false,
-      error: "the provider of the host is unknown, or the repository is on another host than the integration",
-    })
-    return
+    const problem = "the provider of the host is unknown, or the repository is on another host than the integration"
+    return { problem }
   }
   const ids = { workspaceId: it.workspace_id, integrationId: it.integration_id }
-  const credentials = await credentialsOf(db, key, ids).catch((error: unknown) => {
+  const credentials = await credentialsOf(sender.db, sender.key, ids).catch((error: unknown) => {
     if (error instanceof CannotOpen) return undefined
     throw error
   })
-  if (credentials?.kind !== "token") {
-    await settleStatus(db, { ...done, isSent: false, error: "the integration has no token, or it cannot be decrypted" })
-    return
-  }
+  if (credentials?.kind !== "token") return { problem: "the integration has no token, or it cannot be decrypted" }
   const request = statusRequest(provider, { repoUrl: it.repo_url, origin, credentials }, statusOf(sender, it))
-  if (!request) {
-    await settleStatus(db, { ...done, isSent: false, error: "the repository's address contains no owner and name" })
-    return
-  }
+  return request
+    ? { ...request, token: credentials.token }
+    : { problem: "the repository's address contains no owner and name" }
+}
+
+async function call(sender: StatusSender, { token, ...request }: StatusCall, signal: AbortSignal): Promise<CallResult> {
   const guard = guardOf(sender)
   // A host name is checked when it is resolved; an IP address is checked here.
   const literal = new URL(request.url).hostname.replace(/^\[|\]$/g, "")
   const refusal = /^[\d.]+$|:/.test(literal) ? guard(literal) : undefined
-  const answer = refusal ? { error: refusal } : await callHost({ ...request, guard, timeoutMs: callMs, signal })
-  if (signal.aborted) return
+  if (refusal) return { status: 400, reply: refusal }
+  const result = await callHost({ ...request, guard, timeoutMs: usualTimeoutMs, signal })
   // A host may answer with what it was sent.
-  const reply = hideSecrets([credentials.token.reveal()])(refusal ?? answer.reply ?? "")
-  await settle(sender, it, provider, refusal ? { status: 400, reply } : { ...answer, reply })
+  return { ...result, reply: hideSecrets([token.reveal()])(result.reply ?? "") }
 }
 
 /** Git hosts in the operator's own network are common; the addresses of cloud credentials are always refused. */
@@ -154,31 +150,4 @@ function descriptionOf({ wanted, status, error_code, status_message }: DueStatus
   if (wanted === "success") return `Deployed at ${agent}`
   const [sentence = ""] = (status_message ?? "").split("\n")
   return [error_code ?? status.toLowerCase(), sentence].filter((part) => part !== "").join(": ")
-}
-
-async function settle(
-  { db, log }: StatusSender,
-  it: DueStatus,
-  provider: Provider,
-  { status, reply = "", error }: { status?: number; reply?: string; error?: string },
-): Promise<void> {
-  const done = { revisionId: it.revision_id, state: it.wanted }
-  const verdict = verdictOn(provider, status, reply)
-  if (verdict === "sent") {
-    await settleStatus(db, { ...done, isSent: true, error: null })
-    return
-  }
-  const why = status === undefined ? (error ?? "no answer") : `${status} ${reply.slice(0, 300)}`.trimEnd()
-  const delayMs = verdict === "again" ? retryDelayMs(delaysMs, it.attempts, Math.random()) : undefined
-  log.info({ revision_id: it.revision_id, host: it.host, why, delay_ms: delayMs }, "a commit status was refused")
-  if (delayMs !== undefined) {
-    await delayStatus(db, { ...done, delayMs, error: why })
-    return
-  }
-  await db.transaction(async (tx) => {
-    // In the pipeline's order of locks: first what belongs to the revision, last its status (by the trigger).
-    const message = `${it.host} refused the status "${it.wanted}" of commit ${it.sha}: ${why}`
-    await appendLogLines(tx, it.revision_id, "build", [{ message, level: "WARNING" }])
-    await settleStatus(tx, { ...done, isSent: false, error: why })
-  })
 }

@@ -27,15 +27,24 @@ export interface DueStatus {
   readonly provider: Provider | null
 }
 
-/** Takes statuses that are due, for as long as one call may take: when the sender dies, they are due again. */
-export const takeDueStatuses = (db: Db, leaseMs: number): Promise<DueStatus[]> =>
+/**
+ * Takes statuses that are due, and holds them for so long: when the sender dies, they are due again.
+ * @param busy     workspaces of which none is to be taken
+ * @param underWay  revisions whose former status is being sent; a host must not get the two in the other order
+ */
+export const takeDueStatuses = (
+  db: Db,
+  it: { limit: number; holdMs: number; busy: readonly string[]; underWay: readonly string[] },
+): Promise<DueStatus[]> =>
   db.rows(sql`
-    with taken as (
-      update commit_statuses set due_at = now() + ${leaseMs} * interval '1 millisecond', attempts = attempts + 1
-      where revision_id in (
-        select revision_id from commit_statuses where due_at <= now() order by due_at limit 10 for update skip locked)
-      returning revision_id, wanted, attempts
-    )
+    with due as (
+      select c.revision_id from commit_statuses c join revisions using (revision_id) join deployments d using (deployment_id)
+      where c.due_at <= now() and c.revision_id <> all(${[...it.underWay]}::uuid[])
+        and d.workspace_id <> all(${[...it.busy]}::uuid[])
+      order by c.due_at limit ${it.limit} for update of c skip locked),
+    taken as (
+      update commit_statuses c set due_at = now() + ${it.holdMs} * interval '1 millisecond', attempts = c.attempts + 1
+      from due where c.revision_id = due.revision_id returning c.revision_id, c.wanted, c.attempts)
     select t.*, r.status, r.error_code, r.status_message, r.source_config ->> 'repo_url' as repo_url,
       coalesce(r.commit_sha, r.source_revision_config ->> 'repo_commit_sha') as sha,
       d.deployment_id, d.workspace_id, d.name, d.route_name, i.integration_id, i.host, w.provider
@@ -43,33 +52,29 @@ export const takeDueStatuses = (db: Db, leaseMs: number): Promise<DueStatus[]> =
       join integrations i on i.workspace_id = d.workspace_id and i.integration_id = d.integration_id
       left join integration_webhooks w on w.integration_id = i.integration_id`)
 
-/** Milliseconds until the next status is due; undefined when none waits. */
-export async function nextStatusMs(db: Db): Promise<number | undefined> {
+/** Milliseconds until the next status is due, without those of some revisions; undefined when none waits. */
+export async function nextStatusMs(db: Db, underWay: readonly string[]): Promise<number | undefined> {
   const row = await db.row<{ due_ms: number | null }>(sql`
-    select ceil(extract(epoch from min(due_at) - now()) * 1000)::float8 as due_ms from commit_statuses`)
+    select ceil(extract(epoch from min(due_at) - now()) * 1000)::float8 as due_ms from commit_statuses
+    where revision_id <> all(${[...underWay]}::uuid[])`)
   return row?.due_ms ?? undefined
 }
 
-/** Marks the sent state as done, unless another state is wanted by now. */
-export const settleStatus = (
-  db: Db,
-  it: { revisionId: string; state: CommitState; isSent: boolean; error: string | null },
-): Promise<number> =>
-  db.run(sql`
-    update commit_statuses set sent = case when ${it.isSent} then ${it.state} else sent end, last_error = ${it.error},
-      due_at = case when wanted <> ${it.state} then now() end, attempts = 0
-    where revision_id = ${it.revisionId}`)
+export interface TriedStatus {
+  readonly revisionId: string
+  readonly state: CommitState
+  readonly isSent: boolean
+  /** When to try again, in milliseconds; undefined: never. */
+  readonly againMs: number | undefined
+  readonly error: string | undefined
+}
 
-/** Schedules a retry, unless another state is wanted by now. */
-export const delayStatus = (
-  db: Db,
-  it: { revisionId: string; state: CommitState; delayMs: number; error: string },
-): Promise<number> =>
-  db.run(sql`
-    update commit_statuses set last_error = ${it.error},
-      due_at = case when wanted = ${it.state} then now() + ${it.delayMs} * interval '1 millisecond' else now() end
-    where revision_id = ${it.revisionId}`)
-
-/** Makes statuses that a former process had taken due at once. */
-export const freeTakenStatuses = (db: Db): Promise<number> =>
-  db.run(sql`update commit_statuses set due_at = now() where due_at is not null`)
+/** Stores the result of a try. When another state is wanted by now, that is due at once. @returns whether something is due later */
+export async function settleStatus(db: Db, it: TriedStatus): Promise<boolean> {
+  const row = await db.row<{ is_due: boolean }>(sql`
+    update commit_statuses set sent = case when ${it.isSent} then ${it.state} else sent end, last_error = ${it.error ?? null},
+      due_at = case when wanted <> ${it.state} then now() else now() + ${it.againMs ?? null}::float8 * interval '1 millisecond' end,
+      attempts = case when ${it.againMs === undefined} then 0 else attempts end
+    where revision_id = ${it.revisionId} returning due_at is not null as is_due`)
+  return row?.is_due ?? false
+}

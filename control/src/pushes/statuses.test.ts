@@ -4,14 +4,12 @@ import assert from "node:assert/strict"
 import { after, before, beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
-import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providers } from "./push.js"
-import { sendDue } from "./send-statuses.js"
-import { freeTakenStatuses, takeDueStatuses } from "./status-queries.js"
+import { statusOutbox } from "./send-statuses.js"
 import { type FakeGitHost, fakeGitHost } from "./testing/fake-git-host.js"
 
 const token = "a-token-that-may-write-statuses"
@@ -36,13 +34,19 @@ beforeEach(async () => {
 const sender = (allowsLoopback = true) => ({
   db: api.db,
   log,
-  failures: new MemberFailures(log),
   key: api.key,
   agentsUrl: "http://agents.test",
   apiUrl: "http://api.test",
   allowsLoopback,
 })
-const send = (allowsLoopback?: boolean) => sendDue(sender(allowsLoopback), new AbortController().signal)
+const asked = { limit: 10, holdMs: 60_000, busy: [] }
+
+/** Sends all that is due. */
+async function send(allowsLoopback?: boolean): Promise<void> {
+  const outbox = statusOutbox(sender(allowsLoopback))
+  for (const it of await outbox.take(asked)) await outbox.deliver(it, new AbortController().signal)
+}
+const endWaits = () => api.db.run(sql`update commit_statuses set due_at = now() where due_at is not null`)
 
 async function deployment(provider: Provider | undefined, given = token) {
   const integration = await api.call("POST", "/v2/integrations/git", {
@@ -139,28 +143,46 @@ test("the status of a deployed revision that crashes later becomes a failure", a
 test("a state that a dead process had taken is sent by the next one", async () => {
   const { revisionId } = await deployment("gitea")
   await become(revisionId, "DEPLOYED")
-  assert.equal((await takeDueStatuses(api.db, 60_000)).length, 1)
+  assert.equal((await statusOutbox(sender()).take(asked)).length, 1)
   await send()
   assert.equal(host.received.length, 0)
 
-  await freeTakenStatuses(api.db)
+  await endWaits()
   await send()
 
   assert.equal(host.received.length, 1)
   assert.equal((await outbox(revisionId))?.sent, "success")
 })
 
+test("while a state is sent the next one of its revision waits, and is due at once afterwards", async () => {
+  const { revisionId } = await deployment("github")
+  await become(revisionId, "BUILDING")
+  const outbox = statusOutbox(sender())
+  const [first] = await outbox.take(asked)
+  assert.ok(first)
+  await become(revisionId, "DEPLOYED")
+  const sent = outbox.deliver(first, new AbortController().signal)
+  const meanwhile = await Promise.all([outbox.take(asked), outbox.nextMs()])
+
+  assert.deepEqual(meanwhile, [[], undefined])
+  assert.equal(await sent, true)
+  assert.deepEqual(fieldsOf(await outbox.take(asked), "wanted"), ["success"])
+})
+
 test("an unreachable host is retried; a refusal is logged and does not change the revision", async () => {
   const { revisionId } = await deployment("github")
   await become(revisionId, "DEPLOYED")
-  host.instead = { status: 502, body: "bad gateway" }
+  host.instead = { status: 502, body: "bad gateway", headers: { "retry-after": "1800" } }
   await send()
   const delayed = await outbox(revisionId)
+  const waits = await api.db.row<{ minutes: number }>(sql`
+    select extract(epoch from due_at - now())::float8 / 60 as minutes from commit_statuses`)
   host.instead = { status: 403, body: `{"message":"Resource not accessible by personal access token ${token}"}` }
-  await freeTakenStatuses(api.db)
+  await endWaits()
   await send()
 
   assert.deepEqual(delayed, { sent: null, is_due: true, last_error: "502 bad gateway" })
+  assert.equal(Math.ceil(waits?.minutes ?? 0), 30, "the host asked for half an hour")
   const refused = await outbox(revisionId)
   assert.equal(refused?.is_due, false)
   const [line = "", ...others] = await logOf(revisionId)

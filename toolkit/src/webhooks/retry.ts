@@ -1,4 +1,5 @@
 /** Decides when a failed delivery is retried, and whether. Pure. */
+import type { CallResult } from "./send.js"
 
 // The status means that the address is gone for good (RFC 9110, 15.5.11).
 const gone = 410
@@ -23,6 +24,9 @@ export const delaysOfHalfADayMs: readonly number[] = [
   6 * hour,
 ]
 
+// A receiver that asks for a longer pause is asked sooner.
+const longestAskedMs = hour
+
 // Spreads the calls, so that a receiver that is back does not get all of them at once.
 const jitter = 0.2
 
@@ -31,11 +35,27 @@ const jitter = 0.2
  * @param delaysMs  how long to wait after the first, the second … try, in milliseconds
  * @param tries     how many were made, from 1
  * @param random    from 0 to 1; the wait is that much shorter or longer, by a fifth at most
+ * @param askedMs   the shortest wait that the receiver accepts
  * @returns         milliseconds; undefined when it was tried often enough
  */
-export function retryDelayMs(delaysMs: readonly number[], tries: number, random: number): number | undefined {
+export function retryDelayMs(
+  delaysMs: readonly number[],
+  tries: number,
+  random: number,
+  askedMs = 0,
+): number | undefined {
   const delay = delaysMs[tries - 1]
-  return delay === undefined ? undefined : Math.round(delay * (1 - jitter + 2 * jitter * random))
+  return delay === undefined ? undefined : Math.max(askedMs, Math.round(delay * (1 - jitter + 2 * jitter * random)))
+}
+
+/**
+ * The wait that a receiver asks for in `Retry-After`, as seconds or as a date (RFC 9110, 10.2.3).
+ * @param now  milliseconds since 1970
+ * @returns    milliseconds, an hour at most; 0 without the header, and for a date that is over or other text
+ */
+export function askedWaitMs(header: string | undefined, now: number): number {
+  const ms = header === undefined ? 0 : /^\d+$/.test(header) ? Number(header) * second : Date.parse(header) - now
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestAskedMs)
 }
 
 /** The consequence of a try. */
@@ -48,17 +68,16 @@ export interface Verdict {
 }
 
 /**
- * @param status      the receiver's answer; undefined when there was none, and `error` says why
  * @param isStopping  the process aborted the call: no fault of the receiver
  */
 export function resultOfTry(
-  { status, error }: { readonly status?: number | undefined; readonly error?: string | undefined },
+  { status, error, askedMs }: CallResult,
   { delaysMs, tries, isStopping }: { delaysMs: readonly number[]; tries: number; isStopping: boolean },
 ): Verdict {
   const failure = failureOf(status, error)
   if (failure === undefined) return { state: "delivered", againMs: undefined, failure }
   if (status === undefined && isStopping) return { state: "pending", againMs: 0, failure }
-  const againMs = status === gone ? undefined : retryDelayMs(delaysMs, tries, Math.random())
+  const againMs = status === gone ? undefined : retryDelayMs(delaysMs, tries, Math.random(), askedMs)
   return { state: againMs === undefined ? "dead" : "pending", againMs, failure }
 }
 

@@ -5,6 +5,7 @@ import { request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 import type { LookupFunction } from "node:net"
 import { storableText } from "../text/storable.js"
+import { askedWaitMs } from "./retry.js"
 
 /** Returns why an IP address may not be connected to; undefined when it may. */
 export type AddressGuard = (address: string) => string | undefined
@@ -26,6 +27,8 @@ export interface CallResult {
   readonly status?: number
   /** The start of its body. */
   readonly reply?: string
+  /** How long it wants to be left alone, in milliseconds (`Retry-After`). */
+  readonly askedMs?: number
   readonly error?: string
 }
 
@@ -46,7 +49,8 @@ export function callHost(call: Call): Promise<CallResult> {
       const chunks: Buffer[] = []
       let size = 0
       const settle = () => {
-        resolve({ status, reply: textOf(Buffer.concat(chunks)) })
+        const askedMs = askedWaitMs(response.headers["retry-after"], Date.now())
+        resolve({ status, reply: textOf(Buffer.concat(chunks)), ...(askedMs > 0 && { askedMs }) })
         request.destroy()
       }
       settleAnswered = settle
