@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { askedWaitMs, delaysOfHalfADayMs as delaysMs, resultOfTry, retryDelayMs } from "./retry.js"
+import { delaysOfHalfADayMs as delaysMs, resultOfTry, retryDelayMs } from "./retry.js"
+import { askedWaitMs } from "./send.js"
 
 test("a delivery is retried for half a day with growing delays, and then fails", () => {
   const delays = Array.from({ length: 10 }, (_, index) => retryDelayMs(delaysMs, index + 1, 0.5))

@@ -24,9 +24,6 @@ export const delaysOfHalfADayMs: readonly number[] = [
   6 * hour,
 ]
 
-// A receiver that asks for a longer pause is asked sooner.
-const longestAskedMs = hour
-
 // Spreads the calls, so that a receiver that is back does not get all of them at once.
 const jitter = 0.2
 
@@ -46,16 +43,6 @@ export function retryDelayMs(
 ): number | undefined {
   const delay = delaysMs[tries - 1]
   return delay === undefined ? undefined : Math.max(askedMs, Math.round(delay * (1 - jitter + 2 * jitter * random)))
-}
-
-/**
- * The wait that a receiver asks for in `Retry-After`, as seconds or as a date (RFC 9110, 10.2.3).
- * @param now  milliseconds since 1970
- * @returns    milliseconds, an hour at most; 0 without the header, and for a date that is over or other text
- */
-export function askedWaitMs(header: string | undefined, now: number): number {
-  const ms = header === undefined ? 0 : /^\d+$/.test(header) ? Number(header) * second : Date.parse(header) - now
-  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestAskedMs)
 }
 
 /** The consequence of a try. */

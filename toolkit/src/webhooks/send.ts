@@ -5,7 +5,6 @@ import { request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 import type { LookupFunction } from "node:net"
 import { storableText } from "../text/storable.js"
-import { askedWaitMs } from "./retry.js"
 
 /** Returns why an IP address may not be connected to; undefined when it may. */
 export type AddressGuard = (address: string) => string | undefined
@@ -34,6 +33,19 @@ export interface CallResult {
 
 /** Enough to see the receiver's message; the rest is not read. */
 export const mostReplyBytes = 4096
+
+// A receiver that asks for a longer pause is asked sooner.
+const longestAskedMs = 3_600_000
+
+/**
+ * The wait that a receiver asks for in `Retry-After`, as seconds or as a date (RFC 9110, 10.2.3).
+ * @param now  milliseconds since 1970
+ * @returns    milliseconds, an hour at most; 0 without the header, and for a date that is over or other text
+ */
+export function askedWaitMs(header: string | undefined, now: number): number {
+  const ms = header === undefined ? 0 : /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestAskedMs)
+}
 
 /** POSTs to a host, without following redirects. @returns  the result; never rejects: failures are part of the result */
 export function callHost(call: Call): Promise<CallResult> {
