@@ -2,6 +2,7 @@
 import { join } from "node:path"
 import { createLog } from "@superstep/toolkit/log/log"
 import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres/start-postgres"
+import { freePort } from "@superstep/toolkit/testing/free-port"
 import { pathTo } from "../paths.js"
 import type { Cleanup } from "../processes.js"
 import { newDatabase } from "./new-database.js"
@@ -19,6 +20,21 @@ export async function server({ folder }: Pick<Place, "folder">, postgres: Runnin
     saysEnd: true,
     pids: [postgres.pid],
     prepare: async () => launchOn(folder, { number: ++count, databaseUri: count === 1 ? databaseUri : startUri }),
+    prepareFirst: () => launchServe(join(folder, `home-${++count}`)),
+  }
+}
+
+/** As a user starts it: `superstep serve` makes a Postgres and its tables in the folder. */
+async function launchServe(home: string): Promise<Launch> {
+  const port = await freePort()
+  const options = ["--config", pathTo("graphs/langgraph.json"), "--home", home, "--port", `${port}`]
+  return {
+    program: {
+      argv: [process.execPath, pathTo("../cli/programs/main.js"), "serve", ...options],
+      env: { SUPERSTEP_WORKERS: `${defaultWorkers}`, LOG_LEVEL: "warn" },
+      logFile: `${home}.log`,
+    },
+    target: { address: { host: "127.0.0.1", port }, prefix: "", headers: {} },
   }
 }
 

@@ -11,8 +11,8 @@ export interface System {
   readonly saysEnd: boolean
   /** The main processes of the system, without their child processes. */
   readonly pids: readonly number[]
-  /** Starts another instance with warm caches, and stops it. */
-  timeStart(): Promise<StartTimes>
+  /** Starts another instance with warm caches, and stops it. @param isFirst  on an empty folder: it has no database yet */
+  timeStart(options?: { readonly isFirst?: boolean }): Promise<StartTimes>
 }
 
 /** Times in milliseconds since the process was spawned. */
@@ -42,12 +42,23 @@ export interface Kind {
   readonly pids: readonly number[]
   /** A launch with a new address at each call. */
   prepare(): Promise<Launch>
+  /** The same for a start on an empty folder, where that is something else. */
+  prepareFirst?(): Promise<Launch>
 }
 
-export async function startSystem({ name, saysEnd, pids, prepare }: Kind, cleanup: Cleanup): Promise<System> {
+export async function startSystem(
+  { name, saysEnd, pids, prepare, prepareFirst = prepare }: Kind,
+  cleanup: Cleanup,
+): Promise<System> {
   const launch = await prepare()
   const pid = await start(name, launch, cleanup)
-  return { name, saysEnd, target: launch.target, pids: [pid, ...pids], timeStart: () => timeStart(name, prepare) }
+  return {
+    name,
+    saysEnd,
+    target: launch.target,
+    pids: [pid, ...pids],
+    timeStart: ({ isFirst } = {}) => timeStart(name, isFirst ? prepareFirst : prepare),
+  }
 }
 
 /** Starts an additional server for a scenario. */
