@@ -128,6 +128,8 @@ async function hold(context: PipelineContext, unit: UnitRow): Promise<void> {
 /** Ends the process and nothing else: it is started again under the same id and at the same address. */
 async function stop(context: PipelineContext, unit: UnitRow): Promise<void> {
   await syncEdge(context)
+  // Asked last: a revision that was rolled back meanwhile retires, and its units finish what they have.
+  if ((await unitById(context.db, unit.unit_id))?.role !== unit.role) return
   await context.machine.units.stop(unit.unit_id, { graceMs: context.limits.stopGraceMs })
   context.crashPoint("sleep:after-stop")
   await setConnections(context.db, unit.unit_id, 0)

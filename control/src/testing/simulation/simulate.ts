@@ -57,6 +57,7 @@ async function comeToRest(world: World, clients: readonly Client[]): Promise<voi
     await world.clock.pass(lookMs)
     problems = (await Promise.all(clients.map((client) => unsettled(world, client)))).flat()
   } while (problems.length > 0 && world.broken.length === 0 && world.clock.now() < end)
+  if (world.broken.length > 0) return
   for (const problem of problems) world.breaks(`${settlingMs / 60_000} minutes after the last fault: ${problem}`)
 }
 
