@@ -13,18 +13,18 @@ export interface Change {
   readonly sourceConfig?: SourceConfig
   readonly sourceRevisionConfig?: SourceRevisionConfig
   /** Null removes it. */
-  readonly displayName?: string | null
+  readonly displayName?: string | null | undefined
   /** The whole set, in which the mask keeps a value; an empty one removes all. */
-  readonly secrets?: readonly SecretValue[]
+  readonly secrets?: readonly SecretValue[] | undefined
   /** A version of the secrets that an earlier revision pins; replaces `secrets`. */
   readonly secretsVersion?: number
   readonly source?: Source
   /** Why a revision is created; without it, none is. */
   readonly trigger?: Trigger
   /** The caller, such as `api_key:<id>`; undefined for the platform itself. */
-  readonly actor?: string
+  readonly actor?: string | undefined
   /** What the new revision is for. */
-  readonly message?: string
+  readonly message?: string | undefined
   /** The revision that the new one repeats. */
   readonly repeats?: string
 }

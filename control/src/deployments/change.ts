@@ -46,7 +46,7 @@ interface WantedState {
   /** The `If-Match` header's versions; undefined when any will do. */
   readonly expectedVersions?: readonly number[] | undefined
   /** The caller, such as `api_key:<id>`. */
-  readonly actor?: string
+  readonly actor?: string | undefined
 }
 
 export interface PatchDeployment extends WantedState {
@@ -89,9 +89,8 @@ function cleared(next: { sourceConfig: SourceConfig }, { displayName, unset = []
     const message = `${both.join(", ")} cannot be set and unset at once`
     throw new InvalidInput([{ path: ["body", "unset"], message, type: "value_error" }])
   }
-  const name = unset.includes("display_name") ? null : displayName
   return {
-    ...(name !== undefined && { displayName: name }),
+    displayName: unset.includes("display_name") ? null : displayName,
     sourceConfig: { ...next.sourceConfig, ...Object.fromEntries(emptied.map((name) => [name, null])) },
   }
 }
@@ -165,12 +164,7 @@ async function nextState(
   const { workspace_id: workspaceId, source_config: current } = deployment
   await requireRoom(tx, rules, { workspaceId, wanted: next.sourceConfig, current })
   const secrets = nextSecrets(deployment.secret_names, { secrets: wanted.secrets, mode: wanted.secretsMode })
-  return {
-    ...next,
-    ...(secrets !== undefined && { secrets }),
-    ...(wanted.message !== undefined && { message: wanted.message }),
-    ...(wanted.actor !== undefined && { actor: wanted.actor }),
-  }
+  return { ...next, secrets, message: wanted.message, actor: wanted.actor }
 }
 
 function checkNext(
@@ -209,7 +203,7 @@ export async function setResourceTiers(
     readonly computeTier?: ResourceTier | undefined
     readonly databaseTier?: ResourceTier | undefined
     readonly expectedVersions?: readonly number[] | undefined
-    readonly actor?: string
+    readonly actor?: string | undefined
   },
 ): Promise<DeploymentRow> {
   const deployment = await holdForChange(tx, ids, wanted.expectedVersions)
@@ -217,7 +211,7 @@ export async function setResourceTiers(
   return patchDeployment(tx, rules, ids, {
     sourceConfig: { resource_spec },
     sourceRevisionConfig: {},
-    ...(wanted.actor !== undefined && { actor: wanted.actor }),
+    actor: wanted.actor,
   })
 }
 

@@ -63,39 +63,30 @@ export function startsWithARevision(source: Source, config: SourceRevisionConfig
   return true
 }
 
-const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined)
-
 /** The number of units of a deployment. One that may sleep (`min_scale: 0`) has one while it is awake. */
 export const replicasOf = ({ resource_spec: spec }: Pick<SourceConfig, "resource_spec">): number =>
-  Math.max(1, numberOf(spec?.min_scale) ?? 1)
+  Math.max(1, spec?.min_scale ?? 1)
 
 /** The units of a revision, by its load. Without a `max_scale` there are always as many. */
 export function replicaBounds(config: Pick<SourceConfig, "resource_spec">): { least: number; most: number } {
   const least = replicasOf(config)
-  return { least, most: Math.max(least, numberOf(config.resource_spec?.max_scale) ?? least) }
+  return { least, most: Math.max(least, config.resource_spec?.max_scale ?? least) }
 }
 
 /** The defaults of the original for a ready-made image (control-plane §1.3); `max_scale` is never below `min_scale`. */
 function imageResources(spec: ResourceSpec | null): ResourceSpec {
-  const defaults = { min_scale: 1, max_scale: replicasOf({ resource_spec: spec }), cpu: 1, memory_mb: 2048 }
-  return { ...defaults, ...spec }
+  return { min_scale: 1, max_scale: replicasOf({ resource_spec: spec }), cpu: 1, memory_mb: 2048, ...spec }
 }
 
-/** Adds the defaults that readers expect back (Terraform compares them). */
-function withDefaults(source: Source, config: SourceConfig): SourceConfig {
-  if (source === "external_docker") {
-    return { ...config, resource_spec: imageResources(config.resource_spec) }
-  }
-  return {
-    ...config,
-    deployment_type: config.deployment_type ?? "prod",
-    build_on_push: config.build_on_push ?? (source === "github" ? false : null),
-  }
+/**
+ * Adds the defaults that readers expect back (Terraform compares them). Only a ready-made image has an address of its own; for the
+ * others we set it (D3).
+ */
+export function settled(source: Source, config: SourceConfig): SourceConfig {
+  if (source === "external_docker") return { ...config, resource_spec: imageResources(config.resource_spec) }
+  const build_on_push = config.build_on_push ?? (source === "github" ? false : null)
+  return { ...config, deployment_type: config.deployment_type ?? "prod", build_on_push, custom_url: null }
 }
-
-/** With defaults. Only a ready-made image has an address of its own; for the others we set it (D3). */
-export const settled = (source: Source, config: SourceConfig): SourceConfig =>
-  withDefaults(source, source === "external_docker" ? config : { ...config, custom_url: null })
 
 export const agentEnvironments = ["development", "staging", "production"] as const
 export type AgentEnvironment = (typeof agentEnvironments)[number]

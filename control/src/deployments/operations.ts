@@ -63,7 +63,7 @@ export interface CreateDeployment {
   /** What the first revision is for. */
   readonly message?: string | undefined
   /** The caller, such as `api_key:<id>`. */
-  readonly actor?: string
+  readonly actor?: string | undefined
 }
 
 /**
@@ -84,8 +84,7 @@ export async function createDeployment(
   checkSource(wanted.source, requested, sourceRevisionConfig, rules.gitProtocols)
   checkScale(wanted.sourceConfig.resource_spec)
   checkNoTarball(wanted.sourceRevisionConfig)
-  await checkIntegration(tx, workspaceId, requested.integration_id)
-  await checkListener(tx, rules, { workspaceId, listenerId: requested.listener_id })
+  await checkReferences(tx, rules, workspaceId, requested)
 
   const { source, agent, actor, message } = wanted
   const sourceConfig = settled(source, requested)
@@ -96,27 +95,25 @@ export async function createDeployment(
   const deployment = await holdDeployment(tx, { workspaceId, deploymentId })
   return applyChange(tx, rules.key, deployment, {
     secrets: wanted.secrets,
-    ...(actor !== undefined && { actor }),
-    ...(message !== undefined && { message }),
+    actor,
+    message,
     ...(startsWithARevision(source, sourceRevisionConfig) && { trigger: "create" }),
   })
 }
 
-const inSourceConfig = (field: keyof SourceConfig, message: string): InvalidInput =>
-  new InvalidInput([{ path: ["body", "source_config", field], message, type: "value_error" }])
-
-async function checkIntegration(tx: Db, workspaceId: string, integrationId: string | null): Promise<void> {
-  if (integrationId === null || (await integrationExists(tx, workspaceId, integrationId))) return
-  throw inSourceConfig("integration_id", `Integration ID ${integrationId} not found.`)
-}
-
-async function checkListener(
+/** @throws InvalidInput  the workspace does not have the integration or the listener */
+async function checkReferences(
   tx: Db,
-  { listenerExists }: Pick<DeploymentRules, "listenerExists">,
-  { workspaceId, listenerId }: { readonly workspaceId: string; readonly listenerId: string | null },
+  { listenerExists }: DeploymentRules,
+  workspaceId: string,
+  { integration_id, listener_id }: SourceConfig,
 ): Promise<void> {
-  if (listenerId === null || (await listenerExists(tx, workspaceId, listenerId))) return
-  throw inSourceConfig("listener_id", `Listener ID ${listenerId} not found.`)
+  const unknown = (field: keyof SourceConfig, message: string) =>
+    new InvalidInput([{ path: ["body", "source_config", field], message, type: "value_error" }])
+  if (integration_id !== null && !(await integrationExists(tx, workspaceId, integration_id)))
+    throw unknown("integration_id", `Integration ID ${integration_id} not found.`)
+  if (listener_id !== null && !(await listenerExists(tx, workspaceId, listener_id)))
+    throw unknown("listener_id", `Listener ID ${listener_id} not found.`)
 }
 
 /**

@@ -18,7 +18,7 @@ import { requireRoom } from "./room.js"
 interface Asked {
   readonly expectedVersions?: readonly number[] | undefined
   /** The caller, such as `api_key:<id>`. */
-  readonly actor?: string
+  readonly actor?: string | undefined
   /** What the new revision is for; by default, what the repeated one is for. */
   readonly message?: string | undefined
 }
@@ -83,12 +83,10 @@ async function repeat(
     secretsVersion: revision.secrets_version,
     repeats: revision.revision_id,
     trigger,
-    ...messageOf(asked.message ?? revision.message),
-    ...(asked.actor !== undefined && { actor: asked.actor }),
+    message: asked.message ?? revision.message ?? undefined,
+    actor: asked.actor,
   })
 }
 
 /** A revision has its own values of these. */
 const ownSettings = namesWhere(sourceConfigFields, ({ revision }) => revision !== "now")
-
-const messageOf = (message: string | null): { message?: string } => (message === null ? {} : { message })

@@ -209,8 +209,7 @@ async function deployedAt(
   }))
   const sourceConfig = copyFor("preview", sourceConfigFields, parent.source_config, {})
   const pulled = { repo_ref: preview.head_ref, repo_commit_sha: preview.head_sha }
-  const former = parent.source_revision_config
-  const sourceRevisionConfig = copyFor("preview", sourceRevisionConfigFields, former, pulled)
+  const sourceRevisionConfig = copyFor("preview", sourceRevisionConfigFields, parent.source_revision_config, pulled)
   if (existing) {
     const isThere = preview.head_sha !== null && existing.source_revision_config.repo_commit_sha === preview.head_sha
     if (isThere) return existing

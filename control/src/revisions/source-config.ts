@@ -33,9 +33,7 @@ export type OrphanRule = (typeof orphanRules)[number]
 
 // Only addresses for browsers: it is shown as the deployment's URL.
 const webUrl = z.url({ protocol: /^https?$/, message: "expected an http or https URL" })
-const seenUrl = z
-  .string()
-  .openapi({ description: "the address of the deployment; null until its listener has reported one" })
+const seenUrl = z.string().describe("the address of the deployment; null until its listener has reported one")
 const command = checked(commandProblem)
 const string = z.string()
 const int = z.int()
@@ -62,18 +60,14 @@ const percentage = z.int().min(1).max(99).openapi({
     "the percentage of the threads that a new revision gets beside the one that serves, until it is promoted or aborted; unset: a new revision takes over at once",
 })
 const minRuns = <T extends z.ZodType>(number: T) => z.object({ min_runs: number })
-const rollback = minRuns(z.int().min(5).max(100_000).default(20)).openapi({
-  description:
-    "a canary is aborted when its runs fail more often than those of the revision that serves: when chance alone would give such counts less than once in 10,000 times (Fisher's exact test), and it has ended min_runs; unset: only crashes abort it",
-})
+const rollback = minRuns(z.int().min(5).max(100_000).default(20)).describe(
+  "a canary is aborted when its runs fail more often than those of the revision that serves: when chance alone would give such counts less than once in 10,000 times (Fisher's exact test), and it has ended min_runs; unset: only crashes abort it",
+)
 
 interface DeploymentField extends Field {
   /** A change can set it, or also unset it; or it is fixed at creation, and a change may only repeat its value. */
   readonly patch: "set" | "unset" | "fixed"
-  /**
-   * Which value counts for a revision: the one that the deployment has now, or the revision's own, which a redeploy or rollback brings
-   * back. `built`: its own, and an artifact is reused only where it is the same.
-   */
+  /** A revision goes by the deployment's present value; or by its own, which a rollback brings back; or its artifact depends on it too. */
   readonly revision: "now" | "own" | "built"
 }
 

@@ -8,26 +8,19 @@ export const configPath = checked(configPathProblem)
 const ref = checked(refProblem)
 const image = checked(imageUriProblem)
 const string = z.string()
+const bool = z.boolean()
 
 const commit = z
   .object({
     sha: z.string().regex(/^[0-9a-f]{7,64}$/, "expected the hexadecimal id of a commit"),
-    message: line.nullish(),
-    author: line.nullish(),
-    branch: line.nullish(),
-    is_dirty: z.boolean().nullish(),
+    message: line.nullish().transform((it) => it ?? ""),
+    author: line.nullish().transform((it) => it ?? ""),
+    branch: line.nullish().transform((it) => it || null),
+    is_dirty: bool.nullish().transform((it) => it ?? false),
   })
-  .transform((it) => ({
-    sha: it.sha,
-    message: it.message ?? "",
-    author: it.author ?? "",
-    branch: it.branch || null,
-    is_dirty: it.is_dirty ?? false,
-  }))
-  .openapi({
-    description:
-      "the commit that source_tarball_path or image_uri was made from: its id, the first line of its message, the author's name, the branch, and whether there were changes beside it; that of a repository is read from there",
-  })
+  .describe(
+    "the commit that source_tarball_path or image_uri was made from: its id, the first line of its message, the author's name, the branch, and whether there were changes beside it; that of a repository is read from there",
+  )
 
 interface RevisionField extends Field {
   /** The change that empties it, unless the change gives it a value: none; one that names a ref; one that names any code; each. */
