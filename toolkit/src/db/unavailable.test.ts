@@ -39,7 +39,8 @@ test("while Postgres is down requests get 503, and they succeed when it is back"
   const closed = await db.run(sql`select 1`).catch((error: unknown) => error)
   await second.stop()
 
-  for (const error of [cut, cutInTransaction, notBegun, closed]) assert.ok(error instanceof DatabaseUnavailable, String(error))
+  for (const error of [cut, cutInTransaction, notBegun, closed])
+    assert.ok(error instanceof DatabaseUnavailable, String(error))
   assert.equal(isSqlState(cut, "57P01"), true)
   assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
   assert.equal(answered.status, 200)
