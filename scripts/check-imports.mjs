@@ -78,8 +78,11 @@ export function layerOf(path) {
 }
 
 /** A model, the interface of a port, a table of error codes or of fields: only definitions for others to use. */
-const definitions = ["port.ts", "error-codes.ts", "field.ts", "source-config.ts", "source-revision-config.ts"]
-const isPure = (path) => layerOf(path) === "model" || definitions.includes(posix.basename(path))
+const fieldTables = /^control\/src\/revisions\/(field|source-config|source-revision-config)\.ts$/
+/** What tables of fields are made of: formats, and checks of values. */
+const formats = /^control\/src\/(http\/fields|revisions\/(resource-spec|repository|watch-paths))\.ts$/
+const isPure = (path) =>
+  layerOf(path) === "model" || ["port.ts", "error-codes.ts"].includes(posix.basename(path)) || fieldTables.test(path)
 const layered = (path) => /^(server|control|edge|builder)\/src\//.test(path)
 const isTest = (path) => /\.test\.tsx?$|\/testing\/|^tests\/|^bench\//.test(path)
 
@@ -99,6 +102,10 @@ const importRules = [
   function modelsStandAlone({ from, to, fromPackage, toPackage }) {
     if (fromPackage !== toPackage || !layered(from) || layerOf(from) !== "model" || isPure(to)) return undefined
     return "a model imports nothing of its package but models, ports, error codes and tables of fields: pass in what it needs"
+  },
+  function fieldTablesStandAlone({ from, to, fromPackage, toPackage }) {
+    if (fromPackage !== toPackage || !fieldTables.test(from) || isPure(to) || formats.test(to)) return undefined
+    return "a table of fields imports models, formats and checks of values: others read the table"
   },
   function plannerKnowsNoStage({ from, to }) {
     if (!from.startsWith("control/src/planner/") || !to?.startsWith("control/src/pipeline/")) return undefined

@@ -147,3 +147,17 @@ test("what depends on the kind of machine stays below machines/", () => {
   assert.match(found.join("\n"), /unit\.ts:1 only start\.ts chooses a machine/)
   assert.match(found.join("\n"), /unit\.ts:2 this depends on the kind of machine/)
 })
+
+test("a table of fields imports formats and models only", () => {
+  const found = messages(
+    [
+      "control/src/revisions/source-config.ts",
+      'import { a } from "../http/fields.js"\nimport { b } from "./queries.js"\n',
+    ],
+    ["control/src/revisions/queries.ts", ""],
+    ["control/src/http/fields.ts", ""],
+  )
+
+  assert.equal(found.length, 1)
+  assert.match(found[0], /source-config\.ts:2 a table of fields imports models/)
+})

@@ -6,7 +6,7 @@
 const chaos = (...args) => ({ program: "chaos", args })
 const simulate = (...args) => ({ program: "simulate", args })
 // For what one request shows: no campaign is needed where nothing must fall on a moment.
-const test = (...args) => ({ program: "test", args })
+const test = (file, expected) => ({ program: "test", args: [file], expected })
 
 const [claimWrites, claims, publisher] = [
   "server/src/checkpoints/journal.ts",
@@ -331,14 +331,20 @@ export const faults = [
         replace: "return value",
       },
     ],
-    campaign: test("tests/dist/exact-numbers.test.js"),
+    campaign: test(
+      "tests/dist/exact-numbers.test.js",
+      "a thread's metadata that its graph cannot hold is kept, and a run names it",
+    ),
   },
   {
     name: "C7: a pooler that shares sessions",
     isQuick: true,
     what: "a server starts behind PgBouncer with pool_mode = transaction, where LISTEN and session settings do not work",
     changes: [{ file: "toolkit/src/db/inspect-server.ts", find: "    await refusePooler(uri, client)\n", replace: "" }],
-    campaign: test("toolkit/dist/db/inspect-server.test.js"),
+    campaign: test(
+      "toolkit/dist/db/inspect-server.test.js",
+      "a pooler that shares sessions among transactions is refused with its reason",
+    ),
   },
   {
     name: "C8: an event weighs its payload",
@@ -350,7 +356,10 @@ export const faults = [
         replace: "({ data }: LogEvent): number => data.length",
       },
     ],
-    campaign: test("server/dist/checkpoints/logged-events.test.js"),
+    campaign: test(
+      "server/dist/checkpoints/logged-events.test.js",
+      "a run that logs small events faster than the database waits for its own commits (K7)",
+    ),
   },
   {
     name: "C9: a thread deleted at once",
@@ -374,6 +383,6 @@ export const faults = [
         replace: "        self._emit(events)",
       },
     ],
-    campaign: test("workers/js/dist/python-fixtures.test.js"),
+    campaign: test("workers/js/dist/python-fixtures.test.js", "the Python worker follows the conversation pause.jsonl"),
   },
 ]

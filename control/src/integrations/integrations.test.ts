@@ -110,6 +110,7 @@ test("malformed integrations are 422", async () => {
     { ...github, token: undefined },
     { ...github, token: "" },
     { ...github, token: "a\nb" },
+    { ...github, token: "gh…" },
     { ...github, host: undefined },
     { ...github, host: "git hub.com" },
     { ...github, host: "-oProxyCommand=x" },

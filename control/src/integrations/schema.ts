@@ -31,7 +31,8 @@ export const integrationFields = {
     .max(255)
     .regex(/^[^:]*$/, "may not contain a colon")
     .nullish(),
-  token: oneLine.nullish(),
+  // It is sent in a header.
+  token: oneLine.regex(/^[^\u0100-\uffff]+$/, "expected characters of Latin-1").nullish(),
   ssh_private_key: text.max(32_768).nullish().openapi({
     description:
       "instead of `token`, for addresses such as git@host:acme/shop.git: ed25519 or RSA, without a passphrase",

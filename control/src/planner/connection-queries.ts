@@ -1,6 +1,7 @@
 /** Of the table `units`: how many of the database server's connections each unit has. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { UnitRow } from "./facts.js"
 
 /** Only the holder gives out connections, until its transaction ends. */
@@ -31,7 +32,8 @@ export const connectionUse = async (
         then (r.source_config -> 'resource_spec' ->> 'db_max_connections')::float8::int end as most
     from units u join deployments d using (deployment_id) join revisions r using (revision_id)
     where u.unit_id = ${unit_id}`)
-  if (!row) throw new Error(`unit ${unit_id} is gone`)
+  // Its deploy was overtaken meanwhile, as by a rollback.
+  if (!row) throw new Unavailable(`unit ${unit_id} is gone`)
   return row
 }
 

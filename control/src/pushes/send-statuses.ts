@@ -19,7 +19,7 @@ import { appendLogLines } from "../logs/operations.js"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
 import { type CommitStatus, originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providerOfHost } from "./push.js"
-import { type DueStatus, nextStatusMs, settleStatus, takeDueStatuses } from "./status-queries.js"
+import { type DueStatus, nextStatusMs, settleStatus, statusChannel, takeDueStatuses } from "./status-queries.js"
 
 export interface StatusSender {
   readonly db: Database
@@ -45,10 +45,10 @@ export function statusOutbox(sender: StatusSender): Outbox<DueStatus> {
   const underWay = new Set<string>()
   return {
     name: "commit statuses",
-    // Notified by the trigger of `revisions`.
-    channels: ["superstep_commit_status"],
+    channels: [statusChannel],
     take: (asked) => takeDueStatuses(db, { ...asked, underWay: [...underWay] }),
     ownerOf: ({ workspace_id }) => workspace_id,
+    fieldsOf: ({ revision_id, host }) => ({ revision_id, host }),
     nextMs: () => nextStatusMs(db, [...underWay]),
     deliver: async (it, signal) => {
       underWay.add(it.revision_id)
@@ -60,26 +60,28 @@ export function statusOutbox(sender: StatusSender): Outbox<DueStatus> {
 /** @returns  whether something of the revision is to be sent later */
 async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): Promise<boolean> {
   const { db, log } = sender
-  const done = { revisionId: it.revision_id, state: it.wanted, againMs: undefined }
-  const provider = it.provider ?? providerOfHost(it.host)
-  const request = await requestOf(sender, it, provider)
+  const request = await requestOf(sender, it)
   // An integration that is used only for fetching, or whose token is gone.
-  if ("problem" in request || !provider)
-    return settleStatus(db, { ...done, isSent: false, error: "problem" in request ? request.problem : undefined })
+  if ("problem" in request) return settleStatus(db, it, { isSent: false, error: request.problem })
   const result = await call(sender, request, signal)
-  const verdict = verdictOn(provider, result.status, result.reply ?? "")
-  if (verdict === "sent") return settleStatus(db, { ...done, isSent: true, error: undefined })
   const { status, reply = "", error = "no answer", askedMs } = result
+  const verdict = verdictOn(request.provider, status, reply)
+  if (verdict === "sent") return settleStatus(db, it, { isSent: true, error: undefined })
   const why = status === undefined ? error : `${status} ${reply.slice(0, 300)}`.trimEnd()
+  const isStopped = status === undefined && signal.aborted
   const delayMs = retryDelayMs(delaysMs, it.attempts, Math.random(), askedMs)
-  const againMs = signal.aborted ? 0 : verdict === "again" ? delayMs : undefined
-  log.info({ revision_id: it.revision_id, host: it.host, why, delay_ms: againMs }, "a commit status was refused")
-  if (againMs !== undefined) return settleStatus(db, { ...done, isSent: false, againMs, error: why })
+  const againMs = isStopped ? 0 : verdict === "again" ? delayMs : undefined
+  const fields = { revision_id: it.revision_id, host: it.host, why }
+  if (againMs !== undefined) {
+    log.info({ ...fields, delay_ms: againMs }, "a commit status could not be sent and will be retried")
+    return settleStatus(db, it, { isSent: false, againMs, askedMs, isStopped, error: why })
+  }
+  log.info(fields, "a commit status was refused")
   return db.transaction(async (tx) => {
     // In the pipeline's order of locks: first what belongs to the revision, last its status (by the trigger).
     const message = `${it.host} refused the status "${it.wanted}" of commit ${it.sha}: ${why}`
     await appendLogLines(tx, it.revision_id, "build", [{ message, level: "WARNING" }])
-    return settleStatus(tx, { ...done, isSent: false, error: why })
+    return settleStatus(tx, it, { isSent: false, error: why, askedMs })
   })
 }
 
@@ -88,14 +90,12 @@ interface StatusCall {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly token: Secret
+  readonly provider: Provider
 }
 
 /** @returns  the request; or why there is none */
-async function requestOf(
-  sender: StatusSender,
-  it: DueStatus,
-  provider: Provider | undefined,
-): Promise<StatusCall | { readonly problem: string }> {
+async function requestOf(sender: StatusSender, it: DueStatus): Promise<StatusCall | { readonly problem: string }> {
+  const provider = it.provider ?? providerOfHost(it.host)
   const origin = originOf(it.repo_url, it.host)
   if (!provider || !origin) {
     const problem = "the provider of the host is unknown, or the repository is on another host than the integration"
@@ -109,7 +109,7 @@ async function requestOf(
   if (credentials?.kind !== "token") return { problem: "the integration has no token, or it cannot be decrypted" }
   const request = statusRequest(provider, { repoUrl: it.repo_url, origin, credentials }, statusOf(sender, it))
   return request
-    ? { ...request, token: credentials.token }
+    ? { ...request, provider, token: credentials.token }
     : { problem: "the repository's address contains no owner and name" }
 }
 

@@ -5,13 +5,15 @@ import type { RevisionStatus } from "../revisions/revision.js"
 import type { CommitState } from "./commit-status.js"
 import type { Provider } from "./push.js"
 
-/** The trigger of `commit_statuses` notifies here that there is something to send. */
+/** The trigger of `revisions` notifies here that there is something to send. */
 export const statusChannel = "superstep_commit_status"
 
 export interface DueStatus {
   readonly revision_id: string
   readonly wanted: CommitState
   readonly attempts: number
+  /** Names this take: the end of its hold. */
+  readonly taken: string
   readonly status: RevisionStatus
   readonly error_code: string | null
   readonly status_message: string | null
@@ -44,7 +46,7 @@ export const takeDueStatuses = (
       order by c.due_at limit ${it.limit} for update of c skip locked),
     taken as (
       update commit_statuses c set due_at = now() + ${it.holdMs} * interval '1 millisecond', attempts = c.attempts + 1
-      from due where c.revision_id = due.revision_id returning c.revision_id, c.wanted, c.attempts)
+      from due where c.revision_id = due.revision_id returning c.revision_id, c.wanted, c.attempts, c.due_at::text as taken)
     select t.*, r.status, r.error_code, r.status_message, r.source_config ->> 'repo_url' as repo_url,
       coalesce(r.commit_sha, r.source_revision_config ->> 'repo_commit_sha') as sha,
       d.deployment_id, d.workspace_id, d.name, d.route_name, i.integration_id, i.host, w.provider
@@ -61,20 +63,30 @@ export async function nextStatusMs(db: Db, underWay: readonly string[]): Promise
 }
 
 export interface TriedStatus {
-  readonly revisionId: string
-  readonly state: CommitState
   readonly isSent: boolean
-  /** When to try again, in milliseconds; undefined: never. */
-  readonly againMs: number | undefined
   readonly error: string | undefined
+  /** When to try again, in milliseconds; undefined: never. */
+  readonly againMs?: number | undefined
+  /** How long the host wants to be left alone, also by the next state, in milliseconds. */
+  readonly askedMs?: number | undefined
+  /** The process stopped before there was an answer: no try of the seven. */
+  readonly isStopped?: boolean
 }
 
-/** Stores the result of a try. When another state is wanted by now, that is due at once. @returns whether something is due later */
-export async function settleStatus(db: Db, it: TriedStatus): Promise<boolean> {
+/**
+ * Stores the result of a try, unless another process has taken the same state meanwhile. When another state is wanted by now, that is due next.
+ * @returns  whether something is due later
+ */
+export async function settleStatus(
+  db: Db,
+  { revision_id, wanted, taken }: Pick<DueStatus, "revision_id" | "wanted" | "taken">,
+  { isSent, error, againMs, askedMs = 0, isStopped = false }: TriedStatus,
+): Promise<boolean> {
   const row = await db.row<{ is_due: boolean }>(sql`
-    update commit_statuses set sent = case when ${it.isSent} then ${it.state} else sent end, last_error = ${it.error ?? null},
-      due_at = case when wanted <> ${it.state} then now() else now() + ${it.againMs ?? null}::float8 * interval '1 millisecond' end,
-      attempts = case when ${it.againMs === undefined} then 0 else attempts end
-    where revision_id = ${it.revisionId} returning due_at is not null as is_due`)
+    update commit_statuses set sent = case when ${isSent} then ${wanted} else sent end, last_error = ${error ?? null},
+      due_at = now() + case when wanted = ${wanted} then ${againMs ?? null}::float8 else ${askedMs} end * interval '1 millisecond',
+      attempts = case when ${againMs === undefined} then 0 when ${isStopped} then greatest(attempts - 1, 0) else attempts end
+    where revision_id = ${revision_id} and due_at is not null and (due_at = ${taken}::timestamptz or wanted <> ${wanted})
+    returning due_at is not null as is_due`)
   return row?.is_due ?? false
 }

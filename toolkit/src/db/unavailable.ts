@@ -33,7 +33,7 @@ const states = /^(08\w{3}|57P0[123]|53300)$/
 
 // pg sets no code on these (pg/lib/client.js, pg-pool/index.js).
 const words =
-  /^(Cannot use a pool after calling end|Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout e(xpired|xceeded))/
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout e(xpired|xceeded))/
 
 // A deadlock or a serialisation failure (class 40), exhausted resources (53), an unavailable lock (55P03).
 const passing = /^(40\w{3}|53\w{3}|55P03)$/

@@ -25,6 +25,8 @@ export interface Outbox<Delivery> {
   }): Promise<readonly Delivery[]>
   /** Whose it is. Receivers of one owner never take all calls; without owners nothing is shared out. */
   ownerOf?(delivery: Delivery): string
+  /** What names it in the log. */
+  fieldsOf?(delivery: Delivery): Readonly<Record<string, unknown>>
   /** When the next delivery is due, in milliseconds from now; undefined when none waits. */
   nextMs(): Promise<number | undefined>
   /**
@@ -57,6 +59,9 @@ const sweepMs = 60_000
 
 // While something is due that must wait for the end of a call, which wakes the loop.
 const waitMs = 1000
+
+// While something is due that could not be taken, since another transaction has it.
+const lockedMs = 100
 
 // After a failure of our own, such as an unreachable database.
 const ownRetryMs = 5_000
@@ -104,6 +109,7 @@ export class OutboxLoop<Delivery> {
   async #takeAll(): Promise<void> {
     const { outbox, log, timeoutMs = usualTimeoutMs } = this.#options
     let sleepMs = sweepMs
+    let shortestMs = 1
     try {
       while (this.#isWoken && !this.#stopping.signal.aborted) {
         this.#isWoken = false
@@ -114,10 +120,11 @@ export class OutboxLoop<Delivery> {
         const taken = await outbox.take({ limit, holdMs: 2 * timeoutMs, busy: this.#busyOwners() })
         for (const delivery of taken) this.#track(delivery)
         if (taken.length === limit) this.#isWoken = true
+        shortestMs = taken.length === 0 ? lockedMs : 1
       }
       await outbox.afterLook?.()
-      const mayWait = this.#calls.size === atATime || this.#busyOwners().length > 0
-      sleepMs = Math.min(sleepMs, Math.max((await outbox.nextMs()) ?? sleepMs, mayWait ? waitMs : 1))
+      if (this.#calls.size === atATime || this.#busyOwners().length > 0) shortestMs = waitMs
+      sleepMs = Math.min(sleepMs, Math.max((await outbox.nextMs()) ?? sleepMs, shortestMs))
     } catch (err) {
       sleepMs = ownRetryMs
       log.warn({ err }, `${outbox.name} that are due could not be read`)
@@ -133,8 +140,14 @@ export class OutboxLoop<Delivery> {
         // Otherwise the loop would sleep to the end of the time for which the call was held.
         if (isAgain) this.wake()
       })
-      // A result that could not be stored is retried when its hold has expired.
-      .catch((err: unknown) => log.warn({ err }, `the result of one of the ${outbox.name} could not be stored`))
+      .catch((err: unknown) => {
+        log.warn(
+          { err, ...outbox.fieldsOf?.(delivery) },
+          `one of the ${outbox.name} failed before its result was stored`,
+        )
+        // It is tried again when its hold has expired, for which the loop then sleeps.
+        this.wake()
+      })
     this.#calls.set(call, outbox.ownerOf?.(delivery))
     void call.then(() => {
       const mayWait = this.#calls.size === atATime || this.#busyOwners().length > 0

@@ -42,7 +42,8 @@ export function retryDelayMs(
   askedMs = 0,
 ): number | undefined {
   const delay = delaysMs[tries - 1]
-  return delay === undefined ? undefined : Math.max(askedMs, Math.round(delay * (1 - jitter + 2 * jitter * random)))
+  if (delay === undefined) return undefined
+  return Math.round(Math.max(askedMs * (1 + jitter * random), delay * (1 - jitter + 2 * jitter * random)))
 }
 
 /** The consequence of a try. */

@@ -1,7 +1,7 @@
 /** One call of a user's address: guarded, with a time limit, without redirects, and with a limited reply. */
 
 import { lookup } from "node:dns"
-import { request as requestHttp } from "node:http"
+import { request as requestHttp, validateHeaderValue } from "node:http"
 import { request as requestHttps } from "node:https"
 import type { LookupFunction } from "node:net"
 import { storableText } from "../text/storable.js"
@@ -47,6 +47,16 @@ export function askedWaitMs(header: string | undefined, now: number): number {
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestAskedMs)
 }
 
+/** Why headers cannot be sent, such as a value with characters outside of Latin-1. */
+function headerProblem(headers: Call["headers"]): string | undefined {
+  try {
+    for (const [name, value] of Object.entries(headers)) validateHeaderValue(name, value)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
 /** POSTs to a host, without following redirects. @returns  the result; never rejects: failures are part of the result */
 export function callHost(call: Call): Promise<CallResult> {
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)])
@@ -56,6 +66,8 @@ export function callHost(call: Call): Promise<CallResult> {
     const options = { method: "POST", headers: call.headers, agent: false, lookup: guardedLookup(call.guard), signal }
     // The status is the answer, even when the rest never arrives.
     let settleAnswered: (() => void) | undefined
+    const refused = headerProblem(call.headers)
+    if (refused !== undefined) return resolve({ error: refused })
     const request = send(call.url, options, (response) => {
       const status = response.statusCode ?? 0
       const chunks: Buffer[] = []

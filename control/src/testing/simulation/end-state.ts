@@ -43,6 +43,8 @@ export async function unsettled(world: World, { deploymentId }: Client): Promise
   const units = [...world.units.all.values()].filter((unit) => unit.deploymentId === deploymentId)
   const orphans = units.filter(({ id }) => !rows.some(({ unit_id }) => unit_id === id))
   const problems = orphans.map(({ id, process }) => `the machine has the unit ${id} (${process}), which has no row`)
+  const drained = units.filter(({ process, isDisrupted }) => process === "running" && isDisrupted)
+  problems.push(...drained.map(({ id }) => `the unit ${id} is still drained by its node`))
   const [first] = rows
   if (!first) return problems
   if (first.is_deleted) return [...problems, "it was deleted, and is still there"]
