@@ -19,7 +19,14 @@ import { appendLogLines } from "../logs/operations.js"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
 import { type CommitStatus, originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providerOfHost } from "./push.js"
-import { type DueStatus, nextStatusMs, settleStatus, statusChannel, takeDueStatuses } from "./status-queries.js"
+import {
+  type DueStatus,
+  isStillTaken,
+  nextStatusMs,
+  settleStatus,
+  statusChannel,
+  takeDueStatuses,
+} from "./status-queries.js"
 
 export interface StatusSender {
   readonly db: Database
@@ -38,7 +45,7 @@ const delaysMs = [5000, 30_000, 300_000, 1_800_000, 14_400_000, 64_800_000]
 
 /** @returns  a loop that is not started yet */
 export const createStatusLoop = (sender: StatusSender): OutboxLoop<DueStatus> =>
-  new OutboxLoop({ ...sender, outbox: statusOutbox(sender) })
+  new OutboxLoop({ db: sender.db, log: sender.log, outbox: statusOutbox(sender) })
 
 export function statusOutbox(sender: StatusSender): Outbox<DueStatus> {
   const { db } = sender
@@ -78,6 +85,7 @@ async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): P
   }
   log.info(fields, "a commit status was refused")
   return db.transaction(async (tx) => {
+    if (!(await isStillTaken(tx, it))) return false
     // In the pipeline's order of locks: first what belongs to the revision, last its status (by the trigger).
     const message = `${it.host} refused the status "${it.wanted}" of commit ${it.sha}: ${why}`
     await appendLogLines(tx, it.revision_id, "build", [{ message, level: "WARNING" }])

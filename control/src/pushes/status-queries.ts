@@ -62,6 +62,16 @@ export async function nextStatusMs(db: Db, underWay: readonly string[]): Promise
   return row?.due_ms ?? undefined
 }
 
+const isTaken = ({ wanted, taken }: Taken) =>
+  sql`due_at is not null and (due_at = ${taken}::timestamptz or wanted <> ${wanted})`
+
+type Taken = Pick<DueStatus, "revision_id" | "wanted" | "taken">
+
+/** Whether no other process has taken the same state meanwhile. */
+export const isStillTaken = async (db: Db, it: Taken): Promise<boolean> =>
+  (await db.row(sql`select from commit_statuses where revision_id = ${it.revision_id} and ${isTaken(it)}`)) !==
+  undefined
+
 export interface TriedStatus {
   readonly isSent: boolean
   readonly error: string | undefined
@@ -79,14 +89,15 @@ export interface TriedStatus {
  */
 export async function settleStatus(
   db: Db,
-  { revision_id, wanted, taken }: Pick<DueStatus, "revision_id" | "wanted" | "taken">,
+  it: Taken,
   { isSent, error, againMs, askedMs = 0, isStopped = false }: TriedStatus,
 ): Promise<boolean> {
+  const { revision_id, wanted } = it
   const row = await db.row<{ is_due: boolean }>(sql`
     update commit_statuses set sent = case when ${isSent} then ${wanted} else sent end, last_error = ${error ?? null},
       due_at = now() + case when wanted = ${wanted} then ${againMs ?? null}::float8 else ${askedMs} end * interval '1 millisecond',
       attempts = case when ${againMs === undefined} then 0 when ${isStopped} then greatest(attempts - 1, 0) else attempts end
-    where revision_id = ${revision_id} and due_at is not null and (due_at = ${taken}::timestamptz or wanted <> ${wanted})
+    where revision_id = ${revision_id} and ${isTaken(it)}
     returning due_at is not null as is_due`)
   return row?.is_due ?? false
 }

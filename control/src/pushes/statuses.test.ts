@@ -170,9 +170,12 @@ test("a late result of a process that was taken for dead changes nothing", async
   const [first] = await late.take({ ...asked, holdMs: 0 })
   assert.ok(first)
   await send()
-  host.instead = { status: 502, body: "" }
 
-  assert.equal(await late.deliver(first, new AbortController().signal), false)
+  for (const status of [502, 403]) {
+    host.instead = { status, body: "" }
+    assert.equal(await late.deliver(first, new AbortController().signal), false)
+  }
+  assert.deepEqual(await logOf(revisionId), [])
   assert.deepEqual(await outbox(revisionId), { sent: "success", is_due: false, last_error: null })
 })
 
