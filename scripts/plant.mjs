@@ -105,7 +105,10 @@ async function search(checkout, { program, args, expected }, { seconds, signal, 
   })
   const exited = new Promise((resolve) => child.once("close", (code) => resolve(code)))
   // With the processes of a test's file, which else go on for a moment with sources that are restored.
-  const stop = () => process.kill(-child.pid, "SIGTERM")
+  const stop = () => {
+    // It may have ended by itself since it was found to fail.
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, "SIGTERM")
+  }
   const [lines, errors] = [[], []]
   let found
   const timer = setTimeout(stop, seconds * 1000)
