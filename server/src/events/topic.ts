@@ -107,7 +107,7 @@ export class Topic {
    * Subscribers that get new events of the log. Not among them: a subscriber that reads past events, and one that rejoined a run without
    * a log and has not yet been notified of what it missed (S5).
    */
-  upToDate(): Subscriber[] {
+  subscribersUpToDate(): Subscriber[] {
     this.flush()
     return [...this.#states].flatMap(([subscriber, { isReading, lastSeen }]) =>
       isReading || lastSeen !== undefined ? [] : [subscriber],

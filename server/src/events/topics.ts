@@ -133,7 +133,8 @@ export class Topics {
     const place = entry.eventLog.tailedTo
     entry.eventLog.stopTailing()
     if (place === undefined || !hasLog) return
-    for (const subscriber of entry.topic.upToDate()) void this.#catchUp(id, entry.eventLog, subscriber, place)
+    for (const subscriber of entry.topic.subscribersUpToDate())
+      void this.#catchUp(id, entry.eventLog, subscriber, place)
   }
 
   /** Lets slow subscribers read from the log where there is one (B7); else the run waits for them (B6). */

@@ -18,7 +18,7 @@ export interface ChaosOptions {
   readonly deployments: boolean
   /** Postgres loses its last seconds when it is killed. */
   readonly lossy: boolean
-  /** What befalls the servers; nothing of theirs is killed. */
+  /** What happens to the servers; nothing of theirs is killed. */
   readonly outages: readonly OutageKind[] | undefined
   /** Which faults of the way to Postgres are aimed at. */
   readonly aims: "none" | "quick" | "all"
@@ -40,7 +40,7 @@ export const usage = `npm run chaos [-- options]
               any order of the calls explains what they saw. The calls of each round are kept in a folder, which is printed
   --deployments  several clients change each deployment while its control plane is killed; a judge says the same of what they saw
   --lossy     several clients write to each thread, and Postgres loses the last seconds when it is killed, as a standby does that is promoted
-  --outages all  something befalls the servers --kills times, and nothing of theirs is killed: no run may be attempted again. Or one kind by its
+  --outages all  something happens to the servers --kills times, and nothing of theirs is killed: no run may be attempted again. Or one kind by its
               name: ${kindNames}
   --aims quick  --histories, while the way to Postgres fails at chosen statements: replies of commits are lost, requests break, notifications are
               held. Each aim must be hit. --aims all: also connections on which nothing arrives any more, which servers notice after a minute

@@ -1,4 +1,4 @@
-/** What befalls servers in `npm run chaos -- --outages`, by the name of its kind. */
+/** What happens to the servers in `npm run chaos -- --outages`, by the name of its kind. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
@@ -22,19 +22,19 @@ const floodEvents = 100_000
 const slowCheckpoints = 8000
 const removalMs = 150_000
 
-export interface StruckRound {
+export interface OutageRound {
   readonly installation: Installation
   readonly random: Random
-  /** Part of the names of conversations that are had while it strikes. */
+  /** Part of the names of conversations that are had meanwhile. */
   readonly name: string
   /** Settles when the conversations that had begun before are over. */
   readonly others: Promise<unknown>
 }
 
-export interface Struck {
+export interface OutageOutcome {
   /** The run whose row was locked: it may have been over before it could be cancelled. */
   readonly locked?: string | undefined
-  /** Who had conversations while it struck, to be judged as the others are. */
+  /** Who had conversations meanwhile, to be judged as the others are. */
   readonly clients?: readonly ConversationClient[]
   /** What was broken, a sentence each. */
   readonly broken?: readonly string[]
@@ -43,17 +43,17 @@ export interface Struck {
 interface Outage {
   /** Whether Postgres answers all the time: then no lease may end, and a run that is cancelled stops. */
   readonly isReached: boolean
-  strike(round: StruckRound): Promise<Struck>
+  cause(round: OutageRound): Promise<OutageOutcome>
 }
 
-const cut = async ({ network }: Installation, how: "reset" | "silence", ms: number): Promise<Struck> => {
+const cut = async ({ network }: Installation, how: "reset" | "silence", ms: number): Promise<OutageOutcome> => {
   network?.cut(how)
   await sleep(ms)
   network?.heal()
   return {}
 }
 
-const lockRun = async ({ db }: Installation, ms: number): Promise<Struck> => {
+const lockRun = async ({ db }: Installation, ms: number): Promise<OutageOutcome> => {
   const newest = sql`select run_id from runs where status = 'running' order by run_id desc limit 1`
   const locked = (await db.row<{ run_id: string }>(newest))?.run_id
   await using _lock = await holdLock(db, sql`select from runs where run_id = ${locked} for update`)
@@ -62,7 +62,7 @@ const lockRun = async ({ db }: Installation, ms: number): Promise<Struck> => {
 }
 
 /** Begins conversations at each server. */
-const begin = async ({ installation: { servers }, random }: StruckRound, conversations: readonly Conversation[]) => {
+const begin = async ({ installation: { servers }, random }: OutageRound, conversations: readonly Conversation[]) => {
   const clients = clientsAtEach(servers, conversations, random)
   const begun = await Promise.all(clients.map((client) => client.begin()))
   return { clients, ended: Promise.all(begun.map(({ ended }) => ended)) }
@@ -76,19 +76,19 @@ export const outageTable = {
   /** Nothing happens, for longer than a lease. */
   calm: {
     isReached: true,
-    strike: async () => {
+    cause: async () => {
       await sleep(leaseMs)
       return {}
     },
   },
   /** A transaction holds the row of a run for two leases. */
-  "locked run": { isReached: true, strike: ({ installation }) => lockRun(installation, leaseMs * 2) },
+  "locked run": { isReached: true, cause: ({ installation }) => lockRun(installation, leaseMs * 2) },
   /** It holds it for longer than a statement of the engine may take. */
-  "long lock": { isReached: true, strike: ({ installation }) => lockRun(installation, longMs) },
+  "long lock": { isReached: true, cause: ({ installation }) => lockRun(installation, longMs) },
   /** A transaction holds the store, for which the graphs of more runs wait than a server has connections: the others go on. */
   "locked store": {
     isReached: true,
-    strike: async (round) => {
+    cause: async (round) => {
       const { installation, name, others } = round
       const writer = (n: number) =>
         conversationOf({ name: `${name}, writer ${n}`, steps: 2, notes: true, isStreamed: false })
@@ -106,7 +106,7 @@ export const outageTable = {
   /** Each server's worker says more small events at once than a server can log in a lease. */
   flood: {
     isReached: true,
-    strike: async (round) => {
+    cause: async (round) => {
       const flood = conversationOf({ name: `${round.name}, flood`, steps: 1, stepMs: 0, tokens: floodEvents })
       const { clients, ended } = await begin(round, [flood])
       await ended
@@ -116,7 +116,7 @@ export const outageTable = {
   /** A thread is deleted whose checkpoints take longer to delete than a statement may. */
   "slow removal": {
     isReached: true,
-    strike: async ({ installation: { db, servers } }) => {
+    cause: async ({ installation: { db, servers } }) => {
       const [server] = servers
       const headers = { "content-type": "application/json" }
       const created = await fetch(`${server?.url}/threads`, { method: "POST", headers, body: "{}" })
@@ -145,11 +145,11 @@ export const outageTable = {
     },
   },
   /** No server reaches Postgres for longer than a lease; its connections break. */
-  reset: { isReached: false, strike: ({ installation }) => cut(installation, "reset", leaseMs * 1.5) },
+  reset: { isReached: false, cause: ({ installation }) => cut(installation, "reset", leaseMs * 1.5) },
   /** The same for a moment, a few times: so short that servers go on to judge the leases of others. */
   short: {
     isReached: false,
-    strike: async ({ installation, random }) => {
+    cause: async ({ installation, random }) => {
       for (let times = 0; times < 4; times++) {
         await cut(installation, random.pick(["reset", "silence"]), leaseMs * 0.2)
         await sleep(leaseMs * (0.2 + random.next() * 0.3))
@@ -158,11 +158,11 @@ export const outageTable = {
     },
   },
   /** As `reset`, and nobody hears of it. */
-  silence: { isReached: false, strike: ({ installation }) => cut(installation, "silence", leaseMs * 1.5) },
+  silence: { isReached: false, cause: ({ installation }) => cut(installation, "silence", leaseMs * 1.5) },
   /** Postgres is killed and started again. */
   restart: {
     isReached: false,
-    strike: async ({ installation: { postgres }, random }) => {
+    cause: async ({ installation: { postgres }, random }) => {
       await postgres.kill()
       await sleep(random.pick([0, 300, leaseMs]))
       await postgres.start()
@@ -172,7 +172,7 @@ export const outageTable = {
   /** Open connections hang for good, new ones work. A server notices when its statements take too long: a minute. */
   "vanished host": {
     isReached: false,
-    strike: async ({ installation: { network } }) => {
+    cause: async ({ installation: { network } }) => {
       network?.cut("vanish")
       return {}
     },
@@ -187,4 +187,4 @@ export const outageKinds = Object.keys(outageTable) as readonly OutageKind[]
 export const kindsOf = (name: string): readonly OutageKind[] | undefined =>
   name === "all" ? outageKinds : outageKinds.find((kind) => kind === name) && [name as OutageKind]
 
-export const strikeOf = (kind: OutageKind): Outage => outageTable[kind]
+export const outageOf = (kind: OutageKind): Outage => outageTable[kind]

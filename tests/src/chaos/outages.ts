@@ -1,5 +1,5 @@
 /**
- * Rounds in which nothing of ours dies, and something befalls the servers (outage-kinds.ts). Every run must be over after it, in its first
+ * Rounds in which nothing of ours dies, and something happens to the servers (outage-kinds.ts). Every run must be over after it, in its first
  * attempt, and while Postgres is reached no lease may end. The first messages between the servers are lost, and a run that is cancelled by
  * another server must stop all the same.
  */
@@ -13,7 +13,7 @@ import { conversationOf } from "./conversation.js"
 import { factsOf, readEffects, type ThreadFacts, unfinished } from "./facts.js"
 import { type Installation, startInstallation } from "./installation.js"
 import { untilExecuting } from "./moments.js"
-import { leaseSeconds, type OutageKind, outageKinds, strikeOf } from "./outage-kinds.js"
+import { leaseSeconds, type OutageKind, outageKinds, outageOf } from "./outage-kinds.js"
 import { judge } from "./verdict.js"
 
 export interface OutagesReport {
@@ -95,8 +95,8 @@ async function hold(
   // A claim whose reply is lost waits for its lease, and then for its second attempt: no run may be about to be claimed.
   await Promise.all(begun.filter((_, index) => clients[index]?.conversation.turns === 2).map(({ ended }) => ended))
   const leases = watchLeases(installation)
-  const { isReached, strike } = strikeOf(kind)
-  const struck = await strike({ installation, random, name: name("during"), others: all })
+  const { isReached, cause } = outageOf(kind)
+  const outcome = await cause({ installation, random, name: name("during"), others: all })
   const overdue = await leases.end()
   const isOver = async () => (await unfinished(db)).length === 0
   // What is not over by then is the finding.
@@ -107,8 +107,8 @@ async function hold(
   network?.heal()
   if (broken.length > 0) return { runs: 0, broken }
   await all
-  broken.push(...(struck.broken ?? []))
-  clients.push(...(struck.clients ?? []))
+  broken.push(...(outcome.broken ?? []))
+  clients.push(...(outcome.clients ?? []))
   if (isReached) broken.push(...[...overdue].map((serverId) => `lease: the lease of the server ${serverId} has ended`))
   const effects = readEffects(effectsFile)
   const facts = await Promise.all(clients.map(({ threadId }) => factsOf(db, effects, threadId)))
@@ -119,7 +119,7 @@ async function hold(
     broken.push(...attemptedAgain(fact))
   }
   const stop = facts[clients.indexOf(stopped)]?.runs[0]
-  if (isReached && stop?.runId !== struck.locked && stop?.status !== "interrupted")
+  if (isReached && stop?.runId !== outcome.locked && stop?.status !== "interrupted")
     broken.push(`stop: ${kind}: a run was asked to stop, and is ${stop?.status}`)
   return { runs: facts.flatMap(({ runs }) => runs).length, broken }
 }
