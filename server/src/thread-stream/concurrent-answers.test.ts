@@ -1,18 +1,25 @@
 /** Several clients that answer or ask on one thread at the same moment (protocol-v2 §1.4). */
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
+import { insertSystemAssistants } from "../assistants/queries.js"
 import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { untilBlocked } from "../testing/until-blocked.js"
+import { untilAsked } from "./asking-run.js"
 import {
   type CommandReply,
   commandOf,
+  emitProtocol,
   executing,
   firstInterrupt as first,
+  framesOf,
   interrupted,
+  openEvents,
   sendCommand,
+  startRun,
 } from "./testing/protocol-client.js"
 
 test("two clients that answer at once: one starts a run, the other is told that nothing is open", async () => {
@@ -90,6 +97,30 @@ test("an input for a busy thread is the answer when its run asks between the che
   const run = await executing(`${reply.result.run_id}`, http)
 
   assert.deepEqual(commandOf(run), { resume: { x: 1 } })
+})
+
+test("an answer does not wait for a run that is rolled back while the answer looks for it", async () => {
+  await using http = await freshHttp()
+  const rolledBackWhenFound: Database = {
+    ...http.db,
+    row: async <Row extends object>(statement: Sql): Promise<Row | undefined> => {
+      const row = await http.db.row<Row>(statement)
+      if (statement.render().text.includes("protocol:input.requested")) await http.db.run(sql`delete from runs`)
+      return row
+    },
+  }
+  await using other = await startTestHttp(http.db)
+  await insertSystemAssistants(http.db, ["agent"], {})
+  const threadId = randomUUID()
+  const stream = await openEvents(http, threadId)
+  const asking = await executing(await startRun(http, threadId), http)
+  await emitProtocol(asking, "input.requested", { interrupt_id: first, payload: "?", value: "?" }, ["node:1"])
+  await until(() => framesOf(stream).find(({ method }) => method === "input.requested"), { what: "the question" })
+  stream.leave()
+
+  await untilAsked({ ...other.server, db: rolledBackWhenFound }, { threadId, interruptIds: [first] })
+
+  assert.deepEqual(await http.db.rows(sql`select from runs`), [])
 })
 
 test("of two answers at once, the one that comes first to the thread counts, in both orders", async () => {

@@ -115,8 +115,7 @@ export async function respond(runs: RunRoutes, request: CommandRequest): Promise
   const { answers, update, goto, config, metadata, strict_resume } = parseParams(inputRespond, request.params)
   const interruptIds = answers.map(({ interrupt_id }) => interrupt_id)
   const { assistant_id, status } = await threadWithAssistant(runs, request)
-  if (status === "busy")
-    await untilAsked(runs, { caller: callerOf(request.c), threadId: request.threadId, interruptIds })
+  if (status === "busy") await untilAsked(runs, { threadId: request.threadId, interruptIds })
   const resume = Object.fromEntries(answers.map(({ interrupt_id, response }) => [interrupt_id, response ?? null]))
   const body: NewRunBody = {
     assistant_id,
