@@ -119,8 +119,16 @@ const claimer = { serverId: randomUUID(), revisionId: null, leaseMs: 60_000 }
 /** Executes one run by the queue's statements, while the server is idle. */
 async function timeStatements(subject: Subject): Promise<void> {
   const { db, taken } = subject
-  const run = newRun(await someThread(subject))
-  taken.create?.push(await timed(() => beginRun(db, { ...run, ...claimer })))
+  const threadId = await someThread(subject)
+  const known = await db.row<Known>(sql`
+    select metadata::text as metadata, config::text as config from threads where thread_id = ${threadId}`)
+  const run = newRun(threadId, known)
+  let outcome: string | undefined
+  const create = async () => {
+    outcome = (await beginRun(db, { ...run, ...claimer })).outcome
+  }
+  taken.create?.push(await timed(create))
+  check(outcome === "created", `the run was not created: ${outcome}`)
   let claimId: string | undefined
   const claim = async () => {
     claimId = (await claimRuns(db, claimer, { limit: 50, runsAlone: false }))[0]?.claimId
@@ -131,7 +139,13 @@ async function timeStatements(subject: Subject): Promise<void> {
   taken.finish?.push(await timed(() => db.run(finish)))
 }
 
-const newRun = (threadId: string) => ({
+/** What the server has read of a thread, as JSON texts. */
+interface Known {
+  readonly metadata: string
+  readonly config: string
+}
+
+const newRun = (threadId: string, known: Known = { metadata: "{}", config: "{}" }) => ({
   // As the server makes them.
   runId: uuidv7(),
   threadId,
@@ -149,7 +163,7 @@ const newRun = (threadId: string) => ({
   isStreamed: false,
   caller: null,
   webhook: null,
-  known: { metadata: "{}", config: "{}" },
+  known,
   mostWaiting: 0,
 })
 
