@@ -1,5 +1,5 @@
 /** The files that are generated for the worker protocol. Pure. */
-import { type Definitions, pythonValidatorsOf, type Tables, typesOf, validatorsOf } from "./generate.js"
+import { type Definitions, pythonValidatorsOf, type Tables, typesOf, validatorsOf } from "../schemas/generate.js"
 
 const made =
   "Generated from `protocol/worker/frames.schema.json` by `npm run generate -w protocol`; a test compares them."
