@@ -147,7 +147,7 @@ const textRules = [
   {
     pattern: /\bnew URL\([^()]*import\.meta\.url\)/,
     // The path to the package's other folders is the same from `dist/` and from `programs/`.
-    only: /^(server|control|edge|oci|builder|cli)\/src\/[\w-]+\.ts$|\/generate-frames\.ts$/,
+    only: /^(server|control|edge|oci|builder|cli)\/src\/[\w-]+\.ts$|\/generate-files\.ts$/,
     within: /^(protocol|toolkit|server|control|edge|oci|builder|cli)\/src\//,
     say: "programs are bundled, so relative paths to files change: use import.meta.resolve with a name in `exports`",
   },

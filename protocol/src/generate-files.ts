@@ -1,7 +1,12 @@
-/** Writes the files that are generated from the schema: `npm run generate -w protocol`. */
+/** Writes the files that are generated from the schemas: `npm run generate -w protocol`. */
 import { readFileSync, writeFileSync } from "node:fs"
+import { listenerFiles } from "./listener/generated-files.js"
 import { generatedFiles } from "./worker/generated-files.js"
 
 const folder = new URL("../", import.meta.url)
-const schema = readFileSync(new URL("worker/frames.schema.json", folder), "utf8")
-for (const [path, text] of Object.entries(generatedFiles(schema))) writeFileSync(new URL(path, folder), text)
+const schema = (path: string): string => readFileSync(new URL(path, folder), "utf8")
+const files = {
+  ...generatedFiles(schema("worker/frames.schema.json")),
+  ...listenerFiles(schema("listener/exchange.schema.json")),
+}
+for (const [path, text] of Object.entries(files)) writeFileSync(new URL(path, folder), text)

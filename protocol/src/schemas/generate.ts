@@ -1,20 +1,25 @@
 /**
- * Generates code from `worker/frames.schema.json` for both languages, so that each frame is declared once: types, tables of types and
- * methods, and validators (decision 0079). Each function takes a schema's `$defs`, so that another protocol can use it.
+ * Generates code from the schemas of this package, so that each message is declared once: types, validators, and for the worker protocol
+ * tables of them, for both languages (decisions 0079 and 0088). Each function takes a schema's `$defs`.
  */
 import { Ajv } from "ajv"
 import standalone from "ajv/dist/standalone/index.js"
 
-/** The keywords that the types and Python's validators know. Ajv, which is strict here, knows more. */
+/** The keywords that the schemas use. Ajv checks all of them; Python's validators refuse those that no frame has (`isValid`). */
 export interface Schema {
   readonly description?: string
-  readonly type?: "string" | "integer" | "number" | "boolean" | "array" | "object"
+  readonly type?: "string" | "integer" | "number" | "boolean" | "array" | "object" | "null"
   readonly const?: string | number | boolean
-  readonly enum?: readonly (string | number)[]
+  readonly enum?: readonly (string | number | null)[]
   readonly oneOf?: readonly Schema[]
   readonly $ref?: string
   readonly items?: Schema
   readonly minItems?: number
+  readonly maxItems?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly maxProperties?: number
+  readonly propertyNames?: Schema
   readonly minimum?: number
   readonly maximum?: number
   readonly required?: readonly string[]
@@ -42,7 +47,7 @@ export function typesOf(definitions: Definitions, opening: string): string {
 
 function declaration(name: string, schema: Schema): string {
   const doc = schema.description === undefined ? "" : `/** ${schema.description} */\n`
-  if (schema.type === "object") return `${doc}export interface ${name} ${object(schema, "")}\n`
+  if (schema.properties !== undefined) return `${doc}export interface ${name} ${object(schema, "")}\n`
   return `${doc}export type ${name} =\n${(schema.oneOf ?? [schema]).map((each) => `  | ${type(each, "  ")}`).join("\n")}\n`
 }
 
@@ -89,16 +94,42 @@ export function validatorsOf(definitions: Definitions, tables: Tables, opening: 
   const ajv = new Ajv({ code: { source: true, esm: true }, inlineRefs: false })
   const rows = Object.entries(tables).map(([table, { of, by }]) => [table, rowsOf(definitions, of, by)] as const)
   const used = [...new Set(rows.flatMap(([, each]) => each.map(({ name }) => name)))]
-  ajv.addSchema({ $id: "frames", $defs: withoutDocs(definitions) })
-  const code = standalone.default(ajv, Object.fromEntries(used.map((name) => [name, `frames#/$defs/${name}`])))
+  const functions = functionsOf(ajv, definitions, used)
   const printed = rows.map(
     ([table, each]) =>
       `export const ${table}: Validators = {\n  __proto__: null,\n${each.map(({ key, name }) => `  "${key}": ${name},\n`).join("")}}\n`,
   )
-  const functions = code
+  return `${opening}${functions}\n${printed.join("")}`
+}
+
+/**
+ * The text of a TypeScript file with one validator for each of `names`. A validator also drops the fields that a message's definition does
+ * not have, so that nothing unchecked goes on.
+ */
+export function receiversOf(definitions: Definitions, names: readonly string[], opening: string): string {
+  // Ajv would import a function that counts code points; a length in units of UTF-16 limits as well.
+  const ajv = new Ajv({
+    code: { source: true, esm: true },
+    inlineRefs: false,
+    removeAdditional: true,
+    unicode: false,
+    logger: false,
+  })
+  return `${opening}${functionsOf(ajv, closed(definitions), names)}\n`
+}
+
+/** Objects with named fields have no others. */
+const closed = (definitions: Definitions): Definitions =>
+  JSON.parse(JSON.stringify(definitions), (_, value) =>
+    value?.type === "object" && value.properties !== undefined ? { ...value, additionalProperties: false } : value,
+  )
+
+function functionsOf(ajv: Ajv, definitions: Definitions, names: readonly string[]): string {
+  ajv.addSchema({ $id: "frames", $defs: withoutDocs(definitions) })
+  const code = standalone.default(ajv, Object.fromEntries(names.map((name) => [name, `frames#/$defs/${name}`])))
+  return code
     .replace(/^"use strict";/, "")
     .replaceAll(/(?<=[;}])(?=(?:export const|const schema\d+|function validate\d+)\b)/g, "\n")
-  return `${opening}${functions}\n${printed.join("")}`
 }
 
 /** Ajv copies a schema into the code. */
@@ -149,13 +180,25 @@ function checksIn(definitions: Definitions, text: string): string {
   return [...found.values()].join("")
 }
 
-const python = (value: string | number | boolean): string =>
-  typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value)
+const python = (value: string | number | boolean | null): string =>
+  value === null ? "None" : typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value)
 
-const pythonTypes = { string: "str", integer: "int", boolean: "bool", array: "list", object: "dict" }
+const pythonTypes = {
+  string: "str",
+  integer: "int",
+  boolean: "bool",
+  array: "list",
+  object: "dict",
+  null: "type(None)",
+}
+
+// No frame has them. One that gets them would be checked in one language only.
+const notInPython = ["maxItems", "maxLength", "pattern", "maxProperties", "propertyNames"] as const
 
 /** A Python expression: whether `v`, a parsed JSON value, is valid. A bool is an int in Python, so types are compared exactly. */
 function isValid(schema: Schema, v: string): string {
+  const unknown = notInPython.find((keyword) => schema[keyword] !== undefined)
+  if (unknown !== undefined) throw new Error(`Python's validators do not know the keyword ${unknown}`)
   if (schema.$ref !== undefined) return `is_${definitionName(schema.$ref)}(${v})`
   if (schema.oneOf !== undefined) return `(${schema.oneOf.map((each) => isValid(each, v)).join(" or ")})`
   if (typeof schema.const === "boolean") return `${v} is ${python(schema.const)}`

@@ -1,6 +1,10 @@
 /** HTTP for the installations of listeners, which only call: for work, for archives, and with reports. A token takes the place of a key. */
 import { Readable } from "node:stream"
 import { z } from "@hono/zod-openapi"
+import { homeHeader, versionHeader } from "@superstep/protocol/listener/calls"
+import type { ReportRequest as Report, WorkRequest as Work } from "@superstep/protocol/listener/messages"
+import { ReportRequest, WorkRequest } from "@superstep/protocol/listener/validators"
+import { type Receiver, received } from "@superstep/protocol/schemas/received"
 import type { Database } from "@superstep/toolkit/db/database"
 import { InvalidInput, NotFound, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute, createApi } from "@superstep/toolkit/http/route"
@@ -10,7 +14,6 @@ import { uuid } from "../../http/fields.js"
 import type { MasterKey } from "../../secrets/seal.js"
 import { readArchiveContent } from "../../uploads/content.js"
 import { type CallingListener, findCallingListener } from "../token-operations.js"
-import { homeHeader, reportReply, reportRequest, versionHeader, workReply, workRequest } from "./exchange.js"
 import { takeReport } from "./report-operations.js"
 import { workFor } from "./work-operations.js"
 import { assignedArchive } from "./work-queries.js"
@@ -47,8 +50,8 @@ function addWork(api: Api, options: ExchangeRoutes): void {
       method: "post",
       path: "/internal/listener/work",
       summary: "For a listener's installation: waits until a deployment of the listener is not as it knows it.",
-      body: workRequest,
-      responses: { 200: { description: "what has changed", schema: workReply }, ...refusals },
+      body: messageOf<Work>(WorkRequest),
+      responses: { 200: { description: "what has changed: a WorkReply" }, ...refusals },
     },
     async ({ c, body }) => {
       const listener = await callerOf(c, options)
@@ -69,9 +72,9 @@ function addReports(api: Api, options: ExchangeRoutes): void {
       method: "post",
       path: "/internal/listener/reports",
       summary: "For a listener's installation: reports the state of a deployment and its new log lines.",
-      body: reportRequest,
+      body: messageOf<Report>(ReportRequest),
       responses: {
-        200: { description: "where its reports stand", schema: reportReply },
+        200: { description: "where its reports stand: a ReportReply" },
         ...refusals,
         404: { description: "the listener has no such deployment" },
       },
@@ -105,6 +108,15 @@ function addArchives(api: Api, options: ExchangeRoutes): void {
     },
   )
 }
+
+/** A body that the protocol's schema describes. */
+const messageOf = <Message>(receiver: Receiver): z.ZodType<Message> =>
+  z.unknown().transform((value, ctx) => {
+    const it = received<Message>(receiver, value)
+    if ("message" in it) return it.message
+    ctx.addIssue({ code: "custom", ...it.problem, path: [...it.problem.path] })
+    return z.NEVER
+  })
 
 const named = z.string().regex(/^[\w.:+-]{1,100}$/)
 

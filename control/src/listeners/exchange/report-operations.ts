@@ -1,4 +1,5 @@
 /** Takes reports of listeners: each once, and in the order in which they were made (L6). */
+import type { ReportedLine, ReportReply, ReportRequest } from "@superstep/protocol/listener/messages"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { takeReportedState } from "../../deployments/carried-queries.js"
@@ -8,7 +9,6 @@ import { keepWithin } from "../../planner/log-shipping.js"
 import { takeReportedRevisions } from "../../revisions/queries.js"
 import { wakePipeline } from "../../revisions/wake-up.js"
 import type { CallingListener } from "../token-operations.js"
-import type { ReportedLine, ReportReply, ReportRequest } from "./exchange.js"
 import { holdAssigned, ofDeployment, type ReportCursor, reportCursor, saveReport } from "./report-queries.js"
 
 /**

@@ -1,7 +1,7 @@
 /** The table `listener_reports`. Callers hold the deployment. */
+import type { DeploymentState } from "@superstep/protocol/listener/messages"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { DeploymentState } from "./exchange.js"
 
 /** Locks a deployment of this listener. @returns  0 when it has no such deployment */
 export const holdAssigned = (tx: Db, listenerId: string, deploymentId: string): Promise<number> =>

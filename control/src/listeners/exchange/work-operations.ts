@@ -1,21 +1,24 @@
 /** What a listener should carry out: its own deployments, with everything that they need there, and nothing else (L5). */
 import { createHash } from "node:crypto"
+import { mostInReply } from "@superstep/protocol/listener/calls"
+import type {
+  WantedDeployment,
+  WantedIntegration,
+  WantedRevision,
+  WantedSecret,
+  WorkReply,
+  WorkRequest,
+} from "@superstep/protocol/listener/messages"
 import type { Db } from "@superstep/toolkit/db/database"
 import { pause } from "@superstep/toolkit/exec/pause"
 import { credentialsOf } from "../../integrations/operations.js"
 import { copyFor } from "../../revisions/field.js"
+import { sourceConfigFields } from "../../revisions/source-config.js"
 import { sourceRevisionConfigFields } from "../../revisions/source-revision-config.js"
 import { secretsOfVersion } from "../../secrets/operations.js"
 import type { MasterKey } from "../../secrets/seal.js"
 import { keyHashes } from "../../workspaces/queries.js"
 import type { CallingListener } from "../token-operations.js"
-import {
-  mostInReply,
-  type WantedDeployment,
-  type WantedIntegration,
-  type WorkReply,
-  type WorkRequest,
-} from "./exchange.js"
 import {
   type AssignedRevision,
   type AssignedRow,
@@ -91,8 +94,7 @@ async function wanted(db: Db, key: MasterKey, row: AssignedRow): Promise<WantedD
     name: row.name,
     display_name: row.display_name,
     source: row.source,
-    source_config: row.source_config,
-    source_revision_config: row.source_revision_config,
+    ...configsThere(row, null),
     secrets_version: row.secrets_version,
     desired_run_state: row.desired_run_state,
     restart_generation: row.restart_generation,
@@ -103,16 +105,28 @@ async function wanted(db: Db, key: MasterKey, row: AssignedRow): Promise<WantedD
   }
 }
 
+/**
+ * The configs as a listener's installation has them. Only this side makes the copies, since it alone knows all values that are given to
+ * them: the installation writes what it receives. Pure.
+ */
+const configsThere = (
+  { source_config, source_revision_config: code }: Pick<AssignedRow, "source_config" | "source_revision_config">,
+  commitSha: string | null,
+) => ({
+  source_config: copyFor("listener", sourceConfigFields, source_config, {}),
+  source_revision_config: copyFor("listener", sourceRevisionConfigFields, code, {
+    repo_commit_sha: commitSha ?? code.repo_commit_sha,
+  }),
+})
+
 /** Pure. */
 const wantedRevision = (
-  { status, stage, commit_sha, source_revision_config: config, ...it }: AssignedRevision,
+  { status, stage, commit_sha, ...it }: AssignedRevision,
   activeId: string | null,
-) => ({
+): WantedRevision => ({
   ...it,
-  source_revision_config: copyFor("listener", sourceRevisionConfigFields, config, {
-    // Built again, it is the same code.
-    repo_commit_sha: (it.source === "github" ? commit_sha : null) ?? config.repo_commit_sha,
-  }),
+  // Built again, it is the same code.
+  ...configsThere(it, it.source === "github" ? commit_sha : null),
   is_unfinished: stage !== null,
   is_active: it.revision_id === activeId,
   is_interrupted: status === "INTERRUPTED",
@@ -120,7 +134,7 @@ const wantedRevision = (
 
 async function clearSecrets(db: Db, key: MasterKey, row: AssignedRow, versions: ReadonlySet<number>) {
   const owner = { workspaceId: row.workspace_id, deploymentId: row.deployment_id }
-  const secrets: WantedDeployment["secrets"] = []
+  const secrets: WantedSecret[] = []
   for (const version of versions) {
     const values = await secretsOfVersion(db, key, owner, version)
     for (const [name, value] of Object.entries(values)) secrets.push({ version, name, value })

@@ -1,17 +1,15 @@
 /** Fetches archives of source code from the control plane, under the ids that they have there. */
+import type { WantedArchive, WantedRevision } from "@superstep/protocol/listener/messages"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { awaitUpload, forgetUpload, isUploadHere } from "../../uploads/mirror-queries.js"
 import { takeArchive } from "../../uploads/operations.js"
 import { objectPathOf } from "../../uploads/upload.js"
-import type { WantedRevision } from "../exchange/exchange.js"
 import type { CentralCalls } from "./central.js"
 
-type Archive = NonNullable<WantedRevision["archive"]>
-
 /** Those that are not here yet, each once. */
-export async function missingArchives(db: Database, revisions: readonly WantedRevision[]): Promise<Archive[]> {
-  const missing = new Map<string, Archive>()
+export async function missingArchives(db: Database, revisions: readonly WantedRevision[]): Promise<WantedArchive[]> {
+  const missing = new Map<string, WantedArchive>()
   for (const { archive } of revisions)
     if (archive && !(await isUploadHere(db, archive.upload_id))) missing.set(archive.upload_id, archive)
   return [...missing.values()]
@@ -26,7 +24,7 @@ export async function fetchArchive(
   db: Database,
   calls: CentralCalls,
   deploymentId: string,
-  { upload_id: uploadId, sha256 }: Archive,
+  { upload_id: uploadId, sha256 }: WantedArchive,
 ): Promise<void> {
   await awaitUpload(db, deploymentId, uploadId)
   const objectPath = objectPathOf(deploymentId, uploadId)

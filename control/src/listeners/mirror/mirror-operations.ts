@@ -2,6 +2,7 @@
  * Writes what the control plane wants into this installation's database, under the same ids: from there on, the pipeline and the
  * planner carry it out as anything else (L7). Each deployment is one transaction; the same may be written again.
  */
+import type { Callers, WantedDeployment, WantedRevision } from "@superstep/protocol/listener/messages"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
@@ -18,11 +19,11 @@ import { type MasterKey, seal } from "../../secrets/seal.js"
 import { contextOf } from "../../secrets/sealed-columns.js"
 import { addWorkspace, replaceCallers, workspaceById } from "../../workspaces/queries.js"
 import { isOwn, mirrorName } from "../../workspaces/workspace.js"
-import type { WantedDeployment, WantedRevision, WorkReply } from "../exchange/exchange.js"
 import { fetchArchive, missingArchives } from "./archives.js"
 import type { CentralCalls } from "./central.js"
 import { type DeploymentHere, holdHere, revisionsHere, saveMirrored } from "./mirror-queries.js"
-import { settingsHere, toAdd, toInterrupt } from "./next-revisions.js"
+import { toAdd, toInterrupt } from "./next-revisions.js"
+import { codeHere, settingsHere } from "./settings-here.js"
 
 export interface Mirror {
   readonly db: Database
@@ -42,11 +43,7 @@ export async function ensureWorkspace(db: Db, workspaceId: string): Promise<void
 }
 
 /** Lets the keys of the control plane's workspace call the agents, and no others. They have no other rights here. */
-export const mirrorCallers = (
-  db: Database,
-  workspaceId: string,
-  { run, read }: NonNullable<WorkReply["callers"]>,
-): Promise<void> =>
+export const mirrorCallers = (db: Database, workspaceId: string, { run, read }: Callers): Promise<void> =>
   db.transaction(async (tx) => {
     const keys = (hashes: readonly string[], scope: "run" | "read") =>
       hashes.map((sha256) => ({ id: newId(), sha256, scope }))
@@ -114,7 +111,8 @@ async function bringInLine(
     await saveIntegration(tx, workspaceId, { ...integration, sealed })
   }
   const sourceConfig = settingsHere(wanted.source_config)
-  const { source, source_revision_config: sourceRevisionConfig } = wanted
+  const sourceRevisionConfig = codeHere(wanted.source_revision_config)
+  const { source } = wanted
   if (!here) {
     const { name } = wanted
     await takeName(tx, {
@@ -166,7 +164,7 @@ const addRevision = async (tx: Db, deploymentId: string, revision: WantedRevisio
     trigger: revision.trigger,
     source: revision.source,
     sourceConfig: settingsHere(revision.source_config),
-    sourceRevisionConfig: revision.source_revision_config,
+    sourceRevisionConfig: codeHere(revision.source_revision_config),
     secretsVersion: revision.secrets_version,
     weight: null,
     actor: revision.actor ?? undefined,

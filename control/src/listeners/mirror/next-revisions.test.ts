@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { WantedRevision } from "@superstep/protocol/listener/messages"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { emptySourceConfig, emptySourceRevisionConfig } from "../../deployments/deployment.js"
-import type { WantedRevision } from "../exchange/exchange.js"
 import { toAdd, toInterrupt } from "./next-revisions.js"
 import { centralOf, listenerSettingsProblem } from "./settings.js"
 

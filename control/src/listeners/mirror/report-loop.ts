@@ -3,13 +3,17 @@
  * plane says where its reports stand, so a lost call costs nothing: what it has not stored is sent again (L6).
  */
 import { createHash } from "node:crypto"
+import type { DeploymentState, ReportedLine } from "@superstep/protocol/listener/messages"
 import type { Database } from "@superstep/toolkit/db/database"
+import { shownLine } from "@superstep/toolkit/text/shown-line"
 import { publicUrl } from "../../deployments/deployment.js"
 import { healthOf, isRestarting, runStateOf } from "../../health/health.js"
 import { linesAfter } from "../../logs/queries.js"
-import type { DeploymentState, ReportedLine } from "../exchange/exchange.js"
 import { type CentralCalls, CentralFailed } from "./central.js"
 import { type StateHere, statesHere } from "./state-queries.js"
+
+// A message may say what is wrong with each of many fields; a report takes at most 2000 characters.
+const longestProblem = 1000
 
 /** Pure. @param agentsUrl  the public address of this installation's agents */
 export function stateOf(row: StateHere, agentsUrl: string): DeploymentState {
@@ -21,7 +25,7 @@ export function stateOf(row: StateHere, agentsUrl: string): DeploymentState {
     health: isHere ? healthOf(facts) : null,
     run_state: isHere ? runStateOf(facts) : null,
     is_restarting: isHere && isRestarting(facts),
-    problem,
+    problem: problem === null ? null : shownLine(problem, longestProblem),
     is_gone: isDeleted && !isHere,
     revisions,
   }

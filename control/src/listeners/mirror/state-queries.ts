@@ -1,9 +1,9 @@
 /** What is reported of mirrored deployments. */
+import type { DeploymentState } from "@superstep/protocol/listener/messages"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { HealthFacts } from "../../health/health.js"
 import { healthFacts } from "../../health/health-queries.js"
-import type { DeploymentState } from "../exchange/exchange.js"
 
 export interface StateHere {
   readonly deployment_id: string

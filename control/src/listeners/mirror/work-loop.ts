@@ -1,7 +1,8 @@
 /** Asks the control plane what has changed, and carries it out here (L7). */
+import { longestWaitMs } from "@superstep/protocol/listener/calls"
+import type { WantedDeployment } from "@superstep/protocol/listener/messages"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
-import { longestWaitMs, type WantedDeployment } from "../exchange/exchange.js"
 import { type CentralCalls, CentralFailed } from "./central.js"
 import { ensureWorkspace, type Mirror, mirrorCallers, mirrorDeployment } from "./mirror-operations.js"
 import { forgetMirrored, type Mirrored, mirroredDeployments, saveMirrored } from "./mirror-queries.js"
