@@ -217,12 +217,6 @@ export const controlCodes = {
     cause: "Webhooks that are no longer used.",
     next: "Delete one first.",
   },
-  refused_call: {
-    http: [422],
-    what: "The control plane, which does not run as root, asked its machine process for something that it may not do.",
-    cause: "Two releases run at the same time.",
-    next: "Restart the platform with one release.",
-  },
   in_the_way: {
     http: [],
     what: "A deployment cannot be restored, since it or something that it needs is there.",

@@ -14,6 +14,7 @@ import { type ControlPlaneOptions, startControlPlane } from "./control-plane.js"
 import { foldersOf } from "./home/folders.js"
 import { openHome } from "./home/home.js"
 import { StoppedStandingBy } from "./home/home-in-charge.js"
+import { keyFilesIn } from "./home/key-files.js"
 import { isShared, openMachine } from "./machines/kinds/open-machine.js"
 import type { ProcessMachine, ProcessMachineOptions } from "./machines/process/machine.js"
 import type { Installation } from "./machines/process/remote/calls.js"
@@ -192,7 +193,7 @@ const machineFor = ({
     edge: { ...config, port: config.agentsPort, tls: tlsFilesOf(config.tlsCert, config.tlsKey) },
     apiPort: config.port,
     controlFolders: [control, ...(existsSync(formerUploads) ? [formerUploads] : [])],
-    masterKeyFile: config.masterKeyFile,
+    keyFiles: keyFilesIn(config.home, config.masterKeyFile),
     buildLimits: {
       installMs: config.installMs,
       buildMs: config.buildMs,

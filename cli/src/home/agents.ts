@@ -3,6 +3,7 @@
  * and stops them; when it cannot, because it was killed or fails to start, this module stops them.
  */
 import { join } from "node:path"
+import { homeIdOf } from "@superstep/control/home/home"
 import { type Ending, foundMachine } from "@superstep/control/machines/kinds/found-machine"
 import { retiredEdges } from "@superstep/control/machines/process/edge/retired-edges"
 import { machineFolders } from "@superstep/control/machines/process/files/folders"
@@ -25,7 +26,7 @@ export interface Agents {
 
 export function agentsOf(home: Home): Agents {
   const folders = machineFolders(home.folder)
-  const machine = foundMachine(home.folder, home.log)
+  const machine = foundMachine({ home: home.folder, homeId: () => homeIdOf(folders), log: home.log })
   const edge = () => readJson<ProcessIdentity>(join(folders.edge, "pid.json"))
   const edgeRuns = async () => {
     const identity = await edge()

@@ -2,19 +2,7 @@
 import { link, open, readFile, rename, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-
-/** `operator`: the file that a setting names. `present`, `next`: those of the data folder. */
-export type KeyFile = "operator" | "present" | "next"
-
-export interface KeyFiles {
-  /** Its text; undefined when there is no such file. */
-  read(file: KeyFile): Promise<string | undefined>
-  /** Writes the first key atomically and to disk. Fails when there is one. */
-  writeFirst(text: string): Promise<void>
-  /** Replaces the present key by the next one. */
-  promoteNext(): Promise<void>
-  removeNext(): Promise<void>
-}
+import type { KeyFiles } from "../machines/host.js"
 
 /** With the next key, which only a command of the operator writes. */
 export interface OwnKeyFiles extends KeyFiles {

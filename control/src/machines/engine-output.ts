@@ -3,8 +3,8 @@
  * read starts is all the state, and whoever stores the lines stores that with them. Pure.
  */
 
+import { lineText } from "@superstep/toolkit/files/read-lines"
 import { maxRawBytes } from "@superstep/toolkit/text/clean-lines"
-import { lineText } from "../logs/read-lines.js"
 import type { UnitLogs } from "./port.js"
 
 export interface Piece {

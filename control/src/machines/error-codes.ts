@@ -101,6 +101,38 @@ export const machineCodes = {
     cause: "A cleaning rule of the registry deleted it.",
     next: "Deploy the revision again, and let the registry keep the platform's repository.",
   },
+  refused_call: {
+    http: [422],
+    what: "The control plane, which does not run as root, asked its machine process for something that it may not do.",
+    cause: "Two releases run at the same time.",
+    next: "Restart the platform with one release.",
+  },
 } as const satisfies Readonly<Record<string, ErrorEntry>>
 
 export type MachineCodes = typeof machineCodes
+
+/** Of revisions: why a machine refuses an image that somebody else built. A source of code fails with the same codes. */
+export const refusedImageCodes = {
+  source_not_found: {
+    http: [],
+    what: "There is no such repository, or its host does not answer.",
+    cause: "A typing error in `repo_url`, or a host that this machine cannot reach.",
+    next: "Check repo_url, and that this machine can reach it.",
+  },
+  source_auth: {
+    http: [],
+    what: "The repository may not be read.",
+    cause:
+      "It is private, and the deployment has no integration, or the token of its integration is expired or for other repositories.",
+    next: "Give the deployment an integration whose token may read the repository.",
+  },
+  source_unsupported: {
+    http: [],
+    what: "This installation cannot deploy this kind of source.",
+    cause:
+      "Images need an installation that runs containers ([machines](machines.md)); a push needs a registry, which it may not have.",
+    next: "Use source github with the address of any git repository, or upload the code (internal_source).",
+  },
+} as const satisfies Readonly<Record<string, ErrorEntry>>
+
+export type RefusedImageCodes = typeof refusedImageCodes

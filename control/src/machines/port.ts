@@ -9,11 +9,11 @@
  * R5 `stop` and `remove` may be repeated, and leave nothing. R6 output is kept in order and outlives its process.
  * R7 an artefact never changes but for schemas that are added, and the same source built in the same way has the same id. R8 it is published whole or not at all.
  */
+import type { BuiltLine } from "@superstep/builder/build-log"
 import type { BuildCode } from "@superstep/builder/faults/build-failed"
 import type { PlannedSource } from "@superstep/builder/plan-source"
 import type { Address } from "@superstep/protocol/http/address"
 import type { Secret, Secrets } from "@superstep/toolkit/config/settings"
-import type { NewLogLine } from "../logs/log-line.js"
 
 export interface Machine {
   readonly units: Units
@@ -138,7 +138,7 @@ export type BuildState =
   | { readonly state: "ended"; readonly why: string }
 
 export interface BuildLogs {
-  readonly lines: readonly NewLogLine[]
+  readonly lines: readonly BuiltLine[]
   /** Where the next read starts. */
   readonly next: number
   /** Why the lines from there on cannot be read now; they may be later. */

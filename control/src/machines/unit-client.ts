@@ -1,7 +1,6 @@
 /** The control plane's client of a unit (protocol/unit, "Requests of the control plane"). */
 import { storableText } from "@superstep/toolkit/text/storable"
 import type { z } from "zod"
-import type { ThreadPinning } from "../revisions/source-config.js"
 import {
   type IdleReport,
   InvalidReply,
@@ -143,7 +142,7 @@ export async function askOrphans(address: UnitAddress, signal: AbortSignal): Pro
 
 export interface Activation {
   /** Which threads stay on the revision before, or on this one later. */
-  readonly pinning: ThreadPinning
+  readonly pinning: "none" | "paused" | "always"
   /** The revisions that keep their threads. */
   readonly keep: readonly string[]
   /** A revision that gets a percentage of the threads beside it. */

@@ -4,22 +4,11 @@
  */
 import { buildCodes } from "@superstep/builder/faults/error-codes"
 import type { ErrorEntry } from "@superstep/toolkit/errors/error-entry"
+import { refusedImageCodes } from "../machines/error-codes.js"
 
 export const revisionCodes = {
   ...buildCodes,
-  source_not_found: {
-    http: [],
-    what: "There is no such repository, or its host does not answer.",
-    cause: "A typing error in `repo_url`, or a host that this machine cannot reach.",
-    next: "Check repo_url, and that this machine can reach it.",
-  },
-  source_auth: {
-    http: [],
-    what: "The repository may not be read.",
-    cause:
-      "It is private, and the deployment has no integration, or the token of its integration is expired or for other repositories.",
-    next: "Give the deployment an integration whose token may read the repository.",
-  },
+  ...refusedImageCodes,
   source_timeout: {
     http: [],
     what: "The code was not fetched within `SUPERSTEP_TIMEOUT_SOURCE` (5 minutes).",
@@ -49,13 +38,6 @@ export const revisionCodes = {
     what: "The unpacked archive has more than 200,000 files and folders or needs more than 4 GiB.",
     cause: "`node_modules`, `.venv`, models or data are in the folder.",
     next: "Leave large files out with .dockerignore or .gitignore.",
-  },
-  source_unsupported: {
-    http: [],
-    what: "This installation cannot deploy this kind of source.",
-    cause:
-      "Images need an installation that runs containers ([machines](machines.md)); a push needs a registry, which it may not have.",
-    next: "Use source github with the address of any git repository, or upload the code (internal_source).",
   },
   crash_loop: {
     http: [],

@@ -5,6 +5,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
 import { buildsConformance } from "../testing/conformance.js"
+import { noKeyFiles } from "../testing/no-key-files.js"
 import { labels } from "./container.js"
 import { openDockerMachine } from "./machine.js"
 import { baseReference, noEngine, testEngine } from "./testing/place.js"
@@ -28,7 +29,7 @@ async function machinePlace() {
     edge: { host: "127.0.0.1", port: 0, logLevel: "error", trustedProxies: "", drainMs: 0, hangMs: 30_000 } as const,
     apiPort: 0,
     controlFolders: [],
-    masterKeyFile: undefined,
+    keyFiles: noKeyFiles,
     buildLimits: limits,
     nodeDirs: [],
     fetchesNode: false,

@@ -5,7 +5,6 @@
 import { existsSync } from "node:fs"
 import { installedNodes } from "@superstep/builder/installed-nodes"
 import type { Log } from "@superstep/toolkit/log/log"
-import { homeIdOf } from "../../home/home.js"
 import { foundDockerUnits } from "../docker/found-units.js"
 import { foundInCluster } from "../kubernetes/found-in-cluster.js"
 import { readMachineNote } from "../machine-note.js"
@@ -29,8 +28,15 @@ export interface Ending {
   readonly mayHaveOthers: boolean
 }
 
-/** @param home  the data folder */
-export function foundMachine(home: string, log: Log): FoundMachine {
+export interface FoundMachineOptions {
+  /** The data folder. */
+  readonly home: string
+  /** Its id. */
+  readonly homeId: () => Promise<string>
+  readonly log: Log
+}
+
+export function foundMachine({ home, homeId: idOfHome, log }: FoundMachineOptions): FoundMachine {
   const folders = machineFolders(home)
   // Listing creates the folder, whose permissions the control plane must choose.
   const hasUnits = () => existsSync(folders.units)
@@ -39,7 +45,7 @@ export function foundMachine(home: string, log: Log): FoundMachine {
   const find = async (cgroups?: Cgroups): Promise<Found> => {
     const note = await readMachineNote(home)
     const { machine, installationId } = note
-    const homeId = installationId ?? (await homeIdOf(folders))
+    const homeId = installationId ?? (await idOfHome())
     if (machine === "kubernetes") return foundInCluster(folders, { homeId, log }, note)
     const stopBuildsHere = () => stopBuilds(folders)
     if (machine === "docker")
@@ -65,7 +71,7 @@ export function foundMachine(home: string, log: Log): FoundMachine {
   const stop: FoundMachine["stop"] = async ({ graceMs, mayHaveOthers }) => {
     if (!hasUnits()) return
     if (mayHaveOthers && (await isShared())) return
-    const cgroups = await existingCgroups({ homeId: await homeIdOf(folders), home: folders.home })
+    const cgroups = await existingCgroups({ homeId: await idOfHome(), home: folders.home })
     const found = await find(cgroups)
     const stopped = (await found.units.list()).map((unitId) => found.units.stop(unitId, { graceMs }))
     await Promise.all([...stopped, found.stopBuilds()])

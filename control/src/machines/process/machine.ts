@@ -12,8 +12,7 @@ import type { Secret } from "@superstep/toolkit/config/settings"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { handOver } from "@superstep/toolkit/files/own-tree"
 import type { Log } from "@superstep/toolkit/log/log"
-import { keyFilesIn } from "../../home/key-files.js"
-import type { Host } from "../host.js"
+import type { Host, KeyFiles } from "../host.js"
 import type { Machine, Units } from "../port.js"
 import { processArtifacts } from "./artifacts.js"
 import { processBuilds } from "./builds/builds.js"
@@ -58,8 +57,7 @@ export interface ProcessMachineOptions {
   readonly apiPort: number
   /** Folders of the data folder that the control plane writes; they are created, and given to its user. */
   readonly controlFolders: readonly string[]
-  /** The file of the master key that a setting names. */
-  readonly masterKeyFile: string | undefined
+  readonly keyFiles: KeyFiles
   readonly buildLimits: BuildLimits
   /** Where Nodes are installed besides the usual places. */
   readonly nodeDirs: readonly string[]
@@ -151,7 +149,7 @@ export async function openProcessMachine(
     builds,
     artifacts,
     edge,
-    keyFiles: keyFilesIn(home, options.masterKeyFile),
+    keyFiles: options.keyFiles,
     controlUser,
     facts: {
       homeId: options.homeId,

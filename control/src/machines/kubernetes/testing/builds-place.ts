@@ -6,6 +6,7 @@ import { limits } from "@superstep/builder/testing/build"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
+import { noKeyFiles } from "../../testing/no-key-files.js"
 import { openKubernetesMachine } from "../machine.js"
 import { newNamespace, type TestCluster } from "./place.js"
 
@@ -42,7 +43,7 @@ export async function buildsPlace(tested: TestCluster, options: BuildsPlaceOptio
       edge: { host: "127.0.0.1", port: 0, logLevel: "error", trustedProxies: "", drainMs: 0, hangMs: 30_000 },
       apiPort: 0,
       controlFolders: [],
-      masterKeyFile: undefined,
+      keyFiles: noKeyFiles,
       buildLimits: { ...limits, memoryMb: options.memoryMb ?? limits.memoryMb },
       nodeDirs: [],
       fetchesNode: false,

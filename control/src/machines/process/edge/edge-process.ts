@@ -4,8 +4,9 @@
  */
 import { createHash } from "node:crypto"
 import { readFile, rename, rm, stat } from "node:fs/promises"
+import { dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { type EdgeAdmin, edgeProcess, edgeStatus, pushTable, startSuccessor } from "@superstep/edge/client"
+import { type EdgeAdmin, edgeEntry, edgeProcess, edgeStatus, pushTable, startSuccessor } from "@superstep/edge/client"
 import { openTogether } from "@superstep/edge/open-together"
 import type { Edge } from "@superstep/edge/port"
 import type { Successor } from "@superstep/edge/succession"
@@ -17,14 +18,14 @@ import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec
 import { type OsUser, spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
+import { readLines } from "@superstep/toolkit/files/read-lines"
 import { writeShared } from "@superstep/toolkit/files/shared-file"
 import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"
 import { AddressInUse } from "@superstep/toolkit/http/listen"
 import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
 import type { Log, LogLevel } from "@superstep/toolkit/log/log"
-import { readLines } from "../../../logs/read-lines.js"
-import { withoutNewPrivileges } from "../cgroups/limits.js"
 import type { MachineFolders } from "../files/folders.js"
+import { withoutNewPrivileges } from "../files/no-new-privileges.js"
 import { certificateFiles } from "./certificate-files.js"
 import { certificateCopy } from "./edge-certificate.js"
 import { edgeFiles } from "./edge-folders.js"
@@ -217,7 +218,7 @@ type EdgeFiles = ReturnType<typeof edgeFiles>
 
 type EdgeCommand = ReturnType<typeof edgeProcess> & { readonly hash: string }
 
-const packageFile = new URL("../package.json", import.meta.resolve("@superstep/control/main"))
+const packageFile = join(dirname(edgeEntry), "../package.json")
 
 // Read at our start: the file on disk may be replaced by another release later.
 const release = readFile(packageFile, "utf8").then((text) => (JSON.parse(text) as { version: string }).version)

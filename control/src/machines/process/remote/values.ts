@@ -4,8 +4,7 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import type { ErrorCode as AnyCode, CodeOf } from "@superstep/toolkit/errors/codes"
 import { Conflict, KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
 import { AddressInUse } from "@superstep/toolkit/http/listen"
-import type { ErrorCode } from "../../../revisions/revision.js"
-import { ImageRefused, TooManyDeployments } from "../../errors.js"
+import { ImageRefused, type RefusedImageCode, TooManyDeployments } from "../../errors.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: functions of every shape
 export type AnyFunction = (...args: any[]) => any
@@ -102,7 +101,7 @@ class MachineError extends KnownError {
 /** Errors that somebody tells from others. */
 const known: Readonly<Record<string, (message: string, code: string) => Error>> = {
   BuildFailed: (message, code) => new BuildFailed(code as BuildCode, message),
-  ImageRefused: (message, code) => new ImageRefused(code as ErrorCode, message),
+  ImageRefused: (message, code) => new ImageRefused(code as RefusedImageCode, message),
   TooManyDeployments: (message) => new TooManyDeployments(message),
   Conflict: (message, code) => new Conflict(message, code as CodeOf<409>),
   Unavailable: (message) => new Unavailable(message),

@@ -1,7 +1,7 @@
 /** Reads a growing log file piece by piece, in bounded memory whatever is in it. */
 import { type FileHandle, open } from "node:fs/promises"
-import { ifCode } from "@superstep/toolkit/errors/if-code"
-import { maxRawBytes } from "@superstep/toolkit/text/clean-lines"
+import { ifCode } from "../errors/if-code.js"
+import { maxRawBytes } from "../text/clean-lines.js"
 
 // Twice the longest line; the rest is read next time.
 const chunkBytes = 2 * maxRawBytes

@@ -11,12 +11,12 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
-import { pointsOfEachStage } from "../../pipeline/testing/crash-rows.js"
-import { type Platform, smallProject, testPlatform } from "../../pipeline/testing/platform.js"
-import { type PlatformWithRepository, platformWithRepository } from "../../pipeline/testing/platform-with-repository.js"
-import { type TcpEdge, tcpEdge } from "./testing/tcp-edge.js"
+import { type TcpEdge, tcpEdge } from "../machines/edges/testing/tcp-edge.js"
+import { pointsOfEachStage } from "../pipeline/testing/crash-rows.js"
+import { type Platform, smallProject, testPlatform } from "../pipeline/testing/platform.js"
+import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 
-const file = fileURLToPath(import.meta.resolve("@superstep/control/machines/edges/testing/platform-main"))
+const file = fileURLToPath(import.meta.resolve("@superstep/control/home/testing/standby-main"))
 
 let edge: TcpEdge
 let one: PlatformWithRepository

@@ -8,15 +8,16 @@ import { fileURLToPath } from "node:url"
 import { token } from "@superstep/edge/testing/harness"
 import type { Address } from "@superstep/protocol/http/address"
 import { createLog } from "@superstep/toolkit/log/log"
-import { readConfig } from "../../../config.js"
-import { startControlPlane } from "../../../control-plane.js"
-import { foldersOf } from "../../../home/folders.js"
-import { openHome } from "../../../home/home.js"
-import { crashPoints } from "../../../planner/crash-points.js"
-import type { Host } from "../../host.js"
-import { openProcessMachine } from "../../process/machine.js"
-import { severalEdges } from "../edges.js"
-import { listenForWakeCallsAt } from "../wake-port.js"
+import { readConfig } from "../../config.js"
+import { startControlPlane } from "../../control-plane.js"
+import { severalEdges } from "../../machines/edges/edges.js"
+import { listenForWakeCallsAt } from "../../machines/edges/wake-port.js"
+import type { Host } from "../../machines/host.js"
+import { openProcessMachine } from "../../machines/process/machine.js"
+import { crashPoints } from "../../planner/crash-points.js"
+import { foldersOf } from "../folders.js"
+import { openHome } from "../home.js"
+import { keyFilesIn } from "../key-files.js"
 
 const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/control/machines/testing/${name}`))
 const { TEST_EDGES = "", TEST_EDGE_URL: url = "", TEST_WAKE_PORT: wakePort, TEST_SHARED: isShared } = process.env
@@ -49,7 +50,7 @@ async function openHost(homeId: string): Promise<Host> {
     apiPort: port,
     // The control plane is this process, whoever runs it.
     controlFolders: [],
-    masterKeyFile: config.masterKeyFile,
+    keyFiles: keyFilesIn(home, config.masterKeyFile),
     buildLimits: {
       installMs: config.installMs,
       buildMs: config.buildMs,
