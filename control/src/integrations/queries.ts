@@ -59,6 +59,15 @@ export const holdIntegration = (tx: Db, workspaceId: string, integrationId: stri
   tx.run(sql`
     select 1 from integrations where workspace_id = ${workspaceId} and integration_id = ${integrationId} for key share`)
 
+/** Keeps the host of an integration from being called by its workspace for so long. A shorter time changes nothing. */
+export const leaveHostAlone = (
+  db: Db,
+  it: { readonly workspaceId: string; readonly host: string; readonly forMs: number },
+): Promise<number> =>
+  db.run(sql`
+    update integrations set not_before = greatest(not_before, now() + ${it.forMs} * interval '1 millisecond')
+    where workspace_id = ${it.workspaceId} and host = ${it.host}`)
+
 export interface SealedCredentials {
   readonly host: string
   readonly auth: Integration["auth"]

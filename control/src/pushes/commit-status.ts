@@ -138,9 +138,13 @@ export type Verdict = "sent" | "again" | "refused"
 
 /** Interprets the host's answer. @param status  undefined when there was none */
 export function verdictOn(provider: Provider, status: number | undefined, reply: string): Verdict {
-  if (status === undefined || status >= 500 || status === 408 || status === 429) return "again"
+  if (status === undefined || status >= 500 || status === 408) return "again"
   if (status >= 200 && status < 300) return "sent"
   // Older GitLabs refuse a status that is already set.
   if (provider === "gitlab" && status === 400 && reply.includes("Cannot transition status")) return "sent"
-  return status === 403 && /rate limit/i.test(reply) ? "again" : "refused"
+  return isLimit(status, reply) ? "again" : "refused"
 }
+
+/** Whether the host counts calls and has had enough of them. GitHub says so with 403, too. */
+export const isLimit = (status: number | undefined, reply: string): boolean =>
+  status === 429 || (status === 403 && /rate limit/i.test(reply))

@@ -15,9 +15,10 @@ import { retryDelayMs } from "@superstep/toolkit/webhooks/retry"
 import { type CallResult, callHost } from "@superstep/toolkit/webhooks/send"
 import { publicUrl } from "../deployments/deployment.js"
 import { credentialsOf } from "../integrations/operations.js"
+import { leaveHostAlone } from "../integrations/queries.js"
 import { appendLogLines } from "../logs/operations.js"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
-import { type CommitStatus, originOf, statusRequest, verdictOn } from "./commit-status.js"
+import { type CommitStatus, isLimit, originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providerOfHost } from "./push.js"
 import {
   type DueStatus,
@@ -42,6 +43,9 @@ export interface StatusSender {
 
 // Seven tries in all, the last a day after the first: after that nobody needs it any more.
 const delaysMs = [5000, 30_000, 300_000, 1_800_000, 14_400_000, 64_800_000]
+
+// What GitHub asks for after a limit without Retry-After.
+const unsaidMs = 60_000
 
 /** @returns  a loop that is not started yet */
 export const createStatusLoop = (sender: StatusSender): OutboxLoop<DueStatus> =>
@@ -71,9 +75,12 @@ async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): P
   // An integration that is used only for fetching, or whose token is gone.
   if ("problem" in request) return settleStatus(db, it, { isSent: false, error: request.problem })
   const result = await call(sender, request, signal)
-  const { status, reply = "", error = "no answer", askedMs } = result
+  const { status, reply = "", error = "no answer" } = result
   const verdict = verdictOn(request.provider, status, reply)
   if (verdict === "sent") return settleStatus(db, it, { isSent: true, error: undefined })
+  const askedMs = result.askedMs ?? (isLimit(status, reply) ? unsaidMs : undefined)
+  // First: a kill after this line costs no call too many.
+  if (askedMs !== undefined) await leaveHostAlone(db, { workspaceId: it.workspace_id, host: it.host, forMs: askedMs })
   const why = status === undefined ? error : `${status} ${reply.slice(0, 300)}`.trimEnd()
   const isStopped = status === undefined && signal.aborted
   const delayMs = retryDelayMs(delaysMs, it.attempts, Math.random(), askedMs)

@@ -29,6 +29,10 @@ export interface DueStatus {
   readonly provider: Provider | null
 }
 
+/** With the integration through which a status is sent. One whose host wants to be left alone waits, uncounted as a try. */
+const withIntegration = sql`join revisions using (revision_id) join deployments d using (deployment_id)
+  left join integrations i on i.workspace_id = d.workspace_id and i.integration_id = d.integration_id`
+
 /**
  * Takes statuses that are due, and holds them for so long: when the sender dies, they are due again.
  * @param busy     workspaces of which none is to be taken
@@ -40,8 +44,8 @@ export const takeDueStatuses = (
 ): Promise<DueStatus[]> =>
   db.rows(sql`
     with due as (
-      select c.revision_id from commit_statuses c join revisions using (revision_id) join deployments d using (deployment_id)
-      where c.due_at <= now() and c.revision_id <> all(${[...it.underWay]}::uuid[])
+      select c.revision_id from commit_statuses c ${withIntegration}
+      where c.due_at <= now() and coalesce(i.not_before <= now(), true) and c.revision_id <> all(${[...it.underWay]}::uuid[])
         and d.workspace_id <> all(${[...it.busy]}::uuid[])
       order by c.due_at limit ${it.limit} for update of c skip locked),
     taken as (
@@ -57,8 +61,9 @@ export const takeDueStatuses = (
 /** Milliseconds until the next status is due, without those of some revisions; undefined when none waits. */
 export async function nextStatusMs(db: Db, underWay: readonly string[]): Promise<number | undefined> {
   const row = await db.row<{ due_ms: number | null }>(sql`
-    select ceil(extract(epoch from min(due_at) - now()) * 1000)::float8 as due_ms from commit_statuses
-    where revision_id <> all(${[...underWay]}::uuid[])`)
+    select ceil(extract(epoch from min(greatest(c.due_at, i.not_before)) - now()) * 1000)::float8 as due_ms
+    from commit_statuses c ${withIntegration}
+    where c.due_at is not null and c.revision_id <> all(${[...underWay]}::uuid[])`)
   return row?.due_ms ?? undefined
 }
 

@@ -47,7 +47,10 @@ async function send(allowsLoopback?: boolean): Promise<void> {
   const outbox = statusOutbox(sender(allowsLoopback))
   for (const it of await outbox.take(asked)) await outbox.deliver(it, new AbortController().signal)
 }
-const endWaits = () => api.db.run(sql`update commit_statuses set due_at = now() where due_at is not null`)
+async function endWaits(): Promise<void> {
+  await api.db.run(sql`update integrations set not_before = null`)
+  await api.db.run(sql`update commit_statuses set due_at = now() where due_at is not null`)
+}
 
 async function deployment(provider: Provider | undefined, given = token) {
   const integration = await api.call("POST", "/v2/integrations/git", {
@@ -216,6 +219,77 @@ test("an unreachable host is retried; a refusal is logged and does not change th
   assert.ok(!line.includes(token))
   const row = await api.db.row<{ status: string }>(sql`select status from revisions where revision_id = ${revisionId}`)
   assert.equal(row?.status, "DEPLOYED")
+})
+
+test("what a host asks of one status holds for all of the workspace to that host, and for no other host or workspace (H7)", async () => {
+  await using elsewhere = await fakeGitHost(token)
+  const first = await deployment("github")
+  const example = exampleDeployment("second")
+  const { body: known } = await api.call("GET", `/v2/deployments/${first.deploymentId}`)
+  const { integration_id, repo_url } = known.source_config
+  const create = async (at: { integration_id: string; repo_url: string }, name: string) => {
+    const source_config = { ...example.source_config, ...at }
+    const reply = await api.call("POST", "/v2/deployments", { body: { ...example, name, source_config } })
+    assert.equal(reply.status, 201, reply.text)
+    return reply.body.latest_revision_id as string
+  }
+  const second = await create({ integration_id, repo_url }, "second")
+  const { body: other } = await api.call("POST", "/v2/integrations/git", {
+    body: { name: "elsewhere", host: elsewhere.host, token },
+  })
+  await api.call("PUT", `/v2/integrations/git/${other.id}/webhook`, { body: { provider: "gitea" } })
+  const third = await create({ integration_id: other.id, repo_url: `http://${elsewhere.host}/acme/shop.git` }, "third")
+  let calls = 0
+  host.instead = {
+    get status() {
+      calls++
+      return 429
+    },
+    body: "slow down",
+    headers: { "retry-after": "600" },
+  }
+
+  await become(first.revisionId, "DEPLOYED")
+  await send()
+  await become(second, "DEPLOYED")
+  await become(third, "DEPLOYED")
+  await send()
+  const waiting = await api.db.row<{ attempts: number; minutes: number }>(sql`
+    select attempts, extract(epoch from due_at - now())::float8 / 60 as minutes from commit_statuses where revision_id = ${second}`)
+  const nextMinutes = ((await statusOutbox(sender()).nextMs()) ?? 0) / 60_000
+  const foreign = await api.db.rows(sql`select from integrations where not_before is not null and host <> ${host.host}`)
+  host.instead = undefined
+  await api.db.run(sql`update integrations set not_before = now() where not_before is not null`)
+  await send()
+
+  assert.equal(calls, 1, "the second status is not sent while the host wants to be left alone")
+  assert.equal(waiting?.attempts, 0)
+  assert.ok((waiting?.minutes ?? 1) <= 0, "it is due itself")
+  assert.ok(nextMinutes > 9 && nextMinutes <= 12, `the loop sleeps for ${nextMinutes} minutes`)
+  assert.deepEqual(foreign, [])
+  assert.equal((await outbox(third))?.sent, "success")
+  assert.equal((await outbox(second))?.sent, "success", "it is sent when the time is over")
+  assert.equal((await outbox(first.revisionId))?.is_due, true)
+})
+
+test("a limit without Retry-After holds the other statuses for a minute; other failures hold none", async () => {
+  const seconds = async () =>
+    (
+      await api.db.row<{ is: number | null }>(sql`
+        select extract(epoch from not_before - now())::float8 as is from integrations`)
+    )?.is ?? null
+  const { revisionId } = await deployment("github")
+  await become(revisionId, "BUILDING")
+  host.instead = { status: 502, body: "bad gateway" }
+  await send()
+  const afterFailure = await seconds()
+  await endWaits()
+  host.instead = { status: 403, body: "You have exceeded a secondary rate limit" }
+  await send()
+  const afterLimit = await seconds()
+
+  assert.equal(afterFailure, null)
+  assert.ok(afterLimit !== null && afterLimit > 55 && afterLimit <= 60, `${afterLimit} s`)
 })
 
 test("a wrong token causes the host's 401, which the log shows", async () => {
