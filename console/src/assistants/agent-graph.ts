@@ -35,6 +35,12 @@ export function useAssistants() {
   return { assistants: data ?? [], isPending, error }
 }
 
+/** The graphs of the assistants, for a choice; `chosen` is among them. */
+export function useGraphs(chosen: string | undefined): string[] {
+  const { assistants } = useAssistants()
+  return [...new Set([...assistants.map(({ graph_id }) => graph_id), ...(chosen === undefined ? [] : [chosen])])]
+}
+
 /** The graph with the graphs in its nodes, for drawing. */
 export function useDrawnGraph(assistantId: string) {
   const { client, url } = useAgent()

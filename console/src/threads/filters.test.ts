@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { areSet, conditionsOf, filtersIn, metadataOf, noFilters } from "./filters.js"
+import { areSet, conditionsOf, filtersIn, noFilters } from "./filters.js"
 
 test("an address becomes filters, and what it should not have is left out", () => {
   const raw = { q: 42, status: "busy", graph: "agent", metadata: "a:1", since: "7d", page: 3 }
@@ -20,16 +20,4 @@ test("filters become the conditions of a search", () => {
     updated_after: "2026-01-01T11:00:00.000Z",
   })
   assert.deepEqual(conditionsOf(noFilters, 0), {})
-})
-
-test("metadata is written as pairs or as JSON", () => {
-  assert.deepEqual(metadataOf('customer:42, plan:"pro plus" vip:true zip:"042" url:a:b'), {
-    customer: 42,
-    plan: "pro plus",
-    vip: true,
-    zip: "042",
-    url: "a:b",
-  })
-  assert.deepEqual(metadataOf('{"deep":{"of":1}}'), { deep: { of: 1 } })
-  assert.deepEqual([metadataOf("cust"), metadataOf('{"half'), metadataOf("")], [{}, {}, {}])
 })

@@ -1,82 +1,28 @@
-/** The rows of the list. Only those in view exist in the page, so ten thousand are as quick as ten. */
+/** The rows of the list of threads. */
 import { Link } from "@tanstack/react-router"
-import { useVirtualizer } from "@tanstack/react-virtual"
-import { type FocusEvent, type KeyboardEvent, memo, useCallback, useEffect, useRef, useState } from "react"
+import { memo } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { ago, exactly } from "../frame/ago.js"
+import { LongList, useLongList } from "../frame/long-list.js"
 import { Problem } from "../frame/problem.js"
 import { textOf } from "../messages/messages.js"
 import { StatusBadge } from "../thread/status-badge.js"
 import type { Filters } from "./filters.js"
-import { rowAfter } from "./list-keys.js"
 import { type ListedThread, pagesOf, useThreadRows } from "./thread-data.js"
 
-const rowHeight = 52
-
 export function ThreadList({ filters, count }: { filters: Filters; count: number }) {
-  const scroller = useRef<HTMLDivElement>(null)
-  const [current, setCurrent] = useState(0)
-  const moved = useRef(false)
-  const rows = useVirtualizer({
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: 8,
-  })
-  const items = rows.getVirtualItems()
-  const { rowAt, error } = useThreadRows(filters, pagesOf(items[0]?.index ?? 0, items.at(-1)?.index ?? 0))
-  const onKey = (event: KeyboardEvent) => {
-    const inView = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1)
-    const next = rowAfter(event.key, current, count, inView)
-    if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return
-    event.preventDefault()
-    moved.current = true
-    setCurrent(next)
-    rows.scrollToIndex(next)
-  }
-  // The row of a far jump comes into being with the scrolling, and takes the focus then. While the list settles its element may be replaced or
-  // removed once more, which loses the focus, so the row gets it again until the person goes elsewhere.
-  useEffect(() => {
-    if (!moved.current) return
-    const row = scroller.current?.querySelector<HTMLElement>(`[data-row="${current}"]`)
-    if (row && row !== document.activeElement) row.focus({ preventScroll: true })
-  })
-  useEffect(() => {
-    const leave = () => {
-      moved.current = false
-    }
-    document.addEventListener("pointerdown", leave)
-    return () => document.removeEventListener("pointerdown", leave)
-  }, [])
-  const onBlur = ({ currentTarget, relatedTarget }: FocusEvent) => {
-    if (relatedTarget !== null && !currentTarget.contains(relatedTarget)) moved.current = false
-  }
-  const focused = Math.min(current, count - 1)
-  const choose = useCallback((row: number) => setCurrent(row), [])
+  const list = useLongList({ count, rowHeight: 52 })
+  const { rowAt, error } = useThreadRows(filters, pagesOf(list.first, list.last))
   return (
     <>
       {error && <Problem error={error} />}
-      <div ref={scroller} className="threads-scroller">
-        <ul
-          className="threads-list"
-          aria-label="Threads"
-          style={{ height: rows.getTotalSize() }}
-          onKeyDown={onKey}
-          onBlur={onBlur}
-        >
-          {items.map(({ index, start }) => (
-            <li
-              key={index}
-              className="threads-item"
-              style={{ transform: `translateY(${start}px)`, height: rowHeight }}
-              aria-setsize={count}
-              aria-posinset={index + 1}
-            >
-              <Row row={index} thread={rowAt(index)} isCurrent={index === focused} onFocus={choose} />
-            </li>
-          ))}
-        </ul>
-      </div>
+      <LongList
+        list={list}
+        label="Threads"
+        row={(index, isCurrent) => (
+          <Row row={index} thread={rowAt(index)} isCurrent={isCurrent} onFocus={list.choose} />
+        )}
+      />
     </>
   )
 }
