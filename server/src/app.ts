@@ -38,6 +38,7 @@ import { addTurns, type RunRoutes } from "./runs/creating-routes.js"
 import { addRunHistoryRoutes } from "./runs/history-routes.js"
 import { addQueueRoutes } from "./runs/queue-routes.js"
 import { addRunRoutes } from "./runs/routes.js"
+import { addRunSearchRoute } from "./runs/search-routes.js"
 import { addStreamRoutes } from "./runs/stream-routes.js"
 import { addThreadStreamRoutes } from "./runs/thread-stream-routes.js"
 import { addWaitRoutes } from "./runs/wait-routes.js"
@@ -145,6 +146,7 @@ export function createApp(options: AppOptions): Api {
   addRunRoutes(app, runs)
   addRunHistoryRoutes(app, runs)
   addQueueRoutes(app, runs)
+  addRunSearchRoute(app, runs)
   addStreamRoutes(app, runs)
   addWaitRoutes(app, runs)
   addCronRoutes(app, options)

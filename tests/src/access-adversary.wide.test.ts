@@ -165,7 +165,7 @@ test("nobody reads or changes anything by the ids of somebody else", async (t) =
   }
 
   await t.test("searches of Bob find nothing of Ada's", async () => {
-    const searches = ["/assistants/search", "/threads/search", "/runs/crons/search"]
+    const searches = ["/assistants/search", "/threads/search", "/runs/search", "/runs/crons/search"]
     const body = JSON.stringify({ limit: 1000 })
     for (const [path, request] of [
       ...searches.map((path) => [path, { method: "POST", body }] as const),

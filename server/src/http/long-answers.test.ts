@@ -16,7 +16,7 @@ const soon = `
   GET /assistants/:assistant_id  PATCH /assistants/:assistant_id
   POST /assistants/:assistant_id/versions  POST /assistants/:assistant_id/latest
   GET /threads/:thread_id  PATCH /threads/:thread_id
-  POST /threads/:thread_id/runs  GET /threads/:thread_id/runs  GET /threads/:thread_id/runs/:run_id  POST /runs  POST /runs/batch
+  POST /threads/:thread_id/runs  GET /threads/:thread_id/runs  GET /threads/:thread_id/runs/:run_id  POST /runs  POST /runs/batch  POST /runs/search
   GET /threads/:thread_id/runs/:run_id/attempts  GET /threads/:thread_id/runs/:run_id/events
   POST /runs/crons  POST /threads/:thread_id/runs/crons  POST /runs/crons/search  POST /runs/crons/count
   GET /runs/crons/:cron_id  PATCH /runs/crons/:cron_id  DELETE /runs/crons/:cron_id

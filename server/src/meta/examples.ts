@@ -22,6 +22,7 @@ export const examples: Readonly<Record<string, object>> = {
   "POST /threads/{thread_id}/runs/wait": { assistant_id: "agent", input: question },
   "POST /runs": { assistant_id: "agent", input: question },
   "POST /runs/stream": { assistant_id: "agent", input: question, stream_mode: "values" },
+  "POST /runs/search": { status: ["error", "timeout"], created_after: "2026-01-01T00:00:00Z", limit: 20 },
   "POST /runs/wait": { assistant_id: "agent", input: question },
   "POST /runs/crons": { assistant_id: "agent", schedule: "0 8 * * 1-5", timezone: "Europe/Berlin", input: question },
 }

@@ -14,8 +14,8 @@ import {
   listedRun,
   listQuery,
   newRuns,
+  onlySelected,
   renderRun,
-  renderSelected,
   run,
   runParams,
   threadParams,
@@ -89,7 +89,7 @@ function addReadingRoutes(api: Api, runs: RunRoutes): void {
         withMetadata: has("metadata"),
         withKwargs: has("kwargs"),
       })
-      return jsonResponse(rows.map((row) => renderSelected(row, select)))
+      return jsonResponse(rows.map((row) => onlySelected(renderRun(row), select)))
     },
   )
   addRoute(

@@ -7,7 +7,7 @@ import { plainText, queryFlag, queryList, uuid } from "../http/parameters.js"
 import type { RunRow } from "./queries.js"
 import { multitaskStrategies, runStatuses, streamModes } from "./run.js"
 
-const anObject = z.record(z.string(), z.unknown())
+export const anObject = z.record(z.string(), z.unknown())
 
 const streamMode = z.enum(streamModes)
 const nodeNames = z.union([z.literal("*"), z.array(z.string())], 'expected "*" or a list of node names')
@@ -194,10 +194,10 @@ export const renderRun = (row: RunRow) => ({
 })
 
 /** Only the requested fields. */
-export const renderSelected = (row: RunRow, select: readonly RunField[] | undefined): object => {
-  const run = renderRun(row)
-  return select === undefined ? run : Object.fromEntries(select.map((field) => [field, run[field]]))
-}
+export const onlySelected = <Rendered extends object>(
+  rendered: Rendered,
+  select: readonly (keyof Rendered)[] | null | undefined,
+): object => (select ? Object.fromEntries(select.map((field) => [field, rendered[field]])) : rendered)
 
 /** A run in a list, with only the selected fields. */
 export const listedRun = run.partial()

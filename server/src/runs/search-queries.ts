@@ -1,0 +1,141 @@
+/** Statements that search the runs of all threads, for people who look at what ran. */
+import type { Db } from "@superstep/toolkit/db/database"
+import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import { toJsonText } from "@superstep/toolkit/http/json"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
+import { matchesFilter } from "../auth/queries.js"
+import type { RunRow } from "./queries.js"
+import type { RunStatus } from "./run.js"
+
+/** What is absent or null is no condition. */
+export interface RunFilter {
+  readonly statuses?: readonly RunStatus[] | null | undefined
+  readonly threadId?: string | null | undefined
+  readonly assistantId?: string | null | undefined
+  readonly graphId?: string | null | undefined
+  /** The `identity` of the caller that asked for the run. */
+  readonly userId?: string | null | undefined
+  /** What the metadata must contain. */
+  readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
+  /** Occurs in the name or the message of the error, in any case. */
+  readonly error?: string | null | undefined
+  /** Bounds of `created_at`: from this moment on, and before that one. */
+  readonly createdAfter?: Date | null | undefined
+  readonly createdBefore?: Date | null | undefined
+  /** Bounds of the time from when the run was due until its end, or until now. */
+  readonly minSeconds?: number | null | undefined
+  readonly maxSeconds?: number | null | undefined
+}
+
+/** The place of a run in the order of this search: its `created_at` with microseconds, and its id. */
+export interface RunPlace {
+  readonly createdAt: string
+  readonly runId: string
+}
+
+export interface RunSearch {
+  readonly filter: RunFilter
+  /** What the metadata of the run's thread must match. */
+  readonly access: MetadataFilter | undefined
+  /** Only runs that come after this place. */
+  readonly after: RunPlace | undefined
+  readonly limit: number
+  /** Whether to read these fields, which may be long. */
+  readonly withMetadata: boolean
+  readonly withKwargs: boolean
+}
+
+export interface FoundRun extends RunRow {
+  readonly graph_id: string
+  /** When its last attempt began. */
+  readonly claimed_at: Date | null
+  readonly user_id: string | null
+}
+
+export interface FoundRuns {
+  readonly runs: readonly FoundRun[]
+  /** Where the next page begins, as `<created_at>_<run_id>`; undefined when no run is left. */
+  readonly next: string | undefined
+  /** The database's clock: every run that was there by then, and belongs to the page, is in it. */
+  readonly now: Date
+}
+
+// So many runs are looked at for a page, however few of them match: it takes some milliseconds.
+const portion = 2000
+
+/** A page of the runs that match, the newest first. It may have fewer than `limit` runs, even none, and a next page nevertheless. */
+export async function searchRuns(db: Db, search: RunSearch): Promise<FoundRuns> {
+  const { filter, access, after, limit, withMetadata, withKwargs } = search
+  const conditions = conditionsOf(filter, access)
+  const most = conditions.length === 0 ? limit : Math.max(portion, limit)
+  // One statement: a run that is removed between two would move the end of what was read.
+  const rows = await db.rows<FoundRow | (Read & { readonly run_id: null })>(sql`
+    with read_runs as materialized (
+      select run_id, created_at, (${allOf(conditions)}) is true as is_match from runs
+      where ${allOf(boundsOf(filter, after))}
+      order by created_at desc, run_id desc limit ${most}
+    ), found as materialized (
+      select run_id, created_at from read_runs where is_match order by created_at desc, run_id desc limit ${limit}
+    ), read as (
+      select now() as read_at, (select count(*) from read_runs) as read_count,
+        (select ${placeOf(sql`read_runs`)} from read_runs order by created_at, run_id limit 1) as read_until)
+    select read.*, ${placeOf(sql`r`)} as place, r.run_id, r.thread_id, r.assistant_id, r.graph_id, r.status, r.attempt,
+      ${withMetadata ? sql`r.metadata` : sql`'{}'::json as metadata`}, ${withKwargs ? sql`r.kwargs` : sql`'{}'::json as kwargs`}, r.error, r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, r.created_at, r.updated_at,
+      r.claimed_at, ${userOf(sql`r`)} as user_id
+    from read left join (found join runs r using (run_id)) on true
+    order by r.created_at desc, r.run_id desc`)
+  const runs = rows.filter((row): row is FoundRow => row.run_id !== null)
+  const [read] = rows
+  if (!read) throw new Error("searchRuns returned no row")
+  const { read_at: now, read_count, read_until } = read
+  const next = runs.length === limit ? runs.at(-1)?.place : read_count === most ? read_until : null
+  return { runs, next: next ?? undefined, now }
+}
+
+interface Read {
+  readonly read_at: Date
+  readonly read_count: number
+  readonly read_until: string | null
+}
+
+interface FoundRow extends FoundRun, Read {
+  readonly place: string
+}
+
+const allOf = (conditions: readonly Sql[]): Sql => (conditions.length === 0 ? sql`true` : joinSql(conditions, " and "))
+
+const placeOf = (run: Sql): Sql =>
+  sql`to_char(${run}.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '_' || ${run}.run_id`
+
+const userOf = (run: Sql): Sql => sql`part_of_json(${run}.caller, '{langgraph_auth_user_id}') #>> '{}'`
+
+const when = <Value>(value: Value | null | undefined, condition: (value: Value) => Sql): Sql[] =>
+  value === null || value === undefined ? [] : [condition(value)]
+
+/** What the index restricts. */
+const boundsOf = ({ createdAfter, createdBefore }: RunFilter, after: RunPlace | undefined): Sql[] => [
+  ...when(after, ({ createdAt, runId }) => sql`(created_at, run_id) < (${createdAt}::timestamptz, ${runId}::uuid)`),
+  ...when(createdAfter, (moment) => sql`created_at >= ${moment}`),
+  ...when(createdBefore, (moment) => sql`created_at < ${moment}`),
+]
+
+/** What is looked at in each run. */
+const conditionsOf = (filter: RunFilter, access: MetadataFilter | undefined): Sql[] => [
+  ...when(filter.statuses, (statuses) => sql`status = any (${statuses})`),
+  ...when(filter.threadId, (id) => sql`thread_id = ${id}`),
+  ...when(filter.assistantId, (id) => sql`assistant_id = ${id}`),
+  ...when(filter.graphId, (id) => sql`graph_id = ${id}`),
+  ...when(filter.userId, (id) => sql`${userOf(sql`runs`)} = ${id}`),
+  ...when(filter.metadata, (wanted) => sql`searchable(metadata) @> searchable(${toJsonText(wanted)}::json)`),
+  ...when(filter.error, (text) => sql`strpos(lower(error::text), lower(${toJsonText(text).slice(1, -1)})) > 0`),
+  ...when(filter.minSeconds, (least) => sql`${seconds} >= ${least}`),
+  ...when(filter.maxSeconds, (most) => sql`${seconds} <= ${most}`),
+  ...when(
+    access,
+    (rule) => sql`exists (select from threads t where t.thread_id = runs.thread_id
+      and ${matchesFilter(sql`t.searchable_metadata`, rule)})`,
+  ),
+]
+
+const seconds = sql`extract(epoch from
+  case when status in ('pending', 'running') then now() else updated_at end - greatest(created_at, not_before))`
