@@ -40,6 +40,7 @@ const agentPages: Pages = [
   ["/threads/$threadId", () => import("./thread/thread-page.js"), "ThreadPage"],
   ["/threads/$threadId/runs/$runId", () => import("./run/run-page.js"), "RunPage"],
   ["/approvals", () => import("./approvals/approvals-page.js"), "ApprovalsPage"],
+  ["/runs", () => import("./runs/runs-page.js"), "RunsPage"],
   ["/queue", () => import("./queue/queue-page.js"), "QueuePage"],
   ["/crons", () => import("./crons/crons-page.js"), "CronsPage"],
   ["/assistants", () => import("./assistants/assistants-page.js"), "AssistantsPage"],

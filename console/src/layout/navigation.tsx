@@ -12,6 +12,7 @@ import {
   Database,
   GitCommitHorizontal,
   Hand,
+  History,
   type Icon,
   MessagesSquare,
   Rows3,
@@ -31,6 +32,7 @@ const Account = lazy(async () => ({ default: (await import("./account.js")).Acco
 /** The pages of an agent, in the order in which they are listed. */
 const agentItems: readonly (readonly [page: string, label: string, icon: Icon])[] = [
   ["threads", "Threads", MessagesSquare],
+  ["runs", "Runs", History],
   ["approvals", "Approvals", Hand],
   ["queue", "Queue", Rows3],
   ["crons", "Crons", CalendarClock],

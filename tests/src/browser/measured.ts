@@ -17,3 +17,13 @@ export async function keyPressMs(page: Page, key: string, times: number): Promis
   await page.waitForFunction(`pressed.length >= ${times}`)
   return page.evaluate<number[]>("pressed.sort((a, b) => a - b)")
 }
+
+/** The tasks of the page that took over 50 ms while something was done. In milliseconds, sorted. */
+export async function longTasksMs(page: Page, work: () => Promise<unknown>): Promise<number[]> {
+  await page.evaluate(`
+    globalThis.longTasks = []
+    new PerformanceObserver((list) => longTasks.push(...list.getEntries().map(({ duration }) => Math.round(duration))))
+      .observe({ type: "longtask" })`)
+  await work()
+  return page.evaluate<number[]>("longTasks.sort((a, b) => a - b)")
+}

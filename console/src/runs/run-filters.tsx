@@ -1,0 +1,68 @@
+/** The fields above the list of runs. */
+import { useAssistants, useGraphs } from "../assistants/agent-graph.js"
+import { type Age, ageNames, ages } from "../frame/age.js"
+import { Choice, FilterFields, TypedField } from "../frame/filter-fields.js"
+import { areSet, type Duration, durations, type Filters, noFilters, type Status, statuses } from "./filters.js"
+
+interface Props {
+  readonly filters: Filters
+  readonly onChange: (change: Partial<Filters>) => void
+  readonly found: string
+}
+
+const durationNames: Readonly<Record<Duration, string>> = {
+  "1s": "over a second",
+  "10s": "over 10 seconds",
+  "1min": "over a minute",
+  "10min": "over 10 minutes",
+}
+
+export function RunFilters({ filters, onChange, found }: Props) {
+  const graphs = useGraphs(filters.graph)
+  const { assistants } = useAssistants()
+  return (
+    <FilterFields found={found} onClear={areSet(filters) ? () => onChange(noFilters) : undefined}>
+      <TypedField label="Text in errors" value={filters.error} onChange={(error) => onChange({ error })} icon />
+      <TypedField
+        label="Metadata"
+        placeholder="user:ann plan:pro"
+        value={filters.metadata}
+        onChange={(metadata) => onChange({ metadata })}
+      />
+      <TypedField label="Caller" value={filters.user} onChange={(user) => onChange({ user })} />
+      <Choice
+        label="Status"
+        value={filters.status}
+        options={Object.keys(statuses).map((status) => [status, status])}
+        onChange={(status) => onChange({ status: status as Status | undefined })}
+      />
+      <Choice
+        label="Graph"
+        value={filters.graph}
+        options={graphs.map((graph) => [graph, graph])}
+        onChange={(graph) => onChange({ graph })}
+      />
+      {assistants.length > graphs.length && (
+        <Choice
+          label="Assistant"
+          value={filters.assistant}
+          options={assistants.map(({ assistant_id, name }) => [assistant_id, name])}
+          onChange={(assistant) => onChange({ assistant })}
+        />
+      )}
+      <Choice
+        label="Requested"
+        any="any time"
+        value={filters.since}
+        options={(Object.keys(ages) as Age[]).map((age) => [age, ageNames[age]])}
+        onChange={(since) => onChange({ since: since as Age | undefined })}
+      />
+      <Choice
+        label="Duration"
+        value={filters.took}
+        options={(Object.keys(durations) as Duration[]).map((each) => [each, durationNames[each]])}
+        onChange={(took) => onChange({ took: took as Duration | undefined })}
+      />
+    </FilterFields>
+  )
+}

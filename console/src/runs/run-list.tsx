@@ -1,0 +1,119 @@
+/** The rows of the list of runs. */
+import { Link } from "@tanstack/react-router"
+import { memo, useEffect } from "react"
+import { useAgent } from "../agent/use-agent.js"
+import { ago, exactly } from "../frame/ago.js"
+import { LongList, useLongList } from "../frame/long-list.js"
+import { durationText } from "../frame/time-text.js"
+import { RunStatus } from "../run/run-status.js"
+import type { ListedRun, useRunPages } from "./run-pages.js"
+
+// Read on before the end is in view.
+const ahead = 30
+
+interface Props {
+  readonly pages: ReturnType<typeof useRunPages>
+  readonly chosen: ReadonlySet<string>
+  readonly onChoose: (run: ListedRun) => void
+}
+
+export function RunList({ pages: { runs, hasMore, isReading, pausedAt, readMore }, chosen, onChoose }: Props) {
+  const list = useLongList({ count: runs.length, rowHeight: 52 })
+  const isNearEnd = list.last >= runs.length - ahead
+  useEffect(() => {
+    if (isNearEnd && hasMore && !isReading && pausedAt === undefined) readMore()
+  }, [isNearEnd, hasMore, isReading, pausedAt, readMore])
+  return (
+    <LongList
+      list={list}
+      label="Runs"
+      isOpen={hasMore}
+      row={(index, isCurrent) => {
+        const run = runs[index]
+        return (
+          run && (
+            <Row
+              row={index}
+              run={run}
+              isChosen={chosen.has(run.run_id)}
+              isCurrent={isCurrent}
+              onFocus={list.choose}
+              onChoose={onChoose}
+            />
+          )
+        )
+      }}
+    />
+  )
+}
+
+interface RowProps {
+  readonly row: number
+  readonly run: ListedRun
+  readonly isChosen: boolean
+  /** The only one that the tab key reaches; the arrows lead to the others. */
+  readonly isCurrent: boolean
+  readonly onFocus: (row: number) => void
+  readonly onChoose: (run: ListedRun) => void
+}
+
+const Row = memo(({ row, run, isChosen, isCurrent, onFocus, onChoose }: RowProps) => {
+  const { base } = useAgent()
+  const { run_id, thread_id, status, graph_id, created_at } = run
+  const id = run_id.slice(-8)
+  return (
+    <div className="runs-row">
+      <input
+        type="checkbox"
+        aria-label={`Choose run ${id}`}
+        checked={isChosen}
+        tabIndex={isCurrent ? 0 : -1}
+        onChange={() => onChoose(run)}
+      />
+      <Link
+        to={`${base}/threads/${thread_id}/runs/${run_id}`}
+        className="runs-link"
+        data-row={row}
+        tabIndex={isCurrent ? 0 : -1}
+        onFocus={() => onFocus(row)}
+        preload={false}
+      >
+        <RunStatus status={status} />
+        <span className="runs-text">
+          <span className="runs-title">{titleOf(run)}</span>
+          <span className="runs-note">{noteOf(run)}</span>
+        </span>
+        <span className="runs-id mono">{id}</span>
+        <span className="runs-took number">{durationText(tookMs(run, Date.now()))}</span>
+        <time className="runs-time number" dateTime={created_at} title={exactly(created_at)}>
+          {ago(created_at, Date.now())}
+        </time>
+      </Link>
+      <span className="visually-hidden">{graph_id}</span>
+    </div>
+  )
+})
+
+const titleOf = ({ error, graph_id }: ListedRun): string =>
+  error ? `${error.error}: ${error.message}`.slice(0, 240) : graph_id
+
+/** What else tells runs apart. */
+function noteOf({ error, graph_id, cancel_reason, user_id, attempt = 0, metadata }: ListedRun): string {
+  const own = new Set(["graph_id", "assistant_id", "thread_id", "created_by"])
+  const pairs = Object.entries(metadata ?? {}).flatMap(([key, value]) =>
+    own.has(key) ? [] : [`${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`],
+  )
+  return [
+    ...(error ? [graph_id] : []),
+    ...(cancel_reason ? [`stopped: ${cancel_reason}`] : []),
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+    ...(user_id ? [user_id] : []),
+    ...pairs,
+  ]
+    .join(" · ")
+    .slice(0, 240)
+}
+
+/** From the request to the end, or until now. */
+const tookMs = ({ status, created_at, updated_at }: ListedRun, now: number): number =>
+  Math.max(0, (status === "pending" || status === "running" ? now : Date.parse(updated_at)) - Date.parse(created_at))

@@ -1,0 +1,119 @@
+/** The console's list of runs in a real browser, on an agent server of `superstep dev`. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { withClient } from "@superstep/toolkit/db/with-client"
+import { skip as noProc } from "@superstep/toolkit/testing/processes"
+import { until } from "@superstep/toolkit/testing/until"
+import { newGate } from "./chat-page.js"
+import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { copiedCommands, executed } from "./curl-commands.js"
+import { ask, askForRefund, startDesk } from "./desk.js"
+import { longTasksMs } from "./measured.js"
+
+const skip = noChromium || noProc
+const runs = 10_000
+
+const manyRuns = `
+  insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, created_at, updated_at, not_before)
+  select gen_random_uuid(), thread_id, assistant_id, 'desk', 'success', json_build_object('customer', n), '{}', 'enqueue', at, at, at
+  from runs, (select n, now() - make_interval(secs => 3600 + n) as at from generate_series(1, $1::int) as n) numbered
+  where run_id = $2`
+
+test("the console's list of runs", { skip }, async (t) => {
+  await using server = await startDesk()
+  const { client } = server
+  await using browser = await openConsole(`${server.url}/studio/`)
+  t.afterEach(() => browser.closePages())
+  await browser.context.grantPermissions(["clipboard-read", "clipboard-write"])
+  const failed = [await ask(client, { wish: "damage" }), await ask(client, { wish: "damage" })]
+  for (const { threadId, runId } of failed) await client.runs.join(threadId, runId)
+  await askForRefund(client, 5)
+  const rows = (page: Awaited<ReturnType<typeof browser.open>>) =>
+    page.getByRole("list", { name: "Runs" }).getByRole("listitem")
+
+  await t.test("what failed is found by its status and its error, and the address keeps that", async () => {
+    const page = await browser.open("runs")
+    await rows(page).nth(2).waitFor()
+    await keepScreenshot(page, "runs")
+    assert.deepEqual(await accessibilityProblems(page), [])
+
+    await page.getByRole("combobox", { name: "Status" }).selectOption("failed")
+    await page.getByRole("searchbox", { name: "Text in errors" }).fill("no such order")
+    await page.getByText("2 runs", { exact: true }).waitFor()
+
+    await page.waitForURL(/status=failed/)
+    const again = await browser.open(`runs${new URL(page.url()).search}`)
+    await again.getByText("RangeError: the ledger has no such order").nth(1).waitFor()
+    assert.equal(await rows(again).count(), 2)
+    const [found] = (await Promise.all((await copiedCommands(again)).map((command) => executed(command, "")))) as {
+      runs: { run_id: string }[]
+    }[]
+    assert.deepEqual(found?.runs.map(({ run_id }) => run_id).sort(), failed.map(({ runId }) => runId).sort())
+  })
+
+  await t.test("runs are chosen by keyboard, run again and cancelled, several at once", async () => {
+    const page = await browser.open("runs?status=failed")
+    await rows(page).nth(1).waitFor()
+    await page.getByRole("checkbox").first().focus()
+    await page.keyboard.press("Space")
+    await page.getByRole("checkbox").nth(1).click()
+    await page.getByText("2 chosen").waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+
+    await page.getByRole("button", { name: "Run 2 again" }).click()
+    await page.getByText("4 runs", { exact: true }).waitFor()
+    for (const { threadId } of failed) assert.equal((await client.runs.list(threadId)).length, 2)
+
+    const gates = [newGate(), newGate()]
+    const waiting = await Promise.all(gates.map((gate) => ask(client, { wish: "wait", gate: gate.path })))
+    await page.getByRole("combobox", { name: "Status" }).selectOption("in flight")
+    await rows(page).nth(1).waitFor()
+    for (const box of await page.getByRole("checkbox").all()) await box.click()
+    await page.getByRole("button", { name: "Cancel 2" }).click()
+    await page.getByText("No run matches").waitFor()
+    for (const { threadId, runId } of waiting)
+      assert.equal((await client.runs.get(threadId, runId)).status, "interrupted")
+  })
+
+  await t.test("a run whose thread has gone on is not run again", async () => {
+    const page = await browser.open("runs?status=failed")
+    const [{ threadId, runId }] = failed as [(typeof failed)[0]]
+    await page.getByRole("checkbox", { name: `Choose run ${runId.slice(-8)}` }).click()
+
+    await page.getByRole("button", { name: "Run 1 again" }).click()
+
+    await page.getByRole("alert").getByText("is not the last one of its thread").waitFor()
+    assert.equal((await client.runs.list(threadId)).length, 2)
+  })
+
+  await t.test("new runs appear by themselves", async () => {
+    const page = await browser.open("runs")
+    await rows(page).first().waitFor()
+    const { runId } = await ask(client, { wish: "damage" })
+
+    await page.getByRole("checkbox", { name: `Choose run ${runId.slice(-8)}` }).waitFor()
+  })
+
+  await t.test("thousands of runs are read as they come into view, by keys too", async () => {
+    await withClient(server.db.uri, (db) => db.query(manyRuns, [runs, failed[0]?.runId]))
+    const page = await browser.open("runs")
+    await rows(page).nth(5).waitFor()
+
+    const scroll = async () => {
+      await page.evaluate("document.querySelector('.long-list').scrollTo(0, 1e9)")
+      const found = await page.locator(".filters-found").textContent()
+      return /^1,\d00\+ runs$/.test(found ?? "")
+    }
+    const longTasks = await longTasksMs(page, () => until(scroll, { what: "a thousand runs are read" }))
+    await page.locator("[data-row]:focus, [data-row]").first().focus()
+    await page.keyboard.press("End")
+    await page.locator("[data-row]:focus").waitFor()
+
+    t.diagnostic(`tasks over 50 ms while 1,000 runs were scrolled: ${longTasks.join(", ") || "none"} ms`)
+    await page.getByRole("searchbox", { name: "Metadata" }).fill("customer:9999")
+    await page.getByText("1 run", { exact: true }).waitFor()
+    await keepScreenshot(page, "runs-found")
+  })
+
+  assert.deepEqual(browser.problems, [])
+})
