@@ -128,7 +128,7 @@ export class AttemptJournal {
   #eventBytes = 0
   /** Settles with the last requested write. */
   #last: Promise<unknown> = Promise.resolve()
-  #refusal: Error | undefined
+  #refusal: (() => Error) | undefined
   #isClosed = false
   #gathering: { readonly timer: NodeJS.Timeout; readonly forMs: number } | undefined
   #gatheredBytes = 0
@@ -141,7 +141,7 @@ export class AttemptJournal {
 
   /** Why nothing more is written; undefined while it is. */
   get refusal(): Error | undefined {
-    return this.#refusal
+    return this.#refusal?.()
   }
 
   /** What the database must have (K8). */
@@ -275,7 +275,7 @@ export class AttemptJournal {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#endGathering()
-    this.refuseWaiting(new ClaimLost(this.fence.runId))
+    this.refuseWaiting(() => new ClaimLost(this.fence.runId))
     this.#committer.closed(this)
   }
 
@@ -347,12 +347,12 @@ export class AttemptJournal {
   }
 
   /** Rejects everything that waits, and everything that is requested later: it would follow a hole. */
-  refuseWaiting(error: Error): void {
-    this.#refusal ??= error
+  refuseWaiting(refusal: () => Error): void {
+    this.#refusal ??= refusal
     const waiting = this.#waiting
     this.#waiting = new Fifo()
     this.#openEvents = undefined
-    for (const item of waiting) item.reject(error)
+    for (const item of waiting) item.reject(refusal())
   }
 
   #push(
@@ -362,7 +362,7 @@ export class AttemptJournal {
   ): QueuedWrite {
     const item = new QueuedWrite(write, kind)
     if (this.#refusal) {
-      item.reject(this.#refusal)
+      item.reject(this.#refusal())
       return item
     }
     item.isDue = !mayWait

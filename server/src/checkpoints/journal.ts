@@ -267,7 +267,7 @@ export class Journal implements Committer {
 /** Rejects these writes and all later ones of the attempt. */
 function refuseAll(share: Share, error: Error): void {
   refuse(share, error)
-  share.attempt.refuseWaiting(error)
+  share.attempt.refuseWaiting(() => error)
 }
 
 function refuse({ items }: Share, error: Error): void {
