@@ -14,11 +14,12 @@ const mayImport = {
   oci: ["toolkit"],
   edge: ["toolkit", "protocol"],
   builder: ["oci", "toolkit", "protocol"],
-  control: ["builder", "edge", "oci", "toolkit", "protocol"],
+  machines: ["builder", "edge", "oci", "toolkit", "protocol"],
+  control: ["machines", "builder", "edge", "oci", "toolkit", "protocol"],
   // It meets the servers only over HTTP.
   console: [],
-  cli: ["server", "control", "builder", "toolkit", "protocol"],
-  tests: ["cli", "server", "control", "builder", "edge", "oci", "toolkit", "protocol", "workers/js"],
+  cli: ["server", "control", "machines", "builder", "toolkit", "protocol"],
+  tests: ["cli", "server", "control", "machines", "builder", "edge", "oci", "toolkit", "protocol", "workers/js"],
   bench: ["server", "control", "edge", "toolkit", "protocol", "workers/js"],
 }
 
@@ -30,6 +31,7 @@ const packageNames = {
   "@superstep/oci": "oci",
   "@superstep/edge": "edge",
   "@superstep/builder": "builder",
+  "@superstep/machines": "machines",
   "@superstep/control": "control",
   "@superstep/console": "console",
   superstep: "cli",
@@ -83,7 +85,7 @@ const fieldTables = /^control\/src\/revisions\/(field|source-config|source-revis
 const formats = /^control\/src\/(http\/fields|revisions\/(resource-spec|repository|watch-paths))\.ts$/
 const isPure = (path) =>
   layerOf(path) === "model" || ["port.ts", "error-codes.ts"].includes(posix.basename(path)) || fieldTables.test(path)
-const layered = (path) => /^(server|control|edge|builder)\/src\//.test(path)
+const layered = (path) => /^(server|control|machines|edge|builder)\/src\//.test(path)
 const isTest = (path) => /\.test\.tsx?$|\/testing\/|^tests\/|^bench\//.test(path)
 
 /** Each rule gets `{ from, to, toPackage, fromPackage }` and returns a message when the import breaks it. */
@@ -112,11 +114,14 @@ const importRules = [
     return "stages use the planner, which knows none of them: move what both need below them"
   },
   function machinesAreBehindTheirPort({ from, to }) {
-    const isOutside = /^control\/src\//.test(from) && !/^control\/src\/(machines\/|start\.ts$|config\.ts$)/.test(from)
+    if (!from.startsWith("control/src/")) return undefined
+    const choosesMachine = /^control\/src\/(start|config)\.ts$/.test(from)
+    const isOffered = choosesMachine ? /^(port|unit-client|kinds|remote|process)\// : /^(port|unit-client)\//
+    const [, inMachines] = /^machines\/src\/(.+)/.exec(to ?? "") ?? []
     // Others know only why a build failed, and which commands one may have.
-    const isBehind = /^control\/src\/machines\/[\w-]+\/|^(?:builder|oci)\/src\/(?!faults\/|error-codes|command-problem)/
-    if (!isOutside || !isBehind.test(to ?? "")) return undefined
-    return "only start.ts chooses a machine, and config.ts reads its settings: use machines/port.ts, and add to it what is missing"
+    const isBehind = !choosesMachine && /^(?:builder|oci)\/src\/(?!faults\/|error-codes|command-problem)/.test(to ?? "")
+    if (!isBehind && (inMachines === undefined || isOffered.test(inMachines))) return undefined
+    return "only start.ts chooses a machine, and config.ts reads its settings: use machines/src/port, and add to it what is missing"
   },
   function nothingImportsMain({ to, fromPackage, toPackage }) {
     if (fromPackage !== toPackage || !layered(to ?? "") || layerOf(to) !== "main") return undefined
@@ -129,39 +134,39 @@ const textRules = [
   {
     pattern: /\bprocess\.env\b/,
     only: /\/(config|main|[\w-]+-main)\.ts$/,
-    within: /^(server|control|edge|oci|builder|cli)\/src\//,
+    within: /^(server|control|machines|edge|oci|builder|cli)\/src\//,
     say: "read the environment in config.ts and pass the value in",
   },
   {
     pattern: /\bsql`/,
     only: /\/((.+-)?queries|(.+-)?claims|wake-up)\.ts$/,
-    within: /^(server|control|edge|oci|builder|cli)\/src\//,
+    within: /^(server|control|machines|edge|oci|builder|cli)\/src\//,
     say: "SQL belongs in this concept's queries.ts",
   },
   {
     pattern: /from "pg"/,
     only: /^toolkit\/src\/(db|postgres|testing)\//,
-    within: /^(server|control|edge|oci|builder|cli|toolkit)\/src\//,
+    within: /^(server|control|machines|edge|oci|builder|cli|toolkit)\/src\//,
     say: "talk to Postgres through @superstep/toolkit/db/database",
   },
   {
     pattern: /\bnew URL\([^()]*import\.meta\.url\)/,
     // The path to the package's other folders is the same from `dist/` and from `programs/`.
-    only: /^(server|control|edge|oci|builder|cli)\/src\/[\w-]+\.ts$|\/generate-files\.ts$/,
-    within: /^(protocol|toolkit|server|control|edge|oci|builder|cli)\/src\//,
+    only: /^(server|control|machines|edge|oci|builder|cli)\/src\/[\w-]+\.ts$|\/generate-files\.ts$/,
+    within: /^(protocol|toolkit|server|control|machines|edge|oci|builder|cli)\/src\//,
     say: "programs are bundled, so relative paths to files change: use import.meta.resolve with a name in `exports`",
   },
   {
     // The names of deployment sources, such as external_docker, are part of the API.
     pattern: /\bcgroups?\b|(?<!external_|internal_)docker(?!ignore)|\buid\b(?!")|\bOsUser\b|\bsocketPath\b|\.sock\b/i,
-    only: /^control\/src\/machines\//,
+    only: /^$/,
     within: /^control\/src\//,
-    say: "this depends on the kind of machine: it belongs below machines/, behind machines/port.ts",
+    say: "this depends on the kind of machine: it belongs into machines/, behind machines/src/port",
   },
   {
     pattern: /\b(c\.json|jsonResponse)\(\s*\{\s*detail\b/,
     only: /\/http\/(errors|not-found)\.ts$/,
-    within: /^(server|control|edge|oci|builder|toolkit)\/src\//,
+    within: /^(server|control|machines|edge|oci|builder|toolkit)\/src\//,
     say: "throw a KnownError: http/errors.ts alone renders errors (a recorded exception names its § on this line)",
     unless: /§|\.notFound\(/,
   },

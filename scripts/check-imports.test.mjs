@@ -14,7 +14,7 @@ test("the control plane cannot import the server", () => {
   assert.equal(found.length, 1)
   assert.match(
     found[0],
-    /^control\/src\/a\.ts:1 control may import builder, edge, oci, toolkit, protocol, and this imports server/,
+    /^control\/src\/a\.ts:1 control may import machines, builder, edge, oci, toolkit, protocol, and this imports server/,
   )
 })
 
@@ -126,13 +126,13 @@ test("a layer is known by the file's name", () => {
   assert.equal(layerOf("server/src/runs/multitask.ts"), undefined)
 })
 
-test("what depends on the kind of machine stays below machines/", () => {
+test("what depends on the kind of machine stays in machines/", () => {
   const use = "export const at = { socketPath: '/run/a', uid: 7 }\n"
 
   const found = messages(
-    ["control/src/planner/unit.ts", `import { f } from "../machines/process/units/units.js"\n${use}`],
-    ["control/src/machines/process/units/units.ts", "export const f = { socketPath: '/run/a' }\n"],
-    ["control/src/machines/process/builds.ts", 'import "@superstep/builder/build"\n'],
+    ["control/src/planner/unit.ts", `import { f } from "@superstep/machines/process/units/units"\n${use}`],
+    ["machines/src/process/units/units.ts", "export const f = { socketPath: '/run/a' }\n"],
+    ["machines/src/process/builds.ts", 'import "@superstep/builder/build"\n'],
     [
       "control/src/pipeline/stage.ts",
       'import "@superstep/builder/build"\nimport "@superstep/builder/faults/build-failed"\n',

@@ -108,7 +108,11 @@ export function missingPackages(lock, installed, { toStart = false } = {}) {
   return Object.entries(lock?.packages ?? {})
     .filter(([path, wanted]) => path.includes("node_modules/") && !wanted.optional && !wanted.peer)
     .filter(([, wanted]) => !(toStart && wanted.dev))
-    .filter(([path, wanted]) => installed?.packages[path]?.version !== wanted.version)
+    .filter(([path, wanted]) => {
+      const found = installed?.packages[path]
+      // Our own packages are links, without a version.
+      return found?.version !== wanted.version || (wanted.link && installed !== undefined && found === undefined)
+    })
     .map(([path]) => path)
 }
 

@@ -29,6 +29,16 @@ test("a package is missing when it is absent or of another version, and not when
   assert.equal(missingPackages(lock, undefined).length, 3)
 })
 
+test("a package of ours that an existing installation does not link to is missing", () => {
+  const link = (name) => [`node_modules/@superstep/${name}`, { resolved: name, link: true }]
+  const lock = { packages: Object.fromEntries([link("server"), link("machines")]) }
+
+  assert.deepEqual(missingPackages(lock, { packages: Object.fromEntries([link("server")]) }), [
+    "node_modules/@superstep/machines",
+  ])
+  assert.deepEqual(missingPackages(lock, lock), [])
+})
+
 test("npm start needs no packages that only development uses", () => {
   const lock = {
     packages: { "node_modules/a": { version: "1.0.0" }, "node_modules/b": { version: "1.0.0", dev: true } },

@@ -71,6 +71,7 @@ function stageCreateProgram() {
 async function stagePrograms(path, programs) {
   const target = join(lib, path, "programs")
   const shipped = programs.filter(({ name }) => !name.includes("/testing/"))
+  if (shipped.length === 0) return []
   const { files, modules } = await bundle({ folder: root, path, programs: shipped, target, isPublished: true })
   for (const file of files.map((name) => join(target, name)))
     writeFileSync(file, withRelativeNames(readFileSync(file, "utf8"), relative(lib, file)))

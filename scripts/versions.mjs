@@ -3,7 +3,7 @@
  * read cli/package.json. `scripts/changes.mjs` sets it everywhere, and `npm run check` proves that all say the same.
  */
 const manifest =
-  /^(?:(?:protocol|toolkit|server|oci|edge|builder|control|workers\/js|cli|cli\/create|console|tests|bench)\/)?package\.json$/
+  /^(?:(?:protocol|toolkit|server|oci|edge|builder|machines|control|workers\/js|cli|cli\/create|console|tests|bench)\/)?package\.json$/
 const isOurs = (name) => name === "superstep" || name.startsWith("@superstep/")
 
 /** What is replaced in a file that is no lock file: each first group is a version of ours. */

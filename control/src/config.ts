@@ -1,6 +1,7 @@
 /** Settings of the control plane. Long on purpose: one table, in which each setting has its place. */
 import { hostname, networkInterfaces } from "node:os"
 import { delimiter, resolve } from "node:path"
+import { machineSettings } from "@superstep/machines/kinds/settings"
 import { databaseAddress } from "@superstep/toolkit/config/database-address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
@@ -12,7 +13,6 @@ import { authoritySettings } from "./host-names/authority-settings.js"
 import { canonicalHostName } from "./host-names/host-name.js"
 import { listenerSettings } from "./listeners/mirror/settings.js"
 import { logForwardSettings } from "./log-forwarding/settings.js"
-import { machineSettings } from "./machines/kinds/settings.js"
 import type { Amounts } from "./quotas/quota.js"
 import type { GitProtocol } from "./revisions/repository.js"
 

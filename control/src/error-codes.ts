@@ -1,9 +1,9 @@
 /** The error codes of the control plane's replies and of its programs, as `docs/errors.md` explains them. Long on purpose: one table. */
 
 import type { EdgeCodes } from "@superstep/edge/error-codes"
+import type { MachineCodes } from "@superstep/machines/port/error-codes"
 import type { ImageCodes } from "@superstep/oci/error-codes"
 import type { ErrorEntry } from "@superstep/toolkit/errors/error-entry"
-import type { MachineCodes } from "./machines/error-codes.js"
 import type { RevisionCodes } from "./revisions/error-codes.js"
 
 export const controlCodes = {

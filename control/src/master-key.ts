@@ -4,13 +4,13 @@
  * `master.key`, `master.key.next` and a database that says which of the two is in use.
  */
 import { randomBytes } from "node:crypto"
+import type { KeyFiles } from "@superstep/machines/port/host"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Config } from "./config.js"
 import type { Folders } from "./home/folders.js"
 import { keyFilesIn, keyPath } from "./home/key-files.js"
-import type { KeyFiles } from "./machines/host.js"
 import { reseal } from "./secrets/reseal.js"
 import { keyIdsInUse, nameFirstKey, sealingKeyId } from "./secrets/reseal-queries.js"
 import { type MasterKey, masterKey } from "./secrets/seal.js"

@@ -5,6 +5,16 @@
  * on, even with SUPERSTEP_STOP_ALL_ON_EXIT=1.
  */
 import { existsSync } from "node:fs"
+import { isShared, openMachine } from "@superstep/machines/kinds/open-machine"
+import type { ProcessMachine, ProcessMachineOptions } from "@superstep/machines/process/machine"
+import type { Installation } from "@superstep/machines/remote/calls"
+import {
+  apiDescriptor,
+  type End,
+  isControlProcess,
+  machineOfParent,
+  runControlProcess,
+} from "@superstep/machines/remote/control-process"
 import { explain } from "@superstep/toolkit/errors/explain"
 import { readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { logBrokenRules } from "@superstep/toolkit/log/broken-rules"
@@ -15,16 +25,6 @@ import { foldersOf } from "./home/folders.js"
 import { openHome } from "./home/home.js"
 import { StoppedStandingBy } from "./home/home-in-charge.js"
 import { keyFilesIn } from "./home/key-files.js"
-import { isShared, openMachine } from "./machines/kinds/open-machine.js"
-import type { ProcessMachine, ProcessMachineOptions } from "./machines/process/machine.js"
-import type { Installation } from "./machines/process/remote/calls.js"
-import {
-  apiDescriptor,
-  type End,
-  isControlProcess,
-  machineOfParent,
-  runControlProcess,
-} from "./machines/process/remote/control-process.js"
 import { crashPoints } from "./planner/crash-points.js"
 import { startLogRotation } from "./rotate-logs.js"
 

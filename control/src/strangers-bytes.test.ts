@@ -17,6 +17,16 @@ import {
   threadOf,
   urlQuery,
 } from "@superstep/edge/target"
+import { piecesOf } from "@superstep/machines/docker/unit-output"
+import { readPodLog } from "@superstep/machines/kubernetes/pod-log"
+import {
+  InvalidReply,
+  idleSchema,
+  orphansSchema,
+  parseReply,
+  pinsSchema,
+  statusSchema,
+} from "@superstep/machines/unit-client/unit-replies"
 import { parseChallenge } from "@superstep/oci/registry/credentials"
 import { parseReference } from "@superstep/oci/registry/reference"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
@@ -27,16 +37,6 @@ import { cleanLine } from "@superstep/toolkit/text/clean-lines"
 import { isPlainText } from "@superstep/toolkit/text/storable"
 import { readSshKey } from "./integrations/ssh-key.js"
 import { parseLine } from "./logs/structured-line.js"
-import { piecesOf } from "./machines/docker/unit-output.js"
-import { readPodLog } from "./machines/kubernetes/pod-log.js"
-import {
-  InvalidReply,
-  idleSchema,
-  orphansSchema,
-  parseReply,
-  pinsSchema,
-  statusSchema,
-} from "./machines/unit-replies.js"
 import { reasonOfEnds } from "./pipeline/deploy-stage.js"
 import { readDelivery } from "./pushes/delivery.js"
 import { statusMessage } from "./revisions/status-message.js"

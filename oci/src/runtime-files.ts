@@ -127,7 +127,7 @@ async function withDependencies(start: readonly string[]): Promise<Map<string, b
 }
 
 // The parts of a name: names of our packages as literals are made relative in the published package.
-const [ourScope, bundled] = ["@superstep", ["server", "toolkit", "oci", "edge", "builder", "control"]]
+const [ourScope, bundled] = ["@superstep", ["server", "toolkit", "oci", "edge", "builder", "machines", "control"]]
 
 const isOwn = (name: string): boolean => name.split("/")[0] === ourScope
 

@@ -7,15 +7,10 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { exportBase, requireImage } from "@superstep/control/machines/docker/base-image"
-import { containersOf } from "@superstep/control/machines/docker/containers"
-import { engineAt } from "@superstep/control/machines/docker/engine"
-import {
-  credentialsFor,
-  docker,
-  imageOfOthers,
-  pushed,
-} from "@superstep/control/machines/docker/testing/images-of-others"
+import { exportBase, requireImage } from "@superstep/machines/docker/base-image"
+import { containersOf } from "@superstep/machines/docker/containers"
+import { engineAt } from "@superstep/machines/docker/engine"
+import { credentialsFor, docker, imageOfOthers, pushed } from "@superstep/machines/docker/testing/images-of-others"
 import { layoutIn } from "@superstep/oci/layout"
 import { projectImage } from "@superstep/oci/project-image"
 import { registryAt } from "@superstep/oci/registry/client"

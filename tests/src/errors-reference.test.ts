@@ -9,11 +9,11 @@ import { connect } from "node:net"
 import { test } from "node:test"
 import { Client } from "@langchain/langgraph-sdk"
 import { controlCodes } from "@superstep/control/error-codes"
-import { machineCodes } from "@superstep/control/machines/error-codes"
 import { revisionCodes } from "@superstep/control/revisions/error-codes"
 import { exampleDeployment, startApi } from "@superstep/control/testing/api"
 import { edgeCodes } from "@superstep/edge/error-codes"
 import { renderRefusal, unauthenticated } from "@superstep/edge/refusal"
+import { machineCodes } from "@superstep/machines/port/error-codes"
 import { imageCodes } from "@superstep/oci/error-codes"
 import { serverCodes } from "@superstep/server/error-codes"
 import { startTestHttp } from "@superstep/server/testing/test-http"
@@ -143,6 +143,7 @@ const shippedFolders = [
   "oci/src",
   "edge/src",
   "builder/src",
+  "machines/src",
   "control/src",
   "cli/src",
   ...foldersOfWorkers,

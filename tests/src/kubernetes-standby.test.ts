@@ -10,17 +10,12 @@ import { after, before, test } from "node:test"
 import { setTimeout as pause } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { installationIdOf } from "@superstep/control/home/home-queries"
-import { type TcpEdge, tcpEdge } from "@superstep/control/machines/edges/testing/tcp-edge"
-import { type Pod, pathsIn } from "@superstep/control/machines/kubernetes/cluster/objects"
-import { ownedObjects } from "@superstep/control/machines/kubernetes/cluster/owned-objects"
-import {
-  newNamespace,
-  noCluster,
-  type TestCluster,
-  testCluster,
-} from "@superstep/control/machines/kubernetes/testing/place"
 import { ensureDefaultWorkspace } from "@superstep/control/workspaces/operations"
 import { token } from "@superstep/edge/testing/harness"
+import { type Pod, pathsIn } from "@superstep/machines/kubernetes/cluster/objects"
+import { ownedObjects } from "@superstep/machines/kubernetes/cluster/owned-objects"
+import { newNamespace, noCluster, type TestCluster, testCluster } from "@superstep/machines/kubernetes/testing/place"
+import { type TcpEdge, tcpEdge } from "@superstep/machines/parts/edges/testing/tcp-edge"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { createDatabase } from "@superstep/toolkit/db/provision"
 import { sql } from "@superstep/toolkit/db/sql"

@@ -1,7 +1,7 @@
 /** What only a cluster does to agents: its API server goes away, and a node is drained. No run that was accepted is lost. */
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
-import { type Pod, pathsIn } from "@superstep/control/machines/kubernetes/cluster/objects"
+import { type Pod, pathsIn } from "@superstep/machines/kubernetes/cluster/objects"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { clientOf, type Deployment, deploy, startRevision, untilDeployed } from "./testing/deployments.js"

@@ -1,6 +1,6 @@
 /** `superstep up`, which `npm start` runs: the whole installation in the foreground. */
-import { machineSettings } from "@superstep/control/machines/kinds/settings"
-import { machineKinds } from "@superstep/control/machines/machine-note"
+import { machineSettings } from "@superstep/machines/kinds/settings"
+import { machineKinds } from "@superstep/machines/port/machine-note"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { isAlive } from "@superstep/toolkit/exec/process-identity"
 import { Option } from "commander"

@@ -4,9 +4,9 @@
  */
 import { join } from "node:path"
 import { homeIdOf } from "@superstep/control/home/home"
-import { type Ending, foundMachine } from "@superstep/control/machines/kinds/found-machine"
-import { retiredEdges } from "@superstep/control/machines/process/edge/retired-edges"
-import { machineFolders } from "@superstep/control/machines/process/files/folders"
+import { type Ending, foundMachine } from "@superstep/machines/kinds/found-machine"
+import { retiredEdges } from "@superstep/machines/parts/edge/retired-edges"
+import { machineFolders } from "@superstep/machines/parts/files/folders"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"

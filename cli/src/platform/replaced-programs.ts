@@ -1,8 +1,8 @@
 /** Finds agents whose release was replaced or removed, and redeploys them with this release. */
 import { join } from "node:path"
 import { deploymentById } from "@superstep/control/deployments/carried-queries"
-import { machineFolders } from "@superstep/control/machines/process/files/folders"
-import { replacedProgram } from "@superstep/control/machines/process/units/unit-program"
+import { machineFolders } from "@superstep/machines/parts/files/folders"
+import { replacedProgram } from "@superstep/machines/process/units/unit-program"
 import type { Db } from "@superstep/toolkit/db/database"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { agentsOf } from "../home/agents.js"

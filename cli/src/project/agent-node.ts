@@ -10,7 +10,7 @@ import {
 } from "@superstep/builder/choose-node"
 import { BuildFailed } from "@superstep/builder/faults/build-failed"
 import { installedNodes, ownNode } from "@superstep/builder/installed-nodes"
-import { machineFolders } from "@superstep/control/machines/process/files/folders"
+import { machineFolders } from "@superstep/machines/parts/files/folders"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { Config } from "../command-line/config.js"
 import { olderNode } from "../command-line/older-node.js"

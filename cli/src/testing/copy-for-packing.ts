@@ -26,6 +26,7 @@ const folders = [
   "toolkit",
   "server",
   "control",
+  "machines",
   "builder",
   "edge",
   "oci",

@@ -1,4 +1,4 @@
-/** The layout of the control plane's part of the data folder; the machine has its own (machines/process/files/folders.ts). Pure. */
+/** The layout of the control plane's part of the data folder; the machine has its own (machines/src/parts/files/folders.ts). Pure. */
 import { join } from "node:path"
 
 export interface Folders {

@@ -1,8 +1,8 @@
 /** The files of the master key. Only the owner of the data folder can read them. */
 import { link, open, readFile, rename, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import type { KeyFiles } from "@superstep/machines/port/host"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
-import type { KeyFiles } from "../machines/host.js"
 
 /** With the next key, which only a command of the operator writes. */
 export interface OwnKeyFiles extends KeyFiles {

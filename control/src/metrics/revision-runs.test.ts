@@ -2,12 +2,12 @@
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { test } from "node:test"
+import { writeFakeReport } from "@superstep/machines/testing/fake-report"
 import { runLatencyBoundsMs } from "@superstep/protocol/unit/run-latency"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { writeFakeReport } from "../machines/testing/fake-report.js"
 import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 
 test("runs that a unit reports appear by revision, once, also after a restart of the control plane", {

@@ -4,10 +4,10 @@
  */
 
 import type { Tally } from "@superstep/edge/tallies"
+import type { Usage } from "@superstep/machines/port/port"
+import { askRuns } from "@superstep/machines/unit-client/unit-client"
+import type { UnitReport } from "@superstep/machines/unit-client/unit-replies"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
-import type { Usage } from "../machines/port.js"
-import { askRuns } from "../machines/unit-client.js"
-import type { UnitReport } from "../machines/unit-replies.js"
 import type { PipelineContext } from "../planner/context.js"
 import type { UnitRow } from "../planner/facts.js"
 import { allUnits } from "../planner/queries.js"

@@ -3,10 +3,10 @@
  * so a killed control plane leaves neither a hole nor a repeat.
  */
 
+import type { BuildLogs } from "@superstep/machines/port/port"
 import type { NewLogLine } from "../logs/log-line.js"
 import { appendLogLines } from "../logs/operations.js"
 import { storeSomehow } from "../logs/store-somehow.js"
-import type { BuildLogs } from "../machines/port.js"
 import type { PipelineContext } from "../planner/context.js"
 import { hideSecretsOf, keepWithin } from "../planner/log-shipping.js"
 import { type ClaimedRevision, holdClaim, recordBuildLog } from "../revisions/claims.js"

@@ -1,9 +1,9 @@
 /** build: turns a tree into an artefact, in the background of a machine that goes on when the control plane ends. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { BuildFailed } from "@superstep/builder/faults/build-failed"
+import type { BuildLogs, BuildSource, BuildState, PublishedArtifact } from "@superstep/machines/port/port"
 import { secretsOf } from "@superstep/toolkit/config/settings"
 import { pause } from "@superstep/toolkit/exec/pause"
-import type { BuildLogs, BuildSource, BuildState, PublishedArtifact } from "../machines/port.js"
 import { addArtifact, artifactExists } from "../revisions/artifact-queries.js"
 import { secretsOfRevision } from "../secrets/operations.js"
 import { logBuild, shipBuildLog } from "./build-log.js"

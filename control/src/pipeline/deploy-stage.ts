@@ -1,12 +1,12 @@
 /** deploy: starts the revision's units and waits until all could serve. They claim no run and get no request yet. */
 
 import { loadFailure } from "@superstep/builder/faults/load-failure"
+import { askStatus } from "@superstep/machines/unit-client/unit-client"
+import type { UnitReport } from "@superstep/machines/unit-client/unit-replies"
 import { loadProblems, loadSentence } from "@superstep/protocol/unit/load-failures"
 import { sleepFor } from "@superstep/toolkit/time/clock"
 import { crashesThatEndADeploy } from "../health/restart.js"
 import { lastLogLines } from "../logs/operations.js"
-import { askStatus } from "../machines/unit-client.js"
-import type { UnitReport } from "../machines/unit-replies.js"
 import { NoConnections } from "../planner/connections.js"
 import type { UnitRow } from "../planner/facts.js"
 import { shipUnitLog } from "../planner/log-shipping.js"

@@ -1,9 +1,9 @@
 /** Decides which faults of a stage may pass. Pure. */
 import { BuildFailed } from "@superstep/builder/faults/build-failed"
+import { ImageRefused, TooManyDeployments } from "@superstep/machines/port/errors"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { diskIsFull, saysDiskIsFull } from "@superstep/toolkit/files/disk-room"
-import { ImageRefused, TooManyDeployments } from "../machines/errors.js"
 import type { ErrorCode } from "../revisions/revision.js"
 import { SourceFailed } from "../sources/port.js"
 

@@ -2,7 +2,7 @@
  * fetch, for an image that somebody else built: its tag is resolved once, to a digest, which is stored where others store a commit. There is
  * nothing to build.
  */
-import { ImageRefused } from "../machines/errors.js"
+import { ImageRefused } from "@superstep/machines/port/errors"
 import { addArtifact } from "../revisions/artifact-queries.js"
 import { recordCommit } from "../revisions/claims.js"
 import { SourceFailed } from "../sources/port.js"

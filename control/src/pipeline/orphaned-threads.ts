@@ -1,7 +1,8 @@
 /** Before a switch: whether paused threads could go on with the new revision, and what to do when they could not. */
+
+import { askOrphans } from "@superstep/machines/unit-client/unit-client"
+import type { Orphans } from "@superstep/machines/unit-client/unit-replies"
 import { appendLogLines } from "../logs/operations.js"
-import { askOrphans } from "../machines/unit-client.js"
-import type { Orphans } from "../machines/unit-replies.js"
 import type { UnitRow } from "../planner/facts.js"
 import { unitAddress } from "../planner/unit.js"
 import { recordOrphans } from "../revisions/queries.js"

@@ -4,7 +4,7 @@
  * streams of the old units go on there.
  */
 
-import { activate, askStatus } from "../machines/unit-client.js"
+import { activate, askStatus } from "@superstep/machines/unit-client/unit-client"
 import { activationOf } from "../planner/activation.js"
 import type { PipelineContext } from "../planner/context.js"
 import { syncEdge } from "../planner/edge-table.js"

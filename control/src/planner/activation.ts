@@ -1,7 +1,8 @@
 /** What an agent server is told when its revision becomes the active one. */
+
+import type { Activation } from "@superstep/machines/unit-client/unit-client"
 import type { Db } from "@superstep/toolkit/db/database"
 import { deploymentById } from "../deployments/carried-queries.js"
-import type { Activation } from "../machines/unit-client.js"
 import { executingRevisions } from "../revisions/role-queries.js"
 
 /** As the tables say now. */

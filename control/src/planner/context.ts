@@ -1,13 +1,13 @@
 /** What the pipeline, the planner and the loops in the background share. What outlives a process is in `db`, or belongs to the machine. */
 
 import type { Edge } from "@superstep/edge/port"
+import type { Machine } from "@superstep/machines/port/port"
+import type { SendToUnit } from "@superstep/machines/unit-client/unit-request"
 import type { Database } from "@superstep/toolkit/db/database"
 import type { dropDatabase, limitConnections } from "@superstep/toolkit/db/provision"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import type { Clock } from "@superstep/toolkit/time/clock"
-import type { Machine } from "../machines/port.js"
-import type { SendToUnit } from "../machines/unit-request.js"
 import type { Amounts } from "../quotas/quota.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { ArchiveLocation } from "../sources/archive-location.js"

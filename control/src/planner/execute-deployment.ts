@@ -1,8 +1,9 @@
 /** Executes the actions on a deployment as a whole. Each is safe to repeat. */
+
+import { activate, askIdle, endPins } from "@superstep/machines/unit-client/unit-client"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { requireRoomForUnit } from "../deployments/room.js"
 import { appendLogLines } from "../logs/operations.js"
-import { activate, askIdle, endPins } from "../machines/unit-client.js"
 import { recordReason } from "../revisions/queries.js"
 import {
   endStandby,

@@ -3,10 +3,10 @@
  * is killed in the middle plans it again.
  */
 
+import { activate, askIdle, askStatus } from "@superstep/machines/unit-client/unit-client"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { deploymentById } from "../deployments/carried-queries.js"
 import { backOffMs, crashesAfter, startPauseMs } from "../health/restart.js"
-import { activate, askIdle, askStatus } from "../machines/unit-client.js"
 import { wakeDeployment } from "../revisions/sleep-queries.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { activationOf } from "./activation.js"

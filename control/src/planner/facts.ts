@@ -1,7 +1,8 @@
 /** What the planner knows of a deployment when it plans: what is wanted, what is written down, what was seen. */
+
+import type { UnitStatus } from "@superstep/machines/port/port"
+import type { Pins, UnitReport } from "@superstep/machines/unit-client/unit-replies"
 import type { PreflightRule } from "@superstep/toolkit/http/cross-origin"
-import type { UnitStatus } from "../machines/port.js"
-import type { Pins, UnitReport } from "../machines/unit-replies.js"
 import type { Role } from "../revisions/revision.js"
 
 export interface DeploymentFacts {

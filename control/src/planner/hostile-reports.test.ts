@@ -5,11 +5,6 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { test } from "node:test"
-import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
-import { appendLogLines } from "../logs/operations.js"
 import {
   InvalidReply,
   idleSchema,
@@ -18,7 +13,12 @@ import {
   pinsSchema,
   statusSchema,
   type UnitReport,
-} from "../machines/unit-replies.js"
+} from "@superstep/machines/unit-client/unit-replies"
+import { sql } from "@superstep/toolkit/db/sql"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { appendLogLines } from "../logs/operations.js"
 import { insertSamples } from "../metrics/queries.js"
 import { byRevision, noRuns, type RunTally, runsSince } from "../metrics/run-sample.js"
 import { recordOrphans } from "../revisions/queries.js"

@@ -8,11 +8,11 @@
  * the unit is asked all the same: what was seen before is never shown for what is now.
  */
 import { isDeepStrictEqual } from "node:util"
+import type { UnitStatus, Units } from "@superstep/machines/port/port"
+import type { UnitAddress } from "@superstep/machines/unit-client/unit-request"
+import { type UnitState, watchUnit } from "@superstep/machines/unit-client/unit-watch"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Clock } from "@superstep/toolkit/time/clock"
-import type { UnitStatus, Units } from "../machines/port.js"
-import type { UnitAddress } from "../machines/unit-request.js"
-import { type UnitState, watchUnit } from "../machines/unit-watch.js"
 import type { Observation } from "./facts.js"
 
 const changingMs = 50

@@ -3,12 +3,12 @@
  * number of threads is stored, since the API shows it with the revision.
  */
 import { isDeepStrictEqual } from "node:util"
+import { askPins } from "@superstep/machines/unit-client/unit-client"
+import type { Pins } from "@superstep/machines/unit-client/unit-replies"
+import type { UnitAddress } from "@superstep/machines/unit-client/unit-request"
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Clock } from "@superstep/toolkit/time/clock"
-import { askPins } from "../machines/unit-client.js"
-import type { Pins } from "../machines/unit-replies.js"
-import type { UnitAddress } from "../machines/unit-request.js"
 import { recordPinnedThreads } from "../revisions/role-queries.js"
 import type { ObservedPins } from "./facts.js"
 

@@ -1,7 +1,7 @@
 /** Decides what should be done next about one unit. Pure; README.md has the table of cases. */
 import { isDeepStrictEqual } from "node:util"
+import type { Shares } from "@superstep/machines/unit-client/unit-replies"
 import { crashesThatEndADeploy } from "../health/restart.js"
-import type { Shares } from "../machines/unit-replies.js"
 import type { DeploymentFacts, RevisionFacts, UnitFacts } from "./facts.js"
 
 export interface PlanLimits {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import type { Shares } from "../machines/unit-replies.js"
+import type { Shares } from "@superstep/machines/unit-client/unit-replies"
 import type { DeploymentFacts, UnitFacts } from "./facts.js"
 import { type Action, plan } from "./plan.js"
 import { absent, deploymentOf, exited, revisionOf, running, unitOf } from "./testing/facts.js"

@@ -8,9 +8,9 @@
  */
 
 import type { EdgeState } from "@superstep/edge/port"
+import type { UnitReport } from "@superstep/machines/unit-client/unit-replies"
 import { must } from "@superstep/toolkit/errors/must"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
-import type { UnitReport } from "../machines/unit-replies.js"
 import type { PipelineContext } from "./context.js"
 import { recordOutcomes } from "./crash-queries.js"
 import { factsOf } from "./deployment-facts.js"

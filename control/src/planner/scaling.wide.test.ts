@@ -2,10 +2,10 @@
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
+import { writeFakeReport } from "@superstep/machines/testing/fake-report"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { writeFakeReport } from "../machines/testing/fake-report.js"
 import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 
 let platform: PlatformWithRepository

@@ -1,6 +1,6 @@
 /** What a unit tells of itself, kept for those who decide about it. */
 import { isDeepStrictEqual } from "node:util"
-import type { UnitReport } from "../machines/unit-replies.js"
+import type { UnitReport } from "@superstep/machines/unit-client/unit-replies"
 import type { PipelineContext } from "./context.js"
 import { recordReport } from "./crash-queries.js"
 import type { UnitRow } from "./facts.js"

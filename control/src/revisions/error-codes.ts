@@ -3,8 +3,8 @@
  * Long on purpose: one table.
  */
 import { buildCodes } from "@superstep/builder/faults/error-codes"
+import { refusedImageCodes } from "@superstep/machines/port/error-codes"
 import type { ErrorEntry } from "@superstep/toolkit/errors/error-entry"
-import { refusedImageCodes } from "../machines/error-codes.js"
 
 export const revisionCodes = {
   ...buildCodes,

@@ -12,6 +12,7 @@ const repository = fileURLToPath(new URL("../../..", import.meta.url))
 
 const packages = {
   "@superstep/control": "control",
+  "@superstep/machines": "machines",
   "@superstep/builder": "builder",
   "@superstep/edge": "edge",
   "@superstep/oci": "oci",

@@ -6,20 +6,20 @@
 import { mkdir } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { token } from "@superstep/edge/testing/harness"
+import { severalEdges } from "@superstep/machines/parts/edges/edges"
+import { listenForWakeCallsAt } from "@superstep/machines/parts/edges/wake-port"
+import type { Host } from "@superstep/machines/port/host"
+import { openProcessMachine } from "@superstep/machines/process/machine"
 import type { Address } from "@superstep/protocol/http/address"
 import { createLog } from "@superstep/toolkit/log/log"
 import { readConfig } from "../../config.js"
 import { startControlPlane } from "../../control-plane.js"
-import { severalEdges } from "../../machines/edges/edges.js"
-import { listenForWakeCallsAt } from "../../machines/edges/wake-port.js"
-import type { Host } from "../../machines/host.js"
-import { openProcessMachine } from "../../machines/process/machine.js"
 import { crashPoints } from "../../planner/crash-points.js"
 import { foldersOf } from "../folders.js"
 import { openHome } from "../home.js"
 import { keyFilesIn } from "../key-files.js"
 
-const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/control/machines/testing/${name}`))
+const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/machines/testing/${name}`))
 const { TEST_EDGES = "", TEST_EDGE_URL: url = "", TEST_WAKE_PORT: wakePort, TEST_SHARED: isShared } = process.env
 
 const config = readConfig()

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url"
 import { start } from "../../start.js"
 
-const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/control/machines/testing/${name}`))
+const entry = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/machines/testing/${name}`))
 
 await start({
   server: entry("fake-unit"),

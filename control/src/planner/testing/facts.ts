@@ -1,5 +1,5 @@
 /** Facts for tests of the plan: a deployment in good order, of which a test changes what it is about. */
-import type { UnitReport } from "../../machines/unit-replies.js"
+import type { UnitReport } from "@superstep/machines/unit-client/unit-replies"
 import type { DeploymentFacts, Observation, RevisionFacts, UnitFacts } from "../facts.js"
 
 export const absent: Observation = { process: "absent", answer: undefined, report: undefined }

@@ -1,5 +1,5 @@
 /** What the planner sees of a world. */
-import type { Pins, Shares } from "../../machines/unit-replies.js"
+import type { Pins, Shares } from "@superstep/machines/unit-client/unit-replies"
 import type { DeploymentFacts, Observation, RevisionFacts, UnitFacts } from "../facts.js"
 import { absent, exited, reportOf, unitOf } from "./facts.js"
 import type { World, WorldRevision, WorldUnit } from "./world.js"

@@ -3,8 +3,8 @@
  * is what the planner sees of it, `world-effects.ts` what actions do to it. Time passes only by `pass` (`world-pass.ts`).
  */
 
+import type { Pins } from "@superstep/machines/unit-client/unit-replies"
 import { crashesThatEndADeploy } from "../../health/restart.js"
-import type { Pins } from "../../machines/unit-replies.js"
 import type { Role } from "../../revisions/revision.js"
 import type { Observation } from "../facts.js"
 import type { PlanLimits } from "../plan-unit.js"

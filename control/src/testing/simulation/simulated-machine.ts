@@ -1,6 +1,6 @@
 /** The machine of a simulation, as one control plane sees it, and what must never be asked of it. */
 
-import type { Machine } from "../../machines/port.js"
+import type { Machine } from "@superstep/machines/port/port"
 import type { Faults, Life, Manner } from "./faults.js"
 import { addressOf, type SimulatedUnits } from "./simulated-units.js"
 

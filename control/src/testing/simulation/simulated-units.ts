@@ -3,12 +3,12 @@
  * revision executes runs and what is pinned.
  */
 import { Readable } from "node:stream"
+import type { UnitSpec, UnitStatus } from "@superstep/machines/port/port"
+import type { Pins, Shares, UnitReport } from "@superstep/machines/unit-client/unit-replies"
+import type { SendToUnit, UnitReply, UnitRequest } from "@superstep/machines/unit-client/unit-request"
 import { unixAddress, unixPathOf } from "@superstep/protocol/http/address"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
 import { pauseFor } from "@superstep/toolkit/time/clock"
-import type { UnitSpec, UnitStatus } from "../../machines/port.js"
-import type { Pins, Shares, UnitReport } from "../../machines/unit-replies.js"
-import type { SendToUnit, UnitReply, UnitRequest } from "../../machines/unit-request.js"
 import { reportOf } from "../../planner/testing/facts.js"
 import { type Faults, type Life, never } from "./faults.js"
 import type { SimulatedClock } from "./simulated-clock.js"

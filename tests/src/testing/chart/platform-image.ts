@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import type { TestCluster } from "@superstep/control/machines/kubernetes/testing/place"
+import type { TestCluster } from "@superstep/machines/kubernetes/testing/place"
 import { release } from "superstep/release"
 import { copyForPacking } from "superstep/testing/copy-for-packing"
 

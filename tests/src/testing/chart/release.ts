@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import type { TestCluster } from "@superstep/control/machines/kubernetes/testing/place"
+import type { TestCluster } from "@superstep/machines/kubernetes/testing/place"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 
 const chart = fileURLToPath(new URL("../../../../deploy/helm/superstep", import.meta.url))

@@ -1,7 +1,7 @@
 /** The cluster of a test file: all its installations are in it. */
 import { AsyncResource } from "node:async_hooks"
 import { after } from "node:test"
-import { noCluster, type TestCluster, testCluster } from "@superstep/control/machines/kubernetes/testing/place"
+import { noCluster, type TestCluster, testCluster } from "@superstep/machines/kubernetes/testing/place"
 
 // Registers a hook of the file that loads this module, also from within a test. With SUPERSTEP_TEST_MACHINE each file has a process of its own.
 const afterFile = AsyncResource.bind(after)

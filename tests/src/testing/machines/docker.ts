@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs"
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
-import { containersOf } from "@superstep/control/machines/docker/containers"
-import { engineAt } from "@superstep/control/machines/docker/engine"
+import { containersOf } from "@superstep/machines/docker/containers"
+import { engineAt } from "@superstep/machines/docker/engine"
 import type { MachineOfLocalPlatform } from "./port.js"
 
 export function dockerOfTests(home: string): MachineOfLocalPlatform {

@@ -4,7 +4,7 @@
  */
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { newNamespace, type TestCluster } from "@superstep/control/machines/kubernetes/testing/place"
+import { newNamespace, type TestCluster } from "@superstep/machines/kubernetes/testing/place"
 import { clusterOfFile } from "./cluster-of-file.js"
 import type { MachineOfLocalPlatform } from "./port.js"
 import { unitsInCluster } from "./units-in-cluster.js"

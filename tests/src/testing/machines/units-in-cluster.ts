@@ -1,7 +1,7 @@
 /** The units of an installation as pods, whatever runs its control plane. */
-import { labels, type Pod, pathsIn } from "@superstep/control/machines/kubernetes/cluster/objects"
-import { ownedObjects } from "@superstep/control/machines/kubernetes/cluster/owned-objects"
-import type { TestCluster } from "@superstep/control/machines/kubernetes/testing/place"
+import { labels, type Pod, pathsIn } from "@superstep/machines/kubernetes/cluster/objects"
+import { ownedObjects } from "@superstep/machines/kubernetes/cluster/owned-objects"
+import type { TestCluster } from "@superstep/machines/kubernetes/testing/place"
 import type { MachineOfTests } from "./port.js"
 
 export interface UnitsInClusterOptions {

@@ -1,4 +1,0 @@
-import { buildsConformance } from "../../testing/conformance.js"
-import { processPlace } from "../testing/place.js"
-
-buildsConformance("processes", processPlace)

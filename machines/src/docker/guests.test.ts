@@ -1,0 +1,193 @@
+/** Images that somebody else built, from a real registry, in a real engine. */
+
+import assert from "node:assert/strict"
+import { rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import { hasRegistry, realRegistry } from "@superstep/oci/testing/real-registry"
+import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { v7 as newId } from "uuid"
+import { ImageRefused } from "../port/errors.js"
+import type { UnitSpec, Units } from "../port/port.js"
+import { unitSpec } from "../port/testing/unit-spec.js"
+import { askStatus } from "../unit-client/unit-client.js"
+import { ask } from "../unit-client/unit-request.js"
+import { EngineFailed } from "./engine.js"
+import { artifactIdOf, guestImages, refusalOf } from "./guest-images.js"
+import { engineHeader } from "./registry-auth.js"
+import { credentialsFor, docker, imageOfOthers, pushed } from "./testing/images-of-others.js"
+import { dockerPlace, noEngine, removeTestImages, testEngine } from "./testing/place.js"
+
+const skip =
+  noEngine ||
+  unlessWide("needs the Debian package docker-registry") ||
+  (!hasRegistry() && "docker-registry is not installed")
+after(() => (skip ? undefined : removeTestImages()))
+
+const token = new Secret("the-token")
+const never = new AbortController().signal
+
+const unitOf = (artifactId: string): UnitSpec =>
+  unitSpec({
+    name: "guest",
+    artifactId,
+    token,
+    databaseUri: new Secret("postgres://unit@db.example/unit"),
+    secrets: secretsOf({ MODEL_KEY: "sk-1" }),
+    memoryMb: undefined,
+  })
+
+const at = (units: Units, { unitId }: UnitSpec) => ({ address: units.address(unitId), token })
+const reply = async (units: Units, unit: UnitSpec, path: string) => (await ask(at(units, unit), "GET", path)).body
+const untilReady = (units: Units, unit: UnitSpec) =>
+  until(async () => (await askStatus(at(units, unit)).catch(() => undefined))?.ready, { what: "the guest is ready" })
+
+test("an image that somebody else built runs as a unit, confined, and is started again when one of its two containers ends (R1, R3, R5)", {
+  skip,
+}, async () => {
+  await using registry = await realRegistry()
+  const reference = pushed(imageOfOthers(`127.0.0.1:${registry.port}/team/guest:1`, "one"))
+  const place = dockerPlace({ user: () => ({ uid: 200_077, gid: 200_077 }) })
+  const { artifact, digest } = await place.guests.adopt({ deploymentId: newId(), reference, pullSecrets: [] }, never)
+  assert.ok(reference.endsWith(digest))
+  const units = place.units()
+  const unit = unitOf(artifact.artifactId)
+
+  await Promise.all([units.start(unit), units.start(unit)])
+  await untilReady(units, unit)
+
+  assert.deepEqual(await units.status(unit.unitId), { state: "running" })
+  assert.equal(await reply(units, unit, "/version"), "one")
+  const env = JSON.parse(await reply(units, unit, "/env"))
+  assert.deepEqual([env.uid, env.PORT, env.MODEL_KEY], [200_077, "8000", "sk-1"])
+  assert.equal(env.DATABASE_URI, "postgres://unit@db.example/unit")
+  assert.ok(!JSON.stringify(env).includes("the-token"))
+  await until(async () => (await units.logs(unit.unitId, "")).lines.includes("guest one starts"), {
+    what: "its output",
+  })
+  const found = await place.containers.find(unit.unitId)
+  assert.deepEqual(await place.containers.list(), [found], "the companion is no unit")
+
+  const companion = await place.containers.companionOf(unit.unitId)
+  await place.containers.kill(companion?.id ?? "")
+  assert.deepEqual(await units.status(unit.unitId), { state: "exited" })
+  await units.start(unit)
+  await untilReady(units, unit)
+  await ask(at(units, unit), "GET", "/exit").catch(() => undefined)
+  await until(async () => (await units.status(unit.unitId)).state === "exited", { what: "it has exited" })
+  await units.start(unit)
+  await untilReady(units, unit)
+
+  await units.stop(unit.unitId, { graceMs: 1000 })
+  assert.deepEqual(await units.status(unit.unitId), { state: "absent" })
+  assert.equal(await place.containers.companionOf(unit.unitId), undefined)
+  await units.remove(unit.unitId)
+  assert.deepEqual(await units.list(), [])
+  await place.images.remove(artifact.artifactId)
+})
+
+test("a tag is resolved once: another push of it changes nothing, also after the engine has lost the image", {
+  skip,
+}, async () => {
+  await using registry = await realRegistry()
+  const tag = `127.0.0.1:${registry.port}/team/guest:latest`
+  const first = pushed(imageOfOthers(tag, "one"))
+  const place = dockerPlace()
+  const deploymentId = newId()
+  const adopt = (reference: string) => place.guests.adopt({ deploymentId, reference, pullSecrets: [] }, never)
+  const before = await adopt(tag)
+  const again = await adopt(first)
+  assert.deepEqual(again, before)
+
+  pushed(imageOfOthers(tag, "two"))
+  docker("image", "rm", "--force", docker("image", "inspect", "--format", "{{.Id}}", first))
+
+  const after = await adopt(tag)
+  assert.notEqual(after.digest, before.digest)
+  const units = place.units()
+  const unit = unitOf(before.artifact.artifactId)
+  await units.start(unit)
+  await untilReady(units, unit)
+  assert.equal(await reply(units, unit, "/version"), "one")
+  await units.stop(unit.unitId, { graceMs: 0 })
+  await units.remove(unit.unitId)
+  for (const { artifact } of [before, after]) await place.images.remove(artifact.artifactId)
+})
+
+test("a private registry gives an image only to deployments that name its credentials, also when the engine has it", {
+  skip,
+}, async () => {
+  await using registry = await realRegistry({ hasPasswords: true })
+  const name = imageOfOthers(`127.0.0.1:${registry.port}/team/private:1`, "one")
+  const reference = pushed(name, credentialsFor(registry.port))
+  const authFolder = credentialsFor(registry.port, temporaryFolder(), "team.json")
+  const place = dockerPlace({ authFolder })
+  const adopt = (...pullSecrets: string[]) =>
+    place.guests.adopt({ deploymentId: newId(), reference, pullSecrets }, never)
+  const refused = (pattern: RegExp) => (error: unknown) =>
+    error instanceof ImageRefused && error.code === "source_auth" && pattern.test(error.message)
+
+  await assert.rejects(adopt(), refused(/name credentials in resource_spec\.image_pull_secrets/))
+  await assert.rejects(adopt("other"), refused(/names other, which this installation does not have/))
+  await assert.rejects(adopt("../team"), refused(/does not have/))
+  const { artifact } = await adopt("team")
+  await assert.rejects(adopt(), refused(/name credentials/))
+
+  credentialsFor(registry.port, authFolder, "default.json")
+  const usual = await adopt()
+  rmSync(join(authFolder, "default.json"))
+  writeFileSync(join(authFolder, "team.json"), "no json")
+  await assert.rejects(adopt("team"), refused(/team\.json has no usable credentials/))
+  for (const { artifactId } of [artifact, usual.artifact]) await place.images.remove(artifactId)
+})
+
+test("a missing image fails with the registry's words, and a registry that is away may come back", {
+  skip,
+}, async () => {
+  const engine = testEngine()
+  const guests = guestImages({ engine, homeId: newId(), folderOf: () => temporaryFolder(), authFolder: undefined })
+  const adopt = (reference: string) => guests.adopt({ deploymentId: newId(), reference, pullSecrets: [] }, never)
+  let port: number
+  {
+    await using registry = await realRegistry()
+    port = registry.port
+    const none = (error: unknown) => error instanceof ImageRefused && error.code === "source_not_found"
+    await assert.rejects(adopt(`127.0.0.1:${port}/team/none:1`), none)
+    await assert.rejects(adopt("Not A Name"), none)
+  }
+  await assert.rejects(adopt(`127.0.0.1:${port}/team/none:1`), EngineFailed)
+})
+
+test("an engine reads credentials with all padding, and in the alphabet of addresses", () => {
+  const header = engineHeader({ user: "me", password: new Secret("~~~???") }, "r.example").reveal()
+
+  assert.match(header, /^[\w-]+=*$/)
+  assert.equal(header.length % 4, 0)
+  assert.deepEqual(JSON.parse(Buffer.from(header, "base64url").toString()), {
+    username: "me",
+    password: "~~~???",
+    serveraddress: "r.example",
+  })
+})
+
+test("what a registry refuses is told apart from what may pass, and each deployment has its own artefact", () => {
+  const codeOf = (words: string) => {
+    const error = refusalOf("r.example/a:1", new EngineFailed(words))
+    return error instanceof ImageRefused ? error.code : "retried"
+  }
+
+  assert.equal(codeOf("unauthorized: authentication required"), "source_auth")
+  assert.equal(
+    codeOf("pull access denied for a, repository does not exist or may require 'docker login'"),
+    "source_auth",
+  )
+  assert.equal(codeOf("manifest for r.example/a:1 not found: manifest unknown"), "source_not_found")
+  assert.equal(codeOf("no matching manifest for linux/amd64 in the manifest list entries"), "source_unsupported")
+  assert.equal(codeOf("dial tcp: lookup r.example: no such host"), "retried")
+  const value = { reference: "r.example/a@sha256:1", pullSecrets: [] }
+  assert.notEqual(artifactIdOf("d1", value), artifactIdOf("d2", value))
+  assert.match(artifactIdOf("d1", value), /^image-[0-9a-f]{40}$/)
+})

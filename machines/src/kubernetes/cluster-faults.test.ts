@@ -1,0 +1,335 @@
+import assert from "node:assert/strict"
+import { mkdirSync, rmSync, symlinkSync } from "node:fs"
+import { request } from "node:http"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
+import { after, before, test } from "node:test"
+import { type Address, connectOptions } from "@superstep/protocol/http/address"
+import { secretsOf } from "@superstep/toolkit/config/settings"
+import { createLog } from "@superstep/toolkit/log/log"
+import { until } from "@superstep/toolkit/testing/until"
+import { v7 as newId } from "uuid"
+import type { UnitSpec } from "../port/port.js"
+import { unitSpec } from "../port/testing/unit-spec.js"
+import { ClusterFailed } from "./cluster/cluster.js"
+import { type KubernetesObject, labels, nameOf, pathsIn, unitPort } from "./cluster/objects.js"
+import { ForeignObject } from "./cluster/owned-objects.js"
+import { kubernetesPlace, noCluster as skip, type TestCluster, testCluster } from "./testing/place.js"
+import { grantRights } from "./testing/rights.js"
+
+let tested: TestCluster
+
+before(async () => {
+  if (!skip) tested = await testCluster()
+})
+after(async () => {
+  if (!skip) await tested.stop()
+})
+
+type Place = Awaited<ReturnType<typeof kubernetesPlace>>
+
+const unitIn = ({ artifactId }: Place, variables: Record<string, string> = {}, memoryMb?: number): UnitSpec =>
+  unitSpec({
+    artifactId,
+    secrets: secretsOf(variables),
+    limits: { memoryMb, cpu: undefined },
+  })
+
+/** @returns  undefined while it does not answer */
+const ask = (address: Address, path: string): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const headers = { "x-superstep-unit": "unit-token" }
+    const sent = request({ ...connectOptions(address), path, headers, agent: false }, (response) => {
+      text(response).then(resolve, () => resolve(undefined))
+    })
+    sent.once("error", () => resolve(undefined))
+    sent.end()
+  })
+
+async function started(place: Place, variables: Record<string, string> = {}, memoryMb?: number) {
+  const units = place.units()
+  const unit = unitIn(place, variables, memoryMb)
+  const { unitId } = unit
+  await units.start(unit)
+  const answers = () => until(() => ask(units.address(unitId), "/ok"), { what: "the unit answers" })
+  await answers()
+  const end = async () => {
+    await units.stop(unitId, { graceMs: 0 })
+    await units.remove(unitId)
+  }
+  const untilExited = () =>
+    until(
+      async () => {
+        const now = await units.status(unitId)
+        return now.state === "exited" && now
+      },
+      { what: "its end is known" },
+    )
+  return { units, unit, unitId, answers, untilExited, end }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test("while the API server is away units run on, and afterwards each is known as it is, with all its output", {
+  skip,
+}, async () => {
+  const place = await kubernetesPlace(tested)
+  const { units, unit, unitId, untilExited, end } = await started(place)
+  const other = await started(place)
+  const pid = await place.pidOf(unitId)
+  const otherPid = await place.pidOf(other.unitId)
+  const podIp = (await place.podOf(unitId))?.status?.podIP ?? ""
+  const { next } = await units.logs(unitId, "")
+
+  await tested.killServer()
+  const isUnknown = (error: Error) => error instanceof ClusterFailed && error.status === undefined
+  await assert.rejects(units.status(unitId), isUnknown)
+  await assert.rejects(units.start(unit), isUnknown)
+  await assert.rejects(units.stop(unitId, { graceMs: 0 }), isUnknown)
+  const answer = await ask(`http://${podIp}:${unitPort}`, "/ok")
+  process.kill(otherPid, "SIGKILL")
+  await tested.startServer()
+
+  assert.match(answer ?? "", /true/)
+  await units.start(unit)
+  assert.deepEqual(await units.status(unitId), { state: "running" })
+  assert.equal(await place.pidOf(unitId), pid)
+  assert.deepEqual((await units.logs(unitId, next)).lines, [])
+  await other.untilExited()
+  await other.end()
+  await units.kill(unitId)
+  await untilExited()
+  await end()
+})
+
+test("objects of our names that are somebody else's are neither used, changed nor deleted (K1)", { skip }, async () => {
+  const place = await kubernetesPlace(tested)
+  const units = place.units()
+  const unit = unitIn(place)
+  const name = nameOf(unit.unitId)
+  const paths = pathsIn(place.namespace)
+  const container = { name: "theirs", image: "theirs:1" }
+  const theirs = [
+    [paths.services, { metadata: { name }, spec: { ports: [{ port: 80 }] } }],
+    [paths.secrets, { metadata: { name }, data: {} }],
+    // Of another installation of ours.
+    [
+      paths.pods,
+      {
+        metadata: { name, labels: { [labels.owner]: newId() } },
+        spec: { nodeName: "no-node", containers: [container] },
+      },
+    ],
+  ] as const
+  for (const [path, body] of theirs) await tested.admin.json(path, { method: "POST", body })
+  const seen = () =>
+    Promise.all(
+      theirs.map(async ([path]) => (await tested.admin.json<KubernetesObject>(`${path}/${name}`)).body.metadata),
+    )
+  const before = await seen()
+
+  await assert.rejects(units.start(unit), ForeignObject)
+  await units.kill(unit.unitId)
+  await units.stop(unit.unitId, { graceMs: 0 })
+  await units.remove(unit.unitId)
+
+  assert.deepEqual(await seen(), before)
+  assert.deepEqual(await units.status(unit.unitId), { state: "absent" })
+  assert.deepEqual(await units.list(), [])
+})
+
+test("a pod that was evicted, or deleted by somebody else, has exited, and starts again at the same address (K4, K6)", {
+  skip,
+}, async () => {
+  const place = await kubernetesPlace(tested)
+  const { units, unit, unitId, answers, untilExited, end } = await started(place)
+  const address = units.address(unitId)
+  const pod = `${pathsIn(place.namespace).pods}/${nameOf(unitId)}`
+  const metadata = { name: nameOf(unitId), namespace: place.namespace }
+  const evict = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { gracePeriodSeconds: 1 } }
+
+  await tested.admin.json(`${pod}/eviction`, { method: "POST", body: evict })
+  const evicted = await untilExited()
+  await units.start(unit)
+  await answers()
+  await tested.node.evict((await place.podOf(unitId))?.metadata.uid ?? "", "The node was low on resource: memory.")
+  const evictedByNode = await untilExited()
+  await units.start(unit)
+  await answers()
+  await tested.admin.json(pod, { method: "DELETE", body: { gracePeriodSeconds: 0 } })
+  const deleted = await untilExited()
+  await units.start(unit)
+  await answers()
+  await units.kill(unitId)
+  const killed = await untilExited()
+  await units.start(unit)
+  await answers()
+
+  assert.equal(units.address(unitId), address)
+  const ends = [evicted, evictedByNode, deleted, killed].map(({ isDisrupted }) => isDisrupted)
+  assert.deepEqual(ends, [true, true, true, undefined])
+  await end()
+})
+
+test("a unit whose pod the cluster refuses has exited by itself: nobody else has ended it (K4)", { skip }, async () => {
+  const place = await kubernetesPlace(tested, {
+    beforeApply: async (path) => {
+      if (path.endsWith("/pods")) throw new ClusterFailed("exceeded quota", 403)
+    },
+  })
+  const units = place.units()
+  const unit = unitIn(place)
+
+  await assert.rejects(units.start(unit), /exceeded quota/)
+
+  assert.deepEqual(await units.status(unit.unitId), { state: "exited" })
+  await units.stop(unit.unitId, { graceMs: 0 })
+  await units.remove(unit.unitId)
+})
+
+test("a unit that is being started has not exited while it has its Secret and no pod yet (K4)", { skip }, async () => {
+  const seen: string[] = []
+  const place = await kubernetesPlace(tested, {
+    beforeApply: async (path) => {
+      if (path.endsWith("/pods")) seen.push((await units.status(unit.unitId)).state)
+    },
+  })
+  const units = place.units()
+  const unit = unitIn(place)
+
+  await units.start(unit)
+  await units.kill(unit.unitId)
+  await units.start(unit)
+
+  assert.deepEqual(seen, ["absent", "absent"])
+  await units.stop(unit.unitId, { graceMs: 0 })
+  await units.remove(unit.unitId)
+})
+
+test("a stop and a kill end a unit whose last output cannot be kept, and the log says so (R5)", { skip }, async () => {
+  const lines: string[] = []
+  const log = createLog({ process: "control", level: "warn" }, { write: (line) => lines.push(line) })
+  const place = await kubernetesPlace(tested, { log })
+  const { units, unit, unitId, answers, untilExited, end } = await started(place)
+  const ends = [() => units.kill(unitId), () => units.stop(unitId, { graceMs: 1000 })]
+
+  for (const [life, endIt] of ends.entries()) {
+    // As a full disk answers.
+    const { creationTimestamp, uid } = (await place.podOf(unitId))?.metadata ?? {}
+    const folder = join(place.folder, unitId, "unread")
+    mkdirSync(folder, { recursive: true })
+    const file = join(folder, `${creationTimestamp}_${uid}`)
+    symlinkSync("/dev/full", file)
+    const pid = await place.pidOf(unitId)
+
+    await endIt()
+
+    assert.equal(isAlive(pid), false)
+    assert.match(lines[life] ?? "", new RegExp(`ENOSPC.*${unitId}.*could not be kept`))
+    assert.equal(lines.length, life + 1)
+    rmSync(file)
+    if (life > 0) continue
+    await untilExited()
+    await units.start(unit)
+    await answers()
+  }
+  assert.deepEqual(await units.status(unitId), { state: "absent" })
+  await end()
+})
+
+test("a unit that uses more than its memory is reported with its limit (R3)", { skip }, async () => {
+  const { units, unitId, untilExited, end } = await started(
+    await kubernetesPlace(tested),
+    { FAKE_SWELLS_MB: "600" },
+    160,
+  )
+
+  void ask(units.address(unitId), "/swell")
+
+  assert.deepEqual(await untilExited(), { state: "exited", ranOutOfMb: 160 })
+  await end()
+})
+
+test("a pod of a lost node is given up, and its processes end when the node is back", {
+  skip,
+}, async () => {
+  const place = await kubernetesPlace(tested, { lostMs: 300 })
+  const { units, unit, unitId, answers, end } = await started(place)
+  const former = await place.pidOf(unitId)
+
+  tested.node.lose()
+  await units.kill(unitId)
+  const given = await units.status(unitId)
+  const ranOn = isAlive(former)
+  tested.node.comeBack()
+  await units.start(unit)
+  await answers()
+
+  assert.deepEqual(given, { state: "exited" })
+  assert.equal(ranOn, true)
+  assert.notEqual(await place.pidOf(unitId), former)
+  await until(() => !isAlive(former), { what: "its former life has ended" })
+  await end()
+})
+
+test("after a stop and a removal nothing of a unit is left in the cluster (R5)", { skip }, async () => {
+  const place = await kubernetesPlace(tested)
+  const { end } = await started(place)
+  const all = async () => {
+    const { pods, services, secrets } = pathsIn(place.namespace)
+    // The machine itself may not list secrets.
+    const lists = await Promise.all(
+      [pods, services, secrets].map((path) => tested.admin.json<{ readonly items: readonly KubernetesObject[] }>(path)),
+    )
+    return lists.flatMap(({ body }) => body.items).filter(({ metadata }) => metadata.labels?.[labels.owner]).length
+  }
+
+  const before = await all()
+  await end()
+
+  assert.equal(before, 3)
+  await until(async () => (await all()) === 0, { what: "all its objects are gone" })
+})
+
+test("who deletes the Service of a unit deletes all of it, and it starts again (K5)", { skip }, async () => {
+  const place = await kubernetesPlace(tested)
+  const { units, unit, unitId, answers, end } = await started(place)
+  const { services } = pathsIn(place.namespace)
+
+  await tested.admin.json(`${services}/${nameOf(unitId)}`, { method: "DELETE" })
+  await until(async () => (await units.status(unitId)).state === "absent", { what: "its objects are gone" })
+  await units.start(unit)
+  await answers()
+
+  await end()
+})
+
+test("an error says that somebody has deleted the namespace, and units start again when it is back", {
+  skip,
+}, async () => {
+  const place = await kubernetesPlace(tested)
+  const { units, unit, unitId, answers, end } = await started(place)
+  const path = `/api/v1/namespaces/${place.namespace}`
+
+  await tested.admin.json(path, { method: "DELETE" })
+  const isGone = async () => (await tested.admin.json(path, { also: [404] })).status === 404
+  await until(isGone, { what: "the namespace is gone", timeoutMs: 120_000 })
+  const isRefused = (error: Error) => error instanceof ClusterFailed && error.status !== undefined
+  await assert.rejects(units.start(unit), isRefused)
+  await tested.admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name: place.namespace } } })
+  await grantRights(tested.admin, place.namespace)
+  await until(() => units.status(unitId).catch(() => undefined), { what: "the rights are in force" })
+  const status = await units.status(unitId)
+  await units.start(unit)
+  await answers()
+
+  assert.deepEqual(status, { state: "absent" })
+  await end()
+})

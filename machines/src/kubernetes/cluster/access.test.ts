@@ -1,0 +1,155 @@
+import assert from "node:assert/strict"
+import { readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:https"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import type { TLSSocket } from "node:tls"
+import { Secret } from "@superstep/toolkit/config/settings"
+import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { parse, stringify } from "yaml"
+import { machineRules } from "../testing/rights.js"
+import { accessInCluster, NotInCluster } from "./access.js"
+import { ClusterFailed, clusterAt } from "./cluster.js"
+import { accessByKubeconfig, UnusableKubeconfig } from "./kubeconfig.js"
+
+const skip = withoutOpenssl()
+const folder = temporaryFolder()
+let certificate = ""
+let key = ""
+let port = 0
+const server = createServer({ requestCert: true, rejectUnauthorized: false }, (request, response) => {
+  const { authorization = "" } = request.headers
+  const subject = (request.socket as TLSSocket).getPeerCertificate().subject as { CN?: string } | undefined
+  const isRefused = authorization === "Bearer old"
+  response.writeHead(isRefused ? 401 : 200, { "content-type": "application/json" })
+  response.end(
+    JSON.stringify(isRefused ? { kind: "Status", message: "Unauthorized" } : { authorization, client: subject?.CN }),
+  )
+})
+
+before(async () => {
+  if (skip) return
+  const files = makeCertificate(folder)
+  certificate = readFileSync(files.certFile, "utf8")
+  key = readFileSync(files.keyFile, "utf8")
+  server.setSecureContext({ cert: certificate, key })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  port = (server.address() as AddressInfo).port
+})
+after(() => void server.close().closeAllConnections())
+
+const base64 = (text: string) => Buffer.from(text).toString("base64")
+
+function kubeconfig(user: object, cluster: object = {}): string {
+  const file = join(temporaryFolder(), "config")
+  writeFileSync(join(file, "..", "token"), "of-a-file\n")
+  const server = `https://127.0.0.1:${port}`
+  writeFileSync(
+    file,
+    stringify({
+      kind: "Config",
+      "current-context": "here",
+      contexts: [{ name: "here", context: { cluster: "c", user: "u", namespace: "agents" } }],
+      clusters: [{ name: "c", cluster: { server, "certificate-authority-data": base64(certificate), ...cluster } }],
+      users: [{ name: "u", user }],
+    }),
+  )
+  return file
+}
+
+interface Seen {
+  readonly authorization: string
+  readonly client?: string
+}
+
+test("a kubeconfig gives a token, a token that is read anew from a file, or a client certificate", {
+  skip,
+}, async () => {
+  const seenWith = async (user: object) =>
+    (await clusterAt(await accessByKubeconfig(kubeconfig(user))).json<Seen>("/version")).body
+
+  assert.equal((await seenWith({ token: "t" })).authorization, "Bearer t")
+  assert.equal((await seenWith({ tokenFile: "token" })).authorization, "Bearer of-a-file")
+  const pair = { "client-certificate-data": base64(certificate), "client-key-data": base64(key) }
+  assert.deepEqual(await seenWith(pair), { authorization: "", client: "localhost" })
+})
+
+test("a kubeconfig that cannot be used is refused with its reason, and shows no secret", { skip }, async () => {
+  const refusal = (file: string, words: RegExp) =>
+    assert.rejects(
+      accessByKubeconfig(file),
+      (error: Error) => error instanceof UnusableKubeconfig && words.test(error.message),
+    )
+
+  await refusal(join(folder, "none"), /there is no such file/)
+  await refusal(kubeconfig({ exec: { command: "aws" } }), /token of a service account/)
+  await refusal(kubeconfig({}), /neither a token nor a client certificate/)
+  await refusal(kubeconfig({ token: "t" }, { "insecure-skip-tls-verify": true }), /certificate-authority/)
+  const broken = join(temporaryFolder(), "config")
+  writeFileSync(broken, "clusters: none")
+  await refusal(broken, /no kubeconfig/)
+})
+
+test("the documented kubeconfig is accepted and reads its token anew; the documented rights are those of the machine", {
+  skip,
+}, async () => {
+  const page = readFileSync(new URL("../../../../docs/kubernetes.md", import.meta.url), "utf8")
+  const documents = [...page.matchAll(/<<'EOF'\n(.*?)EOF\n/gs)].map(([, text = ""]) => text)
+  const [role, config = ""] = documents
+  const place = temporaryFolder()
+  const server = `https://127.0.0.1:${port}`
+  writeFileSync(join(place, "kubeconfig"), config.replace("https://api.example.com:6443", server))
+  writeFileSync(join(place, "ca.crt"), certificate)
+  writeFileSync(join(place, "token"), "first\n")
+  const cluster = clusterAt(await accessByKubeconfig(join(place, "kubeconfig")))
+  const seen = async () => (await cluster.json<Seen>("/version")).body.authorization
+
+  assert.equal(await seen(), "Bearer first")
+  writeFileSync(join(place, "token"), "renewed\n")
+  assert.equal(await seen(), "Bearer renewed")
+  assert.deepEqual((parse(role ?? "") as { rules: unknown }).rules, machineRules)
+})
+
+test("a pod finds its API server, its namespace and its present token in what the cluster puts there", {
+  skip,
+}, async () => {
+  const account = temporaryFolder()
+  const environment = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: String(port) }
+  await assert.rejects(accessInCluster(environment, account), NotInCluster)
+  writeFileSync(join(account, "ca.crt"), certificate)
+  writeFileSync(join(account, "namespace"), "agents")
+  writeFileSync(join(account, "token"), "first\n")
+  const { access, namespace } = await accessInCluster(environment, account)
+  const cluster = clusterAt(access)
+  await cluster.json("/version")
+
+  writeFileSync(join(account, "token"), "second\n")
+  const { body } = await cluster.json<Seen>("/version")
+
+  assert.equal(namespace, "agents")
+  assert.equal(body.authorization, "Bearer second")
+})
+
+test("a refusal has the words and the status of the server; a server that is away, or is another one, has an error of its own", {
+  skip,
+}, async () => {
+  const cluster = (authority: string | undefined, token: string, at = port) =>
+    clusterAt({
+      origin: `https://127.0.0.1:${at}`,
+      authority,
+      token: async () => new Secret(token),
+    })
+
+  await assert.rejects(
+    cluster(certificate, "old").json("/version"),
+    (error: Error) => error instanceof ClusterFailed && error.status === 401 && /Unauthorized/.test(error.message),
+  )
+  for (const other of [cluster(undefined, "t"), cluster(certificate, "t", 1)])
+    await assert.rejects(
+      other.json("/version"),
+      (error: Error) =>
+        error instanceof ClusterFailed && error.status === undefined && /does not answer/.test(error.message),
+    )
+})

@@ -1,0 +1,67 @@
+/** A data folder with one artefact, for units, builds and artefacts of this machine without a control plane. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { installedNodes } from "@superstep/builder/installed-nodes"
+import { installedPythons } from "@superstep/builder/python/pythons"
+import { limits } from "@superstep/builder/testing/build"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { processArtifacts } from "../../parts/builds/artifacts.js"
+import { processBuilds } from "../../parts/builds/builds.js"
+import { type MachineFolders, machineFolders } from "../../parts/files/folders.js"
+import type { Machine, Units } from "../../port/port.js"
+import type { Cgroups } from "../cgroups/cgroups.js"
+import { processUnits } from "../units/units.js"
+
+export interface ProcessPlace {
+  readonly folders: MachineFolders
+  /** An artefact with `langgraph.json`. */
+  readonly artifactId: string
+  /** Another call stands for a restarted control plane. */
+  open(): Machine
+  /** The same, for units alone. */
+  units(): Units
+  /** The process of a unit's server. */
+  pidOf(unitId: string): number
+}
+
+const entryOf = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/machines/testing/${name}`))
+
+export const projectFiles = {
+  "langgraph.json": JSON.stringify({ graphs: { chat: "./chat.mjs:graph" } }),
+  "chat.mjs": "export const graph = {}\n",
+}
+
+export function processPlace(cgroups: Cgroups | undefined = undefined): ProcessPlace {
+  const folders = machineFolders(temporaryFolder())
+  const artifactId = "an-artefact"
+  for (const folder of [folders.units, folders.work, folders.cache, join(folders.artifacts, artifactId)])
+    mkdirSync(folder, { recursive: true })
+  for (const [name, content] of Object.entries(projectFiles))
+    writeFileSync(join(folders.artifacts, artifactId, name), content)
+  const environment = { PATH: process.env.PATH, SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" }
+  const isolation = { user: () => undefined, warning: undefined }
+  const shared = {
+    folders,
+    isolation,
+    nodes: installedNodes([], {}),
+    pythons: installedPythons({}),
+    environment,
+    log: silent,
+  }
+  const units = () => processUnits({ ...shared, serverEntry: entryOf("fake-unit"), cgroups })
+  const open = () => ({
+    units: units(),
+    builds: processBuilds({
+      ...shared,
+      limits,
+      verifyEntry: fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
+      verifyPython: "",
+    }),
+    artifacts: processArtifacts({ ...shared, analyseEntry: entryOf("fake-analyse"), limitMs: limits.verifyMs }),
+  })
+  const pidOf = (unitId: string) =>
+    (JSON.parse(readFileSync(join(folders.units, unitId, "pid.json"), "utf8")) as { pid: number }).pid
+  return { folders, artifactId, open, units, pidOf }
+}
