@@ -116,12 +116,19 @@ const importRules = [
   function machinesAreBehindTheirPort({ from, to }) {
     if (!from.startsWith("control/src/")) return undefined
     const choosesMachine = /^control\/src\/(start|config)\.ts$/.test(from)
-    const isOffered = choosesMachine ? /^(port|unit-client|kinds|remote|process)\// : /^(port|unit-client)\//
+    const isOffered = choosesMachine ? /^(port|unit-client|kinds|remote)\// : /^(port|unit-client)\//
     const [, inMachines] = /^machines\/src\/(.+)/.exec(to ?? "") ?? []
     // Others know only why a build failed, and which commands one may have.
     const isBehind = !choosesMachine && /^(?:builder|oci)\/src\/(?!faults\/|error-codes|command-problem)/.test(to ?? "")
     if (!isBehind && (inMachines === undefined || isOffered.test(inMachines))) return undefined
     return "only start.ts chooses a machine, and config.ts reads its settings: use machines/src/port, and add to it what is missing"
+  },
+  function kindsAreComposedOfParts({ from, to }) {
+    const [upper, lower] = [from, to ?? ""].map((path) => /^machines\/src\/([\w-]+)\//.exec(path)?.[1])
+    if (upper === undefined || lower === undefined || upper === lower || upper === "kinds") return undefined
+    const isBelow = lower === "port" || (lower === "parts" && upper !== "port" && upper !== "unit-client")
+    if (isBelow) return undefined
+    return "a kind of machine is composed of machines/src/parts, behind machines/src/port; only machines/src/kinds knows the kinds"
   },
   function nothingImportsMain({ to, fromPackage, toPackage }) {
     if (fromPackage !== toPackage || !layered(to ?? "") || layerOf(to) !== "main") return undefined

@@ -5,8 +5,7 @@
  * on, even with SUPERSTEP_STOP_ALL_ON_EXIT=1.
  */
 import { existsSync } from "node:fs"
-import { isShared, openMachine } from "@superstep/machines/kinds/open-machine"
-import type { ProcessMachine, ProcessMachineOptions } from "@superstep/machines/process/machine"
+import { isShared, type MachineOptions, type OpenedMachine, openMachine } from "@superstep/machines/kinds/open-machine"
 import type { Installation } from "@superstep/machines/remote/calls"
 import {
   apiDescriptor,
@@ -28,7 +27,7 @@ import { keyFilesIn } from "./home/key-files.js"
 import { crashPoints } from "./planner/crash-points.js"
 import { startLogRotation } from "./rotate-logs.js"
 
-type Programs = ProcessMachineOptions["programs"]
+type Programs = MachineOptions["programs"]
 
 type OnSignal = Installation["onSignal"]
 
@@ -83,7 +82,7 @@ async function runControlPlane(input: {
   readonly config: Config
   readonly log: Log
   readonly homeId: string
-  readonly machine: ProcessMachine
+  readonly machine: OpenedMachine
   readonly onSignal: OnSignal
 }): Promise<End> {
   const { config, log, homeId, machine, onSignal } = input
@@ -100,7 +99,7 @@ async function runControlPlane(input: {
 }
 
 /** The same certificate, as settings of a process that cannot read the operator's files. */
-async function readableCertificate(config: Config, machine: ProcessMachine): Promise<Record<string, string>> {
+async function readableCertificate(config: Config, machine: OpenedMachine): Promise<Record<string, string>> {
   const files = tlsFilesOf(config.tlsCert, config.tlsKey)
   if (!files) return {}
   readTlsFiles(files)
@@ -184,7 +183,7 @@ const machineFor = ({
   readonly log: Log
   readonly programs: Programs
   readonly homeId: string
-}): Promise<ProcessMachine> => {
+}): Promise<OpenedMachine> => {
   const { control, formerUploads } = foldersOf(config.home)
   return openMachine(config, {
     home: config.home,

@@ -7,14 +7,14 @@ import { ownNode } from "@superstep/builder/installed-nodes"
 import type { PythonProgram } from "@superstep/builder/python/pythons"
 import { layoutIn } from "@superstep/oci/layout"
 import { runtimeFiles } from "@superstep/oci/runtime-files"
-import { requireFit } from "../parts/images/base-fit.js"
 import {
-  type OtherUnits,
-  type OtherUnitsPlace,
-  openProcessMachine,
-  type ProcessMachine,
-  type ProcessMachineOptions,
-} from "../process/machine.js"
+  type Backend,
+  type BackendPlace,
+  composeMachine,
+  type MachineOptions,
+  type OpenedMachine,
+} from "../parts/compose-machine.js"
+import { requireFit } from "../parts/images/base-fit.js"
 import { artifactImages, layoutFolder } from "./artifact-images.js"
 import { inspectImage, lookInside, requireImage } from "./base-image.js"
 import { inside } from "./container.js"
@@ -24,7 +24,7 @@ import { guestImages, withGuests } from "./guest-images.js"
 import { ensureNetwork, removeNetwork } from "./network.js"
 import { dockerUnits } from "./units.js"
 
-export interface DockerMachineOptions extends ProcessMachineOptions {
+export interface DockerMachineOptions extends MachineOptions {
   readonly docker: {
     readonly socketPath: string
     readonly baseImage: string | undefined
@@ -42,12 +42,12 @@ export const defaultBaseImage = (): string => `node:${process.versions.node.spli
  * @throws EngineFailed    the engine does not answer, or cannot fetch the base image
  * @throws BaseImageUnfit  what is built here would not run in it
  */
-export function openDockerMachine(options: DockerMachineOptions): Promise<ProcessMachine> {
+export function openDockerMachine(options: DockerMachineOptions): Promise<OpenedMachine> {
   const { docker, homeId, home, environment, log } = options
   const engine = engineAt(docker.socketPath)
   const baseReference = docker.baseImage ?? defaultBaseImage()
 
-  const openUnits = async ({ folders, isolation, pythons }: OtherUnitsPlace): Promise<OtherUnits> => {
+  const openBackend = async ({ folders, isolation, pythons }: BackendPlace): Promise<Backend> => {
     const found = await fittingBase(engine, baseReference, await pythons.found(isolation.user(1)))
     const network = docker.network ?? (await ensureNetwork(engine, homeId))
     const { parts, entry, companion } = await runtimeFiles(options.programs)
@@ -66,17 +66,19 @@ export function openDockerMachine(options: DockerMachineOptions): Promise<Proces
     const shared = { engine, containers: containersOf(engine, homeId), images, guests, homeId, network }
     return {
       units: dockerUnits({ ...shared, folders, isolation, environment, publishes: true }),
-      nodes: { own: ownNode, others: async () => [] },
-      pythons: { found: async () => [...found] },
+      toolchain: {
+        nodes: { own: ownNode, others: async () => [] },
+        pythons: { found: async () => [...found] },
+      },
       runsAt: inside.app,
-      around: ({ builds, artifacts }) => ({
+      wrap: ({ builds, artifacts }) => ({
         builds,
         artifacts: withGuests(artifacts, { guests, folderOf, removeImage: images.remove }),
       }),
-      close: () => removeNetwork(engine, homeId),
+      afterStop: () => removeNetwork(engine, homeId),
     }
   }
-  return openProcessMachine(options, openUnits)
+  return composeMachine(options, openBackend)
 }
 
 /**

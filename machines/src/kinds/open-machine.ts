@@ -13,10 +13,13 @@ import { NoAccess } from "../kubernetes/cluster/access.js"
 import { ClusterFailed } from "../kubernetes/cluster/cluster.js"
 import { foundInCluster } from "../kubernetes/found-in-cluster.js"
 import { openKubernetesMachine } from "../kubernetes/machine.js"
+import type { MachineOptions, OpenedMachine } from "../parts/compose-machine.js"
 import { type MachineFolders, machineFolders } from "../parts/files/folders.js"
 import { type MachineNote, machineNoteFile, readMachineNote, writeMachineNote } from "../port/machine-note.js"
-import { openProcessMachine, type ProcessMachine, type ProcessMachineOptions } from "../process/machine.js"
+import { openProcessMachine } from "../process/machine.js"
 import type { machineSettings } from "./settings.js"
+
+export type { MachineOptions, OpenedMachine }
 
 export type MachineChoice = Values<typeof machineSettings>
 
@@ -30,7 +33,7 @@ export const isShared = ({ machine, edgeToken, edgeUrl }: MachineChoice): boolea
   machine === "kubernetes" && edgeToken !== undefined && edgeUrl !== undefined
 
 /** @throws OtherMachine */
-export async function openMachine(choice: MachineChoice, options: ProcessMachineOptions): Promise<ProcessMachine> {
+export async function openMachine(choice: MachineChoice, options: MachineOptions): Promise<OpenedMachine> {
   await requireSameMachine(choice, options)
   const opened = await openChosen(choice, options)
   // Only now: a machine that does not open has started no unit.
@@ -38,7 +41,7 @@ export async function openMachine(choice: MachineChoice, options: ProcessMachine
   return opened
 }
 
-function openChosen(choice: MachineChoice, options: ProcessMachineOptions): Promise<ProcessMachine> {
+function openChosen(choice: MachineChoice, options: MachineOptions): Promise<OpenedMachine> {
   const { machine, engineSocket: socketPath, baseImage, engineNetwork: network, agentsNamespace } = choice
   const { imageCredentials: authFolder } = choice
   if (machine === "docker")
@@ -48,7 +51,7 @@ function openChosen(choice: MachineChoice, options: ProcessMachineOptions): Prom
   return openProcessMachine(options)
 }
 
-type Installation = Pick<ProcessMachineOptions, "home" | "homeId" | "log">
+type Installation = Pick<MachineOptions, "home" | "homeId" | "log">
 
 /** @throws OtherMachine  units run on the machine that the data folder was used with, and that is another one */
 export async function requireSameMachine(choice: MachineNote, { home, homeId, log }: Installation): Promise<void> {

@@ -12,14 +12,14 @@ import { runtimeFiles } from "@superstep/oci/runtime-files"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { readableBy } from "@superstep/toolkit/files/own-tree"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
-import { processArtifacts } from "../parts/builds/artifacts.js"
+import { localArtifacts } from "../parts/builds/artifacts.js"
 import {
-  type OtherUnits,
-  type OtherUnitsPlace,
-  openProcessMachine,
-  type ProcessMachine,
-  type ProcessMachineOptions,
-} from "../process/machine.js"
+  type Backend,
+  type BackendPlace,
+  composeMachine,
+  type MachineOptions,
+  type OpenedMachine,
+} from "../parts/compose-machine.js"
 import { baseDigest, lookInside, withDigest } from "./base-image.js"
 import { buildsInCluster, programsIn } from "./builds/builds-in-cluster.js"
 import { inside } from "./cluster/manifests.js"
@@ -55,7 +55,7 @@ export interface KubernetesSettings extends ClusterSettings {
   readonly controlPods: string
 }
 
-export interface KubernetesMachineOptions extends ProcessMachineOptions {
+export interface KubernetesMachineOptions extends MachineOptions {
   readonly kubernetes: KubernetesSettings
 }
 
@@ -68,7 +68,7 @@ export const defaultBaseImage = (): string => `node:${process.versions.node.spli
  * @throws RegistryFailed  the registry refuses, or does not answer
  * @throws BaseImageUnfit  what is built here would not run in it
  */
-export async function openKubernetesMachine(options: KubernetesMachineOptions): Promise<ProcessMachine> {
+export async function openKubernetesMachine(options: KubernetesMachineOptions): Promise<OpenedMachine> {
   const { kubernetes, homeId, home, environment, log, programs } = options
   const { cluster, namespace, platformNamespace } = await openAsPlatform(kubernetes, environment)
   const target = repositoryOf(kubernetes.registry)
@@ -95,7 +95,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
     log.warn({ err: error }, "the registry does not answer: builds and starts that need it fail until it does")
   })
 
-  const openUnits = async ({ folders, isolation }: OtherUnitsPlace): Promise<OtherUnits> => {
+  const openBackend = async ({ folders, isolation }: BackendPlace): Promise<Backend> => {
     const unitFiles = await runtimeFiles(programs)
     const shared = { cluster, objects, homeId, namespace, pullSecret: kubernetes.pullSecret }
     const digest = await baseDigest(shared, baseImage, () => findImage(baseRegistry, base))
@@ -135,17 +135,16 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
         log,
       }),
       servicesIn: namespace,
-      nodes,
-      pythons,
+      toolchain: { nodes, pythons },
       runsAt: inside.app,
-      around: ({ artifacts: local }) => ({
+      wrap: ({ artifacts: local }) => ({
         builds,
         artifacts: registryArtifacts(local, {
           store,
           inBuild: builds.artifactIds,
           workFolder: join(home, "schemas"),
           artifactsIn: (artifacts) =>
-            processArtifacts({
+            localArtifacts({
               folders: { ...folders, artifacts },
               nodes,
               pythons,
@@ -160,13 +159,13 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
           },
         }),
       }),
-      close: async () => {
+      afterStop: async () => {
         for (const name of policyNames(homeId)) await objects.remove(pathsIn(namespace).policies, name)
         await objects.remove(pathsIn(namespace).secrets, baseName(homeId))
       },
     }
   }
-  const opened = await openProcessMachine(options, openUnits)
+  const opened = await composeMachine(options, openBackend)
   const { edgeToken, edgeUrl } = kubernetes
   if (edgeToken === undefined || edgeUrl === undefined) return opened
   if (opened.controlUser)
@@ -191,10 +190,10 @@ async function openAsPlatform(
 
 /** Somebody else starts and stops the edges. */
 function withEdges(
-  machine: ProcessMachine,
+  machine: OpenedMachine,
   { edge, listenForWakeCalls }: ReturnType<typeof edgesInCluster>,
   stopMarking: (() => Promise<void>) | undefined,
-): ProcessMachine {
+): OpenedMachine {
   return {
     ...machine,
     edge: { ...edge, copyCertificate: async () => undefined, stop: async () => undefined },

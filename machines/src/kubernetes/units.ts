@@ -9,12 +9,13 @@ import { KnownError } from "@superstep/toolkit/errors/errors"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import type { Log } from "@superstep/toolkit/log/log"
 import { removeFormerCopies } from "../parts/output/unread-output.js"
+import { serviceAddress } from "../parts/units/unit-address.js"
 import { unitEnvironment, unitSecrets } from "../parts/units/unit-environment.js"
 import type { UnitSpec, UnitStatus, Units } from "../port/port.js"
 import type { Cluster } from "./cluster/cluster.js"
 import { inside, listenVariable, podOf, secretOf, serviceOf } from "./cluster/manifests.js"
 import { unitPoliciesOf } from "./cluster/network-policies.js"
-import { addressOf, containerName, labels, nameOf, type Pod, pathsIn, startedPod } from "./cluster/objects.js"
+import { containerName, labels, nameOf, type Pod, pathsIn, startedPod } from "./cluster/objects.js"
 import type { OwnedObjects } from "./cluster/owned-objects.js"
 import { bytesOf, isDisrupted, stateOf, whyPending } from "./cluster/pod-state.js"
 import type { UnitImage } from "./unit-images.js"
@@ -142,7 +143,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   return {
     start,
     status,
-    address: (unitId) => addressOf(unitId, namespace),
+    address: (unitId) => serviceAddress(unitId, namespace),
     logs: output.logs,
     watchLogs: output.watchLogs,
     memoryMb: async (unitIds) => {

@@ -8,9 +8,9 @@ import type { Edge } from "@superstep/edge/port"
 import { tableSchema } from "@superstep/edge/table"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
+import type { Facts } from "../parts/compose-machine.js"
 import type { Host, KeyFiles } from "../port/host.js"
 import type { Artifacts, Builds, Units } from "../port/port.js"
-import type { Facts } from "../process/machine.js"
 import type { AnyFunction } from "./values.js"
 
 export interface Installation {

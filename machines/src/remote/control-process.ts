@@ -10,7 +10,7 @@ import { endWithParent, setpriv } from "@superstep/toolkit/exec/end-with-parent"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"
 import type { Log } from "@superstep/toolkit/log/log"
-import type { ProcessMachine } from "../process/machine.js"
+import type { OpenedMachine } from "../parts/compose-machine.js"
 import type { Installation } from "./calls.js"
 import { openChannel } from "./channel.js"
 import { remoteMachine } from "./machine-client.js"
@@ -26,7 +26,7 @@ export const apiDescriptor = 3
 const channelDescriptor = 4
 
 export interface ControlProcessOptions {
-  readonly machine: ProcessMachine
+  readonly machine: OpenedMachine
   readonly user: OsUser
   readonly onSignal: Installation["onSignal"]
   /** The script that is started, with `isControlProcess`. */

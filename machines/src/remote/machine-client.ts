@@ -1,12 +1,9 @@
 /** The control plane's side: the machine of another process as a `Host`. */
-import { unixAddress } from "@superstep/protocol/http/address"
 import type { Log } from "@superstep/toolkit/log/log"
-import { addressOf } from "../kubernetes/cluster/objects.js"
+import type { Facts } from "../parts/compose-machine.js"
 import { listenForWakeCalls } from "../parts/edge/wake-socket.js"
-import { unitSocket } from "../parts/files/folders.js"
+import { unitAddress } from "../parts/units/unit-address.js"
 import type { Host } from "../port/host.js"
-import type { Units } from "../port/port.js"
-import type { Facts } from "../process/machine.js"
 import { type Areas, type Installation, table } from "./calls.js"
 import type { Channel } from "./channel.js"
 
@@ -22,11 +19,8 @@ export async function remoteMachine(channel: Channel, log: Log): Promise<RemoteM
 /** Pure. */
 export function machineOf(areas: Areas, facts: Facts, log: Log): RemoteMachine {
   const { units, builds, artifacts, edge, keyFiles, installation } = areas
-  const { servicesIn } = facts
-  const address: Units["address"] = (unitId) =>
-    servicesIn === undefined ? unixAddress(unitSocket(facts, unitId)) : addressOf(unitId, servicesIn)
   return {
-    units: { ...units, address },
+    units: { ...units, address: (unitId) => unitAddress(facts, unitId) },
     builds,
     artifacts,
     edge: { ...edge, url: facts.edgeUrl },

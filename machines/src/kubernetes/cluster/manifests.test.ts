@@ -1,10 +1,11 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
+import { serviceAddress } from "../../parts/units/unit-address.js"
 import type { UnitSpec } from "../../port/port.js"
 import { unitSpec } from "../../port/testing/unit-spec.js"
 import { podOf, secretOf, serviceOf } from "./manifests.js"
-import { addressOf, type ContainerStatus, containerName, type Pod } from "./objects.js"
+import { type ContainerStatus, containerName, type Pod } from "./objects.js"
 import { bytesOf, stateOf, whyPending } from "./pod-state.js"
 
 const owner = { homeId: "home", namespace: "agents" }
@@ -79,7 +80,7 @@ test("all objects of a unit have its labels, and belong to its Service, which le
     assert.equal(metadata.ownerReferences[0]?.controller, true)
   }
   assert.equal(Buffer.from(secret.data["settings.json"], "base64").toString(), '{"KEY":"value"}')
-  assert.equal(addressOf("u1", "agents"), "http://superstep-u1.agents.svc:8000")
+  assert.equal(serviceAddress("u1", "agents"), "http://superstep-u1.agents.svc:8000")
 })
 
 const seen = (status: Pod["status"] & object, memory?: string): Pod => ({

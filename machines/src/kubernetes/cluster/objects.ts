@@ -1,5 +1,5 @@
 /** The objects of an installation: names, paths, labels, and the parts of them that we read. Pure. */
-import type { Address } from "@superstep/protocol/http/address"
+import { serviceNameOf, servicePort } from "../../parts/units/unit-address.js"
 
 /** Only objects with our `owner` are changed or deleted. */
 export const labels = {
@@ -88,8 +88,8 @@ export interface Job extends KubernetesObject {
 export const isOwnedBy = ({ metadata }: KubernetesObject, owner: KubernetesObject): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false
 
-/** The name of all objects of a unit. Unit ids are unique, also among installations. */
-export const nameOf = (unitId: string): string => `superstep-${unitId}`
+/** The name of all objects of a unit. */
+export const nameOf = serviceNameOf
 
 /** The name of a build's Job and Secret: the same build is found again by whoever knows its revision. */
 export const buildNameOf = (revisionId: string): string => `superstep-build-${revisionId}`
@@ -98,11 +98,7 @@ export const buildNameOf = (revisionId: string): string => `superstep-build-${re
 export const baseName = (homeId: string): string => `superstep-base-${homeId}`
 
 export const containerName = "unit"
-export const unitPort = 8000
-
-/** By the cluster's DNS: the same after each restart, and known without asking. */
-export const addressOf = (unitId: string, namespace: string): Address =>
-  `http://${nameOf(unitId)}.${namespace}.svc:${unitPort}`
+export const unitPort = servicePort
 
 export const pathsIn = (namespace: string) => ({
   pods: `/api/v1/namespaces/${namespace}/pods`,

@@ -32,7 +32,7 @@ export interface ArtifactsOptions {
   readonly runsAt?: string | undefined
 }
 
-export function processArtifacts(options: ArtifactsOptions): Artifacts {
+export function localArtifacts(options: ArtifactsOptions): Artifacts {
   const { folders, nodes, pythons, isolation, environment, analyseEntry, limitMs } = options
   const folderOf = (artifactId: string) => join(folders.artifacts, artifactId)
   const cacheOf = (deploymentId: string) => join(folders.cache, deploymentId)

@@ -41,7 +41,7 @@ export interface BuildsOptions {
   readonly runsAt?: string | undefined
 }
 
-export function processBuilds(options: BuildsOptions): Builds {
+export function localBuilds(options: BuildsOptions): Builds {
   const { folders, isolation } = options
   const placeOf = (revisionId: string) => workFolder(folders, revisionId)
 

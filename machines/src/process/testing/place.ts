@@ -7,8 +7,8 @@ import { installedPythons } from "@superstep/builder/python/pythons"
 import { limits } from "@superstep/builder/testing/build"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
-import { processArtifacts } from "../../parts/builds/artifacts.js"
-import { processBuilds } from "../../parts/builds/builds.js"
+import { localArtifacts } from "../../parts/builds/artifacts.js"
+import { localBuilds } from "../../parts/builds/builds.js"
 import { type MachineFolders, machineFolders } from "../../parts/files/folders.js"
 import type { Machine, Units } from "../../port/port.js"
 import type { Cgroups } from "../cgroups/cgroups.js"
@@ -53,13 +53,13 @@ export function processPlace(cgroups: Cgroups | undefined = undefined): ProcessP
   const units = () => processUnits({ ...shared, serverEntry: entryOf("fake-unit"), cgroups })
   const open = () => ({
     units: units(),
-    builds: processBuilds({
+    builds: localBuilds({
       ...shared,
       limits,
       verifyEntry: fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
       verifyPython: "",
     }),
-    artifacts: processArtifacts({ ...shared, analyseEntry: entryOf("fake-analyse"), limitMs: limits.verifyMs }),
+    artifacts: localArtifacts({ ...shared, analyseEntry: entryOf("fake-analyse"), limitMs: limits.verifyMs }),
   })
   const pidOf = (unitId: string) =>
     (JSON.parse(readFileSync(join(folders.units, unitId, "pid.json"), "utf8")) as { pid: number }).pid
