@@ -3,9 +3,8 @@ import { statfs } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { gigabytes, whyDiskFull } from "@superstep/control/metrics/problems"
-import { describeEngine } from "@superstep/machines/docker/machine"
+import { kinds, settingsOfNote } from "@superstep/machines/kinds/kinds"
 import { machineSettings } from "@superstep/machines/kinds/settings"
-import { describeCluster } from "@superstep/machines/kubernetes/machine"
 import { decideIsolation } from "@superstep/machines/parts/isolation/isolation"
 import { openPortsWarning } from "@superstep/machines/parts/isolation/open-ports"
 import { readMachineNote } from "@superstep/machines/port/machine-note"
@@ -153,20 +152,11 @@ async function databaseFinding(home: Home, config: Config): Promise<Finding> {
 async function machineFindings(home: Home, { environment }: Config): Promise<Finding[]> {
   // What the last start was given as an option is not in our environment.
   const last = await readMachineNote(home.folder)
-  const noted: NodeJS.ProcessEnv = {
-    SUPERSTEP_MACHINE: last.machine,
-    ...(last.machine === "docker" && { SUPERSTEP_DOCKER_SOCKET: last.engineSocket }),
-    ...(last.kubeconfig !== undefined && { SUPERSTEP_KUBECONFIG: last.kubeconfig }),
-    ...(last.agentsNamespace !== undefined && { SUPERSTEP_KUBERNETES_NAMESPACE: last.agentsNamespace }),
-  }
-  const settings = readSettings(machineSettings, { ...noted, ...environment })
-  const { machine, engineSocket, baseImage, agentsNamespace } = settings
-  if (machine === "process") return []
+  const settings = readSettings(machineSettings, { ...settingsOfNote(last), ...environment })
+  const { describe } = kinds[settings.machine]
+  if (!describe) return []
   try {
-    const words =
-      machine === "docker"
-        ? await describeEngine(engineSocket, baseImage)
-        : await describeCluster({ ...settings, namespace: agentsNamespace }, environment)
+    const words = await describe(settings, environment)
     return [{ level: "good", words }]
   } catch (error) {
     return [{ level: "missing", words: messageOf(error) }]

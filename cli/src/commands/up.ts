@@ -1,6 +1,7 @@
 /** `superstep up`, which `npm start` runs: the whole installation in the foreground. */
+
+import { kindNames } from "@superstep/machines/kinds/kinds"
 import { machineSettings } from "@superstep/machines/kinds/settings"
-import { machineKinds } from "@superstep/machines/port/machine-note"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { isAlive } from "@superstep/toolkit/exec/process-identity"
 import { Option } from "commander"
@@ -37,9 +38,7 @@ export const up: CliCommand<UpOptions> = {
       "SUPERSTEP_AGENTS_PORT",
     ),
     new Option("--host <address>", `address to listen on (default: ${defaultPlace.host})`).env("SUPERSTEP_HOST"),
-    new Option("--machine <kind>", "what agents run in (default: process)")
-      .choices(machineKinds)
-      .env("SUPERSTEP_MACHINE"),
+    new Option("--machine <kind>", "what agents run in (default: process)").choices(kindNames).env("SUPERSTEP_MACHINE"),
     new Option("--no-example", "do not deploy the example on the first start"),
     new Option("--take-over", "replace the superstep up that runs on the folder; agents keep running: for upgrades"),
     // Given by scripts/start.mjs.

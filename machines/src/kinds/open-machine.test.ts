@@ -8,7 +8,8 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { labels } from "../docker/container.js"
 import { writeMachineNote } from "../port/machine-note.js"
-import { OtherMachine, requireSameMachine } from "./open-machine.js"
+import { OtherMachine } from "./kinds.js"
+import { requireSameMachine } from "./open-machine.js"
 
 /** An engine that lists one running container of an installation. @param owner  undefined for whoever asks */
 async function engineWithUnit(owner?: string) {

@@ -1,17 +1,17 @@
-/** Which kind of machine has the units of a data folder, for programs that look for them later. */
+/**
+ * Which kind of machine has the units of a data folder, and how it is reached, for programs that look for them later: also with other settings
+ * than those of the last start.
+ */
 import { join } from "node:path"
 import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 
-export const machineKinds = ["process", "docker", "kubernetes"] as const
-
 export interface MachineNote {
-  readonly machine: (typeof machineKinds)[number]
-  readonly engineSocket: string
-  /** How the cluster of the units is reached. */
-  readonly kubeconfig?: string | undefined
-  readonly agentsNamespace?: string | undefined
+  /** The name of the kind. */
+  readonly machine: string
   /** Set in a shared place: objects in the cluster carry this id, not the folder's. */
   readonly installationId?: string | undefined
+  /** Values of the settings by which kinds are reached (`reachedBy`). */
+  readonly [setting: string]: string | undefined
 }
 
 export const machineNoteFile = (home: string): string => join(home, "machine.json")
@@ -20,14 +20,5 @@ export const machineNoteFile = (home: string): string => join(home, "machine.jso
 export const readMachineNote = async (home: string): Promise<MachineNote> =>
   (await readJson<MachineNote>(machineNoteFile(home))) ?? { machine: "process", engineSocket: "" }
 
-export const writeMachineNote = (
-  home: string,
-  { machine, engineSocket, kubeconfig, agentsNamespace, installationId }: MachineNote,
-): Promise<void> =>
-  writeJson(machineNoteFile(home), {
-    machine,
-    engineSocket,
-    kubeconfig,
-    agentsNamespace,
-    installationId,
-  } satisfies MachineNote)
+export const writeMachineNote = (home: string, note: MachineNote): Promise<void> =>
+  writeJson(machineNoteFile(home), note)

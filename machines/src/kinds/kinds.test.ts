@@ -1,0 +1,37 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { writeMachineNote } from "../port/machine-note.js"
+import { kindNames, kinds, OtherMachine, settingsOfNote } from "./kinds.js"
+import { requireSameMachine } from "./open-machine.js"
+
+test("a note becomes the settings that lead to its machine, and leaves out those of other kinds", () => {
+  const cluster = { kubeconfig: "/k", agentsNamespace: "agents" }
+
+  assert.deepEqual(settingsOfNote({ machine: "process", engineSocket: "/e", ...cluster }), {
+    SUPERSTEP_MACHINE: "process",
+  })
+  assert.deepEqual(settingsOfNote({ machine: "docker", engineSocket: "/e", ...cluster }), {
+    SUPERSTEP_MACHINE: "docker",
+    SUPERSTEP_DOCKER_SOCKET: "/e",
+  })
+  assert.deepEqual(settingsOfNote({ machine: "kubernetes", engineSocket: "/e", ...cluster }), {
+    SUPERSTEP_MACHINE: "kubernetes",
+    SUPERSTEP_KUBECONFIG: "/k",
+    SUPERSTEP_KUBERNETES_NAMESPACE: "agents",
+  })
+})
+
+test("a data folder whose agents run on a kind of machine that this release lacks is refused", async () => {
+  const home = temporaryFolder()
+  await writeMachineNote(home, { machine: "mainframe" })
+
+  const starting = requireSameMachine({ machine: "process" }, { home, homeId: "h", log: silent })
+
+  await assert.rejects(starting, (error) => error instanceof OtherMachine && /"mainframe"/.test(error.message))
+})
+
+test("a kind that is reached by settings has a place that may be away", () => {
+  for (const name of kindNames) assert.equal(kinds[name].reachedBy.length > 0, kinds[name].place !== undefined, name)
+})
