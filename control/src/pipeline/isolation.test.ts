@@ -39,7 +39,7 @@ const shortOf = (unitId: string) => unitId.replaceAll("-", "").slice(-16)
 const socketOf = (unitId: string) => join(machineFolders(platform.home).run, "units", `${shortOf(unitId)}.sock`)
 const formerSocketOf = (unitId: string) => join(machineFolders(platform.home).run, shortOf(unitId), "u.sock")
 
-const skip = isRoot ? false : "without root all deployments run as one user (machines/process/README.md)"
+const skip = isRoot ? false : "without root all deployments run as one user (machines/src/process/README.md)"
 test("code of one deployment reaches nothing of another, nor of the platform", { skip }, async () => {
   const { home, run, units, artifacts, edge, edgeState, unitSockets } = machineFolders(platform.home)
   const victim = await deploy("victim", { MODEL_KEY: "the-victims-key" })

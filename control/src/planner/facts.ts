@@ -121,7 +121,7 @@ export interface Traffic {
 /** What was seen of a unit at the last look. */
 export interface Observation {
   readonly process: UnitStatus["state"]
-  /** Somebody else ends or has ended it (machines/port.ts). */
+  /** Somebody else ends or has ended it (machines/src/port/port.ts). */
   readonly isDisrupted?: true
   /**
    * Of one that runs: `ready`; `not ready`: it said so, or cannot be connected to; `silent`: it did not answer in time, as on a busy

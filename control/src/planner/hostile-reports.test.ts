@@ -1,5 +1,5 @@
 /**
- * Code of a deployment can make its unit answer anything. What passes the schemas of replies (machines/unit-replies.ts) must be stored by
+ * Code of a deployment can make its unit answer anything. What passes the schemas of replies (machines/src/unit-client/unit-replies.ts) must be stored by
  * the database without an error, whatever it says.
  */
 import assert from "node:assert/strict"

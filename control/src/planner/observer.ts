@@ -1,5 +1,5 @@
 /**
- * Watches units. One that runs has a connection over which it reports its changes (machines/unit-watch.ts); its process is looked at when
+ * Watches units. One that runs has a connection over which it reports its changes (machines/src/unit-client/unit-watch.ts); its process is looked at when
  * that connection ends. What was seen is kept in memory only: after a restart every unit is looked at again.
  *
  * O1 What was seen before `lookAgain` was called is not shown after it. O2 A unit that is about to change (it starts, or requests wait for

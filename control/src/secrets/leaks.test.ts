@@ -98,7 +98,7 @@ async function rowsOf(): Promise<Record<string, string>> {
 
 /**
  * All files but those of the unit itself: its settings file, which a real agent server removes before the first line of user
- * code (machines/process/README.md), and the output of its own code, which is hidden where others may read it.
+ * code (machines/src/process/README.md), and the output of its own code, which is hidden where others may read it.
  */
 const filesBelow = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
