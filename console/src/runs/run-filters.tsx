@@ -29,6 +29,9 @@ export function RunFilters({ filters, onChange, found }: Props) {
         value={filters.metadata}
         onChange={(metadata) => onChange({ metadata })}
       />
+      {filters.thread !== undefined && (
+        <TypedField label="Thread" value={filters.thread} onChange={(thread) => onChange({ thread })} />
+      )}
       <TypedField label="Caller" value={filters.user} onChange={(user) => onChange({ user })} />
       <Choice
         label="Status"

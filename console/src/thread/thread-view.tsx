@@ -89,6 +89,11 @@ export function ThreadView({ thread, lastRun, assistantId }: Props) {
         <>
           <StatusBadge status={status} />
           {runId && <Link to={`${base}/threads/${threadId}/runs/${runId}`}>Last run</Link>}
+          {runId && (
+            <Link to={`${base}/runs`} search={{ thread: threadId } as never}>
+              All runs
+            </Link>
+          )}
           <CurlButton requests={paths.map((path) => agentRequest(agent, "GET", path))} />
         </>
       }

@@ -112,9 +112,10 @@ const userOf = (run: Sql): Sql => sql`part_of_json(${run}.caller, '{langgraph_au
 const when = <Value>(value: Value | null | undefined, condition: (value: Value) => Sql): Sql[] =>
   value === null || value === undefined ? [] : [condition(value)]
 
-/** What the index restricts. */
-const boundsOf = ({ createdAfter, createdBefore }: RunFilter, after: RunPlace | undefined): Sql[] => [
+/** What an index restricts. */
+const boundsOf = ({ threadId, createdAfter, createdBefore }: RunFilter, after: RunPlace | undefined): Sql[] => [
   ...when(after, ({ createdAt, runId }) => sql`(created_at, run_id) < (${createdAt}::timestamptz, ${runId}::uuid)`),
+  ...when(threadId, (id) => sql`thread_id = ${id}`),
   ...when(createdAfter, (moment) => sql`created_at >= ${moment}`),
   ...when(createdBefore, (moment) => sql`created_at < ${moment}`),
 ]
@@ -122,7 +123,6 @@ const boundsOf = ({ createdAfter, createdBefore }: RunFilter, after: RunPlace | 
 /** What is looked at in each run. */
 const conditionsOf = (filter: RunFilter, access: MetadataFilter | undefined): Sql[] => [
   ...when(filter.statuses, (statuses) => sql`status = any (${statuses})`),
-  ...when(filter.threadId, (id) => sql`thread_id = ${id}`),
   ...when(filter.assistantId, (id) => sql`assistant_id = ${id}`),
   ...when(filter.graphId, (id) => sql`graph_id = ${id}`),
   ...when(filter.userId, (id) => sql`${userOf(sql`runs`)} = ${id}`),

@@ -86,6 +86,15 @@ test("the console's list of runs", { skip }, async (t) => {
     assert.equal((await client.runs.list(threadId)).length, 2)
   })
 
+  await t.test("a thread leads to its runs", async () => {
+    const page = await browser.open(`threads/${failed[0]?.threadId}`)
+    await page.getByRole("link", { name: "All runs" }).click()
+
+    await page.getByText("2 runs", { exact: true }).waitFor()
+    await page.getByRole("button", { name: "Clear" }).click()
+    await rows(page).nth(2).waitFor()
+  })
+
   await t.test("new runs appear by themselves", async () => {
     const page = await browser.open("runs")
     await rows(page).first().waitFor()
