@@ -26,6 +26,7 @@ test("a read-only key gets an error for every request that may change something"
 
   assert.equal(statusOf(asked("GET", "/threads/x")), "in")
   assert.equal(statusOf(asked("POST", "/threads/search")), "in")
+  assert.equal(statusOf(asked("POST", "/runs/search")), "in")
   assert.equal(statusOf(asked("POST", "/internal/activate")), 404)
   assert.equal(statusOf(asked("GET", "/socket", { isUpgrade: true })), 403)
   const refused = asked("POST", "/runs/stream")

@@ -4,6 +4,7 @@ import { urlQuery, withoutQuery } from "./target.js"
 // Queries that clients send by POST because they have a body.
 const questions = [
   /^\/(assistants|threads|runs\/crons)\/(search|count)$/,
+  /^\/runs\/search$/,
   /^\/assistants\/[\w-]+\/versions$/,
   /^\/threads\/[\w-]+\/(history|state\/checkpoint|stream\/events)$/,
   /^\/store\/(items\/search|namespaces)$/,

@@ -1,5 +1,5 @@
 /** The fields above a list. What is typed is searched once the typing pauses. */
-import { type ReactNode, useEffect, useRef, useState } from "react"
+import { Fragment, type ReactNode, useEffect, useRef, useState } from "react"
 import { Button } from "./button.js"
 import { Search, X } from "./icons.js"
 
@@ -14,17 +14,25 @@ interface FilterFieldsProps {
   readonly onClear: (() => void) | undefined
 }
 
-export const FilterFields = ({ children, found, onClear }: FilterFieldsProps) => (
-  <search className="filters">
-    {children}
-    {onClear && (
-      <Button look="quiet" onPress={onClear}>
-        <X size={14} aria-hidden /> Clear
-      </Button>
-    )}
-    <output className="filters-found number">{found}</output>
-  </search>
-)
+export function FilterFields({ children, found, onClear }: FilterFieldsProps) {
+  // New fields forget what was typed and not searched yet.
+  const [round, setRound] = useState(0)
+  const clear = () => {
+    setRound(round + 1)
+    onClear?.()
+  }
+  return (
+    <search className="filters">
+      <Fragment key={round}>{children}</Fragment>
+      {onClear && (
+        <Button look="quiet" onPress={clear}>
+          <X size={14} aria-hidden /> Clear
+        </Button>
+      )}
+      <output className="filters-found number">{found}</output>
+    </search>
+  )
+}
 
 interface TypedFieldProps {
   readonly label: string

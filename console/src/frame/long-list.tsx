@@ -7,19 +7,28 @@ interface LongListOptions {
   readonly count: number
   /** In pixels. */
   readonly rowHeight: number
+  /** What a row shows, where rows move: the same for the same thing. */
+  readonly keyOf?: (index: number) => Key
 }
+
+type Key = number | string
+
+const ownPlace = (index: number): Key => index
 
 export type LongListState = ReturnType<typeof useLongList>
 
-export function useLongList({ count, rowHeight }: LongListOptions) {
+export function useLongList({ count, rowHeight, keyOf = ownPlace }: LongListOptions) {
   const scroller = useRef<HTMLDivElement>(null)
-  const [current, setCurrent] = useState(0)
+  const [chosen, setChosen] = useState<{ readonly index: number; readonly key: Key } | undefined>()
+  const current = Math.min(chosen ? placeOf(chosen, count, keyOf) : 0, count - 1)
+  const choose = useCallback((index: number) => setChosen({ index, key: keyOf(index) }), [keyOf])
   const moved = useRef(false)
   const rows = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 8,
+    getItemKey: keyOf,
   })
   const items = rows.getVirtualItems()
   const onKeyDown = (event: KeyboardEvent) => {
@@ -28,7 +37,7 @@ export function useLongList({ count, rowHeight }: LongListOptions) {
     if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return
     event.preventDefault()
     moved.current = true
-    setCurrent(next)
+    choose(next)
     rows.scrollToIndex(next)
   }
   // The row of a far jump comes into being with the scrolling, and takes the focus then. While the list settles its element may be replaced or
@@ -36,7 +45,7 @@ export function useLongList({ count, rowHeight }: LongListOptions) {
   useEffect(() => {
     if (!moved.current) return
     const row = scroller.current?.querySelector<HTMLElement>(`[data-row="${current}"]`)
-    if (row && row !== document.activeElement) row.focus({ preventScroll: true })
+    if (row && !row.closest("li")?.contains(document.activeElement)) row.focus({ preventScroll: true })
   })
   useEffect(() => {
     const leave = () => {
@@ -57,11 +66,23 @@ export function useLongList({ count, rowHeight }: LongListOptions) {
     /** The rows that exist. */
     first: items[0]?.index ?? 0,
     last: items.at(-1)?.index ?? 0,
-    current: Math.min(current, count - 1),
-    choose: useCallback((row: number) => setCurrent(row), []),
+    current,
+    choose,
+    keyOf,
     onKeyDown,
     onBlur,
   }
+}
+
+/** Where the chosen row is now; where it was, when it is gone. */
+function placeOf(
+  { index, key }: { readonly index: number; readonly key: Key },
+  count: number,
+  keyOf: (index: number) => Key,
+): number {
+  if (index < count && keyOf(index) === key) return index
+  for (let place = 0; place < count; place++) if (keyOf(place) === key) return place
+  return index
 }
 
 interface LongListProps {
@@ -83,7 +104,7 @@ export const LongList = ({ list, label, isOpen = false, row }: LongListProps) =>
     >
       {list.items.map(({ index, start }) => (
         <li
-          key={index}
+          key={list.keyOf(index)}
           className="long-list-row"
           style={{ transform: `translateY(${start}px)`, height: list.rowHeight }}
           aria-setsize={isOpen ? -1 : list.count}

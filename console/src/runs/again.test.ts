@@ -13,6 +13,31 @@ test("a run goes on where it stopped, or asks again for what is not in the threa
   })
 })
 
+test("a run that began at an earlier checkpoint goes on where it stopped, and asks for the same otherwise", () => {
+  const config = { configurable: { checkpoint_id: "1ef0", checkpoint_ns: "", model: "small" }, tags: ["a"] }
+  const kwargs = {
+    input: { text: "hi" },
+    config,
+    interrupt_before: ["pay"],
+    webhook: "https://example.com/ended",
+    durability: "sync" as const,
+    subgraphs: true,
+  }
+  const same = {
+    interruptBefore: ["pay"],
+    webhook: "https://example.com/ended",
+    durability: "sync",
+    streamSubgraphs: true,
+  }
+
+  assert.deepEqual(requestOf({ kwargs, input_saved: true }), {
+    ...same,
+    input: null,
+    config: { configurable: { model: "small" }, tags: ["a"] },
+  })
+  assert.deepEqual(requestOf({ kwargs, input_saved: false }), { ...same, input: { text: "hi" }, config })
+})
+
 test("what failed or was stopped can be run again; what waits for an answer, or is not over, cannot", () => {
   const can = (
     status: "error" | "timeout" | "interrupted" | "running" | "success",

@@ -31,15 +31,37 @@ export interface Past {
   readonly kwargs: {
     readonly input?: Record<string, unknown> | null
     readonly command?: object | null
-    readonly config?: object | null
+    readonly config?: Readonly<Record<string, unknown>> | null
     readonly context?: object | null
+    readonly interrupt_before?: "*" | string[] | null
+    readonly interrupt_after?: "*" | string[] | null
+    readonly webhook?: string | null
+    readonly durability?: "sync" | "async" | "exit" | null
+    readonly subgraphs?: boolean
   }
   readonly input_saved: boolean | null
 }
 
-/** What the new run asks for. */
-export function requestOf({ kwargs: { input = null, command, config, context }, input_saved }: Past) {
-  const same = { ...(config && { config }), ...(context && { context }) }
-  if (input_saved !== false) return { ...same, input: null }
-  return { ...same, input, ...(command && { command }) }
+/** What the new run asks for: the same, from where the thread is if the input is in it. */
+export function requestOf({ kwargs, input_saved }: Past) {
+  const { input = null, command, config, context, interrupt_before, interrupt_after, webhook, durability } = kwargs
+  const goesOn = input_saved !== false
+  const same = {
+    ...(config && { config: goesOn ? withoutPlace(config) : config }),
+    ...(context && { context }),
+    ...(interrupt_before && { interruptBefore: interrupt_before }),
+    ...(interrupt_after && { interruptAfter: interrupt_after }),
+    ...(webhook && { webhook }),
+    ...(durability && { durability }),
+    ...(kwargs.subgraphs && { streamSubgraphs: true }),
+  }
+  return goesOn ? { ...same, input: null } : { ...same, input, ...(command && { command }) }
+}
+
+/** A run that began at an earlier checkpoint goes on where it stopped, and not there again. */
+function withoutPlace(config: Readonly<Record<string, unknown>>): object {
+  if (typeof config.configurable !== "object" || config.configurable === null) return config
+  const given = config.configurable as Readonly<Record<string, unknown>>
+  const { checkpoint_id: _, checkpoint_ns: _ns, checkpoint_map: _map, ...configurable } = given
+  return { ...config, configurable }
 }

@@ -20,6 +20,8 @@ const durationNames: Readonly<Record<Duration, string>> = {
 export function RunFilters({ filters, onChange, found }: Props) {
   const graphs = useGraphs(filters.graph)
   const { assistants } = useAssistants()
+  const isListed =
+    filters.assistant === undefined || assistants.some(({ assistant_id }) => assistant_id === filters.assistant)
   return (
     <FilterFields found={found} onClear={areSet(filters) ? () => onChange(noFilters) : undefined}>
       <TypedField label="Text in errors" value={filters.error} onChange={(error) => onChange({ error })} icon />
@@ -45,11 +47,14 @@ export function RunFilters({ filters, onChange, found }: Props) {
         options={graphs.map((graph) => [graph, graph])}
         onChange={(graph) => onChange({ graph })}
       />
-      {assistants.length > graphs.length && (
+      {(assistants.length > graphs.length || filters.assistant !== undefined) && (
         <Choice
           label="Assistant"
           value={filters.assistant}
-          options={assistants.map(({ assistant_id, name }) => [assistant_id, name])}
+          options={[
+            ...assistants.map(({ assistant_id, name }) => [assistant_id, name] as const),
+            ...(isListed ? [] : [[filters.assistant ?? "", filters.assistant ?? ""] as const]),
+          ]}
           onChange={(assistant) => onChange({ assistant })}
         />
       )}

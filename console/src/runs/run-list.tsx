@@ -1,6 +1,6 @@
 /** The rows of the list of runs. */
 import { Link } from "@tanstack/react-router"
-import { memo, useEffect } from "react"
+import { memo, useCallback, useEffect } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { ago, exactly } from "../frame/ago.js"
 import { LongList, useLongList } from "../frame/long-list.js"
@@ -17,12 +17,13 @@ interface Props {
   readonly onChoose: (run: ListedRun) => void
 }
 
-export function RunList({ pages: { runs, hasMore, isReading, pausedAt, readMore }, chosen, onChoose }: Props) {
-  const list = useLongList({ count: runs.length, rowHeight: 52 })
+export function RunList({ pages: { runs, hasMore, isReading, isHeld, readMore }, chosen, onChoose }: Props) {
+  const keyOf = useCallback((index: number) => runs[index]?.run_id ?? index, [runs])
+  const list = useLongList({ count: runs.length, rowHeight: 52, keyOf })
   const isNearEnd = list.last >= runs.length - ahead
   useEffect(() => {
-    if (isNearEnd && hasMore && !isReading && pausedAt === undefined) readMore()
-  }, [isNearEnd, hasMore, isReading, pausedAt, readMore])
+    if (isNearEnd && hasMore && !isReading && !isHeld) readMore()
+  }, [isNearEnd, hasMore, isReading, isHeld, readMore])
   return (
     <LongList
       list={list}
@@ -68,6 +69,7 @@ const Row = memo(({ row, run, isChosen, isCurrent, onFocus, onChoose }: RowProps
         aria-label={`Choose run ${id}`}
         checked={isChosen}
         tabIndex={isCurrent ? 0 : -1}
+        onFocus={() => onFocus(row)}
         onChange={() => onChoose(run)}
       />
       <Link
@@ -114,6 +116,8 @@ function noteOf({ error, graph_id, cancel_reason, user_id, attempt = 0, metadata
     .slice(0, 240)
 }
 
-/** From the request to the end, or until now. */
-const tookMs = ({ status, created_at, updated_at }: ListedRun, now: number): number =>
-  Math.max(0, (status === "pending" || status === "running" ? now : Date.parse(updated_at)) - Date.parse(created_at))
+/** From when it was due to its end, or until now. */
+const tookMs = ({ status, due_at, created_at, updated_at }: ListedRun, now: number): number => {
+  const end = status === "pending" || status === "running" ? now : Date.parse(updated_at)
+  return Math.max(0, end - Math.max(Date.parse(created_at), Date.parse(due_at)))
+}

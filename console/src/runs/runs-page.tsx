@@ -1,6 +1,6 @@
 /** The runs of all threads of an agent, the newest first: which failed, which are slow, which still execute. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { useState } from "react"
+import { useCallback, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { exactly } from "../frame/ago.js"
 import { Button, onlyReads } from "../frame/button.js"
@@ -21,19 +21,14 @@ export function RunsPage() {
   const agent = useAgent()
   const [filters, change] = useSearchState(filtersIn)
   const pages = useRunPages(filters)
-  const { runs, isRead, error, hasMore, pausedAt, readMore } = pages
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const choose = ({ run_id }: ListedRun) =>
-    setChosen((before) => new Set(before.has(run_id) ? [...before].filter((id) => id !== run_id) : [...before, run_id]))
-  const found = isRead
-    ? `${runs.length.toLocaleString("en")}${hasMore ? "+" : ""} ${runs.length === 1 ? "run" : "runs"}`
-    : ""
+  const { runs, isRead, error, hasMore, isHeld, pausedAt, readMore } = pages
+  const count = `${runs.length.toLocaleString("en")}${hasMore ? "+" : ""} ${runs.length === 1 ? "run" : "runs"}`
+  const readsOn = pausedAt === undefined ? "Try again" : "Look further back"
   return (
     <Page title="Runs" isWide actions={<CurlButton requests={[listRequest(agent, filters)]} />}>
       <div className="runs">
-        <RunFilters filters={filters} onChange={change} found={found} />
+        <RunFilters filters={filters} onChange={change} found={isRead ? count : ""} />
         {error && <Problem error={error} />}
-        <Chosen runs={runs.filter(({ run_id }) => chosen.has(run_id))} onDone={() => setChosen(new Set())} />
         {isRead && runs.length === 0 && !hasMore && !areSet(filters) && (
           <Empty title="No runs yet">
             Each run of this agent appears here from the moment it is requested. Runs without a thread leave when they
@@ -45,14 +40,36 @@ export function RunsPage() {
             Text is searched in the errors, metadata must contain all given pairs.
           </Empty>
         )}
-        {(runs.length > 0 || hasMore) && <RunList pages={pages} chosen={chosen} onChoose={choose} />}
-        {pausedAt !== undefined && (
+        {/* Another search is another choice. */}
+        <Listed key={JSON.stringify(filters)} pages={pages} />
+        {hasMore && isHeld && (
           <p className="runs-more">
-            Nothing more is found back to {exactly(pausedAt)}. <Button onPress={readMore}>Look further back</Button>
+            {pausedAt !== undefined && `Nothing more is found back to ${exactly(pausedAt)}. `}
+            <Button onPress={readMore}>{readsOn}</Button>
           </p>
         )}
       </div>
     </Page>
+  )
+}
+
+function Listed({ pages }: { pages: ReturnType<typeof useRunPages> }) {
+  const { runs, hasMore } = pages
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const choose = useCallback(
+    ({ run_id }: ListedRun) =>
+      setChosen((before) => {
+        const after = new Set(before)
+        if (!after.delete(run_id)) after.add(run_id)
+        return after
+      }),
+    [],
+  )
+  return (
+    <>
+      <Chosen runs={runs.filter(({ run_id }) => chosen.has(run_id))} onDone={() => setChosen(new Set())} />
+      {(runs.length > 0 || hasMore) && <RunList pages={pages} chosen={chosen} onChoose={choose} />}
+    </>
   )
 }
 
@@ -93,7 +110,13 @@ function Chosen({ runs, onDone }: { runs: readonly ListedRun[]; onDone: () => vo
         >
           <RotateCcw size={14} aria-hidden /> Run {stopped.length} again
         </Button>
-        <Button look="quiet" onPress={onDone}>
+        <Button
+          look="quiet"
+          onPress={() => {
+            action.reset()
+            onDone()
+          }}
+        >
           <X size={14} aria-hidden /> Clear choice
         </Button>
       </div>

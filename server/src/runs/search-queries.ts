@@ -47,6 +47,8 @@ export interface RunSearch {
 
 export interface FoundRun extends RunRow {
   readonly graph_id: string
+  /** Its earliest start: later than `created_at` for a run with `after_seconds`. */
+  readonly due_at: Date
   /** When its last attempt began. */
   readonly claimed_at: Date | null
   readonly user_id: string | null
@@ -67,7 +69,8 @@ const portion = 2000
 export async function searchRuns(db: Db, search: RunSearch): Promise<FoundRuns> {
   const { filter, access, after, limit, withMetadata, withKwargs } = search
   const conditions = conditionsOf(filter, access)
-  const most = conditions.length === 0 ? limit : Math.max(portion, limit)
+  // One more than the page shows, to know whether another follows.
+  const most = conditions.length === 0 ? limit + 1 : Math.max(portion, limit + 1)
   // One statement: a run that is removed between two would move the end of what was read.
   const rows = await db.rows<FoundRow | (Read & { readonly run_id: null })>(sql`
     with read_runs as materialized (
@@ -75,20 +78,21 @@ export async function searchRuns(db: Db, search: RunSearch): Promise<FoundRuns> 
       where ${allOf(boundsOf(filter, after))}
       order by created_at desc, run_id desc limit ${most}
     ), found as materialized (
-      select run_id, created_at from read_runs where is_match order by created_at desc, run_id desc limit ${limit}
+      select run_id, created_at from read_runs where is_match order by created_at desc, run_id desc limit ${limit + 1}
     ), read as (
       select now() as read_at, (select count(*) from read_runs) as read_count,
         (select ${placeOf(sql`read_runs`)} from read_runs order by created_at, run_id limit 1) as read_until)
     select read.*, ${placeOf(sql`r`)} as place, r.run_id, r.thread_id, r.assistant_id, r.graph_id, r.status, r.attempt,
       ${withMetadata ? sql`r.metadata` : sql`'{}'::json as metadata`}, ${withKwargs ? sql`r.kwargs` : sql`'{}'::json as kwargs`}, r.error, r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, r.created_at, r.updated_at,
-      r.claimed_at, ${userOf(sql`r`)} as user_id
+      r.claimed_at, r.not_before as due_at, ${userOf(sql`r`)} as user_id
     from read left join (found join runs r using (run_id)) on true
     order by r.created_at desc, r.run_id desc`)
-  const runs = rows.filter((row): row is FoundRow => row.run_id !== null)
+  const found = rows.filter((row): row is FoundRow => row.run_id !== null)
+  const runs = found.slice(0, limit)
   const [read] = rows
   if (!read) throw new Error("searchRuns returned no row")
   const { read_at: now, read_count, read_until } = read
-  const next = runs.length === limit ? runs.at(-1)?.place : read_count === most ? read_until : null
+  const next = found.length > limit ? runs.at(-1)?.place : read_count === most ? read_until : null
   return { runs, next: next ?? undefined, now }
 }
 
@@ -127,15 +131,18 @@ const conditionsOf = (filter: RunFilter, access: MetadataFilter | undefined): Sq
   ...when(filter.graphId, (id) => sql`graph_id = ${id}`),
   ...when(filter.userId, (id) => sql`${userOf(sql`runs`)} = ${id}`),
   ...when(filter.metadata, (wanted) => sql`searchable(metadata) @> searchable(${toJsonText(wanted)}::json)`),
-  ...when(filter.error, (text) => sql`strpos(lower(error::text), lower(${toJsonText(text).slice(1, -1)})) > 0`),
+  ...when(filter.error, (text) => sql`strpos(lower(${errorText}), lower(${text})) > 0`),
   ...when(filter.minSeconds, (least) => sql`${seconds} >= ${least}`),
   ...when(filter.maxSeconds, (most) => sql`${seconds} <= ${most}`),
   ...when(
     access,
-    (rule) => sql`exists (select from threads t where t.thread_id = runs.thread_id
-      and ${matchesFilter(sql`t.searchable_metadata`, rule)})`,
+    // Not `exists`: Postgres may answer that from all threads at once, for any number of runs.
+    (rule) =>
+      sql`(select ${matchesFilter(sql`t.searchable_metadata`, rule)} from threads t where t.thread_id = runs.thread_id)`,
   ),
 ]
+
+const errorText = sql`concat_ws(': ', part_of_json(error, '{error}') #>> '{}', part_of_json(error, '{message}') #>> '{}')`
 
 const seconds = sql`extract(epoch from
   case when status in ('pending', 'running') then now() else updated_at end - greatest(created_at, not_before))`

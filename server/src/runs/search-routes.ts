@@ -14,6 +14,16 @@ const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(tex
 const status = z.enum(runStatuses)
 const seconds = z.number().min(0)
 
+/** JavaScript reads 30 February as a day of March, and the year 0, which Postgres has not. */
+const isMoment = (text: string): boolean => {
+  const moment = new Date(text)
+  return (
+    !Number.isNaN(moment.getTime()) &&
+    moment.toISOString().slice(0, 19) === text.slice(0, 19) &&
+    !text.startsWith("0000")
+  )
+}
+
 /** The end of a page: `created_at` with microseconds, and the id of a run. */
 const cursor = z
   .string()
@@ -21,17 +31,18 @@ const cursor = z
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
     "expected the `next` of a page",
   )
-  .refine((text) => !Number.isNaN(Date.parse(text.slice(0, 27))), "expected the `next` of a page")
+  .refine((text) => isMoment(text.slice(0, 27)), "expected the `next` of a page")
   .transform((text) => ({ createdAt: text.slice(0, 27), runId: text.slice(28) }))
 
 const foundRun = run.extend({
   graph_id: z.string(),
+  due_at: z.string().describe("The earliest start: later than created_at for a run with after_seconds"),
   claimed_at: z.string().nullable().describe("When its last attempt began"),
   user_id: z.string().nullable().describe("The `identity` of the caller that asked for it"),
 })
 
 const runSearch = z.object({
-  status: z.union([status, z.array(status).min(1)]).nullish(),
+  status: z.union([status, z.array(status).min(1).max(runStatuses.length)]).nullish(),
   thread_id: uuid.nullish(),
   assistant_id: uuid.nullish(),
   graph_id: plainText.nullish(),
@@ -42,7 +53,7 @@ const runSearch = z.object({
   created_before: moment.nullish().describe("Requested before this time"),
   min_seconds: seconds.nullish().describe("Took so long from when it was due until its end, or until now"),
   max_seconds: seconds.nullish(),
-  select: z.array(z.enum(foundRun.keyof().options)).min(1).nullish(),
+  select: z.array(z.enum(foundRun.keyof().options)).min(1).max(foundRun.keyof().options.length).nullish(),
   limit: pageFields.limit,
   cursor: cursor.nullish().describe("The `next` of the page before"),
 })
@@ -77,7 +88,12 @@ export function addRunSearchRoute(api: Api, { db }: Pick<Runs, "db">): void {
       const { limit, metadata, cursor: after, select } = body
       const has = (field: "metadata" | "kwargs") => !select || select.includes(field)
       const statuses = body.status ? [body.status].flat() : undefined
-      const asked = { metadata: metadata ?? {}, status: body.status ?? null, limit }
+      const asked = {
+        ...(body.thread_id && { thread_id: body.thread_id }),
+        metadata: metadata ?? {},
+        status: body.status ?? null,
+        limit,
+      }
       const { value, filter: access } = await callerOf(c).authorize("threads:search", asked)
       const filter = {
         statuses,
@@ -108,6 +124,7 @@ export function addRunSearchRoute(api: Api, { db }: Pick<Runs, "db">): void {
 const renderFound = (row: FoundRun) => ({
   ...renderRun(row),
   graph_id: row.graph_id,
+  due_at: row.due_at,
   claimed_at: row.claimed_at,
   user_id: row.user_id,
 })

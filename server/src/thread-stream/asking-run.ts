@@ -18,6 +18,7 @@ export async function untilAsked(
   if (runId === undefined) return
   const timeout = AbortSignal.timeout(maxWaitMs)
   await waitForEnd(runs, runId, timeout)
-  if (timeout.aborted)
+  // The waiting also ends when this server stops.
+  if (timeout.aborted || (await findAskingRun(runs.db, threadId, interruptIds)) !== undefined)
     throw new CommandFailed("invalid_argument", "input.respond can only be used while the run is interrupted.")
 }
