@@ -3,8 +3,11 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { wholeReads } from "../testing/rows-read.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
-import { searchRuns } from "./search-queries.js"
+import { migrations } from "../testing/test-server.js"
+import { type RunSearch, searchRuns } from "./search-queries.js"
 
 interface Found {
   readonly run_id: string
@@ -134,4 +137,22 @@ test("only runs of threads that the caller may see are found", async () => {
   const { runs } = await searchRuns(http.db, { ...options, access: { owner: "ann" } })
 
   assert.deepEqual(fieldsOf(runs, "run_id"), [anns.run_id])
+})
+
+test("neither a rule nor a thread makes a search read a table from end to end", async () => {
+  await using db = await freshDatabase({ migrations })
+  await db.run(sql`
+    insert into threads (thread_id, metadata) select gen_random_uuid(), json_build_object('owner', 'u' || n % 1000) from generate_series(1, 30000) n`)
+  await db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy)
+    select gen_random_uuid(), thread_id, gen_random_uuid(), 'agent', 'success', '{}', '{}', 'enqueue' from threads`)
+  await db.run(sql`analyze`)
+  const thread = await db.row<{ thread_id: string }>(sql`select thread_id from threads limit 1`)
+  const options = { after: undefined, limit: 10, withMetadata: false, withKwargs: false }
+  const reads = (search: Pick<RunSearch, "filter" | "access">) =>
+    db.transaction((tx) => wholeReads(tx, ["threads", "runs"], () => searchRuns(tx, { ...options, ...search })))
+
+  assert.equal(await reads({ filter: {}, access: { owner: "u5" } }), 0)
+  assert.equal(await reads({ filter: { threadId: thread?.thread_id }, access: undefined }), 0)
+  assert.equal(await reads({ filter: { statuses: ["error"] }, access: undefined }), 0)
 })
