@@ -21,7 +21,7 @@ import {
 import { sourceRevisionConfigFields } from "../revisions/source-revision-config.js"
 import { exampleDeployment } from "../testing/api.js"
 import { callsTo } from "./mirror/central.js"
-import { deployTo, type TwoInstallations, twoInstallations } from "./testing/two-installations.js"
+import { deployTo, readyState, type TwoInstallations, twoInstallations } from "./testing/two-installations.js"
 
 const { $defs } = JSON.parse(
   readFileSync(new URL("../../../protocol/listener/exchange.schema.json", import.meta.url), "utf8"),
@@ -93,25 +93,14 @@ test("the control plane copies all configs for a listener, those of the deployme
 test("a message that is invalid is refused with the path of its field, and nothing of it is stored", async () => {
   await using two = await twoInstallations()
   const made = await deployTo(two.central, two.listenerId, "far")
-  const state = {
-    is_ready: true,
-    url: null,
-    active_revision_id: null,
-    health: null,
-    run_state: null,
-    is_restarting: false,
-    problem: null,
-    is_gone: false,
-    revisions: [],
-  }
-  const report = { deployment_id: made.id, after: 0, state, lines: [] }
+  const report = { deployment_id: made.id, after: 0, state: readyState, lines: [] }
   const line = { log_line_id: 1, revision_id: made.latest_revision_id, stream: "build", time: "2026-02-30T00:00:00Z" }
 
   const replies = [
     await send(two, "work", { ...allWork, wait_ms: "soon" }),
     await send(two, "work", { ...allWork, known: { x: "1" } }),
-    await send(two, "reports", { ...report, state: { ...state, health: "fine" } }),
-    await send(two, "reports", { ...report, state: { ...state, problem: "\u0000" } }),
+    await send(two, "reports", { ...report, state: { ...readyState, health: "fine" } }),
+    await send(two, "reports", { ...report, state: { ...readyState, problem: "\u0000" } }),
     await send(two, "reports", { ...report, lines: [{ ...line, level: "INFO", message: "x", run_id: null }] }),
     await send(two, "reports", { ...report, lines: Array(1001).fill({}) }),
     await send(two, "reports", "report"),
@@ -149,17 +138,7 @@ test("fields of another release are dropped from a report before it is stored", 
     finished_at: null,
     later: "\u0000",
   }
-  const state = {
-    is_ready: true,
-    url: null,
-    active_revision_id: null,
-    health: null,
-    run_state: null,
-    is_restarting: false,
-    problem: null,
-    is_gone: false,
-    revisions: [revision],
-  }
+  const state = { ...readyState, revisions: [revision] }
 
   const reply = await send(two, "reports", { deployment_id: made.id, after: 1, state, lines: [] })
   const row = await two.central.db.row<{ stage_started_at: object }>(sql`

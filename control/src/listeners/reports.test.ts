@@ -7,7 +7,7 @@ import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { credentialsOf } from "../integrations/operations.js"
 import { appendLogLines } from "../logs/operations.js"
 import { exampleDeployment } from "../testing/api.js"
-import { createToken, deployTo, endAt, twoInstallations } from "./testing/two-installations.js"
+import { createToken, deployTo, endAt, readyState, twoInstallations } from "./testing/two-installations.js"
 
 test("an integration's credentials follow, and only the control plane reports to the host of the repository", async () => {
   await using two = await twoInstallations()
@@ -87,14 +87,7 @@ test("a report that comes twice or late changes nothing (L6)", async () => {
   const made = await deployTo(central, two.listenerId, "far")
   const { calls } = two.follow()
   const state = (status: "BUILDING" | "DEPLOYED", stage: "build" | null) => ({
-    is_ready: true,
-    url: null,
-    active_revision_id: null,
-    health: null,
-    run_state: null,
-    is_restarting: false,
-    problem: null,
-    is_gone: false,
+    ...readyState,
     revisions: [
       {
         revision_id: made.latest_revision_id,

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { CentralFailed } from "./mirror/central.js"
-import { createListener, createToken, deployTo, twoInstallations } from "./testing/two-installations.js"
+import { createListener, createToken, deployTo, readyState, twoInstallations } from "./testing/two-installations.js"
 
 const now = { known: {}, known_callers: "", wait_ms: 0 }
 const refusedWith = (status: number, code: RegExp) => (error: unknown) => {
@@ -62,17 +62,7 @@ test("a token gives the deployments of its own listener and nothing else, and is
   const other = await createListener(central, "elsewhere")
   const own = await deployTo(central, listenerId, "own")
   const foreign = await deployTo(central, other.id, "foreign")
-  const state = {
-    is_ready: true,
-    url: null,
-    active_revision_id: null,
-    health: null,
-    run_state: null,
-    is_restarting: false,
-    problem: null,
-    is_gone: true,
-    revisions: [],
-  }
+  const state = { ...readyState, is_gone: true }
 
   const seen = await two.follow().calls.work(now)
   const seenByOther = await two.follow(other.token).calls.work(now)

@@ -88,3 +88,16 @@ export const endAt = ({ remote }: TwoInstallations, revisionId: string, status: 
         active_revision_id = case when ${status} = 'DEPLOYED' then ${revisionId}::uuid else active_revision_id end
       where d.deployment_id = (select deployment_id from revisions where revision_id = ${revisionId})`)
   })
+
+/** What a listener reports of a deployment that is ready and has nothing to say. */
+export const readyState = {
+  is_ready: true,
+  url: null,
+  active_revision_id: null,
+  health: null,
+  run_state: null,
+  is_restarting: false,
+  problem: null,
+  is_gone: false,
+  revisions: [],
+}
