@@ -4,6 +4,10 @@
 // certificates. No other variable of the server reaches user code, above all no database URL (D12).
 const inherited = ["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"]
 
+// Else LangChain for JavaScript calls the handlers of a project, and LangGraph's own of messages, from one queue of the process, later than what they
+// report (docs/decisions/0089).
+const defaults = { LANGCHAIN_CALLBACKS_BACKGROUND: "false" }
+
 /** The environment of a process that handles the project's files; a worker's also has its socket and name. */
 export function projectEnv(
   serverEnv: NodeJS.ProcessEnv,
@@ -13,7 +17,7 @@ export function projectEnv(
     const value = serverEnv[name]
     return value === undefined ? [] : [[name, value] as const]
   })
-  return { ...Object.fromEntries(passedOn), ...agentEnv }
+  return { ...Object.fromEntries(passedOn), ...defaults, ...agentEnv }
 }
 
 /**
