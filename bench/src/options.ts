@@ -6,7 +6,8 @@ export type SystemName = "floor" | "server" | "proxy" | "edge" | "peer" | "pytho
 export interface Options {
   readonly systems: readonly SystemName[]
   /** Only scenarios whose name contains this. */
-  readonly only: string
+  /** Texts of which a scenario's name must have one; all scenarios when there is none. */
+  readonly only: readonly string[]
   readonly repeats: number
   readonly requests: number
   readonly tokens: number
@@ -23,7 +24,7 @@ export const usage = `npm run bench -- [options]
   --floor          only the bare reference, no agent server
   --peer           also the public dev server, which is installed from npm first
   --python         also graphs in Python and their floor, with the interpreter of SUPERSTEP_TEST_PYTHON
-  --only TEXT      only scenarios with TEXT in their name
+  --only TEXT      only scenarios with TEXT in their name; may be repeated
   --idle           also 20 idle deployments and 20 sleeping ones; takes minutes
   --quick          small numbers and one round: a smoke test
   --repeats N      number of rounds; the table shows medians (default 5)
@@ -41,7 +42,7 @@ export function readOptions(args: readonly string[]): Options | "help" {
       floor: { type: "boolean", default: false },
       peer: { type: "boolean", default: false },
       python: { type: "boolean", default: false },
-      only: { type: "string", default: "" },
+      only: { type: "string", multiple: true, default: [] },
       idle: { type: "boolean", default: false },
       quick: { type: "boolean", default: false },
       repeats: { type: "string" },

@@ -23,8 +23,9 @@ async function main(): Promise<void> {
 }
 
 async function bench(options: Options, cleanup: Cleanup): Promise<void> {
-  const chosen = scenarios(options).filter(({ name }) => name.includes(options.only))
-  if (chosen.length === 0) throw new BenchFailed(`no scenario has "${options.only}" in its name`)
+  const { only } = options
+  const chosen = scenarios(options).filter(({ name }) => only.length === 0 || only.some((text) => name.includes(text)))
+  if (chosen.length === 0) throw new BenchFailed(`no scenario has "${only.join('" or "')}" in its name`)
   const systems = await Systems.prepare(options.systems, temporaryFolder(), cleanup)
   const measured: Measured[] = []
   const rows: Row[] = []
