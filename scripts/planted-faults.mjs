@@ -331,10 +331,7 @@ export const faults = [
         replace: "return value",
       },
     ],
-    campaign: test(
-      "tests/dist/exact-numbers.test.js",
-      "a thread's metadata that its graph cannot hold is kept, and a run names it",
-    ),
+    campaign: chaos("--histories", "--kills", "400", "--seed", "1"),
   },
   {
     name: "C7: a pooler that shares sessions",

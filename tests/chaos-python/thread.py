@@ -17,6 +17,8 @@ class State(TypedDict, total=False):
     # Changes in every other super-step: a checkpoint between two of them relies on what an earlier one has saved.
     even: int
     log: Annotated[list[str], operator.add]
+    # Numbers that clients send and read again.
+    carried: Annotated[list[dict[str, Any]], operator.add]
 
 
 async def work(state: State, config: RunnableConfig) -> State:

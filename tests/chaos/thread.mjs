@@ -12,6 +12,8 @@ const State = Annotation.Root({
   // Changes in every other super-step: a checkpoint between two of them relies on what an earlier one has saved.
   even: Annotation(),
   log: Annotation({ reducer: (one, two) => one.concat(two), default: () => [] }),
+  // Numbers that clients send and read again.
+  carried: Annotation({ reducer: (one, two) => one.concat(two), default: () => [] }),
 })
 
 async function work({ task, at }, { metadata }) {

@@ -121,7 +121,8 @@ export async function campaign({
   for (let number = first; !signal?.aborted && (number < first + rounds || goesOn()); number++) {
     const round = roundOf(number, schedule, { folder: installation.folder, disturbed })
     const recorder = new Recorder(join(historiesFolder ?? installation.folder, `seed-${seed}-round-${number}.jsonl`))
-    const writers = histories ? writersOf(round, schedule, { installation, random, recorder }) : undefined
+    const holds = env?.SUPERSTEP_PYTHON === undefined ? "doubles" : "all"
+    const writers = histories ? writersOf(round, schedule, { installation, random, recorder, holds }) : undefined
     const result = await hold(histories ? withWriters(round) : round, { installation, random, writers, aiming })
     report = added(report, result)
     if (historiesFolder && result.broken.length > 0) {
@@ -168,17 +169,25 @@ interface Writers {
   judge(): Promise<Judgement>
 }
 
+interface WriterParts {
+  readonly installation: Installation
+  readonly random: Random
+  readonly recorder: Recorder
+  /** Which numbers the graphs can hold. */
+  readonly holds: "doubles" | "all"
+}
+
 function writersOf(
   { number }: Round,
   schedule: Random,
-  { installation, random, recorder }: { installation: Installation; random: Random; recorder: Recorder },
+  { installation, random, recorder, holds }: WriterParts,
 ): Writers {
   const url = () => {
     const living = installation.servers.filter(({ isRunning, isPaused }) => isRunning && !isPaused)
     return random.pick(living.length > 0 ? living : installation.servers).url
   }
   const threads = Array.from({ length: sharedThreads }, (_, index) => {
-    const shared = { name: `r${number}t${index}`, seed: schedule.between(0, 2 ** 31), writers: 3, calls: 12 }
+    const shared = { name: `r${number}t${index}`, seed: schedule.between(0, 2 ** 31), writers: 3, calls: 12, holds }
     return new ThreadWriters(shared, { recorder, db: installation.db, url })
   })
   const judge = async () => {

@@ -1,4 +1,6 @@
 /** One request of a client that records: its reply, or that there is none. */
+import type { Outcome, Value } from "./call.js"
+import { withMarkedNumbers, withPlainNumbers } from "./numbers.js"
 
 export interface Answer {
   readonly status: number
@@ -28,7 +30,7 @@ export async function ask(url: string, request: Request): Promise<Reply> {
   try {
     const response = await send(url, request)
     const text = await response.text()
-    return answerOf(response, text === "" ? {} : JSON.parse(text))
+    return answerOf(response, text === "" ? {} : JSON.parse(withMarkedNumbers(text)))
   } catch (error) {
     return lossOf(error)
   }
@@ -54,7 +56,7 @@ function send(url: string, { method, path, body, headers }: Request): Promise<Re
     method,
     headers: { "content-type": "application/json", ...headers },
     signal: AbortSignal.timeout(timeoutMs),
-    ...(body && { body: JSON.stringify(body) }),
+    ...(body && { body: withPlainNumbers(JSON.stringify(body)) }),
   })
 }
 
@@ -68,6 +70,18 @@ function lossOf(error: unknown): Reply {
   const { cause } = error as { cause?: { code?: string } }
   return cause?.code === "ECONNREFUSED" ? "not sent" : "lost"
 }
+
+export function outcomeOf(reply: Reply): Outcome {
+  if (isLost(reply)) return { is: "unknown" }
+  return reply.status < 300 ? { is: "ok" } : refusal(reply)
+}
+
+export function refusal({ status, body }: Answer): Outcome {
+  return { is: "refused", status, ...(status >= 500 && { why: String(body.detail) }) }
+}
+
+export const withValue = (reply: Answer, value: Value | undefined): Outcome =>
+  reply.status === 200 ? { is: "ok", ...(value && { value }) } : refusal(reply)
 
 async function readToEnd(response: Response): Promise<boolean> {
   let text = ""

@@ -1,5 +1,6 @@
 /** What a history consists of: calls of clients on threads, with their times and outcomes. One line of JSON each. */
 import { appendFileSync, readFileSync } from "node:fs"
+import type { ReadNumbers } from "./numbers.js"
 
 /** What a run with an input executes: `in`, then so many super-steps, each of which appends one entry; then it may ask. */
 export interface Task {
@@ -32,6 +33,8 @@ export type Operation =
   | { readonly op: "state" | "copy" | "status" }
   /** A run's status; its result, as `join` and `wait` return it; and whether it is over, as the end of a stream says. */
   | { readonly op: "run" | "result" | "over"; readonly run: string }
+  /** A read of what has numbers and says nothing of the thread: an item of the store, a cron. */
+  | { readonly op: "kept"; readonly name: string }
 
 /** `log`: the ids that nodes and updates have appended; `question`: the task whose question is open. */
 export interface Value {
@@ -43,6 +46,7 @@ export interface Value {
   readonly isInputSaved?: boolean | null
   /** What must be in the state, and is not. */
   readonly lacks?: string
+  readonly numbers?: readonly ReadNumbers[]
 }
 
 export type OutcomeWith<V> =

@@ -39,8 +39,9 @@ export function judgeHistory(history: readonly Call[], mostStates = usualStates)
 
 const reads = new Set<Operation["op"]>(["state", "copy", "status", "run", "result", "over", "prune"])
 
-/** A read whose reply was lost says nothing. */
-const tellsOrChanges = ({ what, outcome }: Call): boolean => outcome.is !== "unknown" || !reads.has(what.op)
+/** A read whose reply was lost says nothing, and one of something else nothing of the thread. */
+const tellsOrChanges = ({ what, outcome }: Call): boolean =>
+  what.op !== "kept" && (outcome.is !== "unknown" || !reads.has(what.op))
 
 function describe({ what }: Call): string {
   const { op, ...fields } = what

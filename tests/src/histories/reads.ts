@@ -3,6 +3,7 @@
  * each fault. Pure.
  */
 import { type Call, entryOf, undoes } from "./call.js"
+import { changedNumbers } from "./numbers.js"
 
 /** A read of the whole state, of a copy, or of a run's result. */
 interface Read extends Call {
@@ -16,7 +17,14 @@ export function judgeReads(history: readonly Call[]): string[] {
     return log ? [{ ...call, log, uncommitted }] : []
   })
   return [
-    ...new Set([...repeated(reads), ...disagreeing(reads), ...shrunk(reads, history), ...missing(reads, history)]),
+    ...new Set([
+      ...repeated(reads),
+      ...disagreeing(reads),
+      ...shrunk(reads, history),
+      ...missing(reads, history),
+      ...lostItems(history),
+      ...history.flatMap(withOtherNumbers),
+    ]),
   ]
 }
 
@@ -94,3 +102,18 @@ function missing(reads: readonly Read[], history: readonly Call[]): string[] {
     .filter((entry) => !entries.has(entry))
     .map((entry) => `${entry} was acknowledged and is not in the last read`)
 }
+
+/** What a client has kept and nobody changes is there. */
+const lostItems = (history: readonly Call[]): string[] =>
+  history.flatMap(({ what, outcome }) =>
+    what.op === "kept" && outcome.is === "refused"
+      ? [`${what.name} was acknowledged, and a read of it is answered with ${outcome.status}`]
+      : [],
+  )
+
+/** Numbers come back as they were sent, wherever a reply has them. */
+const withOtherNumbers = ({ what, outcome }: Call): string[] =>
+  (outcome.is === "ok" ? (outcome.value?.numbers ?? []) : []).flatMap((numbers) => {
+    const fault = changedNumbers(numbers)
+    return fault === undefined ? [] : [`${what.op}: ${fault}`]
+  })

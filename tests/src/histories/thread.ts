@@ -193,6 +193,8 @@ function step(tasks: Tasks, state: Thread, what: Operation, outcome: Outcome): r
       return state.queue.some(({ run }) => run === what.run) ? [] : [state]
     case "result":
       return resultFits(state, what.run, outcome) ? [state] : []
+    case "kept":
+      return [state]
   }
 }
 

@@ -6,8 +6,9 @@ import { sql } from "@superstep/toolkit/db/sql"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
-import { type Answer, ask, follow, isLost, type Reply } from "./ask.js"
+import { type Answer, ask, follow, isLost, outcomeOf, type Reply, refusal, withValue } from "./ask.js"
 import type { Operation, Outcome, Recorder, Strategy, Task, Value } from "./call.js"
+import { type Carried, carriedIn, type ReadNumbers, randomNumbers } from "./numbers.js"
 
 export interface SharedThread {
   /** Part of all names on it. */
@@ -18,6 +19,8 @@ export interface SharedThread {
   readonly calls: number
   /** How long a super-step takes, in milliseconds: one of these. */
   readonly stepMs?: readonly number[]
+  /** Which numbers its graph can hold: those of JavaScript are doubles. */
+  readonly holds?: "doubles" | "all"
 }
 
 export interface Surroundings {
@@ -47,6 +50,8 @@ export class ThreadWriters {
   #question: { readonly task: string; readonly id: string } | undefined
   readonly #strategies: readonly Strategy[]
   readonly #canDelete: boolean
+  readonly #sentNumbers = new Map<string, readonly string[]>()
+  readonly #numbersChance: Random
 
   constructor(shared: SharedThread, around: Surroundings) {
     this.#shared = shared
@@ -54,11 +59,13 @@ export class ThreadWriters {
     const kind = shared.seed % 3
     this.#strategies = ["enqueue", "enqueue", "reject", "interrupt", ...(kind === 0 ? [] : (["rollback"] as const))]
     this.#canDelete = kind === 2
+    this.#numbersChance = seededRandom(~shared.seed)
   }
 
   /** Resolves when all clients have made their calls. */
   async write(): Promise<void> {
-    const body = { thread_id: this.#threadId, if_exists: "do_nothing", metadata: { graph_id: "thread" } }
+    const metadata = { graph_id: "thread", ...this.#newNumbers(this.#shared.name) }
+    const body = { thread_id: this.#threadId, if_exists: "do_nothing", metadata }
     while (isLost(await this.#ask("POST", "/threads", body))) await sleep(50)
     const { writers, calls, seed, name } = this.#shared
     const each = async (number: number) => {
@@ -85,14 +92,17 @@ export class ThreadWriters {
     await this.#status(client)
     const rows = await db.rows<{ name: string; status: string; isInputSaved: boolean | null }>(sql`
       select metadata ->> 'run' as name, status, input_saved as "isInputSaved" from runs where thread_id = ${this.#threadId}`)
+    const listed = await this.#ask("GET", this.#path("/runs?limit=1000"))
+    const runs: Answer["body"][] = isLost(listed) || listed.status !== 200 ? [] : listed.body
     const known = recorder.calls.flatMap(({ thread, what }) =>
       thread === this.#shared.name && what.op !== "update" && "run" in what ? [what.run] : [],
     )
     for (const name of new Set([...known, ...rows.map((row) => row.name)])) {
       const row = rows.find((one) => one.name === name)
       const isInputSaved = row?.status === "success" ? true : row?.isInputSaved
+      const numbers = this.#numbersOf(runs.filter(({ metadata }) => metadata.run === name))
       const outcome: Outcome = row
-        ? { is: "ok", value: { status: row.status, ...(isInputSaved !== undefined && { isInputSaved }) } }
+        ? { is: "ok", value: { status: row.status, ...(isInputSaved !== undefined && { isInputSaved }), ...numbers } }
         : { is: "refused", status: 404 }
       const now = performance.now()
       this.#record(client, { op: "run", run: name }, outcome, now, now + 0.001)
@@ -128,7 +138,8 @@ export class ThreadWriters {
         return this.#tick(client, random)
       case "update": {
         const entry = this.#newName()
-        const body = { values: { log: [entry] }, as_node: "note" }
+        const body = { values: { log: [entry], carried: [this.#newNumbers(entry)] }, as_node: "note" }
+        await this.#keepItem(client, entry)
         await this.#call(client, { op: "update", entry }, () => this.#ask("POST", this.#path("/state"), body))
         return
       }
@@ -148,8 +159,8 @@ export class ThreadWriters {
     const strategy = random.pick(this.#strategies)
     const stepMs = random.pick(this.#shared.stepMs ?? [5, 20, 60])
     const durability = random.pick(["sync", "async", "async", "exit"] as const)
-    const input = { task: { ...task, stepMs }, at: 0, log: [`${run}/in`] }
-    const common = { assistant_id: "thread", input, metadata: { run }, multitask_strategy: strategy }
+    const input = { task: { ...task, stepMs }, at: 0, log: [`${run}/in`], carried: [this.#newNumbers(run)] }
+    const common = { assistant_id: "thread", input, metadata: this.#metadataOf(run), multitask_strategy: strategy }
     // A client repeats a lost request with the same key until it has an answer: one call, which takes effect once.
     const headers = random.next() < 0.5 ? { "idempotency-key": randomUUID() } : undefined
     if (way === "start") {
@@ -173,7 +184,7 @@ export class ThreadWriters {
     this.#record(client, what, outcomeOf(reply), calledAt, returnedAt)
     if (isLost(reply) || reply.status !== 200) return
     this.#acknowledged(what.run, reply.location)
-    this.#record(client, { op: "result", run: what.run }, resultOf(reply), calledAt, returnedAt)
+    this.#record(client, { op: "result", run: what.run }, this.#resultOf(reply), calledAt, returnedAt)
   }
 
   async #createAndFollow(client: string, what: Operation & { readonly run: string }, body: object): Promise<void> {
@@ -189,7 +200,12 @@ export class ThreadWriters {
   async #resume(client: string, random: Random): Promise<void> {
     const run = this.#newName()
     const strategy = random.pick(this.#strategies)
-    const body = { assistant_id: "thread", command: { resume: run }, metadata: { run }, multitask_strategy: strategy }
+    const body = {
+      assistant_id: "thread",
+      command: { resume: run },
+      metadata: this.#metadataOf(run),
+      multitask_strategy: strategy,
+    }
     const what: Operation = { op: "resume", run, strategy }
     const reply = await this.#call(client, what, () => this.#ask("POST", this.#path("/runs"), body))
     this.#acknowledged(run, reply?.run_id)
@@ -197,7 +213,7 @@ export class ThreadWriters {
 
   async #respond(client: string, { task, id }: { readonly task: string; readonly id: string }): Promise<void> {
     const run = this.#newName()
-    const params = { interrupt_id: id, response: run, metadata: { run } }
+    const params = { interrupt_id: id, response: run, metadata: this.#metadataOf(run) }
     await this.#call(client, { op: "respond", run, about: task }, () => this.#command("input.respond", params))
   }
 
@@ -205,11 +221,18 @@ export class ThreadWriters {
   async #tick(client: string, random: Random): Promise<void> {
     const run = this.#newName()
     const task: Task = { name: run, steps: random.between(1, 3), asks: false }
-    const input = { task: { ...task, stepMs: 10 }, at: 0, log: [`${run}/in`] }
-    const body = { assistant_id: "thread", input, metadata: { run }, schedule: "0 0 1 1 *" }
+    const input = { task: { ...task, stepMs: 10 }, at: 0, log: [`${run}/in`], carried: [this.#newNumbers(run)] }
+    const body = { assistant_id: "thread", input, metadata: this.#metadataOf(run), schedule: "0 0 1 1 *" }
     const calledAt = performance.now()
     const made = await this.#ask("POST", this.#path("/runs/crons"), body)
     if (isLost(made) || made.status !== 200) return
+    this.#record(
+      client,
+      { op: "kept", name: run },
+      withValue(made, this.#numbersOf(made.body)),
+      calledAt,
+      performance.now(),
+    )
     this.#record(
       client,
       { op: "create", run, task, strategy: "enqueue" },
@@ -235,7 +258,7 @@ export class ThreadWriters {
     const calledAt = performance.now()
     const reply = await this.#ask("GET", this.#path(`/runs/${this.#runs.get(run)}/join`))
     if (isLost(reply)) return
-    this.#record(client, { op: "result", run }, resultOf(reply), calledAt, performance.now())
+    this.#record(client, { op: "result", run }, this.#resultOf(reply), calledAt, performance.now())
   }
 
   async #readRun(client: string, run: string): Promise<void> {
@@ -243,7 +266,7 @@ export class ThreadWriters {
     const reply = await this.#ask("GET", this.#path(`/runs/${this.#runs.get(run)}`))
     if (isLost(reply)) return
     const { status, input_saved: isInputSaved } = reply.body
-    const value = { status, isInputSaved }
+    const value = { status, isInputSaved, ...this.#numbersOf(reply.body) }
     this.#record(client, { op: "run", run }, withValue(reply, value), calledAt, performance.now())
   }
 
@@ -251,7 +274,9 @@ export class ThreadWriters {
     const calledAt = performance.now()
     const reply = await this.#ask("GET", this.#path())
     if (isLost(reply)) return
-    this.#record(client, { op: "status" }, withValue(reply, { status: reply.body.status }), calledAt, performance.now())
+    const { status, metadata, values } = reply.body
+    const value = { status, ...this.#numbersOf(metadata, values) }
+    this.#record(client, { op: "status" }, withValue(reply, value), calledAt, performance.now())
   }
 
   async #state(client: string): Promise<void> {
@@ -263,7 +288,7 @@ export class ThreadWriters {
     const { log = [], task, even } = reply.body.values ?? {}
     const has = (part: string) => (log as string[]).some((id) => id.includes(part))
     const lacks = task === undefined && has("/in") ? "task" : even === undefined && has("/0#") ? "even" : undefined
-    const value = { ...logOf(reply.body), question: asked?.value.task ?? null, ...(lacks && { lacks }) }
+    const value = { ...this.#stateOf(reply.body), question: asked?.value.task ?? null, ...(lacks && { lacks }) }
     this.#record(client, { op: "state" }, withValue(reply, value), calledAt, performance.now())
   }
 
@@ -274,8 +299,25 @@ export class ThreadWriters {
     if (isLost(copied)) return
     const reply = copied.status === 200 ? await this.#ask("GET", `/threads/${copied.body.thread_id}/state`) : copied
     if (isLost(reply)) return
-    const value = logOf(reply.body)
+    const value = this.#stateOf(reply.body)
     this.#record(client, { op: "copy" }, withValue(reply, value), calledAt, returnedAt)
+  }
+
+  /** An item of the store, which nobody else writes. */
+  async #keepItem(client: string, name: string): Promise<void> {
+    const item = { namespace: ["numbers"], key: name, value: this.#newNumbers(`item ${name}`, "all") }
+    const kept = await this.#ask("PUT", "/store/items", item)
+    if (isLost(kept) || kept.status >= 300) return
+    const calledAt = performance.now()
+    const reply = await this.#ask("GET", `/store/items?namespace=numbers&key=${name}`)
+    if (isLost(reply)) return
+    this.#record(
+      client,
+      { op: "kept", name: item.value.of },
+      withValue(reply, this.#numbersOf(reply.body)),
+      calledAt,
+      performance.now(),
+    )
   }
 
   #over(client: string, run: string): void {
@@ -318,36 +360,41 @@ export class ThreadWriters {
     }
   }
 
+  #metadataOf(run: string): Carried & { readonly run: string } {
+    return { run, ...this.#newNumbers(`metadata of ${run}`) }
+  }
+
+  #newNumbers(of: string, holds = this.#shared.holds ?? "doubles"): Carried {
+    const carried = randomNumbers(of, this.#numbersChance, holds)
+    this.#sentNumbers.set(of, carried.numbers)
+    return carried
+  }
+
+  /** The numbers in what a reply has of requests, and in what it has of the graph. */
+  #numbersOf(requested: unknown, computed?: unknown): { readonly numbers: readonly ReadNumbers[] } {
+    const read = (value: unknown, areDoubles: boolean) =>
+      carriedIn(value).map((carried) => ({ ...carried, areDoubles, sent: this.#sentNumbers.get(carried.of) ?? [] }))
+    return { numbers: [...read(requested, false), ...read(computed, this.#shared.holds !== "all")] }
+  }
+
+  #stateOf({ values, tasks = [] }: Answer["body"]): Value {
+    const { length } = tasks.flatMap(({ result }: Answer["body"]) => result?.log ?? [])
+    return { log: values?.log ?? [], ...(length > 0 && { uncommitted: length }), ...this.#numbersOf(undefined, values) }
+  }
+
+  /** A result that is an error is a refusal: of a run that is gone, or of one that has failed. */
+  #resultOf(reply: Answer): Outcome {
+    const error = reply.body.__error__
+    if (reply.status !== 200) return refusal(reply)
+    if (error?.error === "RunGone") return { is: "refused", status: 404 }
+    if (error) return { is: "refused", status: 500, why: `${error.error}: ${error.message}` }
+    return { is: "ok", value: this.#stateOf({ values: reply.body }) }
+  }
+
   readonly #path = (rest = ""): string => `/threads/${this.#threadId}${rest}`
 
   #newName(): string {
     this.#names++
     return `${this.#shared.name}.${this.#names}`
   }
-}
-
-function logOf({ values, tasks = [] }: Answer["body"]): Value {
-  const { length } = tasks.flatMap(({ result }: Answer["body"]) => result?.log ?? [])
-  return { log: values?.log ?? [], ...(length > 0 && { uncommitted: length }) }
-}
-
-function outcomeOf(reply: Reply): Outcome {
-  if (isLost(reply)) return { is: "unknown" }
-  return reply.status < 300 ? { is: "ok" } : refusal(reply)
-}
-
-function refusal({ status, body }: Answer): Outcome {
-  return { is: "refused", status, ...(status >= 500 && { why: String(body.detail) }) }
-}
-
-const withValue = (reply: Answer, value: (Outcome & { readonly is: "ok" })["value"]): Outcome =>
-  reply.status === 200 ? { is: "ok", ...(value && { value }) } : refusal(reply)
-
-/** A result that is an error is a refusal: of a run that is gone, or of one that has failed. */
-function resultOf(reply: Answer): Outcome {
-  const error = reply.body.__error__
-  if (reply.status !== 200) return refusal(reply)
-  if (error?.error === "RunGone") return { is: "refused", status: 404 }
-  if (error) return { is: "refused", status: 500, why: `${error.error}: ${error.message}` }
-  return { is: "ok", value: { log: reply.body.log ?? [] } }
 }
