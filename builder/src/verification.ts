@@ -7,7 +7,9 @@ import { plainText, storableText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
 import { BuildFailed } from "./faults/build-failed.js"
 
-const shown = z.string().transform(storableText)
+// As much as is shown of a revision that failed.
+const mostCharacters = 10_000
+const shown = z.string().transform((text) => storableText(text, mostCharacters))
 
 const verification = z.object({
   graphs: z.array(plainText),

@@ -63,11 +63,14 @@ const codes = [
   "internal",
 ] as const satisfies readonly BuildCode[]
 
-/** Why a container ended without success: its termination message, which user code may have written. */
-export const failure = z.object({ error_code: z.enum(codes), message: z.string().transform(storableText) })
-
 // A kubelet keeps 4096 bytes of it; JSON may double some characters.
 const mostMessageBytes = 2000
+
+/** Why a container ended without success: its termination message, which user code may have written. */
+export const failure = z.object({
+  error_code: z.enum(codes),
+  message: z.string().transform((text) => storableText(text, mostMessageBytes)),
+})
 
 export const failureText = ({ error_code, message }: Pick<FailedBuild, "error_code" | "message">): string =>
   JSON.stringify({

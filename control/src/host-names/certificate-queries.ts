@@ -1,6 +1,8 @@
 /** Certificates in the table `host_names`, and the tables `acme_accounts` and `acme_challenges`. */
+
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { StorableText } from "@superstep/toolkit/text/storable"
 
 /** A name for which the authority is to be asked. */
 export interface DueName {
@@ -54,7 +56,7 @@ export const storeCertificate = (tx: Db, due: DueName, it: StoredCertificate): P
     where ${ofTry(due)}`)
 
 /** @returns  0 when the try is no longer the name's present one */
-export const storeFailure = (tx: Db, due: DueName, failure: string, againMs: number): Promise<number> =>
+export const storeFailure = (tx: Db, due: DueName, failure: StorableText, againMs: number): Promise<number> =>
   tx.run(sql`
     update host_names set failure = ${failure}, next_try_at = now() + make_interval(secs => ${againMs} / 1000.0)
     where ${ofTry(due)}`)

@@ -5,7 +5,7 @@
 
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
-import { storableText } from "@superstep/toolkit/text/storable"
+import { type StorableText, storableText } from "@superstep/toolkit/text/storable"
 import { OutboxLoop } from "@superstep/toolkit/webhooks/outbox-loop"
 import type { Client } from "acme-client"
 import { recordEvent } from "../events/operations.js"
@@ -80,7 +80,7 @@ function accountOf({ db, key, authority }: IssueOptions): Account {
   }
 }
 
-type Outcome = { readonly issued: IssuedCertificate } | { readonly failure: string }
+type Outcome = { readonly issued: IssuedCertificate } | { readonly failure: StorableText }
 
 /** @returns  whether the name is due again soon */
 async function issue(options: IssueOptions, account: Account, due: DueName, stopping: AbortSignal): Promise<boolean> {
@@ -122,7 +122,7 @@ async function keep(
   { db, key, log }: IssueOptions,
   due: DueName,
   issued: IssuedCertificate,
-): Promise<string | undefined> {
+): Promise<StorableText | undefined> {
   const { host_name, deployment_id } = due
   let facts: ReturnType<typeof factsOf>
   try {
@@ -147,7 +147,7 @@ async function keep(
 }
 
 /** Events report the first failure of several, and log lines all of them. */
-async function noteFailure({ db, log }: IssueOptions, due: DueName, failure: string): Promise<void> {
+async function noteFailure({ db, log }: IssueOptions, due: DueName, failure: StorableText): Promise<void> {
   const { host_name, deployment_id, tries } = due
   const againMs = retryMs(tries)
   await db.transaction(async (tx) => {
@@ -173,5 +173,5 @@ function recordHostName(
 }
 
 /** The authority's words, for people. */
-const reasonOf = (error: unknown): string =>
-  storableText((error instanceof Error ? error.message : String(error)).slice(0, mostFailureChars))
+const reasonOf = (error: unknown): StorableText =>
+  storableText(error instanceof Error ? error.message : String(error), mostFailureChars)

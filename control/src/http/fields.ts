@@ -31,7 +31,7 @@ export const text = checked(() => undefined)
 const longestLine = 500
 
 /** What people read beside other words. It comes from strangers, and no request fails for it: it is cleaned and cut. */
-export const line = z.string().transform((value) => shownLine(value, longestLine))
+export const line = z.string().transform((value): string => shownLine(value, longestLine))
 
 export const uuid = z.guid("expected a UUID")
 

@@ -24,12 +24,10 @@ export async function appendLogLines(
     given.map(({ message }) => message),
     hide,
   )
-  const rows = given.map(({ level = "INFO", at = null, runId = null }, index) => ({
-    message: messages[index] ?? "",
-    level,
-    at,
-    runId,
-  }))
+  const rows = messages.map((message, index) => {
+    const { level = "INFO", at = null, runId = null } = given[index] ?? {}
+    return { message, level, at, runId }
+  })
   return insertLogLines(db, revisionId, stream, rows)
 }
 

@@ -1,6 +1,8 @@
 /** The tables `log_lines` and `log_books`. A line's id is stable and gives its order in its deployment. */
+
 import type { Db } from "@superstep/toolkit/db/database"
 import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
+import type { StorableText } from "@superstep/toolkit/text/storable"
 import type { LogScope } from "./cursor.js"
 import type { LogLevel, LogStream } from "./log-line.js"
 
@@ -19,7 +21,7 @@ export interface LogRow {
 }
 
 export interface InsertedLine {
-  readonly message: string
+  readonly message: StorableText
   readonly level: LogLevel
   readonly at: Date | null
   readonly runId: string | null

@@ -4,6 +4,7 @@ import { BuildFailed } from "@superstep/builder/faults/build-failed"
 import { TooManyDeployments } from "@superstep/machines/port/errors"
 import { RegistryFailed } from "@superstep/oci/registry/failures"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
+import { storableText } from "@superstep/toolkit/text/storable"
 import { backOffMs } from "../health/restart.js"
 import { routesOf } from "../planner/edge-table.js"
 import { stages } from "../revisions/revision.js"
@@ -102,14 +103,18 @@ test("a unit that is ready may take over; a graph that does not load says which 
   assert.equal(judgeReport({ ...report, ready: false }, "r1", []), false)
   assert.equal(judgeReport(report, "another", []), false)
   assert.equal(judgeReport(report, "r1", []), true)
-  const broken = { ...report, failed: [{ graph_id: "chat", message: "no key" }] }
+  const failed = (graph_id: string, message: string) => ({
+    graph_id: storableText(graph_id, 100),
+    message: storableText(message, 100),
+  })
+  const broken = { ...report, failed: [failed("chat", "no key")] }
   const refusal = (error: unknown) => error instanceof DeployFailed && error.code === "graph_load_failed"
   assert.throws(() => judgeReport(broken, "r1", []), refusal)
-  const refused = { ...report, failed: [{ graph_id: "auth.path", message: "no key" }] }
+  const refused = { ...report, failed: [failed("auth.path", "no key")] }
   assert.throws(() => judgeReport(refused, "r1", []), /^DeployFailed: auth\.path does not load: no key/)
   const keyless = {
     ...report,
-    failed: [{ graph_id: "auth.path", message: 'KeyError: environment variable "KEY" is not set' }],
+    failed: [failed("auth.path", 'KeyError: environment variable "KEY" is not set')],
   }
   const lacksKey = (error: unknown) => error instanceof DeployFailed && error.code === "secret_missing"
   assert.throws(() => judgeReport(keyless, "r1", []), lacksKey)

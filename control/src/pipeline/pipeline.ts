@@ -25,7 +25,7 @@ import {
   skipSuperseded,
   waitInStage,
 } from "../revisions/claims.js"
-import { type Stage, stages } from "../revisions/revision.js"
+import { type Stage, shownMessage, stages } from "../revisions/revision.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { endInFailure } from "./end-in-failure.js"
 import { judge } from "./failures.js"
@@ -201,7 +201,11 @@ async function afterError(context: PipelineContext, revision: ClaimedRevision, e
       await endInFailure(context, revision, verdict)
     } else {
       context.log.warn(facts, "stage will be tried again")
-      await waitInStage(context.db, revision, { delayMs: verdict.delayMs, isRetry: true, why: verdict.why })
+      await waitInStage(context.db, revision, {
+        delayMs: verdict.delayMs,
+        isRetry: true,
+        why: shownMessage(verdict.why),
+      })
     }
   } catch (err) {
     // The claim was lost, or the database is away: then the lease expires, and the stage runs again.

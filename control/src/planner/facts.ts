@@ -3,6 +3,7 @@
 import type { UnitStatus } from "@superstep/machines/port/port"
 import type { Pins, UnitReport } from "@superstep/machines/unit-client/unit-replies"
 import type { PreflightRule } from "@superstep/toolkit/http/cross-origin"
+import type { StorableText } from "@superstep/toolkit/text/storable"
 import type { Role } from "../revisions/revision.js"
 
 export interface DeploymentFacts {
@@ -73,7 +74,7 @@ export interface UnitRow {
   readonly crashes: number
   /** Of its workers, in a row: those that count against the project, and why the last one ended. */
   readonly worker_crashes: number
-  readonly last_worker_crash: string | null
+  readonly last_worker_crash: StorableText | null
   /** It said at the last look that it is ready. */
   readonly is_answering: boolean
   /** What it says about pages of other origins; null when only the unit itself can tell. */

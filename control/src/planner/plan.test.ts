@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { Shares } from "@superstep/machines/unit-client/unit-replies"
+import { storableText } from "@superstep/toolkit/text/storable"
 import type { DeploymentFacts, UnitFacts } from "./facts.js"
 import { type Action, plan } from "./plan.js"
 import { absent, deploymentOf, exited, revisionOf, running, unitOf } from "./testing/facts.js"
@@ -223,7 +224,9 @@ test("plan: while a revision is switched to and verified, its end decides", () =
 test("plan: the reason of a rollback says which crashes they were", () => {
   const reasonFor = (change: Partial<UnitFacts>) => {
     const revisions = [
-      revisionOf("serving", [unitOf("new", { last_worker_crash: "exit code 3", ...change })], { settled_ms: 10 }),
+      revisionOf("serving", [unitOf("new", { last_worker_crash: storableText("exit code 3", 100), ...change })], {
+        settled_ms: 10,
+      }),
       revisionOf("standby", [unitOf("old")]),
     ]
     const [action] = plan(deploymentOf(revisions), limits)

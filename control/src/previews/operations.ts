@@ -148,7 +148,7 @@ async function advancePreview(
     parentId: parent.deployment_id,
     repository: repositoryKey(parent.source_config.repo_url ?? "") ?? "",
     number: event.number,
-    title: storableText(event.title.slice(0, 255)),
+    title: storableText(event.title, 255),
     isFork: event.isFork,
     headRef: isUsable ? (event.headRef ?? null) : null,
     headSha: event.headSha ?? null,

@@ -1,6 +1,8 @@
 /** The tables `preview_settings`, `preview_secrets` and `previews`. */
+
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { StorableText } from "@superstep/toolkit/text/storable"
 import type { Preview, PreviewSettings, PreviewState } from "./preview.js"
 
 export interface SettingsRow extends PreviewSettings {
@@ -47,7 +49,7 @@ export interface PullRequestFacts {
   readonly parentId: string
   readonly repository: string
   readonly number: number
-  readonly title: string
+  readonly title: StorableText
   readonly isFork: boolean
   readonly headRef: string | null
   readonly headSha: string | null

@@ -8,6 +8,7 @@ import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Log } from "@superstep/toolkit/log/log"
 import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
+import { type StorableText, storableText } from "@superstep/toolkit/text/storable"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { addressKind } from "@superstep/toolkit/webhooks/addresses"
 import { type Outbox, OutboxLoop, usualTimeoutMs } from "@superstep/toolkit/webhooks/outbox-loop"
@@ -68,12 +69,16 @@ export function statusOutbox(sender: StatusSender): Outbox<DueStatus> {
   }
 }
 
+// Beside a word or two of ours.
+const mostCharacters = 1000
+const shown = (text: string): StorableText => storableText(text, mostCharacters)
+
 /** @returns  whether something of the revision is to be sent later */
 async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): Promise<boolean> {
   const { db, log } = sender
   const request = await requestOf(sender, it)
   // An integration that is used only for fetching, or whose token is gone.
-  if ("problem" in request) return settleStatus(db, it, { isSent: false, error: request.problem })
+  if ("problem" in request) return settleStatus(db, it, { isSent: false, error: shown(request.problem) })
   const result = await call(sender, request, signal)
   const { status, reply = "", error = "no answer" } = result
   const verdict = verdictOn(request.provider, status, reply)
@@ -81,7 +86,7 @@ async function send(sender: StatusSender, it: DueStatus, signal: AbortSignal): P
   const askedMs = result.askedMs ?? (isLimit(status, reply) ? unsaidMs : undefined)
   // First: a kill after this line costs no call too many.
   if (askedMs !== undefined) await leaveHostAlone(db, { workspaceId: it.workspace_id, host: it.host, forMs: askedMs })
-  const why = status === undefined ? error : `${status} ${reply.slice(0, 300)}`.trimEnd()
+  const why = shown(status === undefined ? error : `${status} ${reply.slice(0, 300)}`.trimEnd())
   const isStopped = status === undefined && signal.aborted
   const delayMs = retryDelayMs(delaysMs, it.attempts, Math.random(), askedMs)
   const againMs = isStopped ? 0 : verdict === "again" ? delayMs : undefined

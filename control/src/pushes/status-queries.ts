@@ -1,6 +1,8 @@
 /** The table `commit_statuses`: a trigger on `revisions` inserts rows, and this module sends them. */
+
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { StorableText } from "@superstep/toolkit/text/storable"
 import type { RevisionStatus } from "../revisions/revision.js"
 import type { CommitState } from "./commit-status.js"
 import type { Provider } from "./push.js"
@@ -79,7 +81,7 @@ export const isStillTaken = async (db: Db, it: Taken): Promise<boolean> =>
 
 export interface TriedStatus {
   readonly isSent: boolean
-  readonly error: string | undefined
+  readonly error: StorableText | undefined
   /** When to try again, in milliseconds; undefined: never. */
   readonly againMs?: number | undefined
   /** How long the host wants to be left alone, also by the next state, in milliseconds. */

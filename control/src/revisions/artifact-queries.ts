@@ -2,6 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { joinSql, sql } from "@superstep/toolkit/db/sql"
 import { namesWhere } from "./field.js"
+import type { Commit } from "./revision.js"
 import { sourceConfigFields } from "./source-config.js"
 import { sourceRevisionConfigFields } from "./source-revision-config.js"
 
@@ -34,7 +35,7 @@ export interface BuiltBefore {
   readonly artifact_id: string
   /** The result of its fetch, which is the same for the same commit. */
   readonly tree_hash: string | null
-  readonly commit: object | null
+  readonly commit: Commit | null
 }
 
 // A row of an earlier release may lack a field, which means the same as null.

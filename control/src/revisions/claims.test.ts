@@ -20,7 +20,7 @@ import {
   skipSuperseded,
   waitInStage,
 } from "./claims.js"
-import { stages } from "./revision.js"
+import { shownMessage, stages } from "./revision.js"
 import { addDeployment, addRevision } from "./testing/rows.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -84,7 +84,7 @@ test("a write with an old claim changes nothing (C3)", async () => {
   assert.ok(quick)
 
   await assert.rejects(advance(db, slow, { status: "AWAITING_BUILD", stage: "fetch" }), ClaimLost)
-  await assert.rejects(waitInStage(db, slow, { delayMs: 1, isRetry: true, why: "x" }), ClaimLost)
+  await assert.rejects(waitInStage(db, slow, { delayMs: 1, isRetry: true, why: shownMessage("x") }), ClaimLost)
   assert.deepEqual(await renewClaims(db, [slow, quick], 1000), new Set([quick.revision_id]))
   await releaseClaim(db, slow)
   await advance(db, quick, { status: "AWAITING_BUILD", stage: "fetch" })
@@ -149,7 +149,11 @@ test("a delayed revision is not claimed before its time, which is reported", asy
   await addRevision(db, await addDeployment(db))
   const held = await claim(db)
   assert.ok(held)
-  await waitInStage(db, held, { delayMs: 60_000, isRetry: true, why: "the network is away; trying again in 60 s" })
+  await waitInStage(db, held, {
+    delayMs: 60_000,
+    isRetry: true,
+    why: shownMessage("the network is away; trying again in 60 s"),
+  })
 
   assert.equal(await claim(db), undefined)
   const due = await nextDueMs(db)
@@ -212,19 +216,23 @@ test("a failure, the reason of a wait and a commit are stored whatever their tex
   assert.ok(held)
   const text = "\0 \ud800"
 
-  await recordCommit(db, held, { sha: "a", treeHash: null, commit: { message: text, author: text } })
-  await waitInStage(db, held, { delayMs: 0, isRetry: true, why: text + "x".repeat(1_000_000) })
+  await recordCommit(db, held, {
+    sha: "a",
+    treeHash: null,
+    commit: { sha: "a", message: shownMessage(text), author: shownMessage(text) },
+  })
+  await waitInStage(db, held, { delayMs: 0, isRetry: true, why: shownMessage(text + "x".repeat(1_000_000)) })
   const waiting = await revisionOf(db, revisionId)
   const again = await claim(db)
   assert.ok(again)
   await advance(db, again, {
     status: "BUILD_FAILED",
     stage: null,
-    error: { code: "graph_load_failed", message: text + "x".repeat(1_000_000) },
+    error: { code: "graph_load_failed", message: shownMessage(text + "x".repeat(1_000_000)) },
   })
   const failed = await revisionOf(db, revisionId)
 
-  assert.deepEqual(waiting.commit, { message: "\ufffd \ufffd", author: "\ufffd \ufffd" })
+  assert.deepEqual(waiting.commit, { sha: "a", message: "\\u0000 \ufffd", author: "\\u0000 \ufffd" })
   for (const message of [waiting, failed].map(({ status_message }) => String(status_message))) {
     assert.ok(message.startsWith("\\u0000 \ufffdx"))
     assert.ok(message.length < 11_000, "a message that quotes a megabyte is cut")

@@ -6,12 +6,11 @@
  */
 
 import { type Database, type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
-import { toJsonbText } from "@superstep/toolkit/db/jsonb"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import { storableText } from "@superstep/toolkit/text/storable"
+import type { StorableText } from "@superstep/toolkit/text/storable"
 import type { RevisionRow } from "./queries.js"
-import type { Reason, RevisionStatus, Stage } from "./revision.js"
+import type { Commit, Reason, RevisionStatus, Stage } from "./revision.js"
 
 /** The claim is no longer ours: the revision was interrupted or superseded, or the lease expired. */
 export class ClaimLost extends KnownError {
@@ -194,12 +193,6 @@ export interface Advance {
   readonly error?: Reason
 }
 
-// People read it, and it is in each list of revisions, in events and in statuses at git hosts.
-const mostMessageCharacters = 10_000
-
-/** A message that may quote megabytes of a project, as it is stored. */
-const shown = (message: string): string => storableText(message.slice(0, mostMessageCharacters))
-
 /**
  * Ends a stage and releases the claim, in one statement.
  * @throws ClaimLost
@@ -212,7 +205,7 @@ export const advance = (db: Db, claim: Claim, { status, stage, artifactId, error
         stage_attempt = 0, stage_deaths = 0, not_before = superstep_now(), updated_at = superstep_now(),
         artifact_id = coalesce(${artifactId ?? null}, artifact_id),
         -- A message of before only said why a stage waits.
-        error_code = ${error?.code ?? null}, status_message = ${error ? shown(error.message) : null},
+        error_code = ${error?.code ?? null}, status_message = ${error?.message ?? null},
         finished_at = case when ${isEnd(status)} then coalesce(finished_at, superstep_now()) end
       where ${held(claim)}`),
   )
@@ -227,7 +220,7 @@ const isEnd = (status: RevisionStatus): boolean =>
 export const waitInStage = (
   db: Db,
   claim: Claim,
-  { delayMs, isRetry, why }: { delayMs: number; isRetry: boolean; why: string | null },
+  { delayMs, isRetry, why }: { delayMs: number; isRetry: boolean; why: StorableText | null },
 ): Promise<void> =>
   fenced(
     claim,
@@ -237,7 +230,7 @@ export const waitInStage = (
         stage_deaths = ${isRetry ? sql`stage_deaths` : 0},
         not_before = superstep_now() + ${delayMs} * interval '1 millisecond', stage_attempt = ${isRetry ? sql`stage_attempt + 1` : 0},
         failing_since = case when stage_attempt = 0 then superstep_now() else coalesce(failing_since, superstep_now()) end,
-        status_message = coalesce(${why === null ? null : shown(why)}, status_message), updated_at = superstep_now()
+        status_message = coalesce(${why}, status_message), updated_at = superstep_now()
       where ${held(claim)}`),
   )
 
@@ -245,13 +238,13 @@ export const waitInStage = (
 export const recordCommit = (
   db: Db,
   claim: Claim,
-  { sha, treeHash, commit }: { sha: string; treeHash: string | null; commit: object | null },
+  { sha, treeHash, commit }: { sha: string; treeHash: string | null; commit: Commit | null },
 ): Promise<void> =>
   fenced(
     claim,
     db.run(sql`
       update revisions set commit_sha = ${sha}, tree_hash = coalesce(${treeHash}, tree_hash), build_log_offset = 0,
-        commit = coalesce(${commit && toJsonbText(JSON.stringify(commit))}::jsonb, commit)
+        commit = coalesce(${commit && JSON.stringify(commit)}::jsonb, commit)
       where ${held(claim)}`),
   )
 

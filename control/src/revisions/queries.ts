@@ -6,7 +6,7 @@ import type { HealthFacts } from "../health/health.js"
 import { healthFacts } from "../health/health-queries.js"
 import type { ListenerFacts } from "../health/listener-facts.js"
 import { listenerFacts } from "../health/listener-facts-queries.js"
-import type { ErrorCode, Reason, RevisionStatus, Role, Stage, Trigger } from "./revision.js"
+import type { Commit, ErrorCode, Reason, RevisionStatus, Role, Stage, Trigger } from "./revision.js"
 import type { Source, SourceConfig } from "./source-config.js"
 import type { SourceRevisionConfig } from "./source-revision-config.js"
 
@@ -22,7 +22,7 @@ export interface RevisionRow {
   readonly source_revision_config: SourceRevisionConfig
   readonly secrets_version: number
   readonly commit_sha: string | null
-  readonly commit: { readonly sha: string; readonly message: string; readonly author: string } | null
+  readonly commit: Commit | null
   readonly artifact_id: string | null
   readonly pinned_threads: number
   /** Paused threads that it could not go on with, seen before its switch; null: they were not looked at. */

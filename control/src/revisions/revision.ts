@@ -1,4 +1,5 @@
 /** Defines a revision: its statuses, its stages, and their order. Pure. */
+import { type StorableText, storableText } from "@superstep/toolkit/text/storable"
 import type { RevisionCodes } from "./error-codes.js"
 
 export const revisionStatuses = [
@@ -54,7 +55,20 @@ export function failedStatus(stage: Stage): "CREATE_FAILED" | "BUILD_FAILED" | "
 export type ErrorCode = keyof RevisionCodes | "capacity" | "internal"
 
 /** Why a revision failed, or was rolled back. */
+/** What a repository says of a commit. */
+export interface Commit {
+  readonly sha: string
+  readonly message: StorableText
+  readonly author: StorableText
+}
+
 export interface Reason {
   readonly code: ErrorCode
-  readonly message: string
+  readonly message: StorableText
 }
+
+// People read it, and it is in each list of revisions, in events and in statuses at git hosts.
+const mostMessageCharacters = 10_000
+
+/** A message that may quote megabytes of a project, as it is stored. */
+export const shownMessage = (message: string): StorableText => storableText(message, mostMessageCharacters)

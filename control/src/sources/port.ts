@@ -4,13 +4,7 @@
  */
 
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import type { ErrorCode } from "../revisions/revision.js"
-
-export interface Commit {
-  readonly sha: string
-  readonly message: string
-  readonly author: string
-}
+import type { Commit, ErrorCode } from "../revisions/revision.js"
 
 export interface FetchedTree {
   /** The hash of the content: two trees with equal files have the same. */

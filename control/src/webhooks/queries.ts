@@ -1,6 +1,8 @@
 /** The tables `webhooks` and `webhook_deliveries`. `settle_event` inserts deliveries (migration 4). */
+
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { StorableText } from "@superstep/toolkit/text/storable"
 import type { Event } from "../events/event.js"
 import type { Delivery, DeliveryState, Webhook, WebhookOwner } from "./webhook.js"
 
@@ -123,7 +125,7 @@ export interface TryResult {
   /** When to retry, in milliseconds from now; only while it is pending. */
   readonly againMs: number | undefined
   readonly replyStatus: number | undefined
-  readonly failure: string | undefined
+  readonly failure: StorableText | undefined
 }
 
 /** Stores the result of a try, unless another try or a replay has started meanwhile. */

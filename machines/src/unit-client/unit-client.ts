@@ -42,7 +42,7 @@ function validOrUndefined<Schema extends z.ZodType>(schema: Schema, text: string
 }
 
 /** The part of a reply that fits a message. */
-const startOf = (body: string): string => storableText(body.slice(0, 200))
+const startOf = (body: string): string => storableText(body, 200)
 
 /**
  * Whether a running unit accepts a connection and does not answer for this long, since its process is stopped or stuck; or

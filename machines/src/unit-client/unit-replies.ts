@@ -24,7 +24,7 @@ const milliseconds = z.number().min(0).max(mostMs)
 
 // Read by people. A longer one is data, which is stored with each change of the status.
 const mostMessageCharacters = 10_000
-const message = z.string().transform((text) => storableText(text.slice(0, mostMessageCharacters)))
+const message = z.string().transform((text) => storableText(text, mostMessageCharacters))
 
 const id = plainText.max(1000)
 
@@ -109,7 +109,7 @@ const mostReasonCharacters = 500
 export function parseReply<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> {
   const parsed = checkForeign(schema, parseJson(text))
   if (parsed.success) return parsed.data
-  const reason = storableText(z.prettifyError(parsed.error).slice(0, mostReasonCharacters))
+  const reason = storableText(z.prettifyError(parsed.error), mostReasonCharacters)
   throw new InvalidReply(`the unit's reply is invalid: ${reason}`)
 }
 

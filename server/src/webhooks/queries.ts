@@ -1,6 +1,8 @@
 /** SQL of deliveries. The rules (W1 …) are in this folder's README. */
+
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { StorableText } from "@superstep/toolkit/text/storable"
 
 /** A delivery to try now. */
 export interface Delivery {
@@ -50,7 +52,7 @@ export interface TryResult {
   readonly againMs: number | undefined
   readonly replyStatus: number | undefined
   readonly reply: string | undefined
-  readonly failure: string | undefined
+  readonly failure: StorableText | undefined
 }
 
 /** Records the result of a try, unless another try was started in the meantime. */

@@ -73,7 +73,7 @@ test("a refused connection, a broken connection and a binary reply are results, 
   // No server uses port 1. A port that was just released could be used by another process.
   assert.match((await call("http://127.0.0.1:1/")).error ?? "", /ECONNREFUSED/)
   assert.match((await call(breaks.url)).error ?? "", /hang up|ECONNRESET/)
-  assert.deepEqual(await call(binary.url), { status: 200, reply: "\ufffd\ufffdA" })
+  assert.deepEqual(await call(binary.url), { status: 200, reply: "\\u0000\ufffdA" })
 })
 
 test("a forbidden address is not connected to, neither by IP address nor by name (W4)", async () => {

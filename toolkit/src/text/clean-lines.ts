@@ -3,6 +3,7 @@
  * stack trace, and stays one. Pure.
  */
 import { stripVTControlCharacters } from "node:util"
+import { type StorableText, storableText } from "./storable.js"
 
 // A longer line is data, not a message; the rest would only make the page slow.
 const maxLineBytes = 16 * 1024
@@ -31,7 +32,7 @@ const plainLines = (raw: string): string[] => stripVTControlCharacters(raw).spli
  * @param hide  replaces secrets in a text and keeps the number of its lines
  * @returns     as many texts as were given
  */
-export function cleanLines(raw: readonly string[], hide: (text: string) => string): string[] {
+export function cleanLines(raw: readonly string[], hide: (text: string) => string): StorableText[] {
   const texts = raw.map(plainLines)
   const cleaned = hide(texts.flat().join("\n")).split("\n")
   let next = 0
@@ -43,14 +44,15 @@ export function cleanLines(raw: readonly string[], hide: (text: string) => strin
 }
 
 /** Prepares one text for storage. */
-export const cleanLine = (raw: string, hide: (text: string) => string): string => cleanLines([raw], hide)[0] ?? ""
+export const cleanLine = (raw: string, hide: (text: string) => string): StorableText =>
+  cleanLines([raw], hide)[0] ?? storableText("", 0)
 
-function cut(text: string, isCutBefore: boolean): string {
+function cut(text: string, isCutBefore: boolean): StorableText {
   const safe = isCutBefore ? text.slice(0, Math.max(0, text.length - longestPiece)) : text
-  if (!isCutBefore && Buffer.byteLength(safe) <= maxLineBytes) return safe
+  if (!isCutBefore && Buffer.byteLength(safe) <= maxLineBytes) return storableText(safe, maxLineBytes)
   const kept = Buffer.from(safe)
     .subarray(0, maxLineBytes - Buffer.byteLength(cutMark))
     .toString()
   // A character that the cut has split decodes to U+FFFD.
-  return kept.replace(/\ufffd$/, "") + cutMark
+  return storableText(kept.replace(/\ufffd$/, "") + cutMark, maxLineBytes)
 }

@@ -1,5 +1,11 @@
-/** Which texts Postgres can store in a `text` or `jsonb` column or parameter, and what to do with the others. */
+/**
+ * Which texts Postgres can store in a `text` or `jsonb` column or parameter, and what to do with the others. What a stranger wrote (a project, a unit, a
+ * git host, somebody who commits) is stored only as a `StorableText`, so a place where it comes in and is not made one does not compile.
+ */
 import { z } from "zod"
+
+/** Postgres stores it unchanged, and it has a limited length. Only this folder makes one. */
+export type StorableText = string & z.$brand<"StorableText">
 
 // U+0000 is refused by Postgres, half a surrogate pair cannot be written as UTF-8.
 const unstorable = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
@@ -22,11 +28,11 @@ export function unstorablePath(value: unknown): string[] | undefined {
   const open: { readonly value: unknown; readonly path: readonly string[] }[] = [{ value, path: [] }]
   for (let next = open.pop(); next; next = open.pop()) {
     const { value: it, path } = next
-    if (typeof it === "string" && !isPlainText(it)) return path.map(storableText)
+    if (typeof it === "string" && !isPlainText(it)) return path.map(withoutUnstorable)
     if (it === null || typeof it !== "object") continue
     for (const [key, item] of Object.entries(it)) {
       const at = path.length < mostShownKeys ? [...path, key] : path
-      if (!isPlainText(key)) return at.map(storableText)
+      if (!isPlainText(key)) return at.map(withoutUnstorable)
       open.push({ value: item, path: at })
     }
   }
@@ -39,6 +45,10 @@ const mostShownKeys = 20
 /**
  * For texts that people read, such as messages of a program: U+0000 becomes `\u0000` in six characters, half a surrogate pair
  * becomes U+FFFD. A text that Postgres stores unchanged comes back as it is.
+ * @param longest  how many UTF-16 units of the text are kept
  */
-export const storableText = (text: string): string =>
+export const storableText = (text: string, longest: number): StorableText =>
+  withoutUnstorable(text.slice(0, longest)) as StorableText
+
+const withoutUnstorable = (text: string): string =>
   text.replace(allUnstorable, (found) => (found === "\0" ? String.raw`\u0000` : "\ufffd"))

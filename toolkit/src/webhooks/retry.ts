@@ -1,4 +1,5 @@
 /** Decides when a failed delivery is retried, and whether. Pure. */
+import { type StorableText, storableText } from "../text/storable.js"
 import type { CallResult } from "./send.js"
 
 // The status means that the address is gone for good (RFC 9110, 15.5.11).
@@ -46,13 +47,15 @@ export function retryDelayMs(
   return Math.round(Math.max(askedMs * (1 + jitter * random), delay * (1 - jitter + 2 * jitter * random)))
 }
 
+const mostFailureCharacters = 1000
+
 /** The consequence of a try. */
 export interface Verdict {
   readonly state: "pending" | "delivered" | "dead"
   /** When to retry, in milliseconds from now; only while it is pending. */
   readonly againMs: number | undefined
   /** Why it was not delivered, as text. */
-  readonly failure: string | undefined
+  readonly failure: StorableText | undefined
 }
 
 /**
@@ -69,7 +72,12 @@ export function resultOfTry(
   return { state: againMs === undefined ? "dead" : "pending", againMs, failure }
 }
 
-function failureOf(status: number | undefined, error: string | undefined): string | undefined {
+function failureOf(status: number | undefined, error: string | undefined): StorableText | undefined {
+  const failure = reasonOf(status, error)
+  return failure === undefined ? undefined : storableText(failure, mostFailureCharacters)
+}
+
+function reasonOf(status: number | undefined, error: string | undefined): string | undefined {
   if (status === undefined) return error ?? "no answer"
   if (status >= 300 && status < 400) return "the answer was a redirect, which is not followed"
   return status >= 200 && status < 300 ? undefined : `the answer had the status ${status}`

@@ -4,7 +4,7 @@ import { lookup } from "node:dns"
 import { request as requestHttp, validateHeaderValue } from "node:http"
 import { request as requestHttps } from "node:https"
 import type { LookupFunction } from "node:net"
-import { storableText } from "../text/storable.js"
+import { type StorableText, storableText } from "../text/storable.js"
 
 /** Returns why an IP address may not be connected to; undefined when it may. */
 export type AddressGuard = (address: string) => string | undefined
@@ -122,9 +122,9 @@ export function reasonOf(
 ): string {
   if (signal.aborted) return "the server was stopped"
   if (error.name === "TimeoutError" || error.name === "AbortError") return `no answer within ${timeoutMs / 1000} s`
-  return storableText(error.message || (error.code ?? error.name))
+  return error.message || (error.code ?? error.name)
 }
 
 /** The start of a reply, as text that Postgres can store. */
-export const textOf = (bytes: Buffer): string =>
-  bytes.subarray(0, mostReplyBytes).toString("utf8").replaceAll("\u0000", "\ufffd")
+export const textOf = (bytes: Buffer): StorableText =>
+  storableText(bytes.toString("utf8", 0, mostReplyBytes), mostReplyBytes)

@@ -2,12 +2,14 @@
  * The units of a simulation: processes that start slowly, crash, hang and report, and the databases of their deployments, which say which
  * revision executes runs and what is pinned.
  */
+
 import { Readable } from "node:stream"
 import type { UnitSpec, UnitStatus } from "@superstep/machines/port/port"
 import type { Pins, Shares, UnitReport } from "@superstep/machines/unit-client/unit-replies"
 import type { SendToUnit, UnitReply, UnitRequest } from "@superstep/machines/unit-client/unit-request"
 import { unixAddress, unixPathOf } from "@superstep/protocol/http/address"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
+import { storableText } from "@superstep/toolkit/text/storable"
 import { pauseFor } from "@superstep/toolkit/time/clock"
 import { reportOf } from "../../planner/testing/facts.js"
 import { type Faults, type Life, never } from "./faults.js"
@@ -157,7 +159,10 @@ export class SimulatedUnits {
         : { free_slots: 10, waiting_ms: null, loop_utilization: 0.1 },
       running_runs: unit.runningRuns,
       open_streams: unit.openStreams,
-      worker_crashes: { count: unit.workerCrashes, last: unit.workerCrashes > 0 ? "exit code 1" : null },
+      worker_crashes: {
+        count: unit.workerCrashes,
+        last: unit.workerCrashes > 0 ? storableText("exit code 1", 100) : null,
+      },
     })
   }
 
