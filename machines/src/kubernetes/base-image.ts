@@ -3,7 +3,6 @@
  * be able to start while the registry is away or no node has room.
  */
 import { buffer } from "node:stream/consumers"
-import { setTimeout as sleep } from "node:timers/promises"
 import { isRegistryAway } from "@superstep/oci/registry/failures"
 import { BaseImageUnfit, type Inside, probe } from "../parts/images/base-fit.js"
 import type { Cluster } from "./cluster/cluster.js"
@@ -18,7 +17,6 @@ export interface BaseImagePlace extends Owner {
   readonly pullSecret: string | undefined
 }
 
-const pollMs = 200
 // A node may have to pull the image first.
 const startMs = 300_000
 
@@ -110,10 +108,12 @@ async function ask(place: BaseImagePlace, image: string, asked: string): Promise
   }
 }
 
-async function untilEnded(objects: OwnedObjects, pods: string, name: string): Promise<Pod | undefined> {
-  for (const deadline = performance.now() + startMs; ; await sleep(pollMs)) {
-    const pod = await objects.find<Pod>(pods, name)
+async function untilEnded(objects: OwnedObjects, path: string, name: string): Promise<Pod | undefined> {
+  const pods = objects.watched<Pod>(path)
+  const ended = await pods.until((shown) => {
+    const pod = shown.find(name)
     const { phase } = pod?.status ?? {}
-    if (!pod || phase === "Succeeded" || phase === "Failed" || performance.now() > deadline) return pod
-  }
+    return !pod || phase === "Succeeded" || phase === "Failed" ? { pod } : undefined
+  }, startMs)
+  return ended ? ended.pod : pods.find(name)
 }

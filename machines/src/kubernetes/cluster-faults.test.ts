@@ -93,11 +93,13 @@ test("while the API server is away units run on, and afterwards each is known as
   await assert.rejects(units.status(unitId), isUnknown)
   await assert.rejects(units.start(unit), isUnknown)
   await assert.rejects(units.stop(unitId, { graceMs: 0 }), isUnknown)
+  await assert.rejects(units.list(), isUnknown)
   const answer = await ask(`http://${podIp}:${unitPort}`, "/ok")
   process.kill(otherPid, "SIGKILL")
   await tested.startServer()
 
   assert.match(answer ?? "", /true/)
+  await until(() => units.status(unitId).catch(() => undefined), { what: "units are known again" })
   await units.start(unit)
   assert.deepEqual(await units.status(unitId), { state: "running" })
   assert.equal(await place.pidOf(unitId), pid)

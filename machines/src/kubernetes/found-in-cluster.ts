@@ -16,7 +16,7 @@ export async function foundInCluster(
   folders: Pick<MachineFolders, "units">,
   { homeId, log }: { readonly homeId: string; readonly log: Log },
   { kubeconfig, agentsNamespace }: MachineNote,
-): Promise<{ readonly units: Units; stopBuilds(): Promise<void> }> {
+): Promise<{ readonly units: Units; stopBuilds(): Promise<void>; close(): Promise<void> }> {
   const opened = await openCluster({ kubeconfig, namespace: agentsNamespace }, {})
   const objects = ownedObjects(opened.cluster, homeId)
   const jobs = jobEnds(objects, opened.namespace)
@@ -32,5 +32,6 @@ export async function foundInCluster(
       log,
     }),
     stopBuilds: async () => void (await Promise.all((await jobs.list()).map(jobs.end))),
+    close: objects.close,
   }
 }

@@ -24,11 +24,12 @@ import { baseDigest, lookInside, withDigest } from "./base-image.js"
 import { buildsInCluster, programsIn } from "./builds/builds-in-cluster.js"
 import { inside } from "./cluster/manifests.js"
 import { policyNames, unitPoliciesOf } from "./cluster/network-policies.js"
-import { baseName, pathsIn } from "./cluster/objects.js"
+import { baseName, labels, pathsIn } from "./cluster/objects.js"
 import { type ClusterSettings, IncompleteSettings, openCluster } from "./cluster/open-cluster.js"
 import { requireAdmitted } from "./cluster/own-pod.js"
 import { ownedObjects } from "./cluster/owned-objects.js"
 import { keepPodInCharge } from "./cluster/pod-in-charge.js"
+import { watchedObjects } from "./cluster/watched-objects.js"
 import { edgesInCluster } from "./edge/edges-in-cluster.js"
 import { registryArtifacts } from "./registry-artifacts.js"
 import { unitImages } from "./unit-images.js"
@@ -74,7 +75,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   const target = repositoryOf(kubernetes.registry)
   const objects = ownedObjects(cluster, homeId)
   // Refused now rather than at the first start of a unit.
-  await objects.list(pathsIn(namespace).pods)
+  await Promise.all(watchedPaths(namespace).map((path) => objects.watched(path).list()))
   const baseImage = kubernetes.baseImage ?? defaultBaseImage()
   const base = parseReference(baseImage)
   const baseRegistry = registryFor(base, kubernetes.registryLogin)
@@ -163,6 +164,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
         for (const name of policyNames(homeId)) await objects.remove(pathsIn(namespace).policies, name)
         await objects.remove(pathsIn(namespace).secrets, baseName(homeId))
       },
+      close: objects.close,
     }
   }
   const opened = await composeMachine(options, openBackend)
@@ -173,8 +175,11 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   const settings = { ...kubernetes, edgeToken, edgeUrl, wakeHost: options.edge.host }
   const platform = { cluster, namespace: platformNamespace, log }
   const { podName, controlPods: selector } = kubernetes
+  const edges = edgesInCluster({ ...platform, settings })
+  // Refused now, too.
+  await edges.edge.isAlive()
   const stopMarking = podName === undefined ? undefined : keepPodInCharge({ ...platform, selector, podName })
-  return withEdges(opened, edgesInCluster({ ...platform, settings }), stopMarking)
+  return withEdges(opened, edges, stopMarking)
 }
 
 /** The cluster, of which this process is a pod unless a kubeconfig says where it is. */
@@ -186,6 +191,11 @@ async function openAsPlatform(
   const { podName, kubeconfig } = settings
   if (kubeconfig === undefined) await requireAdmitted(opened.cluster, { namespace: opened.platformNamespace, podName })
   return opened
+}
+
+const watchedPaths = (namespace: string): string[] => {
+  const { pods, services, jobs } = pathsIn(namespace)
+  return [pods, services, jobs]
 }
 
 /** Somebody else starts and stops the edges. */
@@ -216,7 +226,10 @@ export async function describeCluster(
 ): Promise<string> {
   const { cluster, namespace } = await openAsPlatform(settings, environment)
   const { body } = await cluster.json<{ readonly gitVersion: string }>("/version")
-  await cluster.json(pathsIn(namespace).pods, { query: { limit: "1" } })
+  for (const path of watchedPaths(namespace)) {
+    const watch = watchedObjects({ cluster, path, labelSelector: labels.owner })
+    await watch.list().finally(watch.close)
+  }
   const target = repositoryOf(settings.registry)
   await registryFor(target, settings.registryLogin).ask("/v2/", { expect: [200] })
   return `Kubernetes ${body.gitVersion} with the namespace ${namespace}, and the registry ${target.host}`

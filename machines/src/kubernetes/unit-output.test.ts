@@ -29,6 +29,7 @@ function outputOf(findPod: () => Pod | undefined, answer: () => Readable) {
     pods: "/pods",
     folderOf: () => folder,
     findPod: async () => findPod(),
+    askForPod: async () => findPod(),
     log,
   })
   return { output, said }

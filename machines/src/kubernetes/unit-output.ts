@@ -18,6 +18,8 @@ export interface UnitOutputPlace {
   readonly pods: string
   folderOf(unitId: string): string
   findPod(unitId: string): Promise<Pod | undefined>
+  /** The same, of the API server itself. */
+  askForPod(unitId: string): Promise<Pod | undefined>
   readonly log: Log
 }
 
@@ -31,7 +33,7 @@ const restMs = 2000
 // The API server asks the pod's node. One that is lost must not keep anybody waiting.
 const openMs = 5000
 
-export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutputPlace): UnitOutput {
+export function unitOutput({ cluster, pods, folderOf, findPod, askForPod, log }: UnitOutputPlace): UnitOutput {
   // Where the last read of a unit with a pod has started: what is before that is stored.
   const asked = new Map<string, string>()
   /** The unit's pod is being ended. One end at a time, since each writes the same file. */
@@ -62,13 +64,15 @@ export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutput
       return nothing
     }
     asked.set(unitId, from)
+    // Until its container has started there is none to ask for.
+    if (!stateOf(pod)) return nothing
     const place = placeIn(lifeOf(pod), from)
     const present = await openLog(unitId, queryFrom(place))
     if (!present) return nothing
     const found = await readAnswer(present, { from, place, hasEnded: stateOf(pod)?.state === "exited" })
     if (found.next === from) return nothing
     // A log is asked for by the name of its pod, which a pod that was made meanwhile has, too.
-    const now = await findPod(unitId)
+    const now = await askForPod(unitId)
     return now && lifeOf(now) !== presentLifeId ? nothing : found
   }
 
@@ -113,6 +117,8 @@ export function unitOutput({ cluster, pods, folderOf, findPod, log }: UnitOutput
     return ended.finally(() => ends.get(unitId) === ended && ends.delete(unitId))
   }
   const watchLogs: UnitOutput["watchLogs"] = async (unitId, onOutput, onEnd) => {
+    const pod = await findPod(unitId)
+    if (!pod || stateOf(pod)?.state !== "running") return undefined
     const stopping = new AbortController()
     const followed = await openLog(unitId, { follow: "true", tailLines: "0" }, stopping.signal)
     if (!followed) return undefined

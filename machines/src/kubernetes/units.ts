@@ -4,7 +4,6 @@
  */
 import { mkdir, readdir } from "node:fs/promises"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -15,10 +14,11 @@ import type { UnitSpec, UnitStatus, Units } from "../port/port.js"
 import type { Cluster } from "./cluster/cluster.js"
 import { inside, listenVariable, podOf, secretOf, serviceOf } from "./cluster/manifests.js"
 import { unitPoliciesOf } from "./cluster/network-policies.js"
-import { containerName, labels, nameOf, type Pod, pathsIn, startedPod } from "./cluster/objects.js"
+import { containerName, labels, nameOf, type Pod, pathsIn } from "./cluster/objects.js"
 import type { OwnedObjects } from "./cluster/owned-objects.js"
 import { bytesOf, isDisrupted, stateOf, whyPending } from "./cluster/pod-state.js"
 import type { UnitImage } from "./unit-images.js"
+import { unitMarks } from "./unit-marks.js"
 import { unitOutput } from "./unit-output.js"
 
 export interface KubernetesUnitsOptions {
@@ -47,7 +47,6 @@ export class PodNotStarted extends KnownError {
   }
 }
 
-const pollMs = 100
 // A node may have to pull the image first.
 const startMs = 120_000
 const usualLostMs = 30_000
@@ -58,8 +57,19 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   const { cluster, objects, homeId, namespace, folder, lostMs = usualLostMs } = options
   const paths = pathsIn(namespace)
   const folderOf = (unitId: string) => join(folder, unitId)
-  const findPod = (unitId: string) => objects.find<Pod>(paths.pods, nameOf(unitId))
-  const output = unitOutput({ cluster, pods: paths.pods, folderOf, findPod, log: options.log })
+  const pods = objects.watched<Pod>(paths.pods)
+  const services = objects.watched(paths.services)
+  const marks = unitMarks(objects, paths.secrets)
+  const findPod = (unitId: string) => pods.find(nameOf(unitId))
+  const output = unitOutput({
+    cluster,
+    pods: paths.pods,
+    folderOf,
+    findPod,
+    // A log is asked for by the name of its pod: which pod that was, only the server knows.
+    askForPod: (unitId) => objects.find<Pod>(paths.pods, nameOf(unitId)),
+    log: options.log,
+  })
 
   const starts = new Map<string, Promise<void>>()
   const status = async (unitId: string): Promise<UnitStatus> => {
@@ -67,10 +77,11 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     const pod = await findPod(unitId)
     const state = pod && stateOf(pod)
     if (pod && !(state && isDisrupted(pod))) return state ?? { state: "absent" }
-    const secret = await objects.find(paths.secrets, nameOf(unitId))
     // A start makes the Secret before the pod.
-    if (!pod && (!secret || wasStarting || starts.has(unitId))) return { state: "absent" }
-    const started = secret?.metadata.annotations?.[startedPod]
+    const isStarting = () => !pod && (wasStarting || starts.has(unitId))
+    if (isStarting()) return { state: "absent" }
+    const started = await marks.find(unitId, pod)
+    if (isStarting() || (!pod && started === undefined)) return { state: "absent" }
     const isByOthers = pod ? started === pod.metadata.uid : Boolean(started)
     const ended = state ?? { state: "exited" }
     const isOutOfMemory = ended.state === "exited" && ended.ranOutOfMb !== undefined
@@ -92,10 +103,8 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
       await endPod(unitId, killSeconds)
     if (!former || (formerState && !isUp)) await createPod(spec)
     const pod = await untilStarted(unitId)
-    if (pod && stateOf(pod)?.state === "running") await noteStarted(unitId, pod.metadata.uid ?? "")
+    if (pod && stateOf(pod)?.state === "running") await marks.write(unitId, pod.metadata.uid ?? "")
   }
-  const noteStarted = (unitId: string, podUid: string): Promise<void> =>
-    objects.annotate(paths.secrets, nameOf(unitId), { [startedPod]: podUid })
   const createPod = async (spec: UnitSpec): Promise<void> => {
     await removeFormerCopies(folderOf(spec.unitId))
     const owner = { homeId, namespace }
@@ -107,20 +116,23 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     const service = await objects.apply(paths.services, serviceOf(spec, owner))
     const serviceUid = service.metadata.uid
     await objects.apply(paths.secrets, secretOf(spec, owner, { serviceUid, secrets: unitSecrets(spec, place, base) }))
+    marks.forget(spec.unitId)
     const { [listenVariable]: _, ...environment } = unitEnvironment(spec, place, base)
     const pod = podOf(spec, { ...owner, serviceUid, image, pullSecret: options.pullSecret, environment })
     await objects.apply(paths.pods, pod)
   }
   /** Or until it has ended: then its status says so. @returns  undefined when it is gone. @throws PodNotStarted */
   const untilStarted = async (unitId: string): Promise<Pod | undefined> => {
-    for (const deadline = performance.now() + startMs; ; await sleep(pollMs)) {
-      const pod = await findPod(unitId)
-      if (!pod || stateOf(pod)) return pod
-      if (performance.now() < deadline) continue
-      // The next start makes another one: the reason may be in the settings that this one was made with.
-      await objects.remove(paths.pods, nameOf(unitId), { graceSeconds: killSeconds })
-      throw new PodNotStarted(nameOf(unitId), whyPending(pod))
-    }
+    const name = nameOf(unitId)
+    const started = await pods.until((shown) => {
+      const pod = shown.find(name)
+      return !pod || stateOf(pod) ? { pod } : undefined
+    }, startMs)
+    if (started) return started.pod
+    const pod = await findPod(unitId)
+    // The next start makes another one: the reason may be in the settings that this one was made with.
+    await objects.remove(paths.pods, name, { graceSeconds: killSeconds })
+    throw new PodNotStarted(name, pod ? whyPending(pod) : "it is gone")
   }
   /** Resolves when its node has ended its processes, or when the node is lost. */
   const endPod = (unitId: string, graceSeconds: number): Promise<void> =>
@@ -133,8 +145,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
 
   const runningPods = async (unitIds: readonly string[]) => {
     const wanted = new Set(unitIds)
-    const pods = await objects.list<Pod>(paths.pods)
-    return pods
+    return (await pods.list())
       .map((pod) => ({ pod, unitId: pod.metadata.labels?.[labels.unit] ?? "" }))
       .filter(({ pod, unitId }) => wanted.has(unitId) && stateOf(pod)?.state === "running")
   }
@@ -147,10 +158,10 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
     logs: output.logs,
     watchLogs: output.watchLogs,
     memoryMb: async (unitIds) => {
-      const pods = (await runningPods(unitIds)).filter(({ pod }) => !isLimited(pod))
+      const measured = (await runningPods(unitIds)).filter(({ pod }) => !isLimited(pod))
       const used = await memoryOf(cluster, paths.metrics, homeId)
       return new Map(
-        pods.flatMap(({ pod, unitId }) => {
+        measured.flatMap(({ pod, unitId }) => {
           const bytes = used.get(pod.metadata.name)
           return bytes === undefined ? [] : [[unitId, Math.round(bytes / 2 ** 20)]]
         }),
@@ -162,26 +173,28 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
       const pod = await findPod(unitId)
       if (!pod || stateOf(pod)?.state === "exited") return
       // Its end counts as a crash.
-      await noteStarted(unitId, "")
+      await marks.write(unitId, "")
       await endPod(unitId, killSeconds)
     },
     stop: async (unitId, { graceMs }) => {
       if (await findPod(unitId)) await endPod(unitId, Math.max(killSeconds, Math.ceil(graceMs / 1000)))
       // A requested end is no crash.
       await objects.remove(paths.secrets, nameOf(unitId))
+      marks.forget(unitId)
     },
     remove: async (unitId) => {
       const name = nameOf(unitId)
       await objects.remove(paths.pods, name, { graceSeconds: killSeconds })
       await objects.remove(paths.secrets, name)
+      marks.forget(unitId)
       await objects.remove(paths.services, name)
       await removeTree(folderOf(unitId))
     },
     list: async () => {
       await mkdir(folder, { recursive: true })
       const kept = await readdir(folder)
-      const found = await Promise.all([paths.services, paths.pods].map((path) => objects.list(path)))
-      const inCluster = found.flat().map(({ metadata }) => metadata.labels?.[labels.unit] ?? [])
+      const found = [await services.list(), await pods.list()].flat()
+      const inCluster = found.map(({ metadata }) => metadata.labels?.[labels.unit] ?? [])
       return [...new Set([...kept, ...inCluster.flat()])]
     },
   }

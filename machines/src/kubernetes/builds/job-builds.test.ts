@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { after, before, test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { registryAt } from "@superstep/oci/registry/client"
 import { Secret } from "@superstep/toolkit/config/settings"
@@ -15,6 +16,7 @@ import { baseName, type KubernetesObject, labels, type Pod, pathsIn } from "../c
 import { ownedObjects } from "../cluster/owned-objects.js"
 import { buildsPlace, registryPassword } from "../testing/builds-place.js"
 import { noCluster as skip, type TestCluster, testCluster } from "../testing/place.js"
+import { requestsSeen } from "../testing/requests-seen.js"
 
 let tested: TestCluster
 
@@ -305,6 +307,32 @@ test("a build whose pod is evicted, or deleted by somebody else, has ended and s
   assert.match(afterDeletion.state === "ended" ? afterDeletion.why : "", /pod is gone|stopped from outside/)
   assert.equal(again.state, "published")
   await machine.builds.remove(deleted.revisionId)
+})
+
+test("a build whose pod waits for a node costs the API server no request, however often it is looked at", {
+  skip,
+}, async () => {
+  const place = await buildsPlace(tested, { memoryMb: 1_000_000 })
+  const machine = await place.open()
+  const source = await started(machine, { buildCommand: "true" })
+  const isWaiting = async () =>
+    (await podOf(place))?.status?.conditions?.some(({ type, status }) => type === "PodScheduled" && status === "False")
+  await until(isWaiting, { what: "no node has room for the pod" })
+  const look = async () => {
+    assert.deepEqual(await machine.builds.state(source.revisionId), { state: "running" })
+    assert.deepEqual(await machine.builds.logs(source.revisionId, 0), { lines: [], next: 0 })
+    assert.deepEqual(await machine.builds.list(), [source.revisionId])
+  }
+  await look()
+
+  const before = await requestsSeen(tested.admin)
+  for (let time = 0; time < 100; time++) {
+    await look()
+    await sleep(20)
+  }
+
+  assert.equal((await requestsSeen(tested.admin)) - before, 0)
+  await machine.builds.remove(source.revisionId)
 })
 
 test("while the API server is away a build counts as running, and goes on", { skip }, async () => {

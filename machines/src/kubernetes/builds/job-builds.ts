@@ -27,7 +27,7 @@ import { buildNameOf, isOwnedBy, type Job, labels, type Pod, pathsIn } from "../
 import type { OwnedObjects } from "../cluster/owned-objects.js"
 import { annotations, buildSecretOf, jobOf, startMs } from "./job-manifests.js"
 import { jobOutput } from "./job-output.js"
-import { jobState } from "./job-state.js"
+import { hasEnded, jobState } from "./job-state.js"
 
 export interface JobBuildsOptions extends Owner {
   readonly cluster: Cluster
@@ -62,11 +62,18 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
   /** It exists once a Job may exist: a build without one has ended then. */
   const startedFile = (revisionId: string) => `${folderOf(revisionId)}/started.json`
 
-  const podsOf = (revisionId: string) => objects.list<Pod>(paths.pods, { [labels.build]: revisionId })
-  const findJob = (revisionId: string) => objects.find<Job>(paths.jobs, buildNameOf(revisionId))
-  /** A pod of the revision's former Job may still be there. */
-  const findPod = async (revisionId: string, job: Job): Promise<Pod | undefined> =>
-    (await podsOf(revisionId)).find((pod) => isOwnedBy(pod, job))
+  const jobs = objects.watched<Job>(paths.jobs)
+  const pods = objects.watched<Pod>(paths.pods)
+  const findJob = (revisionId: string) => jobs.find(buildNameOf(revisionId))
+  /**
+   * A pod of the revision's former Job may still be there. Job and pod come by two watches, of which one may be behind: when the Job has ended, the
+   * server is asked how its pod has.
+   */
+  const findPod = async (revisionId: string, job: Job): Promise<Pod | undefined> => {
+    const match = { [labels.build]: revisionId }
+    const found = await (hasEnded(job) ? objects.list<Pod>(paths.pods, match) : pods.list(match))
+    return found.find((pod) => isOwnedBy(pod, job))
+  }
   const output = jobOutput(cluster, paths.pods, async (revisionId) => {
     const job = await findJob(revisionId)
     return job && findPod(revisionId, job)
@@ -157,7 +164,7 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
     // While nobody answers, nobody can start another one either.
     state: (revisionId) => state(revisionId).catch(runningIf((error) => mayPass(error) || isAway(error))),
     logs: (revisionId, from) => output.logs(revisionId, from).catch(unreadIf(isAway, from)),
-    // The pipeline looks every second, which costs a small request.
+    // The pipeline looks every second, which costs a request only while a container prints.
     watch: async () => undefined,
     forgetResult: end,
     stop: async (revisionIds) => {
@@ -171,9 +178,7 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
       return [...new Set([...found.flat(), ...(await leftovers())])]
     },
     artifactIds: async () =>
-      new Set(
-        (await objects.list<Job>(paths.jobs)).flatMap(({ metadata }) => metadata.labels?.[labels.artifact] ?? []),
-      ),
+      new Set((await jobs.list()).flatMap(({ metadata }) => metadata.labels?.[labels.artifact] ?? [])),
   }
 }
 

@@ -33,12 +33,13 @@ export function jobOutput(
   const last = new Map<string, { readonly cursor: number; readonly at: string }>()
 
   const read = async (pod: Pod, part: Part, since: string | undefined): Promise<PartLog> => {
+    if (!hasStarted(pod, part)) return {}
     const query = { container: part, ...(since !== undefined && { sinceTime: since }) }
     try {
       return { text: await cluster.text(`${pods}/${pod.metadata.name}/log`, { query, answerMs: openMs }) }
     } catch (error) {
       if (!(error instanceof ClusterFailed)) throw error
-      return hasStarted(pod, part) ? { unread: error.message } : {}
+      return { unread: error.message }
     }
   }
 

@@ -16,11 +16,16 @@ export interface JobLimits {
 /** `sent`: its result is in the registry. */
 export type JobState = Exclude<BuildState, { state: "published" | "absent" }> | { readonly state: "sent" }
 
+const conditionOf = ({ status }: Job, type: string) =>
+  status?.conditions?.find((it) => it.type === type && it.status === "True")
+
+export const hasEnded = (job: Job): boolean =>
+  conditionOf(job, "Complete") !== undefined || conditionOf(job, "Failed") !== undefined
+
 /** @param pod  undefined when there is none, yet or any more */
 export function jobState(job: Job, pod: Pod | undefined, now: Date, limits: JobLimits): JobState {
-  const condition = (type: string) => job.status?.conditions?.find((it) => it.type === type && it.status === "True")
-  const failed = condition("Failed")
-  if (condition("Complete")) return { state: "sent" }
+  const failed = conditionOf(job, "Failed")
+  if (conditionOf(job, "Complete")) return { state: "sent" }
   if (failed?.reason === "DeadlineExceeded") return tooLong(job, pod)
   if (pod?.status?.phase === "Failed") return podFailure(pod, limits)
   // Its pod was deleted by somebody, or went with its node.

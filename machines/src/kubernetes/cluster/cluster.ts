@@ -38,6 +38,8 @@ export interface ClusterRequest {
   readonly answerMs?: number
   /** Who gives one may wait for long between bytes, as for the lines of a log. */
   readonly signal?: AbortSignal
+  /** How long between bytes of the answer, in milliseconds; with a signal, and without this, for ever. */
+  readonly silentMs?: number | undefined
 }
 
 export interface Cluster {
@@ -63,6 +65,7 @@ export function clusterAt({ origin, authority, client, token }: ClusterAccess): 
 
   const send = async (path: string, asked: ClusterRequest): Promise<IncomingMessage> => {
     const { method = "GET", query = {}, body, contentType = "application/json", answerMs = limitMs, signal } = asked
+    const { silentMs = signal ? undefined : limitMs } = asked
     const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const url = new URL(path, origin)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
@@ -81,7 +84,7 @@ export function clusterAt({ origin, authority, client, token }: ClusterAccess): 
       const timer = setTimeout(endAfter(answerMs), answerMs)
       const sent = request(url, { method, headers, agent, ...(signal && { signal }) }, (response) => {
         clearTimeout(timer)
-        if (!signal) sent.setTimeout(limitMs, endAfter(limitMs))
+        if (silentMs !== undefined) sent.setTimeout(silentMs, endAfter(silentMs))
         resolve(response)
       })
       sent.on("error", (cause) => {

@@ -24,10 +24,11 @@ export function jobEnds(objects: OwnedObjects, namespace: string): JobEnds {
   }
   return {
     list: async () =>
-      (await objects.list<Job>(paths.jobs)).flatMap(({ metadata }) => metadata.labels?.[labels.build] ?? []),
+      (await objects.watched<Job>(paths.jobs).list()).flatMap(({ metadata }) => metadata.labels?.[labels.build] ?? []),
     end: async (revisionId) => {
       await objects.remove(paths.jobs, buildNameOf(revisionId))
       await objects.remove(paths.secrets, buildNameOf(revisionId))
+      // Asked now: the cluster makes these pods, and a watch may not show the last one yet.
       const pods = await objects.list<Pod>(paths.pods, { [labels.build]: revisionId })
       await Promise.all(pods.map(({ metadata }) => endPod(metadata.name)))
     },

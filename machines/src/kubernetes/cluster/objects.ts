@@ -25,6 +25,8 @@ export interface Metadata {
   readonly name: string
   readonly namespace?: string
   readonly uid?: string
+  /** Of the last change of this object; grows with each change of any object of its kind. */
+  readonly resourceVersion?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
   readonly creationTimestamp?: string

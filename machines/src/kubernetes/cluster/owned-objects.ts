@@ -1,8 +1,11 @@
-/** The objects of an installation in a namespace. What lacks our label is neither changed nor deleted, whatever its name is. */
-import { setTimeout as sleep } from "node:timers/promises"
+/**
+ * The objects of an installation in a namespace. What lacks our label is neither changed nor deleted, whatever its name is. What is asked again and
+ * again is watched; a write first reads what the server has now, since a watch may be behind.
+ */
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { type Cluster, ClusterFailed } from "./cluster.js"
 import { fieldManager, type KubernetesObject, labels } from "./objects.js"
+import { type WatchedObjects, watchedObjects } from "./watched-objects.js"
 
 /** The namespace has an object of a unit's name that is not ours. */
 export class ForeignObject extends KnownError {
@@ -18,9 +21,11 @@ export interface Removal {
 }
 
 export interface OwnedObjects {
-  /** @returns  undefined when there is none, or when it is somebody else's */
+  /** Ours at a path: one watch, whoever asks. It shows what is written here at once. */
+  watched<T extends KubernetesObject>(path: string): WatchedObjects<T>
+  /** Asks the server. @returns  undefined when there is none, or when it is somebody else's */
   find<T extends KubernetesObject>(path: string, name: string): Promise<T | undefined>
-  /** @param match  labels that they have besides ours */
+  /** Asks the server. @param match  labels that they have besides ours */
   list<T extends KubernetesObject>(path: string, match?: Readonly<Record<string, string>>): Promise<T[]>
   /**
    * Creates it, or makes it so. A pod that exists cannot be changed: remove it first.
@@ -33,12 +38,19 @@ export interface OwnedObjects {
   remove(path: string, name: string, removal?: Removal): Promise<void>
   /** @returns  whether it is gone within this time */
   untilGone(path: string, name: string, limitMs: number): Promise<boolean>
+  /** Ends all watches. */
+  close(): Promise<void>
 }
-
-const pollMs = 100
 
 /** @param homeId  of the installation */
 export function ownedObjects(cluster: Cluster, homeId: string): OwnedObjects {
+  const watches = new Map<string, WatchedObjects<KubernetesObject>>()
+  const watched = <T extends KubernetesObject>(path: string): WatchedObjects<T> => {
+    const found = watches.get(path) ?? watchedObjects({ cluster, path, labelSelector: `${labels.owner}=${homeId}` })
+    watches.set(path, found)
+    // Whoever names a path knows what is there.
+    return found as unknown as WatchedObjects<T>
+  }
   const isOurs = ({ metadata }: KubernetesObject) => metadata.labels?.[labels.owner] === homeId
   const read = async <T extends KubernetesObject>(path: string, name: string): Promise<T | undefined> => {
     const { status, body } = await cluster.json<T>(`${path}/${name}`, { also: [404] })
@@ -49,6 +61,7 @@ export function ownedObjects(cluster: Cluster, homeId: string): OwnedObjects {
     return found && isOurs(found) ? found : undefined
   }
   return {
+    watched,
     find,
     list: async <T extends KubernetesObject>(path: string, match: Readonly<Record<string, string>> = {}) => {
       const selected = Object.entries({ [labels.owner]: homeId, ...match })
@@ -71,7 +84,10 @@ export function ownedObjects(cluster: Cluster, homeId: string): OwnedObjects {
           also: [409],
         },
       )
-      if (status !== 409) return body
+      if (status !== 409) {
+        watches.get(path)?.wrote(body.metadata)
+        return body
+      }
       const now = await read(path, object.metadata.name)
       if (now && !isOurs(now)) throw new ForeignObject(object)
       throw new ClusterFailed(`${object.kind} ${object.metadata.name} was changed meanwhile: try again`, status)
@@ -98,12 +114,12 @@ export function ownedObjects(cluster: Cluster, homeId: string): OwnedObjects {
       }
       // 409: it was replaced since we looked.
       await cluster.json(`${path}/${name}`, { method: "DELETE", body, also: [404, 409] })
+      watches.get(path)?.removed(found.metadata)
     },
-    untilGone: async (path, name, limitMs) => {
-      for (const deadline = performance.now() + limitMs; ; await sleep(pollMs)) {
-        if (!(await find(path, name))) return true
-        if (performance.now() > deadline) return false
-      }
+    untilGone: async (path, name, limitMs) =>
+      (await watched(path).until((shown) => !shown.find(name) || undefined, limitMs)) ?? false,
+    close: async () => {
+      await Promise.all([...watches.values()].map((it) => it.close()))
     },
   }
 }

@@ -17,7 +17,8 @@ export interface PodInChargeOptions {
   readonly log: Log
 }
 
-// A former process in charge may start again in its pod, which kept the label.
+// A former process in charge may start again in its pod, which kept the label. Asked and not watched: what is written follows from what was just read, since
+// callers go where the label is. One process asks, however many agents there are.
 const everyMs = 5000
 
 /**

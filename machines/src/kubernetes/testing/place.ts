@@ -100,12 +100,14 @@ async function hasServiceAccount(admin: Cluster, namespace: string): Promise<boo
 export interface PlaceOptions {
   readonly lostMs?: number
   readonly log?: Log
+  /** How the machine reaches the API server; that of the test cluster when undefined. */
+  readonly cluster?: Cluster
   /** Awaited before an object is applied at a path. */
   readonly beforeApply?: (path: string) => Promise<void>
 }
 
-export async function kubernetesPlace(tested: TestCluster, { lostMs, log = silent, beforeApply }: PlaceOptions = {}) {
-  const user: Cluster = tested.machine
+export async function kubernetesPlace(tested: TestCluster, options: PlaceOptions = {}) {
+  const { lostMs, log = silent, beforeApply, cluster: user = tested.machine } = options
   const [folder, project] = [temporaryFolder(), temporaryFolder()]
   const artifactId = "artefact"
   for (const [name, content] of Object.entries(projectFiles)) writeFileSync(join(project, name), content)
@@ -152,6 +154,7 @@ export async function kubernetesPlace(tested: TestCluster, { lostMs, log = silen
       log,
       environment: { SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" },
     })
+  /** As the server has it, and not as a watch shows it. */
   const podOf = async (unitId: string) => objects.find<Pod>(pathsIn(namespace).pods, nameOf(unitId))
   const pidOf = async (unitId: string) => tested.pidOf((await podOf(unitId))?.metadata.uid ?? "")
   return { folder, homeId, namespace, artifactId, objects, units, podOf, pidOf }

@@ -2,10 +2,10 @@
 import type { Cluster } from "../cluster/cluster.js"
 
 export const machineRules = [
-  { apiGroups: [""], resources: ["pods", "services"], verbs: ["get", "list", "create", "patch", "delete"] },
+  { apiGroups: [""], resources: ["pods", "services"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
   { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
-  { apiGroups: ["batch"], resources: ["jobs"], verbs: ["get", "list", "create", "patch", "delete"] },
+  { apiGroups: ["batch"], resources: ["jobs"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
   { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: ["get", "create", "patch", "delete"] },
   { apiGroups: ["metrics.k8s.io"], resources: ["pods"], verbs: ["list"] },
 ]
