@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { createLog } from "@superstep/toolkit/log/log"
-import { type Cluster, ClusterFailed } from "../cluster/cluster.js"
+import { ClusterFailed } from "../cluster/cluster.js"
 import type { Pod } from "../cluster/objects.js"
 import { edgeOf, edgePods } from "./edge-pods.js"
 
@@ -27,16 +27,14 @@ test("a pod gets callers while it is ready and not being deleted, and is no edge
   assert.equal(edgeOf(pod({ ...running, phase: "Failed" }), 8903), undefined)
 })
 
-/** @param answers  of the API server, one for each list */
-function finder(answers: (readonly Pod[] | Promise<readonly Pod[]> | Error)[]) {
-  const json: Cluster["json"] = async () => {
+/** @param answers  of the watch, one for each list */
+function finder(answers: (Pod[] | Promise<Pod[]> | Error)[]) {
+  const list = async (): Promise<Pod[]> => {
     const answer = await answers.shift()
     if (answer instanceof Error) throw answer
-    return { status: 200, body: { items: answer } as never }
+    return answer ?? []
   }
-  const cluster = { origin: "https://10.96.0.1", json } as Cluster
-  const log = createLog({ process: "test", level: "silent" })
-  return edgePods({ cluster, namespace: "superstep", selector: "a=b", adminPort: 8903, log })
+  return edgePods({ pods: { list }, adminPort: 8903, log: createLog({ process: "test", level: "silent" }) })
 }
 const at = (podIP: string) => pod({ phase: "Running", podIP, conditions: ready })
 
@@ -52,8 +50,8 @@ test("while the API server is away the edges are those that it listed last; a re
 })
 
 test("a list that comes late is used as soon as it is there, and no other is asked for meanwhile", async () => {
-  let answer: (pods: readonly Pod[]) => void = () => undefined
-  const answers = [[at("10.0.0.7")], new Promise<readonly Pod[]>((resolve) => (answer = resolve)), [at("10.0.0.9")]]
+  let answer: (pods: Pod[]) => void = () => undefined
+  const answers = [[at("10.0.0.7")], new Promise<Pod[]>((resolve) => (answer = resolve)), [at("10.0.0.9")]]
   const find = finder(answers)
   const first = await find()
 

@@ -1,38 +1,34 @@
-/** Finds the pods of edges, which a Deployment of the chart keeps. */
+/** Finds the pods of edges, which a Deployment of the chart keeps, and a watch shows. */
 import { pause } from "@superstep/toolkit/exec/pause"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { FoundEdge } from "../../parts/edges/edges.js"
-import { type Cluster, ClusterFailed } from "../cluster/cluster.js"
-import { type Pod, pathsIn } from "../cluster/objects.js"
+import { ClusterFailed } from "../cluster/cluster.js"
+import type { Pod } from "../cluster/objects.js"
+import type { WatchedObjects } from "../cluster/watched-objects.js"
 
 export interface EdgePodsOptions {
-  readonly cluster: Cluster
-  /** Where the platform runs. */
-  readonly namespace: string
-  /** Labels of the pods, such as `app.kubernetes.io/component=edge`. */
-  readonly selector: string
+  readonly pods: Pick<WatchedObjects<Pod>, "list">
   /** Of the admin API. */
   readonly adminPort: number
   readonly log: Log
 }
 
-// Tables and wake calls wait for the list. After this time the last one does: what it lacks is found by the next.
+// Tables and wake calls wait for the list while the watch begins again. After this time the last one does: what it lacks is found by the next.
 const patienceMs = 2000
 
 /**
- * @returns  a function that gives all pods that may carry requests; while the API server does not answer in time, those that it listed last
+ * @returns  a function that gives all pods that may carry requests; while the API server does not answer in time, those that it showed last
  * @throws ClusterFailed  the server refuses, or has never answered
  */
 export function edgePods(options: EdgePodsOptions): () => Promise<readonly FoundEdge[]> {
-  const { cluster, namespace, selector, adminPort, log } = options
+  const { pods, adminPort, log } = options
   let last: readonly FoundEdge[] | undefined
   let listing: Promise<readonly FoundEdge[]> | undefined
   let isLate = false
   const list = async () => {
-    const query = { labelSelector: selector }
-    const { body } = await cluster.json<{ readonly items: readonly Pod[] }>(pathsIn(namespace).pods, { query })
+    const found = await pods.list()
     isLate = false
-    last = body.items.flatMap((pod) => edgeOf(pod, adminPort) ?? [])
+    last = found.flatMap((pod) => edgeOf(pod, adminPort) ?? [])
     return last
   }
   return async () => {
@@ -46,7 +42,7 @@ export function edgePods(options: EdgePodsOptions): () => Promise<readonly Found
       pause(patienceMs, over.signal).then(() => undefined),
     ]).finally(() => over.abort())
     if (found) return found
-    if (!isLate) log.warn("the API server does not list edges in time: they are those that it listed last")
+    if (!isLate) log.warn("the API server does not show edges in time: they are those that it showed last")
     isLate = true
     return last
   }

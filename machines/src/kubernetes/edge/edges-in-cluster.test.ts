@@ -25,7 +25,7 @@ before(async () => {
   if (skip) return
   cluster = await realCluster()
   await cluster.admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name: namespace } } })
-  await mayListPods()
+  await mayWatchPods()
   adminPort = await freePort()
   wakePort = await freePort()
   all = []
@@ -52,11 +52,11 @@ after(async () => {
 })
 
 /** As the chart's Role for the control plane's own namespace. */
-async function mayListPods(): Promise<void> {
+async function mayWatchPods(): Promise<void> {
   const at = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
   const apiGroup = "rbac.authorization.k8s.io"
   const metadata = { name: "edges" }
-  const rules = [{ apiGroups: [""], resources: ["pods"], verbs: ["list"] }]
+  const rules = [{ apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] }]
   await cluster.admin.json(`${at}/roles`, { method: "POST", body: { metadata, rules } })
   const roleRef = { apiGroup, kind: "Role", name: "edges" }
   const body = { metadata, roleRef, subjects: [{ apiGroup, kind: "User", name: "machine" }] }

@@ -5,6 +5,8 @@ import { type Edges, severalEdges } from "../../parts/edges/edges.js"
 import { listenForWakeCallsAt } from "../../parts/edges/wake-port.js"
 import type { Host } from "../../port/host.js"
 import type { Cluster } from "../cluster/cluster.js"
+import { type Pod, pathsIn } from "../cluster/objects.js"
+import { watchedObjects } from "../cluster/watched-objects.js"
 import { edgePods } from "./edge-pods.js"
 
 export interface ClusterEdgesOptions {
@@ -31,14 +33,21 @@ export function edgesInCluster({ cluster, namespace, settings, log }: ClusterEdg
   const {
     edgeToken: token,
     edgeUrl: url,
-    edgePods: selector,
+    edgePods: labelSelector,
     edgeAdminPort: adminPort,
     wakeHost: host,
     wakePort: port,
   } = settings
-  const addresses = edgePods({ cluster, namespace, selector, adminPort, log })
+  const pods = watchedObjects<Pod>({ cluster, path: pathsIn(namespace).pods, labelSelector })
+  const edge = severalEdges({ addresses: edgePods({ pods, adminPort, log }), token, url, log })
   return {
-    edge: severalEdges({ addresses, token, url, log }),
+    edge: {
+      ...edge,
+      close: async () => {
+        await edge.close()
+        await pods.close()
+      },
+    },
     listenForWakeCalls: (wake) => listenForWakeCallsAt({ host, port }, wake, { log, token }),
   }
 }
