@@ -5,7 +5,6 @@
 
 const chaos = (...args) => ({ program: "chaos", args })
 const simulate = (...args) => ({ program: "simulate", args })
-// For what one request shows: no campaign is needed where nothing must fall on a moment.
 const test = (file, expected) => ({ program: "test", args: [file], expected })
 
 const [claimWrites, claims, publisher] = [
@@ -13,6 +12,7 @@ const [claimWrites, claims, publisher] = [
   "server/src/runs/claims.ts",
   "server/src/events/publisher.ts",
 ]
+const workerRun = "workers/js/src/runs/run.ts"
 const [checkpointsSql, runsSql] = [
   "server/src/migrations/functions/checkpoints.sql",
   "server/src/migrations/functions/runs.sql",
@@ -380,6 +380,21 @@ export const faults = [
         replace: "        self._emit(events)",
       },
     ],
-    campaign: test("workers/js/dist/python-fixtures.test.js", "the Python worker follows the conversation pause.jsonl"),
+    campaign: chaos("--conversations", "--python", "--kills", "400", "--seed", "1"),
+  },
+  {
+    name: "C10: events in a pause, in JavaScript",
+    isQuick: true,
+    what: "a JavaScript worker sends a run's interrupts although its readers are behind",
+    changes: [
+      { file: workerRun, find: "(events) => this.#emit(events),", replace: "(events) => this.#emit(events, false)," },
+      { file: workerRun, find: "WireEvent[]): Promise", replace: "WireEvent[], waits = true): Promise" },
+      {
+        file: workerRun,
+        find: "if (paused !== undefined) return",
+        replace: "if (paused !== undefined && waits) return",
+      },
+    ],
+    campaign: chaos("--conversations", "--kills", "400", "--seed", "1"),
   },
 ]

@@ -2,6 +2,8 @@
 import { mkdtempSync, readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
+import { languages as workerLanguages } from "@superstep/worker-js/testing/languages"
+import { type ConversationsReport, conversationsCampaign, renderConversations } from "../conversations/campaign.js"
 import { readHistory } from "../histories/call.js"
 import { type DeploymentReport, deploymentCampaign, renderDeployments } from "../histories/deployment-campaign.js"
 import { judgeHistory } from "../histories/judge.js"
@@ -32,6 +34,7 @@ async function main(): Promise<void> {
   if (options.outages) return outages(options, options.outages)
   if (options.lossy) return lossy(options, historiesFolder)
   if (options.deployments) return deployments(options, historiesFolder)
+  if (options.conversations) return conversations(options)
   let told = 0
   const onRound = (report: Parameters<typeof renderReport>[0]) => {
     console.log(`${totalKills(report)} kills, ${report.runs} runs, ${report.broken.length} promises broken`)
@@ -57,6 +60,15 @@ async function deployments(options: ChaosOptions, folder: string | undefined): P
   const onRound = (report: DeploymentReport) => console.log(renderDeployments(report))
   const { faults } = await deploymentCampaign({ ...options, folder, onRound, signal: interrupted.signal })
   if (faults.length > 0) process.exitCode = 1
+}
+
+async function conversations({ seed, kills, language: wanted }: ChaosOptions): Promise<void> {
+  const language = workerLanguages.find(({ name }) => name === wanted)
+  if (!language) throw new Error(`there is no worker in ${wanted}`)
+  const onRound = (report: ConversationsReport) => console.log(renderConversations(report))
+  const options = { seed, conversations: kills, language, onRound, signal: interrupted.signal }
+  const { broken } = await conversationsCampaign(options)
+  if (broken.length > 0) process.exitCode = 1
 }
 
 async function outages({ seed, kills }: ChaosOptions, kinds: readonly OutageKind[]): Promise<void> {

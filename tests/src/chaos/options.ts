@@ -16,6 +16,8 @@ export interface ChaosOptions {
   readonly histories: boolean
   /** Histories of deployments, in place of threads. */
   readonly deployments: boolean
+  /** Conversations with a worker, in place of servers. */
+  readonly conversations: boolean
   /** Postgres loses its last seconds when it is killed. */
   readonly lossy: boolean
   /** What happens to the servers; nothing of theirs is killed. */
@@ -39,6 +41,8 @@ export const usage = `npm run chaos [-- options]
   --histories several clients write to each thread, with calls of every kind, while servers' clocks differ by two seconds; a judge says whether
               any order of the calls explains what they saw. The calls of each round are kept in a folder, which is printed
   --deployments  several clients change each deployment while its control plane is killed; a judge says the same of what they saw
+  --conversations  --kills conversations with a worker each, whose runs are paused, cancelled and lose their claims; a judge knows the rules of the
+              worker protocol
   --lossy     several clients write to each thread, and Postgres loses the last seconds when it is killed, as a standby does that is promoted
   --outages all  something happens to the servers --kills times, and nothing of theirs is killed: no run may be attempted again. Or one kind by its
               name: ${kindNames}
@@ -58,6 +62,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     mixed: text,
     histories: flag,
     deployments: flag,
+    conversations: flag,
     lossy: flag,
     outages: text,
     aims: text,
@@ -73,6 +78,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     servers: wholeNumber("servers", values.servers, 2),
     leaseSeconds: values.lease === undefined ? undefined : wholeNumber("lease", values.lease, 10),
     deployments: values.deployments ?? false,
+    conversations: values.conversations ?? false,
     lossy: values.lossy ?? false,
     outages: outagesOf(values.outages),
     histories: values.histories ?? values.aims !== undefined,

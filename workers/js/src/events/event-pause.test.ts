@@ -46,4 +46,24 @@ for (const { name, skip, start } of languages) {
     )
     assert.deepEqual(ticks(server, paused), [0, 1, 2, 3, 4])
   })
+
+  test(`W9: a run in ${name} that is paused in the same write as it starts, and again as it is resumed, sends no event`, {
+    skip,
+  }, async () => {
+    await using server = await start("slow")
+    const frame = server.startRun("slow", options)
+    for (const type of ["pause_events", "resume_events", "pause_events"]) tell(server, frame, type)
+
+    // By then it has sent all that it sends.
+    await server.run("slow", options)
+    const atFirst = ticks(server, frame)
+    for (const type of ["resume_events", "pause_events"]) tell(server, frame, type)
+    await server.run("slow", options)
+    const inBetween = ticks(server, frame)
+    tell(server, frame, "resume_events")
+    const { status } = await server.done(frame)
+
+    assert.deepEqual([atFirst, inBetween, status], [[], [], "success"])
+    assert.deepEqual(ticks(server, frame), [0, 1, 2, 3, 4])
+  })
 }

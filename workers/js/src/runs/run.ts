@@ -54,6 +54,8 @@ export class Run {
   #graph: CompiledGraph | undefined
   #events: EventMapper | undefined
   #ending: Ending | undefined
+  /** The server's refusal, once another attempt has the run: nothing more is sent for this one (W4). */
+  #lost: CallFailed | undefined
   #isDraining = false
   #isOver = false
 
@@ -219,10 +221,14 @@ export class Run {
   }
 
   async #call(fields: CallFields, payload?: readonly (readonly [string, string])[]): Promise<Reply> {
+    if (this.#lost) throw this.#lost
     try {
       return await this.#connection.call(fields, payload)
     } catch (error) {
-      if (error instanceof CallFailed && error.name === "ClaimLost") this.#end("abandoned", error)
+      if (error instanceof CallFailed && error.name === "ClaimLost") {
+        this.#lost = error
+        this.#end("abandoned", error)
+      }
       throw error
     }
   }

@@ -79,6 +79,8 @@ class Run:
         self._ending: Ending | None = None
         # The reason of the ending `failed`.
         self._failure: BaseException | None = None
+        # The server's refusal, once another attempt has the run: nothing more is sent for this one (W4).
+        self._lost: CallFailed | None = None
         self._is_draining = False
         self._stopped = asyncio.Event()
         # Set while events may be sent.
@@ -245,16 +247,19 @@ class Run:
             self._connection.send(header, [event_text(event)])
 
     async def _room(self) -> None:
-        if not self._may_send.is_set():
+        # What it waits for may be over and begin again before this goes on.
+        while self._connection.is_full or not self._may_send.is_set():
             await self._may_send.wait()
-        if self._connection.is_full:
             await self._connection.room()
 
     async def _call(self, fields: Header, lines: Lines = ()) -> Frame:
+        if self._lost is not None:
+            raise self._lost
         try:
             return await self._connection.call(fields, lines)
         except CallFailed as error:
             if error.name == "ClaimLost":
+                self._lost = error
                 self._end("abandoned")
             raise
 

@@ -30,7 +30,7 @@ class Runner:
         self._project = ""
         self._on_bug = on_bug
         # By claim: a run that was lost and came back has another claim. An entry exists from the `run` frame on, since a
-        # cancel may follow in the same write; it is None until the graph is loaded.
+        # cancel or a pause may follow in the same write; it is None until the graph is loaded.
         self._runs: dict[str, Run | None] = {}
         # By claim: requests that came while the entry was None.
         self._early: dict[str, list[Callable[[Run], None]]] = {}
@@ -49,10 +49,10 @@ class Runner:
             self._connection.send({"type": "pong", "nonce": frame.header["nonce"]})
         elif kind == "cancel":
             self._tell(frame.header["claim_id"], lambda run: run.cancel())
-        elif kind in ("pause_events", "resume_events"):
-            run = self._runs.get(frame.header["claim_id"])
-            if run is not None:
-                run.pause_events() if kind == "pause_events" else run.resume_events()
+        elif kind == "pause_events":
+            self._tell(frame.header["claim_id"], lambda run: run.pause_events())
+        elif kind == "resume_events":
+            self._tell(frame.header["claim_id"], lambda run: run.resume_events())
         elif kind == "drain":
             for claim_id in self._runs:
                 self._tell(claim_id, lambda run: run.drain())

@@ -1,0 +1,22 @@
+/** The bounded form of `npm run chaos -- --conversations`. */
+import assert from "node:assert/strict"
+import { randomInt } from "node:crypto"
+import { test } from "node:test"
+import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
+import { languages } from "@superstep/worker-js/testing/languages"
+import { conversationsCampaign, renderConversations } from "./campaign.js"
+
+const conversations = runsLongTests ? 30 : 2
+
+for (const language of languages)
+  test(`every frame of a worker in ${language.name} keeps the protocol's rules while its runs are paused, cancelled and lost`, {
+    skip: language.skip,
+  }, async (t) => {
+    const seed = randomInt(2 ** 31)
+    t.diagnostic(`seed ${seed}`)
+
+    const report = await conversationsCampaign({ seed, conversations, language })
+
+    t.diagnostic(renderConversations(report))
+    assert.deepEqual(report.broken, [])
+  })
