@@ -3,6 +3,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { emptySourceConfig, emptySourceRevisionConfig } from "./deployment.js"
 
 async function created(api: TestApi, body: object = exampleDeployment()) {
   const reply = await api.call("POST", "/v2/deployments", { body })
@@ -53,31 +54,16 @@ test("a revision is the complete specification: the previous one as requested, p
   )
   assert.equal(row?.seq, 4)
   assert.deepEqual(row?.source_revision_config, {
+    ...emptySourceRevisionConfig,
     repo_ref: "next",
     langgraph_config_path: "apps/agent/langgraph.json",
-    image_uri: null,
-    source_tarball_path: null,
-    repo_commit_sha: null,
-    commit: null,
   })
   assert.deepEqual(row?.source_config, {
-    integration_id: null,
+    ...emptySourceConfig,
     repo_url: "https://github.com/acme/shop",
     deployment_type: "dev",
     build_on_push: true,
-    custom_url: null,
     resource_spec: { cpu: 2, colour: "blue" },
-    listener_id: null,
-    listener_config: null,
-    install_command: null,
-    build_command: null,
-    template_id: null,
-    watch_paths: null,
-    thread_pinning: null,
-    max_pin_age_days: null,
-    on_orphaned_threads: null,
-    canary_weight: null,
-    rollback_on: null,
   })
 })
 

@@ -3,8 +3,11 @@ import { test } from "node:test"
 import { z } from "@hono/zod-openapi"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
+import { shownOf } from "../revisions/field.js"
 import { revisionReply } from "../revisions/schema.js"
+import { sourceRevisionConfigFields } from "../revisions/source-revision-config.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { emptySourceConfig, emptySourceRevisionConfig } from "./deployment.js"
 import { deploymentReply } from "./schema.js"
 
 const unknownId = "00000000-0000-4000-8000-000000000000"
@@ -32,32 +35,18 @@ test("a created deployment is returned with every field", async () => {
     display_name: null,
     source: "github",
     source_config: {
-      integration_id: null,
+      ...emptySourceConfig,
       repo_url: "https://github.com/acme/shop",
       deployment_type: "dev",
       build_on_push: false,
       custom_url: "http://agents.test:8901/d/shop-bot",
-      resource_spec: null,
-      listener_id: null,
-      listener_config: null,
-      install_command: null,
-      build_command: null,
-      template_id: null,
-      watch_paths: null,
-      thread_pinning: null,
-      max_pin_age_days: null,
-      on_orphaned_threads: null,
-      canary_weight: null,
-      rollback_on: null,
       repo_branch: "main",
     },
     source_revision_config: {
+      ...shownOf(sourceRevisionConfigFields, emptySourceRevisionConfig),
       repo_ref: "main",
       langgraph_config_path: "langgraph.json",
       graph_config_path: "langgraph.json",
-      image_uri: null,
-      source_tarball_path: null,
-      repo_commit_sha: null,
     },
     secrets: [{ name: "MODEL_KEY", value: "********" }],
     secret_references: [],
