@@ -7,7 +7,7 @@ import { join } from "node:path"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import type { NodeProgram } from "./choose-node.js"
 import type { BuildCode } from "./faults/build-failed.js"
-import type { BuildPlan } from "./project/build-step.js"
+import type { BuildPlan, BuildStep } from "./project/build-step.js"
 
 export interface BuildLimits {
   readonly installMs: number
@@ -20,6 +20,10 @@ export interface BuildLimits {
   /** Limit for the tree, its installed packages, and the build's caches. */
   readonly diskMb: number
 }
+
+/** How long a step may take. */
+export const stepLimitMs = ({ name }: Pick<BuildStep, "name">, { installMs, buildMs }: BuildLimits): number =>
+  name === "install" ? installMs : buildMs
 
 export interface BuildRequest {
   /** The fetched tree, which becomes the artefact. */

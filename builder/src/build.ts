@@ -8,7 +8,7 @@ import { giveTree } from "@superstep/toolkit/files/own-tree"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import type { BuildContext, BuildInput } from "./build-input.js"
 import type { WriteLine } from "./build-log.js"
-import type { BuildRequest, BuildResult, FailedBuild } from "./build-request.js"
+import { type BuildRequest, type BuildResult, type FailedBuild, stepLimitMs } from "./build-request.js"
 import { findConfinement } from "./confinement.js"
 import { BuildFailed } from "./faults/build-failed.js"
 import { keepPackages, restorePackages } from "./kept-packages.js"
@@ -127,8 +127,7 @@ async function runPlanned(step: BuildStep, input: BuildInput): Promise<void> {
   if (step.name === "install") await keepCacheSmall(request, writeLine)
   const shown = step.shown ?? step.argv.join(" ")
   const place = step.folder === "" ? "" : ` (in ${step.folder})`
-  const { installMs, buildMs, silenceMs } = request.limits
-  const limits = { limitMs: step.name === "install" ? installMs : buildMs, silenceMs }
+  const limits = { limitMs: stepLimitMs(step, request.limits), silenceMs: request.limits.silenceMs }
   let isHeapFull = false
   const last: string[] = []
   const output = gatherEntries(writeLine)

@@ -10,7 +10,7 @@ const nodes = (...versions: string[]): NodeProgram[] => versions.map((version) =
 const folder = (enginesNode: string | undefined): FolderFacts => ({
   path: "",
   lockFiles: [],
-  package: { packageManager: undefined, enginesNode, hasBuildScript: false, hasWorkspaces: false, checksTypes: false },
+  package: { packageManager: undefined, enginesNode, hasBuildScript: false, hasWorkspaces: false, superstep: {} },
 })
 const project = (nodeMajor: number | undefined, ...engines: string[]): ProjectFacts => ({
   config: {

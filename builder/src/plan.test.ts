@@ -10,7 +10,7 @@ const aPackage: PackageFacts = {
   enginesNode: undefined,
   hasBuildScript: false,
   hasWorkspaces: false,
-  checksTypes: false,
+  superstep: {},
 }
 const javascript = { hasJavascript: true, python: undefined } as const
 const folder = (path: string, lockFiles: LockFile[] = [], change: Partial<PackageFacts> | null = {}): FolderFacts => ({
@@ -93,7 +93,7 @@ test("commands of the deployment replace ours: install at the root, build beside
 })
 
 test("types are checked after the build, with the innermost compiler of the project", () => {
-  const checked = { checksTypes: true, hasBuildScript: true }
+  const checked = { superstep: { typecheck: true }, hasBuildScript: true }
   const folders = [
     folder("", ["package-lock.json"], { hasWorkspaces: true }),
     folder("apps"),
@@ -111,6 +111,12 @@ test("types are checked after the build, with the innermost compiler of the proj
     ],
   )
   assert.deepEqual(steps.at(-1)?.argv.slice(-3), [".", "..", "../.."])
+})
+
+test("a setting of a step that is not valid is refused with its place", () => {
+  const facts = project([folder(""), folder("agent", [], { superstep: { typecheck: "yes" } })])
+  const words = "agent/package.json: superstep.typecheck must be true or false"
+  assert.throws(() => planBuild(facts, noCommands, npmOnly), { code: "config_invalid", message: words })
 })
 
 for (const bad of ['"', "`", "\\", "\n", "\r", "\t", "|", ";", "$", ">", "<", "a & b", "a &&& b", "a &&&& b"]) {

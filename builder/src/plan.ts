@@ -15,7 +15,7 @@ export interface BuildCommands {
 
 /**
  * @param tools         which of `npm`, `yarn`, `pnpm`, `bun` are on the path
- * @throws BuildFailed  `config_invalid` for a command with forbidden characters
+ * @throws BuildFailed  `config_invalid` for a command with forbidden characters, or for what a `package.json` says below `superstep`
  * @see    control-plane §3.2: install at the root, build in the folder of `langgraph.json`
  */
 export function planBuild(
@@ -80,11 +80,17 @@ exit 1`
 /** In the folder of `langgraph.json`, whose `tsconfig.json` says what is checked. */
 function typeCheckStep(folders: ProjectFacts["folders"]): BuildStep | undefined {
   const last = folders.at(-1) ?? folders[0]
-  if (!last.package?.checksTypes) return undefined
+  if (!checksTypes(last)) return undefined
   const outward = folders.map((_, depth) => join(".", ...Array<string>(depth).fill("..")))
   const argv = ["sh", "-c", projectsOwnCompiler, "sh", ...outward] as const
   const step = { name: "typecheck", failure: "type_check_failed", isRepeatable: false } as const
   return { ...step, argv, shown: "tsc --noEmit", folder: last.path }
+}
+
+function checksTypes({ path, package: manifest }: FolderFacts): boolean {
+  const setting = manifest?.superstep.typecheck ?? false
+  if (typeof setting === "boolean") return setting
+  throw new BuildFailed("config_invalid", `${join(path, "package.json")}: superstep.typecheck must be true or false`)
 }
 
 /**

@@ -2,7 +2,7 @@
 import { plainText, storableText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
 import type { FailedBuild } from "../build-request.js"
-import type { BuildCode } from "../faults/build-failed.js"
+import { type BuildCodes, buildCodes } from "../faults/error-codes.js"
 
 const work = "/superstep/work"
 
@@ -45,23 +45,7 @@ export interface Sending {
   readonly configPath: string
 }
 
-// What a build may fail with once its commands run.
-const codes = [
-  "install_failed",
-  "build_command_failed",
-  "type_check_failed",
-  "graph_load_failed",
-  "module_missing",
-  "load_timeout",
-  "secret_missing",
-  "build_timeout",
-  "build_oom",
-  "build_too_big",
-  "config_missing",
-  "config_invalid",
-  "graph_missing",
-  "internal",
-] as const satisfies readonly BuildCode[]
+const codes = ["internal", ...(Object.keys(buildCodes) as (keyof BuildCodes)[])] as const
 
 // A kubelet keeps 4096 bytes of it; JSON may double some characters.
 const mostMessageBytes = 2000

@@ -2,7 +2,8 @@
 import type { BuildCode } from "../faults/build-failed.js"
 
 export interface BuildStep {
-  readonly name: "install" | "build" | "typecheck"
+  /** Its word in the log. `install` has the time limit of installs, every other one that of build commands. */
+  readonly name: string
   readonly argv: readonly [string, ...string[]]
   /** The command for the log, where a script around it would only confuse; by default `argv`. */
   readonly shown?: string
@@ -11,7 +12,7 @@ export interface BuildStep {
   /** The same manifests and lock file always produce the same packages, and nothing else. */
   readonly isRepeatable: boolean
   /** The error code of the revision when the step does not exit with 0. */
-  readonly failure: Extract<BuildCode, "install_failed" | "build_command_failed" | "type_check_failed">
+  readonly failure: BuildCode
 }
 
 export interface BuildPlan {

@@ -14,8 +14,8 @@ export interface PackageFacts {
   readonly packageManager: string | undefined
   readonly enginesNode: string | undefined
   readonly hasBuildScript: boolean
-  /** `"superstep": {"typecheck": true}`: its build checks the types. */
-  readonly checksTypes: boolean
+  /** What it says below `superstep`, unchecked: the plan of each step reads its own part (`plan.ts`). */
+  readonly superstep: Readonly<Record<string, unknown>>
   readonly hasWorkspaces: boolean
 }
 
@@ -130,7 +130,7 @@ interface PackageJson {
   readonly engines?: { readonly node?: unknown }
   readonly scripts?: { readonly build?: unknown }
   readonly workspaces?: unknown
-  readonly superstep?: { readonly typecheck?: unknown }
+  readonly superstep?: unknown
 }
 
 function packageFacts(text: string, path: string): PackageFacts {
@@ -149,14 +149,8 @@ function packageFacts(text: string, path: string): PackageFacts {
     enginesNode: textOf(manifest.engines?.node),
     hasBuildScript: textOf(manifest.scripts?.build) !== undefined,
     hasWorkspaces: manifest.workspaces !== undefined,
-    checksTypes: checksTypes(manifest.superstep?.typecheck, path),
+    superstep: { ...(manifest.superstep as object | null | undefined) },
   }
-}
-
-function checksTypes(setting: unknown, path: string): boolean {
-  if (setting === undefined || typeof setting === "boolean") return setting ?? false
-  const shown = join(path, "package.json")
-  throw new BuildFailed("config_invalid", `${shown}: superstep.typecheck must be true or false`)
 }
 
 /** Of several engines, any may be used: the first is the one that the authors prefer. */

@@ -1,6 +1,6 @@
 /** How a build becomes objects of Kubernetes. Pure. */
 
-import type { BuildRequest } from "@superstep/builder/build-request"
+import { type BuildRequest, stepLimitMs } from "@superstep/builder/build-request"
 import { inJob, type Part, secretFiles } from "@superstep/builder/job/job-places"
 import type { BuildSource } from "../../port/port.js"
 import { firstUser, noRights, type Owner, pullBy, runAs } from "../cluster/manifests.js"
@@ -59,7 +59,7 @@ export function jobOf(source: BuildSource, request: BuildRequest, place: JobPlac
   const meta = metadata(place, source)
   const own = { ...meta.labels, [labels.artifact]: place.artifactId }
   const { limits, plan } = request
-  const stepsMs = plan.steps.map(({ name }) => (name === "install" ? limits.installMs : limits.buildMs))
+  const stepsMs = plan.steps.map((step) => stepLimitMs(step, limits))
   const wholeMs = [startMs, sendMs, limits.verifyMs, limits.verifyMs, ...stepsMs].reduce((sum, ms) => sum + ms, 0)
   // Of all that the pod writes, also on its volumes: a node adds them up.
   const disk = { "ephemeral-storage": `${limits.diskMb + ownDiskMb}Mi` }

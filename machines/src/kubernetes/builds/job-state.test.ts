@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { BuildCode } from "@superstep/builder/faults/build-failed"
+import { type BuildCodes, buildCodes } from "@superstep/builder/faults/error-codes"
 import { lineWriter } from "@superstep/builder/job/job-log"
 import { countOomKills, failureText } from "@superstep/builder/job/job-places"
 import type { Job, Pod } from "../cluster/objects.js"
@@ -59,11 +60,12 @@ test("the termination message of a container is the project's fault, unless it i
   const failingWith = (message: string) => failedIn("build", { exitCode: 1, reason: "Error", message })
   const failing = (error_code: BuildCode) => failingWith(failureText({ error_code, message: "no such file" }))
 
-  assert.deepEqual(stateOf(job({ type: "Failed" }), failing("install_failed")), {
-    state: "failed",
-    code: "install_failed",
-    message: "no such file",
-  })
+  for (const code of Object.keys(buildCodes) as (keyof BuildCodes)[])
+    assert.deepEqual(stateOf(job({ type: "Failed" }), failing(code)), {
+      state: "failed",
+      code,
+      message: "no such file",
+    })
   const ended = stateOf(job(), failing("internal"))
   assert.equal(ended.state === "ended" && ended.why, 'the build\'s container "build" failed: no such file')
   const invented = stateOf(job(), failingWith(JSON.stringify({ error_code: "crash_loop", message: "no such file" })))
