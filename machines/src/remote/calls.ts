@@ -10,7 +10,7 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 import type { Facts } from "../parts/compose-machine.js"
 import type { Host, KeyFiles } from "../port/host.js"
-import type { Artifacts, Builds, Units } from "../port/port.js"
+import type { Artifacts, BuildSource, Builds, ForeignImage, SchemaSource, UnitSpec, Units } from "../port/port.js"
 import type { AnyFunction } from "./values.js"
 
 export interface Installation {
@@ -59,6 +59,9 @@ const askText = callback<(argument: string) => Promise<unknown>>().transform(
 )
 const amount = z.number().positive().optional()
 
+/** A schema for every field: `z.object` drops what it does not know, so one that is forgotten must not compile. */
+type Fields<T> = Readonly<Record<keyof T, z.ZodType>>
+
 const unitSpec = z.object({
   unitId: id,
   deploymentId: id,
@@ -73,8 +76,8 @@ const unitSpec = z.object({
   poolSize: z.int().min(1),
   secrets,
   memoryMb: amount,
-  limits: z.object({ memoryMb: amount, cpu: amount }),
-})
+  limits: z.object({ memoryMb: amount, cpu: amount } satisfies Fields<UnitSpec["limits"]>),
+} satisfies Fields<UnitSpec>)
 
 const source = z.object({
   revisionId: id,
@@ -84,7 +87,7 @@ const source = z.object({
   configPath,
   installCommand: text.nullable(),
   buildCommand: text.nullable(),
-})
+} satisfies Fields<BuildSource>)
 
 const none = z.tuple([])
 
@@ -118,10 +121,13 @@ export const table = {
     has: z.tuple([id]),
     platforms: z.tuple([deploymentNumber]),
     adoptImage: z.tuple([
-      z.object({ deploymentId: id, reference: text, pullSecrets: z.array(text) }),
+      z.object({ deploymentId: id, reference: text, pullSecrets: z.array(text) } satisfies Fields<ForeignImage>),
       z.instanceof(AbortSignal),
     ]),
-    readSchemas: z.tuple([z.object({ artifactId: id, deploymentNumber, configPath }), z.instanceof(AbortSignal)]),
+    readSchemas: z.tuple([
+      z.object({ artifactId: id, deploymentNumber, configPath } satisfies Fields<SchemaSource>),
+      z.instanceof(AbortSignal),
+    ]),
     remove: z.tuple([id]),
     list: none,
     usedMb: z.tuple([id, ids]),
