@@ -10,12 +10,13 @@ import { createAdaptorServer } from "@hono/node-server"
 import { connectOptions, unixPathOf } from "@superstep/protocol/http/address"
 import { Conflict, Unauthenticated, Unavailable } from "@superstep/toolkit/errors/errors"
 import { errorHandler } from "@superstep/toolkit/http/errors"
+import { messageOf } from "@superstep/toolkit/http/message-of"
 import { addRoute, createApi } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import type { Edge } from "./edge.js"
 import { showsToken } from "./edge-token.js"
 import type { Succession } from "./succession.js"
-import { type Table, tableSchema } from "./table.js"
+import { readTable, type Table } from "./table.js"
 import { writeTableFile } from "./table-file.js"
 
 const counts = z.object({
@@ -95,8 +96,12 @@ function adminApp(edge: Edge, { succession, isReady }: AdminParts) {
       method: "put",
       path: "/table",
       summary: "Use this table for every request that arrives from now on",
-      body: tableSchema,
-      responses: { 200: { description: "in use", schema: takenSchema }, 409: { description: "a newer one is in use" } },
+      body: messageOf(readTable),
+      responses: {
+        200: { description: "in use", schema: takenSchema },
+        409: { description: "a newer one is in use" },
+        422: { description: "it is no table, and the former one stays in use: says which field is invalid" },
+      },
     },
     async ({ c, body }) => {
       await take(body)

@@ -1,8 +1,9 @@
 /** The table on disk: an edge that restarts loads it. */
 import { open, readFile } from "node:fs/promises"
+import { unixAddress } from "@superstep/protocol/http/address"
 import { writeWhole } from "@superstep/toolkit/files/whole-file"
 import type { Log } from "@superstep/toolkit/log/log"
-import { emptyTable, hasKeyRights, type Table, tableSchema } from "./table.js"
+import { emptyTable, hasKeyRights, readTable, type Table } from "./table.js"
 
 /**
  * Reads the last table. An unreadable file is logged and gives the empty table: the control plane pushes the whole table
@@ -17,11 +18,22 @@ export async function readTableFile(path: string, log: Log): Promise<Table> {
     return emptyTable
   }
   try {
-    return resetGeneration(tableSchema.parse(JSON.parse(text)))
+    const read = readTable(JSON.parse(text, upgraded))
+    if ("problem" in read) throw new Error(`${read.problem.path.join(".")}: ${read.problem.message}`)
+    return resetGeneration(read.message)
   } catch (err) {
     log.error({ err, path }, "the table's file cannot be read: no route works until the control plane sends a table")
     return emptyTable
   }
+}
+
+/** A reviver of JSON: in tables of releases before 0.2, units have the path of a Unix socket, and routes need not have all lists. */
+function upgraded(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value
+  if ("socket_path" in value && !("address" in value))
+    return { ...value, address: unixAddress(String(value.socket_path)) }
+  if ("units" in value) return { state: "serving", standby: [], ...value }
+  return value
 }
 
 /**

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import test from "node:test"
+import { isAddress } from "@superstep/protocol/http/address"
+import { openToAll, type PreflightRule, preflightRule } from "@superstep/toolkit/http/cross-origin"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { createCounters } from "./counters.js"
 import { pickUnit } from "./pick-unit.js"
-import { indexTable, tableSchema, type Unit } from "./table.js"
+import { indexTable, readTable, type Unit } from "./table.js"
 import { threadOf } from "./target.js"
 import { route } from "./testing/harness.js"
 
@@ -20,12 +22,55 @@ test("a route is found by name, with its units", () => {
   assert.deepEqual(fieldsOf(table.units, "unit_id"), ["u1", "u2"])
 })
 
-test("a table with a duplicate name, an invalid name or an invalid key is refused with all problems", () => {
-  const parsed = tableSchema.safeParse({ generation: 1, routes: [route("a", []), route("a", [])] })
-  const strange = tableSchema.safeParse({ generation: -1, routes: [route("a/b", [], { keys: ["x"] })] })
+const problemOf = (change: object): string | undefined => {
+  const read = readTable(structuredClone({ generation: 1, routes: [route("a", [unit("u")])], ...change }))
+  return "problem" in read ? `${read.problem.path.join(".")} ${read.problem.message}` : undefined
+}
 
-  assert.equal(parsed.success, false)
-  assert.equal(strange.error?.issues.length, 3)
+test("a table that does not fit is refused with the path of its first problem, and unknown fields are dropped", () => {
+  const withRoute = (change: object) => ({ routes: [route("a", []), { ...route("b", []), ...change }] })
+
+  assert.equal(problemOf({}), undefined)
+  assert.equal(problemOf({ routes: [route("a", []), route("a", [])] }), "routes.1 duplicate route a")
+  assert.equal(problemOf({ generation: -1 }), "generation must be >= 0")
+  assert.match(problemOf(withRoute({ name: "a/b" })) ?? "", /^routes\.1\.name must match pattern/)
+  assert.match(problemOf(withRoute({ keys: ["x"] })) ?? "", /^routes\.1\.keys\.0 must match pattern/)
+  assert.equal(problemOf(withRoute({ state: "open" })), "routes.1.state must be equal to one of the allowed values")
+  assert.equal(problemOf(withRoute({ state: undefined })), "routes.1 must have required property 'state'")
+  assert.match(
+    problemOf(withRoute({ standby: [{ ...unit("u"), token: "a\r\nb: c" }] })) ?? "",
+    /^routes\.1\.standby\.0\.token must match pattern/,
+  )
+  assert.equal(
+    problemOf(withRoute({ units: Array.from({ length: 1001 }, (_, at) => unit(`u${at}`)) })),
+    "routes.1.units must NOT have more than 1000 items",
+  )
+  const odd = readTable({ generation: 1, routes: [{ ...route("a", []), later: 1 }], later: 2 })
+  assert.deepEqual(odd, { message: { generation: 1, routes: [route("a", [])] } })
+})
+
+test("the address of a unit is what processes of ours understand", () => {
+  const addresses = ["unix:/run/u.sock", "http://10.0.0.7:80", "http://[fd00::7]:8000", "http://unit-1.ns.svc:8000"]
+  const others = ["unix:run", "http://10.0.0.7", "https://a:1", "http://a b:1", "http://a:123456", "http://[::1:80", ""]
+
+  for (const address of [...addresses, ...others]) {
+    const problem = problemOf({ routes: [route("a", [{ ...unit("u"), address: address as Unit["address"] }])] })
+    assert.equal(problem === undefined, isAddress(address), address)
+  }
+})
+
+test("each rule for other origins that a unit may report fits the table", () => {
+  const rules: PreflightRule[] = [
+    openToAll,
+    { ...openToAll, origins: [], max_age_seconds: 0, credentials: true },
+    { ...openToAll, origins: Array(1000).fill("é".repeat(1000)), max_age_seconds: Number.MAX_SAFE_INTEGER },
+    { ...openToAll, headers: Array(100).fill("x".repeat(255)), exposed: ["!#$%&'*+.^_`|~-"], origins: ["🧩", ""] },
+  ]
+
+  for (const rule of rules) {
+    assert.deepEqual(preflightRule.parse(rule), rule)
+    assert.equal(problemOf({ routes: [route("a", [], { cors: rule })] }), undefined)
+  }
 })
 
 test("the unit with the fewest open exchanges is selected, ties at random", () => {
@@ -112,14 +157,4 @@ test("an exchange is counted once from open to close, also on a unit that left",
 
   assert.equal(counters.openOn("gone"), 0)
   assert.deepEqual(Object.keys(counters.snapshot([])), ["here"])
-})
-
-test("a unit in a table of an older release has the path of its socket", () => {
-  const former = { unit_id: "u1", socket_path: "/run/u1.sock", token: "t" }
-  const { routes } = tableSchema.parse({
-    generation: 1,
-    routes: [{ name: "a", deployment_id: "d", revision_id: "r", keys: [], units: [former] }],
-  })
-
-  assert.deepEqual(routes[0]?.units, [{ unit_id: "u1", address: "unix:/run/u1.sock", token: "t" }])
 })

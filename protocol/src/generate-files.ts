@@ -1,5 +1,6 @@
 /** Writes the files that are generated from the schemas: `npm run generate -w protocol`. */
 import { readFileSync, writeFileSync } from "node:fs"
+import { edgeFiles } from "./edge/generated-files.js"
 import { listenerFiles } from "./listener/generated-files.js"
 import { generatedFiles } from "./worker/generated-files.js"
 
@@ -8,5 +9,6 @@ const schema = (path: string): string => readFileSync(new URL(path, folder), "ut
 const files = {
   ...generatedFiles(schema("worker/frames.schema.json")),
   ...listenerFiles(schema("listener/exchange.schema.json")),
+  ...edgeFiles(schema("edge/table.schema.json")),
 }
 for (const [path, text] of Object.entries(files)) writeFileSync(new URL(path, folder), text)

@@ -5,8 +5,9 @@
  */
 import { isAbsolute } from "node:path"
 import type { Edge } from "@superstep/edge/port"
-import { tableSchema } from "@superstep/edge/table"
+import { readTable } from "@superstep/edge/table"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { messageOf } from "@superstep/toolkit/http/message-of"
 import { z } from "zod"
 import type { Facts } from "../parts/compose-machine.js"
 import type { Host, KeyFiles } from "../port/host.js"
@@ -135,7 +136,7 @@ export const table = {
     caches: none,
   },
   edge: {
-    push: z.tuple([tableSchema, askText.optional()]),
+    push: z.tuple([messageOf(readTable), askText.optional()]),
     status: none,
     ensure: none,
     isAlive: none,

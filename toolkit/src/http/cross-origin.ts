@@ -9,16 +9,17 @@ import { plainText } from "../text/storable.js"
 import { replyHeaders } from "./reply-headers.js"
 
 const token = z.string().regex(/^[\w!#$%&'*+.^`|~-]{1,255}$/, "expected the name of a header or method")
+const tokens = z.array(token).max(100).readonly()
 
-/** Everything that determines the answer to a preflight, as data. */
+/** Everything that determines the answer to a preflight, as data. What passes here fits the table of the edges (protocol/edge). */
 export const preflightRule = z.object({
   /** Pages of these origins may call; null: of all origins, and the answer names none. */
-  origins: z.array(plainText.max(1000)).max(1000).nullable(),
-  methods: z.array(token).max(100),
+  origins: z.array(plainText.max(1000)).max(1000).readonly().nullable(),
+  methods: tokens,
   /** Empty: those that the page requests. */
-  headers: z.array(token).max(100),
+  headers: tokens,
   /** Headers of a reply that a page may read. */
-  exposed: z.array(token).max(100),
+  exposed: tokens,
   /** Whether a page may send cookies. */
   credentials: z.boolean(),
   /** How long a browser may cache the answer; null: the browser's default. */

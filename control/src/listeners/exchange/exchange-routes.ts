@@ -4,9 +4,10 @@ import { z } from "@hono/zod-openapi"
 import { homeHeader, versionHeader } from "@superstep/protocol/listener/calls"
 import type { ReportRequest as Report, WorkRequest as Work } from "@superstep/protocol/listener/messages"
 import { ReportRequest, WorkRequest } from "@superstep/protocol/listener/validators"
-import { type Receiver, received } from "@superstep/protocol/schemas/received"
+import { received } from "@superstep/protocol/schemas/received"
 import type { Database } from "@superstep/toolkit/db/database"
 import { InvalidInput, NotFound, Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { messageOf } from "@superstep/toolkit/http/message-of"
 import { type Api, addRoute, createApi } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import type { CountFailures } from "../../http/count-failures.js"
@@ -50,7 +51,7 @@ function addWork(api: Api, options: ExchangeRoutes): void {
       method: "post",
       path: "/internal/listener/work",
       summary: "For a listener's installation: waits until a deployment of the listener is not as it knows it.",
-      body: messageOf<Work>(WorkRequest),
+      body: messageOf((value) => received<Work>(WorkRequest, value)),
       responses: { 200: { description: "what has changed: a WorkReply" }, ...refusals },
     },
     async ({ c, body }) => {
@@ -72,7 +73,7 @@ function addReports(api: Api, options: ExchangeRoutes): void {
       method: "post",
       path: "/internal/listener/reports",
       summary: "For a listener's installation: reports the state of a deployment and its new log lines.",
-      body: messageOf<Report>(ReportRequest),
+      body: messageOf((value) => received<Report>(ReportRequest, value)),
       responses: {
         200: { description: "where its reports stand: a ReportReply" },
         ...refusals,
@@ -108,15 +109,6 @@ function addArchives(api: Api, options: ExchangeRoutes): void {
     },
   )
 }
-
-/** A body that the protocol's schema describes. */
-const messageOf = <Message>(receiver: Receiver): z.ZodType<Message> =>
-  z.unknown().transform((value, ctx) => {
-    const it = received<Message>(receiver, value)
-    if ("message" in it) return it.message
-    ctx.addIssue({ code: "custom", ...it.problem, path: [...it.problem.path] })
-    return z.NEVER
-  })
 
 const named = z.string().regex(/^[\w.:+-]{1,100}$/)
 
