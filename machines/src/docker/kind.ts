@@ -34,6 +34,7 @@ const settings = {
 const machine = () => import("./machine.js")
 
 export const dockerKind = {
+  units: "containers of an engine on this computer",
   settings,
   reachedBy: ["engineSocket"],
   open: async (

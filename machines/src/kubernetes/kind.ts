@@ -10,6 +10,7 @@ import { kubernetesSettings as settings } from "./settings.js"
 const machine = () => import("./machine.js")
 
 export const kubernetesKind = {
+  units: "pods of a cluster",
   settings,
   reachedBy: ["kubeconfig", "agentsNamespace"],
   open: async (choice, options) =>

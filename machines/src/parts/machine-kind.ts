@@ -8,6 +8,8 @@ import type { MachineFolders } from "./files/folders.js"
 
 /** @typeParam Choice  the values of its settings */
 export interface MachineKind<Choice> {
+  /** What agents run in, for the description of `SUPERSTEP_MACHINE`. */
+  readonly units: string
   readonly settings: Settings
   /** The settings that lead to what runs there. The data folder notes their values. */
   readonly reachedBy: readonly (keyof Choice & string)[]

@@ -12,6 +12,7 @@ import { openProcessMachine } from "./machine.js"
 import { processUnits } from "./units/units.js"
 
 export const processKind = {
+  units: "processes of this computer",
   settings: {},
   reachedBy: [],
   open: (_choice, options) => openProcessMachine(options),

@@ -1,5 +1,5 @@
 /** A data folder whose units are containers of a real engine, which `SUPERSTEP_TEST_DOCKER` names (.ci/docker). */
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { layoutIn } from "@superstep/oci/layout"
@@ -8,7 +8,7 @@ import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
 import { machineFolders } from "../../parts/files/folders.js"
 import type { Isolation } from "../../parts/isolation/isolation.js"
-import { projectFiles } from "../../process/testing/place.js"
+import { addExampleArtifact } from "../../testing/example-artifact.js"
 import { type ArtifactImages, artifactImages, layoutFolder } from "../artifact-images.js"
 import { containersOf } from "../containers.js"
 import { engineAt } from "../engine.js"
@@ -52,11 +52,8 @@ export function dockerPlace({
   authFolder = undefined,
 }: Partial<Pick<Isolation, "user">> & { readonly authFolder?: string | undefined } = {}) {
   const folders = machineFolders(temporaryFolder())
-  const artifactId = "an-artefact"
-  for (const folder of [folders.units, folders.unitSockets, join(folders.artifacts, artifactId)])
-    mkdirSync(folder, { recursive: true })
-  for (const [name, content] of Object.entries(projectFiles))
-    writeFileSync(join(folders.artifacts, artifactId, name), content)
+  for (const folder of [folders.units, folders.unitSockets]) mkdirSync(folder, { recursive: true })
+  const artifactId = addExampleArtifact(folders)
   const engine = testEngine()
   const homeId = newId()
   const containers = containersOf(engine, homeId)

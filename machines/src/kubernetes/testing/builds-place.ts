@@ -1,16 +1,12 @@
 /** The machine `kubernetes` of one installation in a namespace of a real cluster, as control planes of different computers open it. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { limits } from "@superstep/builder/testing/build"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
-import { noKeyFiles } from "../../testing/no-key-files.js"
+import { fakePrograms, machineOptions } from "../../testing/opened-machine.js"
 import { openKubernetesMachine } from "../machine.js"
 import { newNamespace, type TestCluster } from "./place.js"
-
-const program = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/machines/testing/${name}`))
 
 export const registryPassword = "password-of-the-registry"
 
@@ -28,32 +24,21 @@ export async function buildsPlace(tested: TestCluster, options: BuildsPlaceOptio
   const auth = Buffer.from(`user:${registryPassword}`).toString("base64")
   writeFileSync(registryLogin, JSON.stringify({ auths: { [tested.host]: { auth } } }))
   const repository = `agents-${homeId}`
+  const { memoryMb = limits.memoryMb, verifyPython = fakePrograms.verifyPython } = options
   /** @param home  the data folder of a control plane; by default one of its own */
   const open = (home = temporaryFolder()) =>
     openKubernetesMachine({
-      home,
-      homeId,
-      programs: {
-        server: program("fake-unit"),
-        verify: fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
-        verifyPython:
-          options.verifyPython ?? fileURLToPath(import.meta.resolve("@superstep/builder/testing/fake-verify")),
-        analyse: program("fake-analyse"),
-      },
-      edge: { host: "127.0.0.1", port: 0, logLevel: "error", trustedProxies: "", drainMs: 0, hangMs: 30_000 },
-      apiPort: 0,
-      controlFolders: [],
-      keyFiles: noKeyFiles,
-      buildLimits: { ...limits, memoryMb: options.memoryMb ?? limits.memoryMb },
-      nodeDirs: [],
-      fetchesNode: false,
-      environment: {
-        ...options.environment,
-        PATH: process.env.PATH,
-        SUPERSTEP_MASTER_KEY: "master-key-of-the-platform",
-      },
-      log: silent,
-      crashPoint: () => undefined,
+      ...machineOptions({
+        home,
+        homeId,
+        programs: { ...fakePrograms, verifyPython },
+        buildLimits: { ...limits, memoryMb },
+        environment: {
+          ...options.environment,
+          PATH: process.env.PATH,
+          SUPERSTEP_MASTER_KEY: "master-key-of-the-platform",
+        },
+      }),
       kubernetes: {
         kubeconfig: tested.kubeconfig,
         namespace,

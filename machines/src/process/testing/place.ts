@@ -1,5 +1,5 @@
 /** A data folder with one artefact, for units, builds and artefacts of this machine without a control plane. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { installedNodes } from "@superstep/builder/installed-nodes"
@@ -11,6 +11,7 @@ import { localArtifacts } from "../../parts/builds/artifacts.js"
 import { localBuilds } from "../../parts/builds/builds.js"
 import { type MachineFolders, machineFolders } from "../../parts/files/folders.js"
 import type { Machine, Units } from "../../port/port.js"
+import { addExampleArtifact } from "../../testing/example-artifact.js"
 import type { Cgroups } from "../cgroups/cgroups.js"
 import { processUnits } from "../units/units.js"
 
@@ -28,18 +29,10 @@ export interface ProcessPlace {
 
 const entryOf = (name: string) => fileURLToPath(import.meta.resolve(`@superstep/machines/testing/${name}`))
 
-export const projectFiles = {
-  "langgraph.json": JSON.stringify({ graphs: { chat: "./chat.mjs:graph" } }),
-  "chat.mjs": "export const graph = {}\n",
-}
-
 export function processPlace(cgroups: Cgroups | undefined = undefined): ProcessPlace {
   const folders = machineFolders(temporaryFolder())
-  const artifactId = "an-artefact"
-  for (const folder of [folders.units, folders.work, folders.cache, join(folders.artifacts, artifactId)])
-    mkdirSync(folder, { recursive: true })
-  for (const [name, content] of Object.entries(projectFiles))
-    writeFileSync(join(folders.artifacts, artifactId, name), content)
+  for (const folder of [folders.units, folders.work, folders.cache]) mkdirSync(folder, { recursive: true })
+  const artifactId = addExampleArtifact(folders)
   const environment = { PATH: process.env.PATH, SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" }
   const isolation = { user: () => undefined, warning: undefined }
   const shared = {
