@@ -21,7 +21,8 @@ type Pages = readonly (readonly [path: string, load: () => Promise<Record<string
 
 const platformPages: Pages = [
   ["/", () => import("./deployments/deployments-page.js"), "DeploymentsPage"],
-  ["/deployments/$deploymentId", () => import("./revisions/revisions-page.js"), "RevisionsPage"],
+  ["/deployments/$deploymentId", () => import("./overview/overview-page.js"), "OverviewPage"],
+  ["/deployments/$deploymentId/revisions", () => import("./revisions/revisions-page.js"), "RevisionsPage"],
   ["/deployments/$deploymentId/revisions/$revisionId", () => import("./build-log/build-log-page.js"), "BuildLogPage"],
   ["/deployments/$deploymentId/logs", () => import("./runtime-log/runtime-log-page.js"), "RuntimeLogPage"],
   [

@@ -2,17 +2,18 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { Badge } from "../frame/badge.js"
+import { BarChart } from "../frame/bar-chart.js"
+import { barsOf, sentenceOf } from "../frame/bars.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { Ago } from "../frame/time.js"
+import { requestsOf, runsNow } from "../platform/metrics.js"
 import { paths } from "../platform/paths.js"
 import { deploymentsQuery, metricsQuery, newestRevisionsQuery } from "../platform/queries.js"
-import type { Deployment } from "../platform/types.js"
+import type { Deployment, MetricsPoint } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
-import { HourChart } from "./hour-chart.js"
-import { runsNow } from "./last-hour.js"
 import { DeployExample, NewDeployment } from "./new-deployment.js"
 import { shownDeployment, shownRevision, titleOf } from "./status.js"
 
@@ -109,9 +110,17 @@ function Row({ deployment }: { deployment: Deployment }) {
       <Revisions deployment={deployment} />
       <td className="right number">{running ?? "–"}</td>
       <td className="right number">{waiting ?? "–"}</td>
-      <td>{metrics && <HourChart points={metrics.points} />}</td>
+      <td>{metrics && <LastHour points={metrics.points} />}</td>
     </tr>
   )
+}
+
+const hourMs = 3_600_000
+
+function LastHour({ points }: { points: readonly MetricsPoint[] }) {
+  const bars = barsOf(requestsOf(points), { count: 30, windowMs: hourMs, now: Date.now() })
+  const sentence = sentenceOf(bars, ["request", "error"])
+  return <BarChart bars={bars} width={120} height={26} label={`In the last hour: ${sentence}`} caption={sentence} />
 }
 
 /** The newest revision, and how the threads are divided: usually all are on one. */

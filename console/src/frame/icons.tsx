@@ -19,6 +19,7 @@ import circleStop from "lucide:circle-stop"
 import copy from "lucide:copy"
 import database from "lucide:database"
 import filter from "lucide:filter"
+import gauge from "lucide:gauge"
 import gitBranch from "lucide:git-branch"
 import gitCommitHorizontal from "lucide:git-commit-horizontal"
 import hand from "lucide:hand"
@@ -78,6 +79,7 @@ export const CircleStop = icon(circleStop)
 export const Copy = icon(copy)
 export const Database = icon(database)
 export const Filter = icon(filter)
+export const Gauge = icon(gauge)
 export const GitBranch = icon(gitBranch)
 export const GitCommitHorizontal = icon(gitCommitHorizontal)
 export const Hand = icon(hand)

@@ -10,6 +10,7 @@ import {
   Boxes,
   CalendarClock,
   Database,
+  Gauge,
   GitCommitHorizontal,
   Hand,
   History,
@@ -88,7 +89,10 @@ function DeploymentItems({ session, deploymentId }: { session: Session; deployme
     <>
       <h2 className="side-heading">{data?.name ?? "Deployment"}</h2>
       <ul>
-        <Item to={base} icon={GitCommitHorizontal} isExact>
+        <Item to={base} icon={Gauge} isExact>
+          Overview
+        </Item>
+        <Item to={`${base}/revisions`} icon={GitCommitHorizontal}>
           Revisions
         </Item>
         <Item to={`${base}/logs`} icon={ScrollText}>

@@ -6,5 +6,5 @@ export const paths = {
   deployment: (id: string) => requestPath`/v2/deployments/${id}`,
   revisions: (id: string, limit = 50) => `${requestPath`/v2/deployments/${id}/revisions`}?limit=${limit}`,
   revision: (id: string, revisionId: string) => requestPath`/v2/deployments/${id}/revisions/${revisionId}`,
-  metrics: (id: string) => requestPath`/v2/deployments/${id}/metrics?window=1h`,
+  metrics: (id: string, window = "1h") => requestPath`/v2/deployments/${id}/metrics?window=${window}`,
 }

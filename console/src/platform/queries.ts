@@ -46,10 +46,11 @@ export const revisionQuery = ({ call }: Reader, id: string, revisionId: string) 
     refetchInterval: (query) => (query.state.data && isFinal(query.state.data.status) ? false : 1000),
   })
 
-export const metricsQuery = ({ call }: Reader, id: string) =>
+/** @param window  such as `24h` */
+export const metricsQuery = ({ call }: Reader, id: string, window = "1h") =>
   queryOptions({
-    queryKey: ["metrics", id],
-    queryFn: ({ signal }) => call<Metrics>(paths.metrics(id), { signal }),
+    queryKey: ["metrics", id, window],
+    queryFn: ({ signal }) => call<Metrics>(paths.metrics(id, window), { signal }),
     refetchInterval: inListMs,
   })
 

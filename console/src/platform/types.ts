@@ -82,15 +82,37 @@ export interface Revision {
   readonly finished_at: string | null
 }
 
+/** In milliseconds; null without an answer or a run. */
+export interface Latency {
+  readonly p50: number | null
+  readonly p95: number | null
+}
+
+/** What the edge answered. */
+export interface Answers {
+  readonly requests: number
+  readonly errors: number
+  /** Until an answer began. */
+  readonly latency_ms: Latency
+}
+
 export interface Metrics {
-  readonly revisions: readonly { readonly revision_id: string; readonly ended: number; readonly failed: number }[]
+  readonly window_seconds: number
+  readonly revisions: readonly {
+    readonly revision_id: string
+    readonly ended: number
+    readonly failed: number
+    readonly latency_ms: Latency
+  }[]
+  readonly total: Answers
   readonly points: readonly MetricsPoint[]
 }
 
-export interface MetricsPoint {
+export interface MetricsPoint extends Answers {
   readonly at: string
-  readonly requests: number
-  readonly errors: number
+  readonly replicas: number
+  readonly ended_runs: number
+  readonly failed_runs: number
   readonly pending_runs: number | null
   readonly active_runs: number | null
   readonly cpu_cores: number

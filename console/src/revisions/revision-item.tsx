@@ -16,25 +16,27 @@ export interface RevisionItemProps {
   readonly deployment: Deployment
   /** The one before it. */
   readonly before: Revision | undefined
-  readonly isChosen: boolean
-  readonly onChoose: (isChosen: boolean) => void
+  /** Where revisions can be chosen for a comparison. */
+  readonly choice?: { readonly isChosen: boolean; readonly onChoose: (isChosen: boolean) => void }
 }
 
-export function RevisionItem({ revision, deployment, before, isChosen, onChoose }: RevisionItemProps) {
+export function RevisionItem({ revision, deployment, before, choice }: RevisionItemProps) {
   const { word, tone, isMoving = false } = shownRevision(revision, deployment.active_revision_id)
   const reason = reasonOf(revision.status_message)
   const explained = explainedOf(revision.error_code, revision.error_doc_url)
   const isCanary = word === "Canary"
   return (
     <li className={`timeline-item timeline-${tone}`}>
-      <Checkbox
-        className="timeline-choice"
-        isSelected={isChosen}
-        onChange={onChoose}
-        aria-label={`Compare revision ${shortId(revision.id)}`}
-      >
-        <span className="checkbox-box" aria-hidden />
-      </Checkbox>
+      {choice && (
+        <Checkbox
+          className="timeline-choice"
+          isSelected={choice.isChosen}
+          onChange={choice.onChoose}
+          aria-label={`Compare revision ${shortId(revision.id)}`}
+        >
+          <span className="checkbox-box" aria-hidden />
+        </Checkbox>
+      )}
       <div className="timeline-body">
         <p className="timeline-title">
           <Badge tone={tone} isMoving={isMoving}>

@@ -1,12 +1,9 @@
-/** One deployment: how it is, and its revisions as a timeline. */
+/** The revisions of a deployment as a timeline. */
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
-import { shownDeployment } from "../deployments/status.js"
-import { Badge } from "../frame/badge.js"
-import { CopyText } from "../frame/copy-text.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
-import { ArrowLeftRight, ArrowRight } from "../frame/icons.js"
+import { ArrowLeftRight } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { paths } from "../platform/paths.js"
@@ -27,7 +24,6 @@ export function RevisionsPage() {
   const { data } = useSuspenseQuery(revisionsQuery(platform, deploymentId))
   const [{ compare }, change] = useSearchState(searchOf)
   const revisions = data.resources
-  const { word, tone, isMoving = false } = shownDeployment(deployment)
   const choose = (id: string, isChosen: boolean) => {
     const ids = isChosen ? [...compare, id].slice(-2) : compare.filter((it) => it !== id)
     change({ compare: (ids.length > 0 ? ids.join(",") : undefined) as never })
@@ -35,8 +31,8 @@ export function RevisionsPage() {
   const chosen = compare.flatMap((id) => revisions.find((it) => it.id === id) ?? [])
   return (
     <Page
-      title={deployment.name}
-      above={<Link to="/">Deployments</Link>}
+      title="Revisions"
+      above={<Link to={`/deployments/${deploymentId}`}>{deployment.name}</Link>}
       actions={
         <>
           <CurlButton
@@ -49,24 +45,6 @@ export function RevisionsPage() {
         </>
       }
     >
-      <div className="revisions-facts">
-        <Badge tone={tone} isMoving={isMoving}>
-          {word}
-        </Badge>
-        {deployment.source_config.custom_url !== null && (
-          <CopyText text={deployment.source_config.custom_url} label="the address" />
-        )}
-        {deployment.source_config.repo_url && (
-          <span className="faint revisions-source">
-            from {deployment.source_config.repo_url} {deployment.source_config.repo_branch}
-          </span>
-        )}
-        {deployment.active_revision_id && (
-          <Link to={`/deployments/${deploymentId}/agent/threads`} className="revisions-open">
-            Open its threads <ArrowRight size={13} aria-hidden />
-          </Link>
-        )}
-      </div>
       {chosen.length === 1 && (
         <p className="notice" role="status">
           <ArrowLeftRight size={14} aria-hidden /> Choose a second revision to compare.
@@ -79,10 +57,7 @@ export function RevisionsPage() {
           close={() => change({ compare: undefined })}
         />
       )}
-      <section className="section" aria-labelledby="revisions-heading">
-        <div className="section-head">
-          <h2 id="revisions-heading">Revisions</h2>
-        </div>
+      <section className="section">
         {revisions.length === 0 && (
           <Empty title="There is no revision yet">The first one starts when its source is there.</Empty>
         )}
@@ -93,8 +68,10 @@ export function RevisionsPage() {
               revision={revision}
               deployment={deployment}
               before={revisions[position + 1]}
-              isChosen={compare.includes(revision.id)}
-              onChoose={(isChosen) => choose(revision.id, isChosen)}
+              choice={{
+                isChosen: compare.includes(revision.id),
+                onChoose: (isChosen) => choose(revision.id, isChosen),
+              }}
             />
           ))}
         </ol>

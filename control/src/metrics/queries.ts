@@ -36,9 +36,9 @@ export async function insertSamples(tx: Db, { units, traffic, runs }: Samples): 
     join deployments using (deployment_id)`)
 }
 
-export const runSamplesOf = (db: Db, deploymentId: string, windowMs: number): Promise<RunSample[]> =>
+export const runSamplesOf = (db: Db, deploymentId: string, windowMs: number): Promise<At<RunSample>[]> =>
   db.rows(sql`
-    select deployment_id, revision_id, ended, failed, latency_ms, to_jsonb(latency_counts) as latency_counts
+    select deployment_id, at, revision_id, ended, failed, latency_ms, to_jsonb(latency_counts) as latency_counts
     from run_samples
     where deployment_id = ${deploymentId} and at > now() - make_interval(secs => ${windowMs} / 1000.0)
     order by at desc`)

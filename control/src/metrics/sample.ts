@@ -22,6 +22,12 @@ export interface TrafficSample {
   readonly active_runs: number | null
 }
 
+/** Of the runs that ended since the sample before. */
+export interface RunCounts {
+  readonly ended: number
+  readonly failed: number
+}
+
 export type At<Sample> = Sample & { readonly at: Date }
 
 export const nothing: Tally = { requests: 0, errors: 0, latency_ms: 0, latency_counts: [] }
@@ -53,15 +59,21 @@ export function percentileMs(
   return boundsMs[index] ?? boundsMs.at(-1) ?? null
 }
 
-export interface ChartPoint {
+/** What the edge answered. */
+export interface Answers {
+  readonly requests: number
+  readonly errors: number
+  readonly latency_ms: { readonly average: number | null; readonly p50: number | null; readonly p95: number | null }
+}
+
+export interface ChartPoint extends Answers {
   readonly at: Date
   readonly replicas: number
   readonly cpu_cores: number
   readonly rss_bytes: number
   readonly restarts: number
-  readonly requests: number
-  readonly errors: number
-  readonly latency_ms: { readonly average: number | null; readonly p50: number | null; readonly p95: number | null }
+  readonly ended_runs: number
+  readonly failed_runs: number
   readonly pending_runs: number | null
   readonly active_runs: number | null
 }
@@ -73,43 +85,62 @@ export interface ChartPoint {
 export function chart(
   traffic: readonly At<TrafficSample>[],
   units: readonly At<UnitSample>[],
+  runs: readonly At<RunCounts>[],
   stepMs: number,
 ): ChartPoint[] {
-  const steps = new Map<number, { traffic: At<TrafficSample>[]; units: At<UnitSample>[] }>()
+  const steps = new Map<number, { traffic: At<TrafficSample>[]; units: At<UnitSample>[]; runs: At<RunCounts>[] }>()
   const stepOf = (at: Date) => {
     const start = Math.floor(at.getTime() / stepMs) * stepMs
-    const step = steps.get(start) ?? { traffic: [], units: [] }
+    const step = steps.get(start) ?? { traffic: [], units: [], runs: [] }
     steps.set(start, step)
     return step
   }
   for (const sample of traffic) stepOf(sample.at).traffic.push(sample)
   for (const sample of units) stepOf(sample.at).units.push(sample)
+  for (const sample of runs) stepOf(sample.at).runs.push(sample)
   return [...steps]
     .toSorted(([one], [other]) => one - other)
-    .map(([start, step]) => pointOf(new Date(start), step.traffic, step.units))
+    .map(([start, step]) => pointOf(new Date(start), step))
 }
 
-function pointOf(at: Date, traffic: readonly At<TrafficSample>[], units: readonly At<UnitSample>[]): ChartPoint {
+interface Step {
+  readonly traffic: readonly At<TrafficSample>[]
+  readonly units: readonly At<UnitSample>[]
+  readonly runs: readonly At<RunCounts>[]
+}
+
+function pointOf(at: Date, { traffic, units, runs }: Step): ChartPoint {
   const last = traffic.at(-1)
   const lastAt = units.at(-1)?.at.getTime()
   const present = units.filter((unit) => unit.at.getTime() === lastAt)
-  const sum = <T>(list: readonly T[], of: (it: T) => number) => list.reduce((total, it) => total + of(it), 0)
-  const requests = sum(traffic, (it) => it.requests)
-  const counts = [...latencyBoundsMs, Infinity].map((_, index) => sum(traffic, (it) => it.latency_counts[index] ?? 0))
   return {
     at,
     replicas: last?.replicas ?? present.length,
-    cpu_cores: sum(present, (it) => it.cpu_cores),
-    rss_bytes: sum(present, (it) => it.rss_bytes),
-    restarts: sum(present, (it) => it.restarts),
-    requests,
-    errors: sum(traffic, (it) => it.errors),
-    latency_ms: {
-      average: requests === 0 ? null : sum(traffic, (it) => it.latency_ms) / requests,
-      p50: percentileMs(counts, 0.5),
-      p95: percentileMs(counts, 0.95),
-    },
+    cpu_cores: sumOf(present, (it) => it.cpu_cores),
+    rss_bytes: sumOf(present, (it) => it.rss_bytes),
+    restarts: sumOf(present, (it) => it.restarts),
+    ...answersIn(traffic),
+    ended_runs: sumOf(runs, (it) => it.ended),
+    failed_runs: sumOf(runs, (it) => it.failed),
     pending_runs: last?.pending_runs ?? null,
     active_runs: last?.active_runs ?? null,
   }
 }
+
+/** The answers of several samples together. */
+export function answersIn(traffic: readonly TrafficSample[]): Answers {
+  const requests = sumOf(traffic, (it) => it.requests)
+  const counts = [...latencyBoundsMs, Infinity].map((_, index) => sumOf(traffic, (it) => it.latency_counts[index] ?? 0))
+  return {
+    requests,
+    errors: sumOf(traffic, (it) => it.errors),
+    latency_ms: {
+      average: requests === 0 ? null : sumOf(traffic, (it) => it.latency_ms) / requests,
+      p50: percentileMs(counts, 0.5),
+      p95: percentileMs(counts, 0.95),
+    },
+  }
+}
+
+const sumOf = <Item>(list: readonly Item[], of: (item: Item) => number): number =>
+  list.reduce((total, item) => total + of(item), 0)

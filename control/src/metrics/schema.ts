@@ -18,6 +18,14 @@ export const metricsQuery = z.object({
 
 const nullableNumber = z.number().nullable()
 
+const answers = {
+  requests: z.int(),
+  errors: z.int().openapi({ description: "answers with a status of 500 or more" }),
+  latency_ms: z
+    .object({ average: nullableNumber, p50: nullableNumber, p95: nullableNumber })
+    .openapi({ description: "until an answer begins" }),
+}
+
 export const metricsReply = z
   .object({
     window_seconds: z.int(),
@@ -45,6 +53,7 @@ export const metricsReply = z
         }),
       )
       .openapi({ description: "runs of each revision; one without a run is left out" }),
+    total: z.object(answers).openapi({ description: "what the edge answered in the whole window" }),
     points: z.array(
       z.object({
         at: z.iso.datetime().openapi({ description: "start of the time step" }),
@@ -52,9 +61,9 @@ export const metricsReply = z
         cpu_cores: z.number(),
         rss_bytes: z.int(),
         restarts: z.int(),
-        requests: z.int(),
-        errors: z.int(),
-        latency_ms: z.object({ average: nullableNumber, p50: nullableNumber, p95: nullableNumber }),
+        ...answers,
+        ended_runs: z.int().openapi({ description: "runs that ended in the step" }),
+        failed_runs: z.int().openapi({ description: "how many of them ended as error or timeout" }),
         pending_runs: z.int().nullable(),
         active_runs: z.int().nullable(),
       }),
@@ -62,7 +71,7 @@ export const metricsReply = z
   })
   .openapi("Metrics")
 
-export const renderMetrics = ({ stepMs, points, units, revisions }: DeploymentMetrics, windowMs: number) => ({
+export const renderMetrics = ({ stepMs, points, total, units, revisions }: DeploymentMetrics, windowMs: number) => ({
   window_seconds: windowMs / 1000,
   step_seconds: stepMs / 1000,
   units: units.map((unit) => ({
@@ -74,5 +83,6 @@ export const renderMetrics = ({ stepMs, points, units, revisions }: DeploymentMe
     restarts: unit.restarts,
   })),
   revisions,
+  total,
   points,
 })

@@ -1,10 +1,14 @@
 /** A person walks through the console's pages of the platform, in a real browser with a real installation. */
 import assert from "node:assert/strict"
+import { execFile } from "node:child_process"
 import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Page } from "playwright-core"
 import type { Deployment, Revision } from "../testing/deployments.js"
 import type { Platform } from "../testing/installation.js"
+import { testPython } from "../testing/languages.js"
 import { startPlatform } from "../testing/platform.js"
 import { accessibilityProblems, keepScreenshot, openConsole, noChromium as skip } from "./console-page.js"
 import { copiedCommands, executed } from "./curl-commands.js"
@@ -21,6 +25,15 @@ const exampleOf = async (platform: Platform): Promise<Deployment> => {
   const { body } = await platform.api<{ resources: Deployment[] }>("GET", "/v2/deployments?name=chat")
   assert.ok(body.resources[0], "the example is not there")
   return body.resources[0]
+}
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL("../../..", import.meta.url))
+
+/** What a program prints that is called with the key. */
+async function printed([program = "", ...args]: readonly string[], key: string): Promise<string> {
+  const { stdout } = await run(program, args, { cwd: root, env: { KEY: key } })
+  return stdout
 }
 
 const untilServing = (page: Page) => page.getByText("Serving", { exact: true }).first().waitFor({ timeout: buildMs })
@@ -82,6 +95,39 @@ test("the pages of the platform", { skip }, async (t) => {
     await page.getByText("Healthy").waitFor()
     await page.getByRole("img", { name: /^In the last hour: / }).waitFor()
     await look("deployments")
+  })
+
+  await t.test("the overview says what an agent did, and how a program calls it", async () => {
+    await page.getByRole("link", { name: "chat", exact: true }).click()
+    await page.getByRole("heading", { name: "Call it" }).waitFor()
+    const copied = async (name: string) => {
+      await page.getByRole("tab", { name, exact: true }).click()
+      await button(`Copy the ${name}`).click()
+      return page.evaluate<string>("navigator.clipboard.readText()")
+    }
+    const { api_key: apiKey } = platform.credentials
+    const calls = [
+      String(await executed(await copied("curl"), apiKey)),
+      await printed([process.execPath, "--input-type=module", "-e", await copied("JavaScript")], apiKey),
+      ...(testPython ? [await printed([testPython, "-c", await copied("Python")], apiKey)] : []),
+    ]
+    for (const call of calls) assert.match(call, /messages/)
+
+    const requests = page.getByRole("region", { name: "Requests" })
+    await requests.getByText(/^[1-9]\d* requests?, 0 errors$/).waitFor({ timeout: 60_000 })
+    await page
+      .getByRole("region", { name: "Runs" })
+      .getByText(/^[1-9]\d* runs?, 0 failed$/)
+      .waitFor({ timeout: 60_000 })
+    await page.getByText("nothing", { exact: true }).waitFor()
+    await page.getByRole("radio", { name: "last hour" }).focus()
+    await page.keyboard.press("ArrowRight")
+    await page.waitForURL(/window=24h/)
+    await requests.getByText(/^[1-9]/).waitFor()
+    await look("overview")
+    await page.getByRole("link", { name: "See them" }).click()
+    await page.waitForURL(/\/agent\/runs\?.*since=24h/)
+    await go("Deployments")
   })
 
   await t.test("a revision that fails says why, and what to do next", async () => {
@@ -177,6 +223,7 @@ test("the pages of the platform", { skip }, async (t) => {
       await upload("three", {}, {})
       await go("Deployments")
       await page.getByRole("link", { name: "uploaded", exact: true }).click()
+      await go("Revisions")
 
       const rows = page.locator(".timeline-item")
       await rows.nth(2).getByRole("link", { name: "a calmer bot" }).waitFor()

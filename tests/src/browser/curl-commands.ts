@@ -13,7 +13,7 @@ export async function copiedCommands(page: Page): Promise<string[]> {
   return (await page.evaluate<string>("navigator.clipboard.readText()")).split("\n")
 }
 
-/** @param key  the value of the shell's variable KEY. @returns the reply, whose status was a success */
+/** @param key  the value of the shell's variable KEY. @returns the reply, whose status was a success; events as their text */
 export async function executed(command: string, key: string): Promise<unknown> {
   const script = `curl() { printf '%s\\0' "$@"; }; ${command}`
   const { stdout } = await run("sh", ["-c", script], { env: { KEY: key } })
@@ -22,10 +22,11 @@ export async function executed(command: string, key: string): Promise<unknown> {
   const url = words.find((word) => word.startsWith("http"))
   assert.ok(url, command)
   const headers = after("-H").map((header) => header.split(": ", 2) as [string, string])
-  const [method = "GET"] = after("-X")
   const [body = null] = after("-d")
+  const [method = body === null ? "GET" : "POST"] = after("-X")
   const reply = await fetch(url, { method, headers, body })
   const text = await reply.text()
   assert.ok(reply.ok, `${command}: ${reply.status} ${text}`)
+  if (reply.headers.get("content-type")?.startsWith("text/event-stream")) return text
   return text === "" ? undefined : JSON.parse(text)
 }
