@@ -338,10 +338,7 @@ export const faults = [
     isQuick: true,
     what: "a server starts behind PgBouncer with pool_mode = transaction, where LISTEN and session settings do not work",
     changes: [{ file: "toolkit/src/db/inspect-server.ts", find: "    await refusePooler(uri, client)\n", replace: "" }],
-    campaign: test(
-      "toolkit/dist/db/inspect-server.test.js",
-      "a pooler that shares sessions among transactions is refused with its reason",
-    ),
+    campaign: chaos("--outages", "shared sessions", "--kills", "40", "--seed", "3"),
   },
   {
     name: "C8: an event weighs its payload",

@@ -77,11 +77,8 @@ test("serve without one graph that loads exits with the reason, and dev goes on"
 test("serve and dev refuse a pooler that shares sessions, and say what to use", {
   skip: unlessWide("starts two programs"),
 }, async () => {
-  const cluster = new URL((await testCluster()).replace(/^postgres(ql)?:/, "http:"))
-  await using pooler = await fakePooler(`${cluster.searchParams.get("host")}/.s.PGSQL.5432`)
-  const env = {
-    DATABASE_URI: `postgres://${cluster.username}:${cluster.password}@127.0.0.1:${pooler.port}${cluster.pathname}`,
-  }
+  await using pooler = await fakePooler(await testCluster())
+  const env = { DATABASE_URI: pooler.uri }
   const cwd = makeProject()
 
   for (const command of ["serve", "dev"]) {

@@ -39,6 +39,10 @@ export interface Installation extends AsyncDisposable {
   readonly postgres: PostgresInstance
   /** The servers' way to Postgres, where the test asked for one that it can cut; its own connections have another. */
   readonly network: PostgresProxy | undefined
+  /** The database at its own address. */
+  readonly databaseUri: string
+  /** Another server, which is not among `servers` and is not started yet. @param uri  its way to the database */
+  addServer(name: string, uri: string): Promise<KillableServer>
   /** Starts what does not run and waits until all servers answer. */
   untilWhole(): Promise<void>
 }
@@ -109,14 +113,14 @@ export async function startInstallation({
     ...env,
   })
   const names = Array.from({ length: count }, (_, n) => `server-${n + 1}`)
-  const createServer = (name: string, server: number) =>
+  const createServer = (name: string, server: number, uri?: string) =>
     KillableServer.create({
       name,
       folder,
-      env: envOf(server),
+      env: { ...envOf(server), ...(uri !== undefined && { DATABASE_URI: uri }) },
       ...(mainOf && { mainOf: (life: number) => mainOf(server, life) }),
     })
-  const servers = await Promise.all(names.map(createServer))
+  const servers = await Promise.all(names.map((name, server) => createServer(name, server)))
 
   const untilWhole = async () => {
     await postgres.start()
@@ -164,6 +168,8 @@ export async function startInstallation({
       failOver,
     },
     network,
+    databaseUri,
+    addServer: (name, uri) => createServer(name, count, uri),
     untilWhole,
     [Symbol.asyncDispose]: stop,
   }

@@ -7,6 +7,7 @@ import { type ConversationClient, clientsAtEach } from "./client.js"
 import { type Conversation, conversationOf } from "./conversation.js"
 import type { Installation } from "./installation.js"
 import { holdLock } from "./moments.js"
+import { startBehindPoolers } from "./shared-sessions.js"
 
 // A server on a busy machine must be able to renew three times in it.
 export const leaseSeconds = 8
@@ -112,6 +113,11 @@ export const outageTable = {
       await ended
       return { clients }
     },
+  },
+  /** Another server starts behind a pooler that shares its sessions among transactions. */
+  "shared sessions": {
+    isReached: true,
+    cause: async ({ installation, random }) => ({ broken: await startBehindPoolers(installation, random) }),
   },
   /** A thread is deleted whose checkpoints take longer to delete than a statement may. */
   "slow removal": {

@@ -46,21 +46,19 @@ test("a role that may not create databases causes an error with the statement th
   await dropDatabase({ adminUri, name })
 })
 
-test("a pooler that shares sessions among transactions is refused with its reason", async () => {
-  const adminUri = await testCluster()
-  const folder = new URL(adminUri.replace(/^postgres(ql)?:/, "http:")).searchParams.get("host")
-  assert.ok(folder, adminUri)
-  await using pooler = await fakePooler(`${folder}/.s.PGSQL.5432`)
-  const address = new URL(adminUri.replace(/^postgres(ql)?:/, "http:"))
-  const user = `${address.username}:${address.password}`
-  const uri = `postgres://${user}@127.0.0.1:${pooler.port}${address.pathname}`
+test("a pooler that shares sessions among transactions is refused with its reason, however many it has and assigns them", async () => {
+  for (const assigns of ["last used", "in turn"] as const) {
+    for (const sessions of [1, 2, 3]) {
+      await using pooler = await fakePooler(await testCluster(), { sessions, assigns })
 
-  for (const check of [inspectServer, refuseUnsupportedServer]) {
-    await assert.rejects(check(uri), (error) => {
-      assert.ok(error instanceof UnsupportedServer)
-      assert.match(error.message, /pool_mode = transaction/)
-      return true
-    })
+      for (const check of [inspectServer, refuseUnsupportedServer]) {
+        await assert.rejects(check(pooler.uri), (error) => {
+          assert.ok(error instanceof UnsupportedServer, `${sessions} sessions, ${assigns}`)
+          assert.match(error.message, /pool_mode = transaction/)
+          return true
+        })
+      }
+    }
   }
 })
 

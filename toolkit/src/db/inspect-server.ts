@@ -74,7 +74,12 @@ const rounds = 5
 async function refusePooler(uri: string, first: pg.Client): Promise<void> {
   const answers = await withClient(uri, async (second) => {
     const pairs: [number, number][] = []
-    for (let round = 0; round < rounds; round++) pairs.push([await backendOf(first), await backendOf(second)])
+    for (let round = 0; round < rounds; round++) {
+      // The first twice: a pooler that gives its two sessions to each transaction in turn would else give each of us its own.
+      const own = [await backendOf(first), await backendOf(first)]
+      const other = await backendOf(second)
+      for (const pid of own) pairs.push([pid, other])
+    }
     return pairs
   })
   if (!sharesSessions(answers)) return

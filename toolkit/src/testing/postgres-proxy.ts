@@ -283,14 +283,16 @@ class Connection {
 /** Of a notification: its process (4 bytes), its channel, its payload. */
 const channelOf = ({ bytes }: Frame): string => bytes.toString("utf8", 9, bytes.indexOf(0, 9))
 
-function targetOf(uri: string): { path: string } | { host: string; port: number } {
+/** Where a database's server listens. */
+export function targetOf(uri: string): { path: string } | { host: string; port: number } {
   const url = new URL(uri)
   const folder = url.searchParams.get("host")
   const port = Number(url.port || 5432)
   return folder === null ? { host: url.hostname, port } : { path: `${folder}/.s.PGSQL.${port}` }
 }
 
-function throughTcp(uri: string, port: number): string {
+/** The same database at a port of this machine. */
+export function throughTcp(uri: string, port: number): string {
   const url = new URL(uri)
   url.searchParams.delete("host")
   url.hostname = "127.0.0.1"
