@@ -13,7 +13,7 @@ import { type LoopLag, machineView, type Place } from "./machine.js"
 import type { OperatorView } from "./prometheus.js"
 import { isOperatorKey, latestSamples, runSamplesOf, stateCounts, trafficOf, unitSamplesOf } from "./queries.js"
 import { byRevision, describeRuns, type RevisionRuns, type RunSample } from "./run-sample.js"
-import { type At, type Answers, answersIn, type ChartPoint, chart, type UnitSample } from "./sample.js"
+import { type Answers, type At, answersIn, type ChartPoint, chart, type UnitSample } from "./sample.js"
 
 export interface DeploymentMetrics {
   readonly stepMs: number

@@ -98,9 +98,7 @@ export function chart(
   for (const sample of traffic) stepOf(sample.at).traffic.push(sample)
   for (const sample of units) stepOf(sample.at).units.push(sample)
   for (const sample of runs) stepOf(sample.at).runs.push(sample)
-  return [...steps]
-    .toSorted(([one], [other]) => one - other)
-    .map(([start, step]) => pointOf(new Date(start), step))
+  return [...steps].toSorted(([one], [other]) => one - other).map(([start, step]) => pointOf(new Date(start), step))
 }
 
 interface Step {
