@@ -18,7 +18,11 @@ export interface UnitMarks {
 // For Secrets that somebody deletes.
 const keptMs = 30_000
 
-export function unitMarks(objects: OwnedObjects, secrets: string, clock: Clock = realClock): UnitMarks {
+export function unitMarks(
+  objects: Pick<OwnedObjects, "find" | "annotate">,
+  secrets: string,
+  clock: Clock = realClock,
+): UnitMarks {
   const known = new Map<string, { readonly version: string; readonly at: number; readonly mark: Promise<Mark> }>()
   const ask = async (unitId: string): Promise<Mark> => {
     const secret = await objects.find<KubernetesObject>(secrets, nameOf(unitId))

@@ -26,6 +26,36 @@ const tooMuchMb = 1_000_000
 const unitOf = ({ artifactId }: { artifactId: string }, memoryMb?: number): UnitSpec =>
   unitSpec({ artifactId, limits: { memoryMb, cpu: undefined } })
 
+/** How many requests a hundred looks cost, after a first one. */
+async function costOf(look: () => Promise<void>): Promise<number> {
+  await look()
+  const before = await requestsSeen(tested.admin)
+  for (let time = 0; time < 100; time++) {
+    await look()
+    await sleep(20)
+  }
+  return (await requestsSeen(tested.admin)) - before
+}
+
+test("a unit that has exited costs the API server no request until it starts again", { skip }, async () => {
+  const place = await kubernetesPlace(tested)
+  const units = place.units()
+  const unit = unitOf(place)
+  const { unitId } = unit
+  await units.start(unit)
+  await units.kill(unitId)
+
+  const cost = await costOf(async () => {
+    assert.deepEqual(await units.status(unitId), { state: "exited" })
+    assert.equal(await units.watchLogs(unitId, () => undefined), undefined)
+  })
+
+  assert.equal(cost, 0)
+  await units.stop(unitId, { graceMs: 0 })
+  assert.deepEqual(await units.status(unitId), { state: "absent" })
+  await units.remove(unitId)
+})
+
 test("a unit whose pod waits for a node costs the API server no request, however often it is looked at", {
   skip,
 }, async () => {
@@ -46,16 +76,8 @@ test("a unit whose pod waits for a node costs the API server no request, however
     assert.equal(await units.watchLogs(unitId, () => undefined), undefined)
     assert.deepEqual(await units.list(), [unitId])
   }
-  await look()
 
-  const before = await requestsSeen(tested.admin)
-  for (let time = 0; time < 100; time++) {
-    await look()
-    await sleep(20)
-  }
-  const seen = (await requestsSeen(tested.admin)) - before
-
-  assert.equal(seen, 0)
+  assert.equal(await costOf(look), 0)
   await tested.admin.json(path, { method: "DELETE" })
   await starting
   await units.stop(unitId, { graceMs: 0 })
