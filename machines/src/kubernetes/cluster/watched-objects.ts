@@ -49,7 +49,8 @@ export interface WatchedObjects<T> {
 
 // How long a list, or the begin of a watch, may take. Reads wait for it, and as long for what was written.
 const answerMs = 10_000
-// The server sends a bookmark each minute when nothing else changes. A network that is gone is noticed earlier, see `keepAliveMs`.
+// The server sends a bookmark each minute, once an object of the kind has changed somewhere in the cluster since it started. Without one the watch is
+// opened again, which is a request. A network that is gone is noticed earlier, see `keepAliveMs`.
 const silentMs = 90_000
 // The system asks a silent peer once a second from then on, ten times.
 const keepAliveMs = 10_000
