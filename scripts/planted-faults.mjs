@@ -242,12 +242,12 @@ export const faults = [
     changes: [
       {
         file: "control/src/planner/execute.ts",
-        find: '  context.crashPoint("sleep:after-hold")\n  await syncEdge(context)\n',
+        find: '  context.crashPoint("sleep:after-hold")\n  await context.routing.publish()\n',
         replace: '  context.crashPoint("sleep:after-hold")\n',
       },
       {
         file: "control/src/planner/execute.ts",
-        find: "async function stop(context: PipelineContext, unit: UnitRow): Promise<void> {\n  await syncEdge(context)\n",
+        find: "async function stop(context: PipelineContext, unit: UnitRow): Promise<void> {\n  await context.routing.publish()\n",
         replace: "async function stop(context: PipelineContext, unit: UnitRow): Promise<void> {\n",
       },
     ],

@@ -1,6 +1,7 @@
 /** The control plane's API: one line per domain, served at the root and below `/api-host` (control-plane §1.1). */
 
 import { BlockList } from "node:net"
+import type { Edge } from "@superstep/edge/port"
 import type { Tally } from "@superstep/edge/tallies"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -46,6 +47,7 @@ import { LiveLogs } from "./logs/live-logs.js"
 import { addLogRoutes } from "./logs/routes.js"
 import { addLogStreamRoutes } from "./logs/stream-routes.js"
 import type { Place } from "./metrics/machine.js"
+import { whyEdgesBehind } from "./metrics/problems.js"
 import { addMetricsRoutes } from "./metrics/routes.js"
 import type { RunSample } from "./metrics/run-sample.js"
 import { addSystemRoute } from "./metrics/system-routes.js"
@@ -99,6 +101,8 @@ export interface AppOptions {
   readonly upMs?: () => number
   /** The edge's counts of answers, for operators; empty without an edge. */
   readonly edgeTallies?: () => Promise<Readonly<Record<string, Tally>>>
+  /** What is known of each edge's table; none without an edge. */
+  readonly edgeTables?: Edge["tables"]
   /** Runs by revision since the control plane started; default none. */
   readonly runTotals?: () => readonly RunSample[]
   /** What the work in the background fails at, in words; default nothing. */
@@ -165,13 +169,18 @@ export function createApp(given: AppOptions): Hono {
   addQuotaRoutes(api, { ...options, usedIn })
   addHostNameRoutes(api, options)
   addPreviewRoutes(api, options)
+  const edgeTables = given.edgeTables ?? (async () => [])
   addMetricsRoutes(api, {
     ...options,
     edgeTallies: given.edgeTallies ?? (async () => ({})),
+    edgeTables,
     runTotals: given.runTotals ?? (() => []),
   })
   const upMs = options.upMs ?? (() => process.uptime() * 1000)
-  const failing = options.failing ?? (() => [])
+  const failing = async () => {
+    const behind = whyEdgesBehind(await edgeTables())
+    return [...(options.failing?.() ?? []), ...(behind === undefined ? [] : [behind])]
+  }
   addSystemRoute(api, { db, place: options.place, upMs, failing })
   addReference(api, { db, isStarting: options.isStarting ?? (() => false), upMs, failing })
 

@@ -13,7 +13,6 @@ import type { Sink } from "./log-forwarding/sink.js"
 import { deleteOldSamples } from "./metrics/queries.js"
 import { type SamplerOptions, startSampler } from "./metrics/sampler.js"
 import type { PipelineContext } from "./planner/context.js"
-import { syncEdge } from "./planner/edge-table.js"
 import { deleteOldPreviews } from "./previews/queries.js"
 import { deleteOldDeliveries } from "./pushes/queries.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
@@ -78,7 +77,7 @@ async function startForwarding(
 
 function issuing(context: PipelineContext, { authority }: BackgroundOptions) {
   if (!authority) return undefined
-  return createIssueLoop({ ...context, authority, publish: () => syncEdge(context) })
+  return createIssueLoop({ ...context, authority, publish: context.routing.publish })
 }
 
 async function deleteOldRecords(

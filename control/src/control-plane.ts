@@ -50,13 +50,13 @@ import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
 import { startReconciler } from "./pipeline/reconciler.js"
 import type { PipelineContext, PipelineLimits } from "./planner/context.js"
 import type { CrashPoint } from "./planner/crash-points.js"
-import { syncEdge } from "./planner/edge-table.js"
 import { startPlanner } from "./planner/planner.js"
 import { prepareUnits } from "./planner/platform-start.js"
 import { startPushWork } from "./previews/background.js"
 import { freeFormerClaims } from "./revisions/claims.js"
 import { wakeDeployment } from "./revisions/sleep-queries.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
+import { createRouting } from "./routing/routing.js"
 import { archiveSource } from "./sources/archive.js"
 import { gitSource } from "./sources/git.js"
 import { standbyApp } from "./standby-app.js"
@@ -228,9 +228,7 @@ async function startParts(
     gitProtocols: gitProtocolsOf(config),
     resourceTiers: config.resourceTiers,
     defaultQuotas: defaultQuotasOf(config),
-    publishRoutes: async () => {
-      await syncEdge(context)
-    },
+    publishRoutes: context.routing.publish,
     isStopping: () => stopping.signal.aborted,
     isStarting: () => isStarting,
     stopping: stopping.signal,
@@ -245,6 +243,7 @@ async function startParts(
     failing: () => context.failures.problems(),
     runTotals: () => [...runTotals.values()],
     edgeTallies: async () => (await edge.status()).deployments,
+    edgeTables: edge.tables,
     pollMs: config.pollMs,
     crashPoint: context.crashPoint,
     publicUrl: config.publicUrl,
@@ -340,12 +339,21 @@ async function createContext({
   host,
   crashPoint,
 }: ControlPlaneOptions & Pick<Foundation, "host" | "folders" | "server" | "db">): Promise<PipelineContext> {
-  return {
+  const routed = {
     db,
     log,
+    key: await loadMasterKey({ config, folders, log, keyFiles: host.keyFiles }, db),
+    machine: host,
+    edge: host.edge,
+    limits: limitsOf(config, server),
+    consoleOrigins: consoleOriginsOf(config),
+    crashPoint,
+  }
+  return {
+    ...routed,
+    routing: createRouting(routed),
     clock: realClock,
     failures: new MemberFailures(log),
-    key: await loadMasterKey({ config, folders, log, keyFiles: host.keyFiles }, db),
     sources: {
       git: gitSource({
         protocols: gitProtocolsOf(config),
@@ -356,11 +364,6 @@ async function createContext({
       }),
       archive: archiveSource(),
     },
-    machine: host,
-    edge: host.edge,
-    limits: limitsOf(config, server),
-    consoleOrigins: consoleOriginsOf(config),
-    crashPoint,
   }
 }
 

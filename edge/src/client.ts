@@ -35,10 +35,19 @@ const timeoutMs = 5000
  * @throws Unavailable  the edge does not answer; pushing the same table again is safe
  */
 export async function pushTable(admin: EdgeAdmin, table: Table): Promise<{ generation: number }> {
-  const { status, body } = await ask(admin, "PUT", "/table", JSON.stringify(table))
+  const { status, body } = await ask(admin, "PUT", "/table", textOf(table))
   if (status === 409) throw new Conflict(detailOf(body), "stale_generation")
   if (status !== 200) throw new Error(`the edge refused table ${table.generation} with ${status}: ${body}`)
   return takenSchema.parse(JSON.parse(body))
+}
+
+// Made once for all edges.
+const texts = new WeakMap<Table, string>()
+
+function textOf(table: Table): string {
+  const text = texts.get(table) ?? JSON.stringify(table)
+  texts.set(table, text)
+  return text
 }
 
 /** @throws Unavailable  the edge does not answer */

@@ -9,6 +9,8 @@ export interface Edge {
    */
   push(table: Table, pemOf?: (certificateSha256: string) => Promise<string>): Promise<{ readonly generation: number }>
   status(): Promise<EdgeState>
+  /** What is known of the table of each edge. Costs little: it asks none of them. */
+  tables(): Promise<readonly EdgeTable[]>
   /** Its address on this machine, such as `http://127.0.0.1:8901`. */
   readonly url: string
   /** Why it cannot show certificates of host names; undefined when it can. */
@@ -29,4 +31,15 @@ export interface EdgeState {
   /** Of several edges those that callers are sent to and that do not answer: what is open on them now is unknown. */
   readonly silent?: readonly string[]
   readonly units: Readonly<Record<string, { requests: number; streams: number; websockets: number; idle_ms: number }>>
+}
+
+export interface EdgeTable {
+  /** Names the edge among those of the installation, such as by its address. */
+  readonly edge: string
+  /** Whether new callers are sent to it. */
+  readonly isReady: boolean
+  /** Of the table that it confirmed last; undefined: it has confirmed none to this process. */
+  readonly generation: number | undefined
+  /** For how long a newer table has waited for it, in milliseconds; 0: it has the newest. */
+  readonly behindMs: number
 }

@@ -28,7 +28,7 @@ export function addReference(
     isStarting,
     upMs,
     failing,
-  }: { db: Db; isStarting: () => boolean; upMs: () => number; failing: () => readonly string[] },
+  }: { db: Db; isStarting: () => boolean; upMs: () => number; failing: () => Promise<readonly string[]> },
 ): void {
   const document = once(() => openApiDocument(api))
   const page = once(() => referencePage(document() as never))
@@ -39,7 +39,7 @@ export function addReference(
     await pingDatabase(db)
     const stuck = whyStuck(await pipelineProgress(db), upMs())
     if (stuck !== undefined) throw new Unavailable(stuck, 60_000)
-    const warnings = [...failing(), ...(await healthWarnings(db))]
+    const warnings = [...(await failing()), ...(await healthWarnings(db))]
     return c.json({ status: "ok", ...(warnings.length > 0 && { warnings }) })
   })
   api.get("/openapi.json", (c) => c.json(document()))

@@ -54,6 +54,9 @@ export interface RoutedName {
   readonly certificate_sha256: string | null
 }
 
-export const routedNames = (db: Db): Promise<RoutedName[]> =>
+/** @param deploymentIds  undefined: of all */
+export const routedNames = (db: Db, deploymentIds?: readonly string[]): Promise<RoutedName[]> =>
   db.rows(sql`
-    select host_name, deployment_id, certificate_sha256 from host_names where verified_at is not null order by host_name`)
+    select host_name, deployment_id, certificate_sha256 from host_names where verified_at is not null
+      ${deploymentIds ? sql`and deployment_id = any(${deploymentIds})` : sql``}
+    order by host_name`)

@@ -53,6 +53,25 @@ test("metrics show the disk, the database's connections, the pool and the event 
   assert.equal(value("superstep_certificate_expires_at_seconds"), undefined, "there is no certificate")
 })
 
+test("metrics show how far each edge is behind, and the state of the installation and its health tell an old table", async () => {
+  const one = { edge: "http://10.0.0.7:8903", isReady: true, generation: 12, behindMs: 0 }
+  const other = { edge: "http://10.0.0.8:8903", isReady: true, generation: 9, behindMs: 90_000 }
+  const starting = { edge: "http://10.0.0.9:8903", isReady: false, generation: undefined, behindMs: 1500 }
+  await using api = await startApi({ edgeTables: async () => [one, other, starting] })
+
+  const value = await read(api)
+  const operator = { "x-api-key": api.orgKey, "x-tenant-id": api.workspaceId }
+  const { body } = await api.call("GET", "/v2/system", { headers: operator })
+  const health = await api.call("GET", "/health", { headers: {} })
+
+  const of = (name: string) => [7, 8, 9].map((at) => value(`superstep_edge_${name}{edge="http://10.0.0.${at}:8903"}`))
+  assert.deepEqual(of("ready"), [1, 1, 0])
+  assert.deepEqual(of("table_generation"), [12, 9, undefined])
+  assert.deepEqual(of("table_lag_seconds"), [0, 90, 1.5])
+  assert.match(body.problems.join(), /1 of 2 edges have used an old table for 1 min/)
+  assert.match(health.body.warnings.join(), /1 of 2 edges have used an old table for 1 min/)
+})
+
 test("the state of the installation is told to its operator, and to no key of a workspace", async () => {
   await using api = await startApi()
   await api.call("POST", "/v2/deployments", { body: exampleDeployment("waits") })

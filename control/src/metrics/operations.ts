@@ -1,5 +1,6 @@
 /** Reads the samples: a deployment's chart, and the operator's view of everything. */
 import { performance } from "node:perf_hooks"
+import type { Edge } from "@superstep/edge/port"
 import type { Tally } from "@superstep/edge/tallies"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
@@ -51,6 +52,7 @@ export async function deploymentMetrics(db: Db, deploymentId: string, windowMs: 
 export interface ViewSources {
   readonly db: Database
   readonly edgeTallies: () => Promise<Readonly<Record<string, Tally>>>
+  readonly edgeTables: Edge["tables"]
   /** Runs by revision since the control plane started. */
   readonly runTotals: () => readonly RunSample[]
   readonly place: Place
@@ -58,12 +60,14 @@ export interface ViewSources {
 }
 
 /** When the edge does not answer, only its own part is missing from the view. */
-export async function operatorView({ db, edgeTallies, runTotals, place, loopLag }: ViewSources): Promise<OperatorView> {
-  const [counts, samples, answered, progress, stageTimes, ends, machine, forwarding, backups, hostNames] =
+export async function operatorView(sources: ViewSources): Promise<OperatorView> {
+  const { db, edgeTallies, edgeTables, runTotals, place, loopLag } = sources
+  const [counts, samples, answered, tables, progress, stageTimes, ends, machine, forwarding, backups, hostNames] =
     await Promise.all([
       stateCounts(db),
       latestSamples(db),
       edgeTallies().catch(noneIfUnavailable),
+      edgeTables(),
       pipelineProgress(db),
       recentStageTimes(db),
       recentEnds(db),
@@ -83,6 +87,7 @@ export async function operatorView({ db, edgeTallies, runTotals, place, loopLag 
     counts,
     samples,
     answered,
+    tables,
     pipeline,
     machine,
     forwarding,

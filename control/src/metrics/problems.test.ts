@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { whyCertificateDue, whyConnectionsShort, whyDiskFull } from "./problems.js"
+import { whyCertificateDue, whyConnectionsShort, whyDiskFull, whyEdgesBehind } from "./problems.js"
 
 const day = 86_400
 
@@ -23,4 +23,19 @@ test("a certificate is a problem in the week before it expires, and after it", (
     [undefined, "expires in 6 days", "expires in 1 day", "has expired"],
   )
   assert.equal(whyCertificateDue(undefined, now), undefined)
+})
+
+test("an edge is a problem when callers are sent to it and a newer table has waited for it for a minute", () => {
+  const edge = (behindMs: number, isReady = true) => ({
+    edge: "http://10.0.0.7:8903",
+    isReady,
+    generation: 7,
+    behindMs,
+  })
+
+  assert.equal(whyEdgesBehind([]), undefined)
+  assert.equal(whyEdgesBehind([edge(0), edge(59_999), edge(600_000, false)]), undefined)
+  const problem = whyEdgesBehind([edge(0), edge(150_000), edge(600_000, false)]) ?? ""
+  assert.match(problem, /^1 of 2 edges have used an old table for 2 min/)
+  assert.ok(!problem.includes("10.0.0.7"))
 })

@@ -1,4 +1,5 @@
 /** Decides which measurements of the installation an operator should look at. Pure. */
+import type { EdgeTable } from "@superstep/edge/port"
 import type { RenewalFailure } from "../host-names/certificate-queries.js"
 import type { MachineView } from "./machine.js"
 
@@ -36,3 +37,15 @@ export function whyCertificateDue(expiresAt: number | undefined, now: number): s
 /** Of a certificate of a host name, which the platform renews itself. */
 export const whyNotRenewed = ({ host_name, failure }: RenewalFailure): string =>
   `the certificate of ${host_name} could not be renewed, which is tried again: ${failure}`
+
+// An edge gets each table within a moment; a cluster notices a dead one within about as long.
+const mostBehindMs = 60_000
+
+/** Without the names of edges: everybody may read `/health`. */
+export function whyEdgesBehind(tables: readonly EdgeTable[]): string | undefined {
+  const ready = tables.filter(({ isReady }) => isReady)
+  const behind = ready.filter(({ behindMs }) => behindMs >= mostBehindMs)
+  if (behind.length === 0) return undefined
+  const minutes = Math.floor(Math.max(...behind.map(({ behindMs }) => behindMs)) / 60_000)
+  return `${behind.length} of ${ready.length} edges have used an old table for ${minutes} min, so deploys, stops and revoked keys wait: see superstep_edge_table_lag_seconds in /metrics`
+}

@@ -1,5 +1,6 @@
 /** The operator's view in Prometheus' text format. Pure. */
 
+import type { EdgeTable } from "@superstep/edge/port"
 import { latencyBoundsMs, type Tally } from "@superstep/edge/tallies"
 import { runLatencyBoundsMs } from "@superstep/protocol/unit/run-latency"
 import type { BackupState } from "../backups/queries.js"
@@ -38,6 +39,7 @@ export interface OperatorView {
   readonly samples: readonly LatestSample[]
   /** By deployment; the edge's counts since it started. */
   readonly answered: Readonly<Record<string, Tally>>
+  readonly tables: readonly EdgeTable[]
   readonly pipeline: {
     readonly progress: PipelineProgress
     readonly stageTimes: readonly StageTime[]
@@ -64,6 +66,7 @@ export function prometheusText(view: OperatorView): string {
     ...pipeline(view),
     ...deployments(view),
     ...answers(view),
+    ...edgeTables(view),
     ...runs(view),
     ...machine(view),
     ...forwarding(view),
@@ -239,6 +242,27 @@ function answers({ answered }: OperatorView): Family[] {
         latencyLines({ labels: { deployment_id }, boundsMs: latencyBoundsMs, counts, ms, total }),
       ),
     },
+  ]
+}
+
+function edgeTables({ tables }: OperatorView): Family[] {
+  const ofEach = (name: string, help: string, read: (table: EdgeTable) => number | undefined): Family =>
+    gauge(
+      `superstep_edge_${name}`,
+      help,
+      tables.flatMap((table) => {
+        const value = read(table)
+        return value === undefined ? [] : [{ labels: { edge: table.edge }, value }]
+      }),
+    )
+  return [
+    ofEach("ready", "Whether new callers are sent to the edge: 1 or 0.", ({ isReady }) => Number(isReady)),
+    ofEach("table_generation", "The number of the table that it confirmed last.", ({ generation }) => generation),
+    ofEach(
+      "table_lag_seconds",
+      "How long a newer table has waited for it; 0: it has the newest.",
+      ({ behindMs }) => behindMs / 1000,
+    ),
   ]
 }
 

@@ -1,5 +1,6 @@
 /** HTTP for metrics: a deployment's chart for its workspace, and Prometheus' text for the operator. */
 import { z } from "@hono/zod-openapi"
+import type { Edge } from "@superstep/edge/port"
 import type { Tally } from "@superstep/edge/tallies"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
@@ -16,13 +17,15 @@ import { metricsQuery, metricsReply, renderMetrics } from "./schema.js"
 interface MetricsRoutes {
   readonly db: Database
   readonly edgeTallies: () => Promise<Readonly<Record<string, Tally>>>
+  readonly edgeTables: Edge["tables"]
   readonly runTotals: () => readonly RunSample[]
   readonly place: Place
 }
 
 const usualWindowMs = 900_000
 
-export function addMetricsRoutes(api: Api, { db, edgeTallies, runTotals, place }: MetricsRoutes): void {
+export function addMetricsRoutes(api: Api, options: MetricsRoutes): void {
+  const { db } = options
   const loopLag = watchLoopLag()
   addRoute(
     api,
@@ -46,7 +49,7 @@ export function addMetricsRoutes(api: Api, { db, edgeTallies, runTotals, place }
   )
   api.get("/metrics", async (c) => {
     await requireOperator(db, c)
-    const text = prometheusText(await operatorView({ db, edgeTallies, runTotals, place, loopLag }))
+    const text = prometheusText(await operatorView({ ...options, loopLag }))
     return c.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" })
   })
 }

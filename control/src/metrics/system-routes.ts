@@ -54,7 +54,7 @@ export interface SystemRoutes {
   /** How long the pipeline has been running, in milliseconds. */
   readonly upMs: () => number
   /** What the work in the background fails at, in words. */
-  readonly failing: () => readonly string[]
+  readonly failing: () => Promise<readonly string[]>
 }
 
 export function addSystemRoute(api: Api, options: SystemRoutes): void {
@@ -93,7 +93,7 @@ async function systemState({ db, place, upMs, failing }: SystemRoutes): Promise<
   ]
   const problems = [
     whyStuck(progress, upMs()),
-    ...failing(),
+    ...(await failing()),
     whyForwardingStuck(forwarding),
     whyBackupLate(backups),
     whyDiskFull(machine.disk.freeBytes),

@@ -6,7 +6,6 @@ import { RegistryFailed } from "@superstep/oci/registry/failures"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { storableText } from "@superstep/toolkit/text/storable"
 import { backOffMs } from "../health/restart.js"
-import { routesOf } from "../planner/edge-table.js"
 import { stages } from "../revisions/revision.js"
 import { statusMessage } from "../revisions/status-message.js"
 import { SourceFailed } from "../sources/port.js"
@@ -136,54 +135,4 @@ test("a full stage is open to a workspace that has nothing in it, up to a limit,
 
 test("a unit's restarts come later and later, up to a minute", () => {
   assert.deepEqual([1, 2, 3, 20].map(backOffMs), [1000, 2000, 4000, 60_000])
-})
-
-test("a route knows the keys of its own workspace only, and the unit that stands by", () => {
-  const row = {
-    name: "chat",
-    deployment_id: "d",
-    revision_id: "r",
-    workspace_id: "w1",
-    unit_id: "u",
-    role: "serving" as const,
-    token_sealed: "x",
-    is_ready: true,
-    is_paused: false,
-    is_refused: false,
-    deployment_type: "dev",
-    cross_origin: null,
-    token_key: "k",
-  }
-  const former = { ...row, unit_id: "old", revision_id: "r0", role: "standby" as const }
-  const keys = new Map([
-    ["w1", { run: ["a"], read: ["c"] }],
-    ["w2", { run: ["b"], read: [] }],
-  ])
-
-  const placed = [row, former].map((it) => ({ ...it, token: "t", address: `unix:/${it.unit_id}` as const }))
-  assert.deepEqual(routesOf(placed, keys), [
-    {
-      name: "chat",
-      deployment_id: "d",
-      revision_id: "r",
-      keys: ["a"],
-      read_keys: ["c"],
-      token_key: "k",
-      units: [{ unit_id: "u", address: "unix:/u", token: "t" }],
-      state: "serving",
-      standby: [{ unit_id: "old", address: "unix:/old", token: "t" }],
-    },
-  ])
-  const other = { ...row, unit_id: "u2", token: "t2", address: "unix:/s2" as const, is_ready: false }
-  const stateOf = (...rows: Parameters<typeof routesOf>[0]) =>
-    routesOf(rows, keys).map(({ state, units }) => [state, units.map(({ unit_id }) => unit_id)])
-  assert.deepEqual(stateOf({ ...row, token: "t", address: "unix:/s" }, other), [["serving", ["u"]]])
-  assert.deepEqual(stateOf(other), [["held", []]])
-  const limitOf = (type: string, most: number) =>
-    routesOf([{ ...other, deployment_type: type }], keys, most)[0]?.max_requests_per_second
-  assert.deepEqual([limitOf("prod", 500), limitOf("dev", 500), limitOf("prod", 0)], [500, undefined, undefined])
-  const cors = { origins: null, methods: ["GET"], headers: [], exposed: [], credentials: false, max_age_seconds: null }
-  assert.deepEqual(routesOf([{ ...other, cross_origin: cors }], keys)[0]?.cors, cors)
-  assert.deepEqual(stateOf({ ...other, is_refused: true }), [["full", []]])
-  assert.deepEqual(stateOf({ ...other, is_paused: true, is_refused: true }), [["paused", []]])
 })

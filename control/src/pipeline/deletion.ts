@@ -7,7 +7,6 @@ import type { CarriedDeployment } from "../deployments/carried-queries.js"
 import { removeDeployment, setDeploymentStatus } from "../deployments/carried-queries.js"
 import { isHeldByListener } from "../listeners/exchange/report-queries.js"
 import type { PipelineContext } from "../planner/context.js"
-import { syncEdge } from "../planner/edge-table.js"
 import { unitsOfDeployment } from "../planner/queries.js"
 import { artifactsOf } from "../revisions/artifact-queries.js"
 import { endPipelineOf } from "../revisions/queries.js"
@@ -19,7 +18,7 @@ export async function deleteNext(context: PipelineContext, deployment: CarriedDe
   await endPipelineOf(db, id)
   // A build that went on would publish an artefact that no row refers to.
   await machine.builds.stop(await revisionIdsOf(db, id))
-  await syncEdge(context)
+  await context.routing.publish()
   crashPoint("delete:after-route")
   // Its listener removes units and data, and its report wakes us.
   if (await isHeldByListener(db, id)) return

@@ -8,9 +8,8 @@
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import { deploymentsToDelete } from "../deployments/carried-queries.js"
 import type { PipelineContext } from "../planner/context.js"
-import { syncEdge } from "../planner/edge-table.js"
-import { nextTableChangeMs } from "../planner/edge-table-queries.js"
 import { allUnits } from "../planner/queries.js"
+import { nextTableChangeMs } from "../routing/queries.js"
 import { deleteNext } from "./deletion.js"
 import { readDueSchemas } from "./due-schemas.js"
 import { revisionsInBuild } from "./queries.js"
@@ -113,7 +112,7 @@ async function reconcile(context: PipelineContext): Promise<Reconciled> {
   let dueMs: number | undefined
   const done = [
     await attempt("the push of the table", async () => {
-      await syncEdge(context)
+      await context.routing.publish()
       dueMs = await nextTableChangeMs(db)
       return true
     }),

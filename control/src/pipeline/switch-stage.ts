@@ -7,7 +7,6 @@
 import { activate, askStatus } from "@superstep/machines/unit-client/unit-client"
 import { activationOf } from "../planner/activation.js"
 import type { PipelineContext } from "../planner/context.js"
-import { syncEdge } from "../planner/edge-table.js"
 import { promote } from "../planner/execute-deployment.js"
 import { unitsOfDeployment } from "../planner/queries.js"
 import { existingUnits, unitAddress } from "../planner/unit.js"
@@ -41,7 +40,7 @@ export const runSwitch: RunStage = async (input) => {
   context.crashPoint("switch:before-push")
   // Starts an edge that has just died, instead of failing.
   await context.edge.ensure()
-  await syncEdge(context)
+  await context.routing.publish()
   context.crashPoint("switch:after-push")
   await db.transaction(async (tx) => {
     await holdClaim(tx, revision)

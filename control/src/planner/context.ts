@@ -9,6 +9,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import type { Clock } from "@superstep/toolkit/time/clock"
 import type { Amounts } from "../quotas/quota.js"
+import type { Routing } from "../routing/routing.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { ArchiveLocation } from "../sources/archive-location.js"
 import type { GitLocation } from "../sources/git-location.js"
@@ -74,6 +75,7 @@ export interface PipelineContext {
   /** Default: the network of this computer. */
   readonly network?: Network
   readonly edge: Edge
+  readonly routing: Routing
   readonly limits: PipelineLimits
   /** Where the console is served, as browsers name it. */
   readonly consoleOrigins: readonly string[]

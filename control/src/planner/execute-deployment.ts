@@ -22,7 +22,6 @@ import { wakePipeline } from "../revisions/wake-up.js"
 import { activationOf } from "./activation.js"
 import { NoConnections, requireConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
-import { syncEdge } from "./edge-table.js"
 import type { UnitFacts } from "./facts.js"
 import type { Action } from "./plan.js"
 import { recordUse, unitsOfDeployment } from "./queries.js"
@@ -43,7 +42,7 @@ export async function executeOnDeployment(
     case "end watch":
       await endStandby(db, action.standby)
       context.crashPoint("watch:after-end")
-      return syncEdge(context)
+      return context.routing.publish()
     case "promote":
       return promote(context, deploymentId, action.canary)
     case "abort":
@@ -101,7 +100,7 @@ async function rollBack(
       log.warn({ err, unit_id: unit.unit_id }, "the unit that serves again is not active yet"),
     )
   }
-  await syncEdge(context)
+  await context.routing.publish()
   log.warn({ revision_id: failed, to, error_code: code }, "revision rolled back")
 }
 
@@ -121,7 +120,7 @@ export async function promote(context: PipelineContext, deploymentId: string, ca
   // It was aborted meanwhile: the plan activates the revision that serves.
   if (!isPromoted) return
   crashPoint("promote:after-role")
-  await syncEdge(context)
+  await context.routing.publish()
   log.info({ deployment_id: deploymentId, revision_id: canary }, "canary promoted")
 }
 

@@ -14,7 +14,6 @@ import { setConnections } from "./connection-queries.js"
 import { NoConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import { recordEnd, recordStart } from "./crash-queries.js"
-import { syncEdge } from "./edge-table.js"
 import type { UnitFacts, UnitRow } from "./facts.js"
 import { shipUnitLog } from "./log-shipping.js"
 import { reportMemoryEnd } from "./memory-end.js"
@@ -70,7 +69,7 @@ const againMs = 10_000
 /** Callers that wait for the unit get 503 at once, instead of after a minute. */
 async function refuse(context: PipelineContext, unit: UnitRow, err: NoConnections): Promise<undefined> {
   await context.db.transaction((tx) => deferStart(tx, unit, againMs))
-  await syncEdge(context)
+  await context.routing.publish()
   context.log.warn({ err, unit_id: unit.unit_id, deployment_id: unit.deployment_id }, "unit cannot be started")
 }
 
@@ -115,19 +114,19 @@ async function activateUnit(context: PipelineContext, unit: UnitRow): Promise<vo
 async function admit(context: PipelineContext, unit: UnitRow): Promise<void> {
   await admitUnit(context.db, unit.unit_id)
   context.crashPoint("wake:after-row")
-  await syncEdge(context)
+  await context.routing.publish()
   context.log.info(factsOf(unit), "unit gets requests")
 }
 
 async function hold(context: PipelineContext, unit: UnitRow): Promise<void> {
   await holdUnit(context.db, unit.unit_id)
   context.crashPoint("sleep:after-hold")
-  await syncEdge(context)
+  await context.routing.publish()
 }
 
 /** Ends the process and nothing else: it is started again under the same id and at the same address. */
 async function stop(context: PipelineContext, unit: UnitRow): Promise<void> {
-  await syncEdge(context)
+  await context.routing.publish()
   // Asked last: a revision that was rolled back meanwhile retires, and its units finish what they have.
   if ((await unitById(context.db, unit.unit_id))?.role !== unit.role) return
   await context.machine.units.stop(unit.unit_id, { graceMs: context.limits.stopGraceMs })
@@ -147,7 +146,7 @@ async function suspend(context: PipelineContext, unit: UnitRow): Promise<void> {
   context.log.info(factsOf(unit), "unit suspended")
 }
 
-/** Call it after `syncEdge`: the unit gets no new request then, and earlier ones are in the counts of the edge or of the unit. */
+/** Call it after `publish`: the unit gets no new request then, and earlier ones are in the counts of the edge or of the unit. */
 async function isInUse(context: PipelineContext, unit: UnitRow): Promise<boolean> {
   if (unit.role !== "serving") return false
   const open = await openAtTheEdge(context, unit)
@@ -158,7 +157,7 @@ async function isInUse(context: PipelineContext, unit: UnitRow): Promise<boolean
 /** The edge's table comes first: until then, a revision that was rolled back still gets requests, which would break off. */
 async function remove(context: PipelineContext, unit: UnitRow): Promise<void> {
   const { db, machine, limits, crashPoint } = context
-  await syncEdge(context)
+  await context.routing.publish()
   await machine.units.stop(unit.unit_id, { graceMs: limits.stopGraceMs })
   crashPoint("unit:after-stop")
   await shipUnitLog(context, unit)
@@ -173,9 +172,9 @@ async function remove(context: PipelineContext, unit: UnitRow): Promise<void> {
   context.log.info(factsOf(unit), "unit ended")
 }
 
-/** From `syncEdge` on nothing new comes; what came before, since the unit was seen to be idle, it finishes first. */
+/** From `publish` on nothing new comes; what came before, since the unit was seen to be idle, it finishes first. */
 async function removeIfIdle(context: PipelineContext, unit: UnitRow): Promise<void> {
-  await syncEdge(context)
+  await context.routing.publish()
   const report = await askStatus(unitAddress(context, unit))
   const isBusy = report && (report.running_runs > 0 || report.open_streams > 0)
   if (isBusy || (await openAtTheEdge(context, unit)) > 0) return

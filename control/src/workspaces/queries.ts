@@ -80,14 +80,20 @@ export interface CallerKeys {
   readonly read: readonly string[]
 }
 
-export const keyHashes = async (db: Db, workspaceId: string): Promise<CallerKeys> => {
-  const rows = await db.rows<{ sha256: string; scopes: readonly Scope[] }>(sql`
-    select sha256, scopes from api_keys
-    where (workspace_id = ${workspaceId} or workspace_id is null) and ${inForce} order by sha256`)
-  const hashes = (mayRun: boolean) =>
-    rows.filter(({ scopes }) => mayDo(scopes, "run") === mayRun).map(({ sha256 }) => sha256)
-  return { run: hashes(true), read: hashes(false) }
+/** By workspace. */
+export async function callerKeys(db: Db, workspaceIds: readonly string[]): Promise<ReadonlyMap<string, CallerKeys>> {
+  const rows = await db.rows<{ workspace_id: string; sha256: string; scopes: readonly Scope[] }>(sql`
+    select w.workspace_id, k.sha256, k.scopes from unnest(${workspaceIds}::uuid[]) as w (workspace_id)
+      join api_keys k on k.workspace_id = w.workspace_id or k.workspace_id is null
+    where ${inForce} order by k.sha256`)
+  const keys = new Map(workspaceIds.map((id) => [id, { run: [] as string[], read: [] as string[] }]))
+  for (const { workspace_id, sha256, scopes } of rows)
+    keys.get(workspace_id)?.[mayDo(scopes, "run") ? "run" : "read"].push(sha256)
+  return keys
 }
+
+export const keyHashes = async (db: Db, workspaceId: string): Promise<CallerKeys> =>
+  (await callerKeys(db, [workspaceId])).get(workspaceId) ?? { run: [], read: [] }
 
 export const keysOf = (db: Db, workspaceId: string | null): Promise<ApiKey[]> =>
   db.rows(sql`

@@ -138,6 +138,7 @@ export const table = {
   edge: {
     push: z.tuple([messageOf(readTable), askText.optional()]),
     status: none,
+    tables: none,
     ensure: none,
     isAlive: none,
   },

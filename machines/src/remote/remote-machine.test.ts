@@ -22,6 +22,7 @@ import { serveMachine } from "./serve.js"
 const noEdge: Areas["edge"] = {
   push: async ({ generation }, pemOf) => ({ generation: generation + ((await pemOf?.("a")) ?? "").length }),
   status: () => assert.fail(),
+  tables: async () => [{ edge: "one", isReady: true, generation: undefined, behindMs: 7 }],
   ensure: () => assert.fail(),
   isAlive: async () => false,
 }
@@ -155,6 +156,8 @@ test("errors keep their class, functions can be called both ways, and a watch en
   mkdirSync(await machine.builds.prepare("r"))
   await assert.rejects(machine.builds.plan(source), BuildFailed)
   assert.deepEqual(await areas.edge.push({ generation: 3, routes: [] }, async () => "four"), { generation: 7 })
+  const tables = await areas.edge.tables()
+  assert.deepEqual(tables, [{ edge: "one", isReady: true, generation: undefined, behindMs: 7 }])
   await assert.rejects(
     areas.edge.push({ generation: 3, routes: [] }, async () => 4 as unknown as string),
     "a certificate is a text",

@@ -29,7 +29,7 @@ export async function simulate(
   tell: (line: string) => void = () => undefined,
 ): Promise<Outcome> {
   await session.run(sql`truncate workspaces restart identity cascade`)
-  await session.run(sql`update edge_tables set generation = 0, content_sha256 = ''`)
+  await session.run(sql`update edge_tables set generation = 0`)
   const world = new World(seed, session, tell)
   const { random, clock } = world
   const clients: Client[] = []

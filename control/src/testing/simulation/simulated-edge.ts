@@ -48,6 +48,7 @@ export class SimulatedEdge {
       url: "http://127.0.0.1:1",
       push: (table) => call(() => this.#take(table)),
       status: () => call(() => this.#status()),
+      tables: async () => [],
       ensure: () => call(() => undefined),
       isAlive: async () => true,
     }

@@ -14,6 +14,7 @@ import type { PipelineContext, PipelineLimits } from "../../planner/context.js"
 import { startPlanner } from "../../planner/planner.js"
 import { prepareUnits } from "../../planner/platform-start.js"
 import { wakeDeployment } from "../../revisions/sleep-queries.js"
+import { createRouting } from "../../routing/routing.js"
 import { masterKey } from "../../secrets/seal.js"
 import { testQuotas } from "../api.js"
 import { Faults, type Life } from "./faults.js"
@@ -145,24 +146,23 @@ export class World {
     const fail = async () => {
       throw new Error("a simulated revision has no source")
     }
+    const db = this.database.of(life, this.faults)
+    const edge = this.edge.of(life)
+    const machine = simulatedMachine(this.units, this.faults, watch, life)
+    const crashPoint = (name: string) => void (life.isOver || this.onPoint(name))
+    const options = { db, log, key, machine, edge, limits, consoleOrigins: [], crashPoint }
     return {
-      db: this.database.of(life, this.faults),
-      log,
+      ...options,
+      routing: createRouting(options),
       clock,
       failures: new MemberFailures(log, () => this.clock.now()),
-      key,
       sources: { git: { resolve: fail, fetch: fail }, archive: { resolve: fail, fetch: fail } },
-      machine: simulatedMachine(this.units, this.faults, watch, life),
       network: {
         sendToUnit: this.units.send(life),
         limitConnections: async () => undefined,
         dropDatabase: async () => undefined,
         revisionBehind: (address: string) => this.#revisionBehind(life, address),
       },
-      edge: this.edge.of(life),
-      limits,
-      consoleOrigins: [],
-      crashPoint: (name: string) => void (life.isOver || this.onPoint(name)),
     } as unknown as PipelineContext
   }
 

@@ -24,6 +24,7 @@ import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"
 import { AddressInUse } from "@superstep/toolkit/http/listen"
 import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
 import type { Log, LogLevel } from "@superstep/toolkit/log/log"
+import { EdgeLag } from "../edges/table-feed.js"
 import type { MachineFolders } from "../files/folders.js"
 import { withoutNewPrivileges } from "../isolation/no-new-privileges.js"
 import { certificateFiles } from "./certificate-files.js"
@@ -80,6 +81,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   const copyCertificate = certificateCopy({ tls, copy: files.tlsFile, reader: user, log })
   const certificates = certificateFiles({ folder: files.certificatesFolder, reader: user, log })
   const retired = retiredEdges(options)
+  const lag = new EdgeLag()
   // One at a time: no table goes to an edge that is being replaced, and no second edge is started.
   const inTurn = oneAfterTheOther()
   // Since when no question was answered, on the monotonic clock.
@@ -164,11 +166,13 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
       throw error
     })
     silentSince = undefined
+    lag.uses(told.generation)
     return told
   }
   const push: Edge["push"] = async (table, pemOf) => {
     await certificates.addMissing(table, pemOf)
     const taken = await pushTable(admin, table)
+    lag.uses(taken.generation)
     await retired.push(table)
     await certificates.removeOthers(table)
     return taken
@@ -179,11 +183,16 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     const { generation, deployments } = own
     return { generation, deployments, units: openTogether(all.map(({ units }) => units)) }
   }
+  const url = urlOf(options)
   return {
-    url: urlOf(options),
+    url,
     copyCertificate: () => inTurn(copyCertificate),
-    push: (table, pemOf) => inTurn(() => push(table, pemOf)),
+    push: (table, pemOf) => {
+      lag.wants(table.generation)
+      return inTurn(() => push(table, pemOf))
+    },
     status: () => inTurn(status),
+    tables: async () => [lag.report(url, true), ...retired.tables()],
     ensure: () => inTurn(ensure),
     isAlive: async () => (found !== undefined && (await isAlive(found))) || (await find()) !== undefined,
     stop: () => inTurn(stop),

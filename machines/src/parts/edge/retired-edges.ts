@@ -1,12 +1,11 @@
 /**
  * Edges that have a successor and still carry open requests: they get tables, are counted, and are stopped in the end. One of
- * them may hang, which must not slow the serving edge: tables are sent to them in the background, and other requests to them
- * time out soon.
+ * them may hang, which must not slow the serving edge: each has a feed of tables of its own, and other requests to them time out soon.
  */
 import { mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
-import { type EdgeAdmin, edgeStatus, pushTable, retireEdge } from "@superstep/edge/client"
-import type { EdgeState } from "@superstep/edge/port"
+import { type EdgeAdmin, edgeStatus, retireEdge } from "@superstep/edge/client"
+import type { EdgeState, EdgeTable } from "@superstep/edge/port"
 import type { Table, Unit } from "@superstep/edge/table"
 import { unixAddress, unixPathOf } from "@superstep/protocol/http/address"
 import type { Secret } from "@superstep/toolkit/config/settings"
@@ -17,6 +16,7 @@ import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 import type { Log } from "@superstep/toolkit/log/log"
+import { TableFeed } from "../edges/table-feed.js"
 import type { MachineFolders } from "../files/folders.js"
 
 interface Retired extends ProcessIdentity {
@@ -44,9 +44,9 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
   const socketOf = ({ pid }: { pid: number }) => join(folders.edgeSockets, `${pid}.sock`)
   const adminOf = (it: { pid: number }): EdgeAdmin => ({ address: unixAddress(socketOf(it)), token })
 
-  // By pid: the unanswered request to it, and the next table for it.
+  // By pid: the unanswered request to it, and what sends it tables.
   const asked = new Map<string, Promise<unknown>>()
-  const nextTable = new Map<number, Table>()
+  const feeds = new Map<number, TableFeed>()
 
   /** @returns  undefined when it does not answer in time, or has not answered the same question from before */
   const ask = async <T>(key: string, question: () => Promise<T>): Promise<T | undefined> => {
@@ -62,18 +62,9 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
     }
   }
 
-  /** Sends the newest table until the edge has it. An edge that hangs delays nobody else. */
-  const bringUpToDate = async (it: Retired): Promise<void> => {
-    for (let table = nextTable.get(it.pid); table; table = nextTable.get(it.pid)) {
-      nextTable.delete(it.pid)
-      // An edge that does not answer has just ended, or serves nobody any more.
-      await pushTable(adminOf(it), withSocketPaths(table)).catch((err: unknown) =>
-        log.warn({ err, pid: it.pid }, "an edge that hands over did not take the table"),
-      )
-    }
-  }
-
   const removeRetired = async (it: Retired) => {
+    feeds.get(it.pid)?.stop()
+    feeds.delete(it.pid)
     await rm(socketOf(it), { force: true })
     await rm(fileOf(it), { force: true })
   }
@@ -111,15 +102,12 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
   /** Returns before they have the table: they get no new connections. */
   const push = async (table: Table): Promise<void> => {
     for (const it of await all()) {
-      nextTable.set(it.pid, table)
-      const key = `table ${it.pid}`
-      if (asked.has(key)) continue
-      asked.set(
-        key,
-        bringUpToDate(it).finally(() => asked.delete(key)),
-      )
+      const feed = feeds.get(it.pid) ?? new TableFeed({ admin: adminOf(it), log })
+      feeds.set(it.pid, feed)
+      feed.offer(withSocketPaths(table))
     }
   }
+  const tables = (): EdgeTable[] => [...feeds].map(([pid, { lag }]) => lag.report(`retired ${pid}`, false))
 
   const statuses = async (): Promise<EdgeState[]> => {
     const answers = (await all()).map((it) => ask(`status ${it.pid}`, () => edgeStatus(adminOf(it))))
@@ -132,7 +120,7 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
       await removeRetired(it)
     }
   }
-  return { socketOf, adminOf, add, retireAll, removeLostSockets, push, statuses, stop }
+  return { socketOf, adminOf, add, retireAll, removeLostSockets, push, tables, statuses, stop }
 }
 
 /** Edges of older releases know units by the path of their Unix socket. Pure. */

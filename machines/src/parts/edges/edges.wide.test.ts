@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict"
 import test from "node:test"
-import { edgeStatus } from "@superstep/edge/client"
+import { edgeStatus, pushTable } from "@superstep/edge/client"
 import type { Table } from "@superstep/edge/table"
 import { type RunningUnit, readNext, route, startUnit, token, withKey } from "@superstep/edge/testing/harness"
 import type { Address } from "@superstep/protocol/http/address"
-import { Unavailable } from "@superstep/toolkit/errors/errors"
+import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
 import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
@@ -196,6 +196,7 @@ test("a new edge gets the last table, and a new control plane finds all edges wi
   assert.equal(await ask(third), "200 u0")
   await next.push(setup.tableOf(2, { state: "paused" }))
   for (const edge of setup.all) assert.equal((await ask(edge)).slice(0, 3), "503")
+  await next.close()
 })
 
 test("a ready edge that does not answer fails a push, since it may still let a revoked key pass", async () => {
@@ -210,6 +211,7 @@ test("a ready edge that does not answer fails a push, since it may still let a r
     assert.match(error.message, new RegExp(hanging))
     return true
   })
+  await edges.close()
 })
 
 test("a ready edge that does not answer keeps no table from the others, and is known as silent", async () => {
@@ -227,6 +229,56 @@ test("a ready edge that does not answer keeps no table from the others, and is k
   assert.equal((await ask(setup.one)).slice(0, 3), "503")
   assert.deepEqual([before.generation, before.newestGeneration, before.silent], [0, 1, [dead]])
   assert.deepEqual([after.generation, after.newestGeneration, after.silent], [0, 2, [dead]])
+})
+
+test("an edge that hangs delays no table for another one, and has the newest as soon as it answers, without a push (M5)", async () => {
+  await using setup = await setUp()
+  await setup.begin()
+  const { one, two, tableOf } = setup
+  let isOneReady = true
+  const addresses = async () => [
+    { address: one.admin, isReady: isOneReady },
+    { address: two.admin, isReady: true },
+  ]
+  const edges = severalEdges({ addresses, token, url: one.url, patienceMs: busyMachineMs, log })
+  const lagOf = async ({ admin }: TcpEdge) => (await edges.tables()).find(({ edge }) => edge === admin)
+  await edges.push(tableOf(2))
+
+  one.signal("SIGSTOP")
+  const first = edges.push(tableOf(3))
+  await until(async () => (await lagOf(two))?.generation === 3, { what: "the other one has the table" })
+  const second = edges.push(tableOf(4, { state: "paused" }))
+  await until(async () => (await ask(two)).startsWith("503"), { what: "the other one uses the next table, too" })
+  const [hanging, other] = [await lagOf(one), await lagOf(two)]
+  // The cluster notices that it does not answer.
+  isOneReady = false
+  const pushed = await Promise.all([first, second])
+  one.signal("SIGCONT")
+  await until(async () => (await lagOf(one))?.behindMs === 0, { what: "it has the newest table" })
+
+  assert.deepEqual([other?.generation, other?.behindMs], [4, 0])
+  assert.equal(hanging?.generation, 2)
+  assert.ok((hanging?.behindMs ?? 0) > 0)
+  assert.deepEqual(pushed, [{ generation: 3 }, { generation: 4 }])
+  assert.equal((await lagOf(one))?.generation, 4)
+  assert.equal((await ask(one)).slice(0, 3), "503")
+  await edges.close()
+})
+
+test("an edge with a table of another control plane refuses ours, and none of ours counts as its own", async () => {
+  await using setup = await setUp()
+  await setup.begin()
+  const { one, two, edges, tableOf } = setup
+  await pushTable({ address: one.admin, token }, tableOf(9))
+
+  const { generation, newestGeneration } = await edges.status()
+  await assert.rejects(edges.push(tableOf(2, { state: "paused" })), Conflict)
+  await until(async () => (await ask(two)).startsWith("503"), { what: "the other one has the table" })
+  assert.equal(await ask(one), "200 u0")
+  await edges.push(tableOf(10, { state: "paused" }))
+
+  assert.deepEqual([generation, newestGeneration], [1, 9])
+  assert.equal((await ask(one)).slice(0, 3), "503")
 })
 
 test("a push reaches edges whose search takes longer than one of them may be silent", {

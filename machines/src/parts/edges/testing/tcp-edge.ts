@@ -18,6 +18,8 @@ export interface TcpEdge extends AsyncDisposable {
   /** Starts it again at the same addresses, with its table on disk. */
   start(): void
   kill(signal?: NodeJS.Signals): Promise<number | null>
+  /** Does not wait. @param signal  such as SIGSTOP: it accepts connections from then on, and answers nothing until SIGCONT */
+  signal(signal: NodeJS.Signals): void
 }
 
 /**
@@ -63,6 +65,7 @@ export async function tcpEdge(
       running = run()
     },
     kill,
+    signal: (signal) => void running.child.kill(signal),
     [Symbol.asyncDispose]: async () => {
       if (running.child.exitCode === null && running.child.signalCode === null) await kill()
     },

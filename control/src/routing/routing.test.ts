@@ -1,0 +1,262 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { test } from "node:test"
+import type { Route, Table } from "@superstep/edge/table"
+import type { Database } from "@superstep/toolkit/db/database"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import { createLog } from "@superstep/toolkit/log/log"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { v7 as newId } from "uuid"
+import { addUnitRow } from "../planner/testing/unit-row.js"
+import { serveWith } from "../revisions/role-queries.js"
+import { type MasterKey, masterKey } from "../secrets/seal.js"
+import { migrations } from "../testing/api.js"
+import { createRouting, type RoutingOptions } from "./routing.js"
+import { keptEdge } from "./testing/kept-edge.js"
+
+const key = masterKey(randomBytes(32))
+
+function routingOn(db: RoutingOptions["db"], { log = silent, edge = keptEdge() } = {}) {
+  const machine = { units: { address: (unitId: string) => `unix:/${unitId}` as const } }
+  const options = { machine, limits: { requestsPerSecond: 0 }, consoleOrigins: [], crashPoint: () => undefined }
+  return { ...createRouting({ ...options, db, log, key, edge }), ...edge }
+}
+
+/** A deployment with a unit that serves. @param sealedBy  the master key of its unit's token */
+async function addServing(db: Database, sealedBy: MasterKey = key) {
+  const unit = await addUnitRow({ db, key: sealedBy })
+  await serveWith(db, { deploymentId: unit.deployment_id, revisionId: unit.revision_id })
+  return unit
+}
+
+const unitsOf = (table: Table | undefined) =>
+  Object.fromEntries(
+    (table?.routes ?? []).map(({ deployment_id, units, state }) => [deployment_id, [units.length, state]]),
+  )
+
+test("a table serves many calls at once, and a unit whose token cannot be opened is missing from it alone", async () => {
+  await using db = await freshDatabase({ migrations })
+  const good = await addServing(db)
+  const sealedBefore = await addServing(db, masterKey(randomBytes(32)))
+  const { publish, taken } = routingOn(db)
+
+  const first = publish()
+  await db.run(sql`update units set is_ready = false where unit_id = ${good.unit_id}`)
+  await Promise.all([first, ...Array.from({ length: 50 }, publish)])
+
+  assert.ok(taken.length <= 2, `${taken.length} pushes`)
+  assert.deepEqual(unitsOf(taken.at(-1)), {
+    [good.deployment_id]: [0, "held"],
+    [sealedBefore.deployment_id]: [0, "held"],
+  })
+  await db.run(sql`update units set is_ready = true`)
+  await publish()
+  assert.deepEqual(unitsOf(taken.at(-1)), {
+    [good.deployment_id]: [1, "serving"],
+    [sealedBefore.deployment_id]: [0, "held"],
+  })
+})
+
+test("a change of one deployment reads no other one, and what is in use is not sent again (T1)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const changed = await addServing(db)
+  await addServing(db, masterKey(randomBytes(32)))
+  const unreadable: string[] = []
+  const log = createLog({ process: "test", level: "warn" }, { write: (line) => void unreadable.push(line) })
+  const { publish, taken } = routingOn(db, { log })
+
+  await publish()
+  await publish()
+  await db.run(sql`update units set is_ready = false where unit_id = ${changed.unit_id}`)
+  await publish()
+
+  assert.deepEqual(
+    taken.map((table) => unitsOf(table)[changed.deployment_id]),
+    [
+      [1, "serving"],
+      [0, "held"],
+    ],
+  )
+  assert.equal(unreadable.length, 1, "the other one was read once")
+})
+
+test("nothing that changes a route is missed, whoever writes it and however it is combined (T2)", async () => {
+  for (const seed of [1, 2, 3]) {
+    await using db = await freshDatabase({ migrations })
+    const random = seededRandom(seed)
+    const units = [await addServing(db), await addServing(db), await addServing(db)]
+    const { publish, taken } = routingOn(db)
+    for (let step = 0; step < 40; step++) {
+      const change = random.pick(changes)
+      const unit = random.pick(units)
+      for (const statement of change(unit, random.below(2) === 0)) await db.run(statement)
+      if (random.below(3) === 0) continue
+      await publish()
+      const whole = routingOn(db)
+      // It reads everything.
+      await whole.publish()
+      assert.deepEqual(
+        byDeployment(taken.at(-1)),
+        byDeployment(whole.taken.at(-1)),
+        `seed ${seed}, step ${step}: ${change.name}`,
+      )
+      await publish()
+    }
+  }
+})
+
+interface AnyUnit {
+  readonly unit_id: string
+  readonly revision_id: string
+  readonly deployment_id: string
+}
+
+const ofDeployment = ({ deployment_id }: AnyUnit) => sql`where deployment_id = ${deployment_id}`
+const workspaceOf = (unit: AnyUnit) => sql`select workspace_id from deployments ${ofDeployment(unit)}`
+const addKey = (workspace: Sql, scope: string) =>
+  sql`insert into api_keys (api_key_id, workspace_id, name, prefix, sha256, scopes)
+      values (${newId()}, (${workspace}), 'k', 'p', ${randomBytes(32).toString("hex")}, array[${scope}])`
+
+/** Each is a change of what routes depend on. */
+const changes: ((unit: AnyUnit, isSo: boolean) => Sql[])[] = [
+  function readiness({ unit_id }, isReady) {
+    return [sql`update units set is_ready = ${isReady} where unit_id = ${unit_id}`]
+  },
+  function role({ revision_id }, serves) {
+    return [sql`update revisions set role = ${serves ? "serving" : "standby"} where revision_id = ${revision_id}`]
+  },
+  function rule({ unit_id }, isSet) {
+    const rule = { origins: null, methods: [], headers: [], exposed: [], credentials: false, max_age_seconds: null }
+    return [sql`update units set cross_origin = ${isSet ? JSON.stringify(rule) : null} where unit_id = ${unit_id}`]
+  },
+  function pause(unit, isPaused) {
+    return [sql`update deployments set desired_run_state = ${isPaused ? "paused" : "running"} ${ofDeployment(unit)}`]
+  },
+  function deletion(unit, isDeleted) {
+    return [
+      sql`update deployments set delete_requested_at = case when ${isDeleted} then now() end ${ofDeployment(unit)}`,
+    ]
+  },
+  function type(unit, isProduction) {
+    const config = JSON.stringify({ deployment_type: isProduction ? "prod" : "dev" })
+    return [sql`update deployments set source_config = source_config || ${config}::jsonb ${ofDeployment(unit)}`]
+  },
+  function name(unit) {
+    return [sql`update deployments set route_name = ${newId()} ${ofDeployment(unit)}`]
+  },
+  function refusal({ deployment_id }, isRefused) {
+    if (!isRefused) return [sql`delete from sleeps where deployment_id = ${deployment_id}`]
+    return [
+      sql`insert into sleeps (deployment_id, refused_until) values (${deployment_id}, now() + interval '1 hour')
+          on conflict (deployment_id) do update set refused_until = excluded.refused_until`,
+    ]
+  },
+  function refusalThatEnds({ deployment_id }) {
+    // In the past: time has gone on since the table was read.
+    return [sql`update sleeps set refused_until = now() where deployment_id = ${deployment_id}`]
+  },
+  function key(unit, mayRun) {
+    return [addKey(workspaceOf(unit), mayRun ? "run" : "read")]
+  },
+  function keyOfTheInstallation(_, mayRun) {
+    return [addKey(sql`null`, mayRun ? "run" : "read")]
+  },
+  function revocation(unit, isOwn) {
+    const workspace = isOwn ? sql`workspace_id = (${workspaceOf(unit)})` : sql`workspace_id is null`
+    return [sql`update api_keys set revoked_at = now() where ${workspace}`]
+  },
+  function hostName(unit) {
+    return [
+      sql`insert into host_names (host_name, deployment_id, verified_at) values (${`${newId()}.example`}, ${unit.deployment_id}, now())`,
+    ]
+  },
+  function noHostNames(unit) {
+    return [sql`delete from host_names ${ofDeployment(unit)}`]
+  },
+  function removedUnit({ unit_id }, isRemoved) {
+    return isRemoved ? [sql`delete from units where unit_id = ${unit_id}`] : []
+  },
+]
+
+const byDeployment = (table: Table | undefined): Record<string, Route> =>
+  Object.fromEntries((table?.routes ?? []).map((route) => [route.deployment_id, route]))
+
+test("a key that expires, and a refusal that ends, change the table without a statement", async () => {
+  await using db = await freshDatabase({ migrations })
+  const unit = await addServing(db)
+  const { publish, taken } = routingOn(db)
+  await db.run(addKey(workspaceOf(unit), "run"))
+  await db.run(sql`update units set is_ready = false`)
+  await db.run(
+    sql`insert into sleeps (deployment_id, refused_until) values (${unit.deployment_id}, now() + interval '1 hour')`,
+  )
+  await db.run(sql`update api_keys set expires_at = now() + interval '1 hour'`)
+  const now = () => [taken.at(-1)?.routes[0]?.state, taken.at(-1)?.routes[0]?.keys.length]
+  await publish()
+  assert.deepEqual(now(), ["full", 1])
+
+  // As if time had gone on: no trigger sees these statements.
+  await db.transaction(async (tx) => {
+    await tx.run(sql`set local session_replication_role = replica`)
+    await tx.run(sql`update sleeps set refused_until = clock_timestamp()`)
+    await tx.run(sql`update api_keys set expires_at = clock_timestamp()`)
+  })
+  await publish()
+
+  assert.deepEqual(now(), ["held", 0])
+})
+
+test("a reading whose end is unknown loses no change (T2)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const unit = await addServing(db)
+  let breaks = false
+  const transaction: Database["transaction"] = async (work) => {
+    const result = await db.transaction(work)
+    if (breaks) throw new Error("the connection was lost after the commit")
+    return result
+  }
+  const { publish, taken } = routingOn({ ...db, transaction })
+  await publish()
+
+  breaks = true
+  await db.run(sql`update units set is_ready = false`)
+  await assert.rejects(publish(), /after the commit/)
+  breaks = false
+  await publish()
+
+  assert.deepEqual(unitsOf(taken.at(-1)), { [unit.deployment_id]: [0, "held"] })
+})
+
+test("an edge that lost its table gets it again, and one with a table of another control plane gets a higher number (T3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await addServing(db)
+  const edge = keptEdge()
+  const { publish, taken } = routingOn(db, { edge })
+  await publish()
+
+  edge.becomes(0)
+  await publish()
+  assert.deepEqual(taken[1], taken[0])
+
+  // As when the database was restored from a backup, at a start and later.
+  edge.becomes(70)
+  await publish()
+  assert.equal(taken.at(-1)?.generation, 71)
+  edge.becomes(90)
+  await routingOn(db, { edge }).publish()
+  assert.equal(taken.at(-1)?.generation, 91)
+})
+
+test("a route that edges would refuse is left out, and all others are there (T4)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const good = await addServing(db)
+  const odd = await addServing(db)
+  await db.run(sql`update units set cross_origin = '{"origins": "*"}' where unit_id = ${odd.unit_id}`)
+  const { publish, taken } = routingOn(db)
+
+  await publish()
+
+  assert.deepEqual(unitsOf(taken.at(-1)), { [good.deployment_id]: [1, "serving"] })
+})
