@@ -58,6 +58,19 @@ test("the facts of a project are read from the root down to langgraph.json", asy
   assert.equal(facts.folders[2]?.package?.hasBuildScript, true)
 })
 
+test("a byte order mark, which editors on Windows write, changes nothing", async () => {
+  const files = {
+    "langgraph.json": config({ chat: "./chat.ts:graph" }),
+    "package.json": '{"packageManager":"npm@11.0.0"}',
+  }
+  const marked = Object.entries(files).map(([name, text]) => [name, `\ufeff${text}`])
+
+  const facts = await readProjectFacts(tree({ ...Object.fromEntries(marked), "chat.ts": "" }), "langgraph.json")
+
+  assert.deepEqual(facts.config.graphs, { chat: "./chat.ts" })
+  assert.equal(facts.folders[0].package?.packageManager, "npm@11.0.0")
+})
+
 const wrong: readonly (readonly [string, Record<string, string>, string, RegExp])[] = [
   ["no file", { "a.txt": "" }, "config_missing", /no langgraph\.json in this commit/],
   ["no JSON", { "langgraph.json": "{" }, "config_invalid", /not valid JSON/],
