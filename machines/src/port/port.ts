@@ -8,6 +8,7 @@
  * R4 a unit's environment contains no secret of the platform, and no variable of ours but those of protocol/unit.
  * R5 `stop` and `remove` may be repeated, and leave nothing. R6 output is kept in order and outlives its process.
  * R7 an artefact never changes but for schemas that are added, and the same source built in the same way has the same id. R8 it is published whole or not at all.
+ * R9 code of a unit has the user of the unit's server, and opens no inspector of it.
  */
 import type { BuiltLine } from "@superstep/builder/build-log"
 import type { BuildCode } from "@superstep/builder/faults/build-failed"

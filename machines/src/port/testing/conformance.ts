@@ -1,4 +1,4 @@
-/** The suites that every machine passes (port.ts, R1–R8), with fake units, which speak protocol/unit. */
+/** The suites that every machine passes (port.ts, R1–R9), with fake units, which speak protocol/unit. */
 
 import assert from "node:assert/strict"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -9,6 +9,7 @@ import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import { askStatus } from "../../unit-client/unit-client.js"
+import { ask } from "../../unit-client/unit-request.js"
 import type { BuildSource, Machine, UnitSpec, Units } from "../port.js"
 import { unitSpec } from "./unit-spec.js"
 
@@ -125,6 +126,24 @@ export function unitsConformance(
 
     assert.deepEqual(await units.status(unit.unitId), { state: "exited" })
     assert.equal(await usedMb(), 0)
+    await end(units, unit)
+  })
+
+  test(`${name}: code of a unit opens no inspector of its server by SIGUSR1 (R9)`, { skip }, async () => {
+    const place = await prepare()
+    const units = place.units()
+    const unit = unitIn(place, { FAKE_COMMAND: "kill -USR1 $PPID" })
+    await units.start(unit)
+    await untilReady(units, unit)
+
+    const { body } = await ask({ address: units.address(unit.unitId), token }, "GET", "/sh")
+    const said = await until(
+      async () => (await units.logs(unit.unitId, "")).lines.find((line) => /inspector|debugger/i.test(line)),
+      { what: "Node says what became of its inspector" },
+    )
+
+    assert.equal((JSON.parse(body) as { status: number }).status, 0, body)
+    assert.match(said, /^Starting inspector on 240\.0\.0\.1:\d+ failed/)
     await end(units, unit)
   })
 
