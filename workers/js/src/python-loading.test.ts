@@ -1,6 +1,6 @@
 /** What a project may name as a graph in Python, and what its factories get. */
 import assert from "node:assert/strict"
-import { execFileSync, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -170,13 +170,18 @@ function temporaryFolder(): AsyncDisposable & { readonly path: string } {
   return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true }) }
 }
 
-test("an SDK that gives a rule for one action to all actions of a resource is recognized (CVE-2026-104873)", {
+test("a warning names an SDK that gives a rule for one action to all actions of a resource (CVE-2026-104873)", {
   skip,
-}, () => {
+}, async () => {
+  await using folder = temporaryFolder()
+  const module = "from langgraph_sdk import Auth\nauth = Auth()\n@auth.authenticate\nasync def anyone(): return 'ada'\n"
+  writeFileSync(join(folder.path, "auth.py"), module)
   const script = `
-from langgraph_sdk import Auth
-from superstep_worker.gate.auth_module import drops_actions
-class Old(Auth):
+import asyncio, sys
+import langgraph_sdk
+from superstep_worker.gate.gate import Gate
+header = {"project": sys.argv[1], "auth": "./auth.py:auth"}
+class Old(langgraph_sdk.Auth):
     @property
     def on(self): return self
     @on.setter
@@ -186,10 +191,17 @@ class Old(Auth):
             self._handlers[("threads", "*")] = [rule]
             return rule
         return register
-print(drops_actions(Auth), drops_actions(Old))
+if sys.argv[2] == "old": langgraph_sdk.Auth = Old
+print(list(asyncio.run(Gate(sys.argv[1] + "/worker.sock", "w").load(header))))
 `
+  const load = (sdk: string) =>
+    spawnSync(interpreter, ["-c", script, folder.path, sdk], { cwd: worker, encoding: "utf8" })
 
-  const said = execFileSync(interpreter, ["-c", script], { cwd: worker, encoding: "utf8" })
+  const [present, old] = [load("present"), load("old")]
 
-  assert.equal(said, "False True\n")
+  assert.deepEqual([present.stdout, present.stderr, old.stdout], ["['auth']\n", "", "['auth']\n"])
+  assert.match(
+    old.stderr,
+    /^WARNING: the installed langgraph_sdk ignores `actions=` .*Install a newer langgraph-sdk\n$/,
+  )
 })
