@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { readdirSync } from "node:fs"
+import { readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
@@ -112,6 +112,24 @@ test("a host whose list of refs never ends gets no more memory than git may use"
     assert.deepEqual([error.code, error.isTransient], ["source_too_big", false])
     return true
   })
+})
+
+test("of a host that lists more than it was asked for, only a little is read", async () => {
+  const repository = bareRepository(temporaryFolder())
+  const sha = repository.commit({ "a.txt": "1" })
+  // Git matches the end of a name, so each of these is one that was asked for.
+  const refs = Array.from(
+    { length: 20_000 },
+    (_, n) => `${sha} refs/heads/${String(n).padStart(6, "0")}/refs/heads/main\n`,
+  )
+  writeFileSync(
+    join(repository.folder, "packed-refs"),
+    `# pack-refs with: peeled fully-peeled sorted \n${refs.join("")}`,
+  )
+
+  const resolving = sourceWith().resolve({ repoUrl: repository.url, ref: "main" }, signal)
+
+  await assert.rejects(resolving, (error) => error instanceof SourceFailed && error.code === "source_too_big")
 })
 
 test("a repository within the limits is fetched", async () => {
