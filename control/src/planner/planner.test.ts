@@ -21,7 +21,7 @@ import { unitById } from "./queries.js"
 import { reportOf } from "./testing/facts.js"
 import { addUnitRow } from "./testing/unit-row.js"
 
-test("a deployment whose unit's report the database refuses does not stop the planning of another one (L9)", async (t) => {
+test("a deployment that cannot be planned, or whose unit's report the database refuses, does not stop the planning of another one (L9)", async (t) => {
   await using db = await freshDatabase({ migrations })
   const socketPath = join(temporaryFolder(), "unit.sock")
   const server = createServer((_, response) => response.write(`${JSON.stringify(reportOf())}\n`)).listen(socketPath)
@@ -32,15 +32,22 @@ test("a deployment whose unit's report the database refuses does not stop the pl
   })
   const key = masterKey(randomBytes(32))
   const units = []
-  for (let count = 0; count < 3; count++) units.push(await addUnitRow({ db, key }))
-  const [refused, ...others] = units.map(({ unit_id }) => unit_id)
-  // The first one in the order of passes.
+  for (let count = 0; count < 4; count++) units.push(await addUnitRow({ db, key }))
+  // In the order of passes.
+  const [refused, unplanned = "", ...others] = units.map(({ unit_id }) => unit_id)
   await db.run(sql`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`)
   await db.run(sql`create table refused as select ${refused}::uuid as unit_id`)
   await db.run(sql`
     create function is_refused(id uuid) returns boolean language sql as $$ select exists (select from refused where unit_id = id) $$`)
   await db.run(sql`
     create trigger refuse before update on units for each row when (is_refused(new.unit_id)) execute function refuse()`)
+  // The plan of a unit that is leaving depends on its traffic.
+  await db.run(sql`update units set leaving_since = now() where unit_id = ${unplanned}`)
+  const traffic = Object.defineProperty({}, unplanned, {
+    get: () => {
+      throw new Error("its traffic cannot be read")
+    },
+  })
   // A minute lasts three seconds.
   const failures = new MemberFailures(silent, () => performance.now() * 20)
   const machine = {
@@ -53,15 +60,27 @@ test("a deployment whose unit's report the database refuses does not stop the pl
     },
   }
   const limits = { hangMs: 60_000, watchMs: 60_000, drainMs: 60_000, idleMs: 60_000, scaleDownMs: 60_000 }
-  const context = { db, key, log: silent, clock: realClock, failures, machine, limits, crashPoint: () => undefined }
+  const edge = { status: async () => ({ units: traffic }) }
+  const context = {
+    db,
+    key,
+    log: silent,
+    clock: realClock,
+    failures,
+    machine,
+    edge,
+    limits,
+    crashPoint: () => undefined,
+  }
   const planner = startPlanner(context as unknown as PipelineContext)
   t.after(() => planner.stop())
   const isAnswering = async (id = "") => (await unitById(db, id))?.is_answering
 
   planner.wake()
   for (const id of others) await until(() => isAnswering(id), { what: "another deployment's report is stored" })
-  await until(() => failures.problems().length > 0, { what: "the failure is named" })
+  await until(() => failures.problems().length > 1, { what: "the failures are named" })
 
   assert.equal(await isAnswering(refused), false)
-  assert.match(failures.problems().join(), /^storing a report fails for 1 min/)
+  const named = failures.problems().map((problem) => /^.* fails for 1 min/.exec(problem)?.[0])
+  assert.deepEqual(named.sort(), ["planning fails for 1 min", "storing a report fails for 1 min"])
 })
