@@ -10,7 +10,6 @@ import { commandStep, SetupFailed } from "./setup.mjs"
 const programOf = {
   chaos: ["tests/dist/chaos/main.js"],
   simulate: ["control/dist/testing/simulation/main.js"],
-  test: ["--test", "--test-reporter=tap"],
 }
 // What a campaign still has to print of what it found.
 const restMs = 500
@@ -93,18 +92,17 @@ async function build(checkout, files) {
   await commandStep("bundling", process.execPath, [join(checkout, "scripts/programs.mjs")], { cwd: checkout })
 }
 
-async function search(checkout, { program, args, expected }, { seconds, signal, onLine }) {
+async function search(checkout, { program, args }, { seconds, signal, onLine }) {
   const startedAt = performance.now()
   const tookSeconds = () => Math.round((performance.now() - startedAt) / 1000)
   const child = spawn(process.execPath, ["--enable-source-maps", ...programOf[program], ...args], {
     cwd: checkout,
-    env: { ...process.env, SUPERSTEP_WIDE_TESTS: "1" },
     // A terminal's Ctrl-C goes to this process alone, which stops the campaign.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   })
   const exited = new Promise((resolve) => child.once("close", (code) => resolve(code)))
-  // With the processes of a test's file, which else go on for a moment with sources that are restored.
+  // With its processes, which else go on for a moment with sources that are restored.
   const stop = () => {
     // It may have ended by itself since it was found to fail.
     if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, "SIGTERM")
@@ -116,7 +114,7 @@ async function search(checkout, { program, args, expected }, { seconds, signal, 
   createInterface({ input: child.stdout }).on("line", (line) => {
     onLine(line)
     lines.push(line)
-    const finding = findingOf(lines, expected)
+    const finding = findingOf(lines)
     if (!finding || found) return
     found = { ...finding, seconds: tookSeconds() }
     setTimeout(stop, restMs)
@@ -130,21 +128,17 @@ async function search(checkout, { program, args, expected }, { seconds, signal, 
   // A campaign ends with an error where it waits for what never comes.
   const [, never] = /timed out after \d+ ms waiting until (.*? over)\b/.exec(errors.join("\n")) ?? []
   if (never) return { judge: "what never ends", finding: never, seconds: tookSeconds(), seed: seedOf(lines, args) }
-  if (lines.some((line) => /^# skipped [1-9]/.test(line)))
-    throw new SetupFailed(`${args.join(" ")} did not run all of its tests: is SUPERSTEP_TEST_PYTHON set?`)
   if (code !== 0 && tookSeconds() < seconds)
     throw new SetupFailed(`${program} ${args.join(" ")} failed:\n${[...lines, ...errors].slice(-20).join("\n")}`)
   return { seconds: tookSeconds(), seed: seedOf(lines, args) }
 }
 
-/** What a campaign's lines say first of a promise that is broken. Pure. @param expected  the test that must fail; others may fail for other reasons */
-export function findingOf(lines, expected) {
+/** What a campaign's lines say first of a promise that is broken. Pure. */
+export function findingOf(lines) {
   for (const [index, line] of lines.entries()) {
-    const failed = /^ *not ok \d+ - (.*)$/.exec(line)?.[1]
-    if (failed !== undefined && failed === expected) return { judge: "test", finding: failed }
     const next = lines[index + 1]
     if (next === undefined) return undefined
-    // A round of conversations, of outages, of histories of deployments, of a Postgres that loses commits, and a seed of a simulation.
+    // A round of conversations with servers or with a worker, of outages, of histories of deployments, of a Postgres that loses commits, and a seed of a simulation.
     if (/ [1-9]\d* promises broken$/.test(line)) return split(next)
     if (/^histories that no order explains: [1-9]/.test(line)) return { judge: "history", finding: next.trim() }
     if (/^holes: [1-9]/.test(line)) return { judge: "hole", finding: next.trim() }

@@ -5,7 +5,6 @@
 
 const chaos = (...args) => ({ program: "chaos", args })
 const simulate = (...args) => ({ program: "simulate", args })
-const test = (file, expected) => ({ program: "test", args: [file], expected })
 
 const [claimWrites, claims, publisher] = [
   "server/src/checkpoints/journal.ts",
@@ -350,10 +349,7 @@ export const faults = [
         replace: "({ data }: LogEvent): number => data.length",
       },
     ],
-    campaign: test(
-      "server/dist/checkpoints/logged-events.test.js",
-      "a run that logs small events faster than the database waits for its own commits (K7)",
-    ),
+    campaign: chaos("--outages", "locked log", "--kills", "40", "--seed", "3"),
   },
   {
     name: "C9: a thread deleted at once",

@@ -6,6 +6,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { type ConversationClient, clientsAtEach } from "./client.js"
 import { type Conversation, conversationOf } from "./conversation.js"
 import type { Installation } from "./installation.js"
+import { spillBehindLock } from "./locked-log.js"
 import { holdLock } from "./moments.js"
 import { startBehindPoolers } from "./shared-sessions.js"
 
@@ -113,6 +114,11 @@ export const outageTable = {
       await ended
       return { clients }
     },
+  },
+  /** A transaction holds the log of events, while runs say small and large ones as fast as they can. */
+  "locked log": {
+    isReached: true,
+    cause: async ({ installation, random }) => ({ broken: await spillBehindLock(installation, random) }),
   },
   /** Another server starts behind a pooler that shares its sessions among transactions. */
   "shared sessions": {
