@@ -46,12 +46,14 @@ export const takeDueStatuses = (
 ): Promise<DueStatus[]> =>
   db.rows(sql`
     with due as (
-      select c.revision_id from commit_statuses c ${withIntegration}
+      select c.revision_id, i.integration_id from commit_statuses c ${withIntegration}
       where c.due_at <= now() and coalesce(i.not_before <= now(), true) and c.revision_id <> all(${[...it.underWay]}::uuid[])
         and d.workspace_id <> all(${[...it.busy]}::uuid[])
       order by c.due_at limit ${it.limit} for update of c skip locked),
     taken as (
-      update commit_statuses c set due_at = now() + ${it.holdMs} * interval '1 millisecond', attempts = c.attempts + 1
+      -- Without its integration nothing is sent any more.
+      update commit_statuses c set attempts = c.attempts + 1,
+        due_at = case when due.integration_id is not null then now() + ${it.holdMs} * interval '1 millisecond' end
       from due where c.revision_id = due.revision_id returning c.revision_id, c.wanted, c.attempts, c.due_at::text as taken)
     select t.*, r.status, r.error_code, r.status_message, r.source_config ->> 'repo_url' as repo_url,
       coalesce(r.commit_sha, r.source_revision_config ->> 'repo_commit_sha') as sha,

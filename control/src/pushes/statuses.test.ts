@@ -292,6 +292,17 @@ test("a limit without Retry-After holds the other statuses for a minute; other f
   assert.ok(afterLimit !== null && afterLimit > 55 && afterLimit <= 60, `${afterLimit} s`)
 })
 
+test("a status that is due when its deployment leaves its integration is not due again and again", async () => {
+  const { revisionId } = await deployment("github")
+  await become(revisionId, "BUILDING")
+  await api.db.run(sql`update deployments set integration_id = null`)
+
+  await send()
+
+  assert.deepEqual(await outbox(revisionId), { sent: null, is_due: false, last_error: null })
+  assert.deepEqual(host.received, [])
+})
+
 test("a wrong token causes the host's 401, which the log shows", async () => {
   const { revisionId } = await deployment("gitlab", "another token")
   await become(revisionId, "DEPLOYED")
