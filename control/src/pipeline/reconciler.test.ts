@@ -32,14 +32,9 @@ test("a unit that cannot be stopped, and a deployment that cannot be deleted, ke
     clock: realClock,
     failures: new MemberFailures(silent),
     crashPoint: () => undefined,
-    consoleOrigins: [],
-    edge: {
-      isAlive: async () => true,
-      ensure: async () => undefined,
-      status: async () => ({ generation: 0, units: {}, deployments: {} }),
-      push: async () => undefined,
-    },
-    limits: { stopGraceMs: 1000, requestsPerSecond: 0 },
+    edge: { isAlive: async () => true, ensure: async () => undefined, status: async () => ({}) },
+    routing: { publish: async () => undefined },
+    limits: { stopGraceMs: 1000 },
     machine: {
       units: {
         list: async () => orphans,
