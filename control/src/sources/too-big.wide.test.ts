@@ -181,17 +181,23 @@ test("an archive with few files in very many folders is refused", async () => {
 })
 
 test("an archive with too many entries is refused before a file of it is written", async () => {
-  const location = uploaded(tarGz(Array.from({ length: 300 }, (_, n) => ({ path: `f${n}` }))))
+  const location = uploaded(tarGz(Array.from({ length: 3000 }, (_, n) => ({ path: `f${n}` }))))
   const place = temporaryFolder()
   let reads = 0
-  const read = () => {
+  const written = new Set<string>()
+  async function* read() {
     reads++
-    return location.read()
+    for await (const piece of location.read()) {
+      for (let at = 0; at < piece.length; at += 100) {
+        yield piece.subarray(at, at + 100)
+        for (const name of readdirSync(place, { recursive: true, encoding: "utf8" })) written.add(name)
+      }
+    }
   }
-  const source = archiveSource({ ...archiveLimits, entries: 299 })
+  const source = archiveSource({ ...archiveLimits, entries: 2999 })
 
   const fetching = source.fetch({ ...location, read }, `sha256:${location.sha256}`, join(place, "tree"), signal)
 
-  await assert.rejects(fetching, /has more than 299 entries/)
-  assert.deepEqual([reads, readdirSync(place)], [1, []])
+  await assert.rejects(fetching, /has more than 2999 entries/)
+  assert.deepEqual([reads, [...written], readdirSync(place)], [1, ["tree.partial"], []])
 })
