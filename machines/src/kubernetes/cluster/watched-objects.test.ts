@@ -9,7 +9,7 @@ import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/cert
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { realClock } from "@superstep/toolkit/time/clock"
+import { type Clock, realClock } from "@superstep/toolkit/time/clock"
 import { ClusterFailed, clusterAt } from "./cluster.js"
 import type { Pod } from "./objects.js"
 import { type WatchedObjects, watchedObjects } from "./watched-objects.js"
@@ -30,7 +30,23 @@ const server = createServer((request, response) => {
 })
 let authority = ""
 let nowMs = 0
-const clock = { now: () => nowMs, after: realClock.after }
+/** Of the reads and waits that have not ended. */
+const limits = new Set<() => void>()
+const clock: Clock = {
+  now: () => nowMs,
+  after: (ms, work) => {
+    const cancel = realClock.after(ms, work)
+    limits.add(work)
+    return () => {
+      limits.delete(work)
+      cancel()
+    }
+  },
+}
+/** The time of all reads and waits is over. */
+const reachLimits = () => {
+  for (const end of limits) end()
+}
 let pods: WatchedObjects<Pod>
 
 before(async () => {
@@ -44,6 +60,7 @@ beforeEach(() => {
   asked = []
   answered = 0
   isAway = false
+  limits.clear()
   // With connections of its own: the server has closed those of the test before.
   const cluster = clusterAt({
     origin: `https://127.0.0.1:${(server.address() as AddressInfo | null)?.port}`,
@@ -198,6 +215,39 @@ test("while the server is away nothing is known, waits end, and then all is list
   await answerWatch(3)
 
   assert.deepEqual(await read, ["c"])
+})
+
+test("a read that ends while a slow server opens the watch does not break it: the next one shows what there is (W3)", {
+  skip,
+}, async () => {
+  const read = assert.rejects(names(), refusal(/has not shown/))
+  await answerList(5, podOf("a", 3))
+  await until(() => asked[answered], { what: "the watch is being opened" })
+  reachLimits()
+  await read
+
+  await answerWatch(5)
+
+  assert.deepEqual(await names(), ["a"])
+  assert.equal(asked.length, 2)
+})
+
+test("an open watch that does not show in time what was written is broken, and all is listed again (W1)", {
+  skip,
+}, async () => {
+  await opened(5)
+  pods.wrote(podOf("b", 7).metadata)
+  const read = assert.rejects(names(), refusal(/has not shown/))
+  reachLimits()
+  await read
+  await untilFailed(/has not shown/)
+  nowMs += 250
+
+  const next = names()
+  await answerList(7, podOf("b", 7))
+  await answerWatch(7)
+
+  assert.deepEqual(await next, ["b"])
 })
 
 test("a watch that ends at once is not opened again and again (W3)", { skip }, async () => {

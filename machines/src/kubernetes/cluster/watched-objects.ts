@@ -202,7 +202,8 @@ export function watchedObjects<T extends KubernetesObject>(options: WatchOptions
     const found = await waitFor(present, answerMs)
     if (found) return found
     const error = new ClusterFailed(`the API server has not shown the last changes of ${path} for ${answerMs} ms`)
-    breaking.abort(error)
+    // A watch that is being opened has a time limit of its own. Breaking it would start all over on a slow server, each time.
+    if (isOpen) breaking.abort(error)
     throw error
   }
   const note = ({ name, uid, resourceVersion }: Metadata, isRemoval: boolean): void => {
