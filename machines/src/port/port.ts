@@ -1,7 +1,8 @@
 /**
  * A machine: it builds projects, keeps the artefacts, and runs units. The control plane knows no more about it than this. It calls
  * these functions again after a crash, so each is safe to repeat. What they return is what the machine has now, which is asked or
- * watched, and never what it had: what is not known is an error. A control plane that is killed loses nothing.
+ * watched: what is not known is an error. A watched server that falls silent is noticed within 90 s; until then its last state
+ * counts. A control plane that is killed loses nothing.
  *
  * R1 `start` twice is one unit, or one build. R2 what was started outlives the control plane, and is found again.
  * R3 a unit that has ended is reported as such, and may be started again under the same id and address.

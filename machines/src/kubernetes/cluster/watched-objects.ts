@@ -2,7 +2,8 @@
  * Objects of one kind in a namespace, kept by a list and a watch: what the API server has is read here, without asking it.
  *
  * W1 A read shows what this process has written before.
- * W2 While the server does not answer nothing is known: reads and waits fail, and show nothing of before.
+ * W2 Once it is noticed that the server does not answer, nothing is known: reads and waits fail, and show nothing of before. A server that only
+ *    falls silent is noticed within 90 s (`silentMs`); until then reads show what it last said.
  * W3 A read or a wait makes no request, however often and however long. One list and one watch keep all objects; a watch that breaks goes on from its
  *    last version. All is listed again when that is too old for the server, or after a time without an answer.
  *
@@ -47,7 +48,7 @@ export interface WatchedObjects<T> {
   close(): Promise<void>
 }
 
-// How long a list, or the begin of a watch, may take. Reads wait for it, and as long for what was written.
+// How long a list, or the opening of a watch, may take. Reads wait for it, and as long for what was written.
 const answerMs = 10_000
 // The server sends a bookmark each minute, once an object of the kind has changed somewhere in the cluster since it started. Without one the watch is
 // opened again, which is a request. A network that is gone is noticed earlier, see `keepAliveMs`.
