@@ -224,10 +224,12 @@ export async function describeCluster(
   settings: Omit<KubernetesSettings, "edgeToken" | "buildEgress">,
   environment: NodeJS.ProcessEnv,
 ): Promise<string> {
-  const { cluster, namespace } = await openAsPlatform(settings, environment)
+  const { cluster, namespace, platformNamespace } = await openAsPlatform(settings, environment)
   const { body } = await cluster.json<{ readonly gitVersion: string }>("/version")
-  for (const path of watchedPaths(namespace)) {
-    const watch = watchedObjects({ cluster, path, labelSelector: labels.owner })
+  const ofEdges = { path: pathsIn(platformNamespace).pods, labelSelector: settings.edgePods }
+  const ofAgents = watchedPaths(namespace).map((path) => ({ path, labelSelector: labels.owner }))
+  for (const kind of settings.edgeUrl === undefined ? ofAgents : [...ofAgents, ofEdges]) {
+    const watch = watchedObjects({ cluster, ...kind })
     await watch.list().finally(watch.close)
   }
   const target = repositoryOf(settings.registry)

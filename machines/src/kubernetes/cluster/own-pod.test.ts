@@ -7,6 +7,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { describeCluster } from "../machine.js"
 import { newNamespace, noCluster as skip, type TestCluster, testCluster } from "../testing/place.js"
+import { machineRules } from "../testing/rights.js"
 import { pathsIn } from "./objects.js"
 import { PodNotAdmitted } from "./own-pod.js"
 
@@ -19,9 +20,20 @@ after(async () => {
   if (!skip) await tested.stop()
 })
 
+interface Opened {
+  readonly labels: Readonly<Record<string, string>>
+  /** Of the setting. */
+  readonly podName?: string
+  /** Of the machine in the namespace of the pod. */
+  readonly rules?: typeof machineRules
+  /** That of the pod when undefined. */
+  readonly agentsNamespace?: string
+  readonly edgeUrl?: string
+}
+
 /** @returns  what `superstep doctor` says in a pod with these labels; it opens the cluster as a start does */
-async function openIn(labels: Readonly<Record<string, string>>, podName = "superstep-control-0"): Promise<string> {
-  const namespace = await newNamespace(tested)
+async function openIn({ labels, podName = "superstep-control-0", rules, agentsNamespace, edgeUrl }: Opened) {
+  const namespace = await newNamespace(tested, {}, rules)
   const accountFolder = temporaryFolder()
   const files = { "ca.crt": tested.certificate, namespace, token: "machine-token" }
   for (const [name, content] of Object.entries(files)) writeFileSync(join(accountFolder, name), content)
@@ -36,12 +48,13 @@ async function openIn(labels: Readonly<Record<string, string>>, podName = "super
   return describeCluster(
     {
       accountFolder,
+      namespace: agentsNamespace,
       podName,
       registry: `${tested.host}/agents`,
       registryLogin: undefined,
       pullSecret: undefined,
       baseImage: undefined,
-      edgeUrl: undefined,
+      edgeUrl,
       edgePods: "",
       edgeAdminPort: 0,
       wakePort: 0,
@@ -51,8 +64,19 @@ async function openIn(labels: Readonly<Record<string, string>>, podName = "super
   )
 }
 
+const admitted = { "app.kubernetes.io/part-of": "superstep" }
+
 test("a pod whose label the network policies of agents admit is accepted", { skip }, async () => {
-  assert.match(await openIn({ "app.kubernetes.io/part-of": "superstep" }), /^Kubernetes v/)
+  assert.match(await openIn({ labels: admitted }), /^Kubernetes v/)
+})
+
+test("a role that may not watch the pods of edges is reported, when edges are pods", { skip }, async () => {
+  const rules = machineRules.map(({ verbs, ...rule }) => ({ ...rule, verbs: verbs.filter((it) => it !== "watch") }))
+  const agentsNamespace = await newNamespace(tested)
+  const inPod = { labels: admitted, rules, agentsNamespace }
+
+  assert.match(await openIn(inPod), /^Kubernetes v/)
+  await assert.rejects(openIn({ ...inPod, edgeUrl: "http://edges:8080" }), /the verb "watch" for pods/)
 })
 
 const refused = (opened: Promise<string>, words: RegExp) =>
@@ -62,10 +86,10 @@ test("a pod without that label is refused with the label, since agents would be 
   skip,
 }, async () => {
   const label = /lacks the label app\.kubernetes\.io\/part-of: superstep.*add it to the template/
-  await refused(openIn({}), label)
-  await refused(openIn({ "app.kubernetes.io/part-of": "another" }), label)
+  await refused(openIn({ labels: {} }), label)
+  await refused(openIn({ labels: { "app.kubernetes.io/part-of": "another" } }), label)
 })
 
 test("a pod that is not found by its name is refused with the setting that names it", { skip }, async () => {
-  await refused(openIn({ "app.kubernetes.io/part-of": "superstep" }, "elsewhere"), /^SUPERSTEP_POD_NAME: .* elsewhere/)
+  await refused(openIn({ labels: admitted, podName: "elsewhere" }), /^SUPERSTEP_POD_NAME: .* elsewhere/)
 })

@@ -22,7 +22,7 @@ import { kubernetesUnits } from "../units.js"
 import { resolveServices } from "./cluster-dns.js"
 import { pushBase } from "./push-base.js"
 import { noKubernetes, realCluster } from "./real-cluster.js"
-import { grantRights } from "./rights.js"
+import { grantRights, machineRules } from "./rights.js"
 import { writeServiceNames } from "./service-names.js"
 import { whyNoContainers } from "./test-container.js"
 import { testNode } from "./test-node.js"
@@ -82,11 +82,15 @@ export async function testCluster({ shared = [] }: { readonly shared?: readonly 
   }
 }
 
-/** A namespace in which the machine has its rights, and no other. @returns  its name */
-export async function newNamespace({ admin }: TestCluster, labels: Record<string, string> = {}): Promise<string> {
+/** A namespace in which the machine has these rights, and no other. @returns  its name */
+export async function newNamespace(
+  { admin }: TestCluster,
+  labels: Record<string, string> = {},
+  rules = machineRules,
+): Promise<string> {
   const name = `agents-${newId().slice(-12)}`
   await admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name, labels } } })
-  await grantRights(admin, name)
+  await grantRights(admin, name, rules)
   await until(() => hasServiceAccount(admin, name), { what: "the cluster has made the account that pods use" })
   return name
 }

@@ -11,10 +11,10 @@ export const machineRules = [
 ]
 
 /** Gives them to the user of `real-cluster.ts`. */
-export async function grantRights(admin: Cluster, namespace: string): Promise<void> {
+export async function grantRights(admin: Cluster, namespace: string, rules = machineRules): Promise<void> {
   const at = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
   const metadata = { name: "superstep-machine" }
-  await admin.json(`${at}/roles`, { method: "POST", body: { metadata, rules: machineRules } })
+  await admin.json(`${at}/roles`, { method: "POST", body: { metadata, rules } })
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name }
   const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "machine" }]
   await admin.json(`${at}/rolebindings`, { method: "POST", body: { metadata, roleRef, subjects } })
