@@ -38,6 +38,8 @@ export interface RouteChanges {
   /** All routes may have changed. */
   readonly is_all: boolean
   readonly deployment_ids: readonly string[]
+  /** The number of the last table. Not that of a reader's own last one: another one has taken notes, or the database has gone back in time. */
+  readonly generation: number
   /** The time of this transaction, as Postgres prints it. */
   readonly at: string
 }
@@ -55,7 +57,8 @@ export async function takeRouteChanges(tx: Db, since: string | undefined): Promi
       union select deployment_id from sleeps where ${isOver(sql`refused_until`)}
       union select d.deployment_id from api_keys k join deployments d on k.workspace_id is null or d.workspace_id = k.workspace_id
         where ${isOver(sql`k.expires_at`)})
-    select superstep_now()::text as at, coalesce(bool_or(deployment_id is null), false) as is_all,
+    select superstep_now()::text as at, (select generation from edge_tables) as generation,
+      coalesce(bool_or(deployment_id is null), false) as is_all,
       coalesce(array_agg(deployment_id) filter (where deployment_id is not null), '{}') as deployment_ids
     from changed`)
   if (!row) throw new Error("an aggregate has a row")

@@ -98,8 +98,8 @@ test("nothing that changes a route is missed, whoever writes it and however it i
       for (const statement of unit ? change(unit, isSo) : []) await db.run(statement)
       if (!inTurn[step] && random.below(3) === 0) continue
       await publish()
-      const whole = routingOn(db)
       // It reads everything.
+      const whole = routingOn({ ...db, transaction: withoutTrace(db) })
       await whole.publish()
       assert.deepEqual(
         byDeployment(taken.at(-1)),
@@ -110,6 +110,22 @@ test("nothing that changes a route is missed, whoever writes it and however it i
     }
   }
 })
+
+/** Each transaction is rolled back: a number that it takes would make others read everything. */
+const withoutTrace =
+  (db: Database): Database["transaction"] =>
+  async (work) => {
+    const undone = new Error("rolled back")
+    const results: Awaited<ReturnType<typeof work>>[] = []
+    const transaction = db.transaction(async (tx) => {
+      results.push(await work(tx))
+      throw undone
+    })
+    await transaction.catch((error: unknown) => {
+      if (error !== undone) throw error
+    })
+    return results[0] as Awaited<ReturnType<typeof work>>
+  }
 
 interface AnyUnit {
   readonly unit_id: string
@@ -201,15 +217,57 @@ test("a key that expires, and a refusal that ends, change the table without a st
   await publish()
   assert.deepEqual(now(), ["full", 1])
 
-  // As if time had gone on: no trigger sees these statements.
-  await db.transaction(async (tx) => {
-    await tx.run(sql`set local session_replication_role = replica`)
-    await tx.run(sql`update sleeps set refused_until = clock_timestamp()`)
-    await tx.run(sql`update api_keys set expires_at = clock_timestamp()`)
-  })
+  // As if time had gone on.
+  await withoutNotes(db, [
+    sql`update sleeps set refused_until = clock_timestamp()`,
+    sql`update api_keys set expires_at = clock_timestamp()`,
+  ])
   await publish()
 
   assert.deepEqual(now(), ["held", 0])
+})
+
+/** No trigger sees these statements. */
+const withoutNotes = (db: Database, statements: readonly Sql[]): Promise<void> =>
+  db.transaction(async (tx) => {
+    await tx.run(sql`set local session_replication_role = replica`)
+    for (const statement of statements) await tx.run(statement)
+  })
+
+test("keys and routes that a database has lost are lost to the edges, whose table gets a higher number than they had (T2, T3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const unit = await addServing(db)
+  const { publish, taken } = routingOn(db)
+  await publish()
+  const before = taken.at(-1)
+  await db.run(addKey(workspaceOf(unit), "run"))
+  await publish()
+  const keys = taken.map(({ routes }) => routes[0]?.keys.length)
+  assert.deepEqual(keys, [0, 1])
+
+  // A standby is promoted that the last commits had not reached.
+  await withoutNotes(db, [
+    sql`delete from api_keys`,
+    sql`update edge_tables set generation = ${before?.generation ?? 0}`,
+  ])
+  await publish()
+
+  assert.deepEqual(taken.at(-1)?.routes, before?.routes)
+  assert.ok((taken.at(-1)?.generation ?? 0) > (taken[1]?.generation ?? 0), "no edge takes the new table for one it has")
+})
+
+test("after a table of another control plane everything is read: that one may have taken notes (T2)", async () => {
+  await using db = await freshDatabase({ migrations })
+  const unit = await addServing(db)
+  const edge = keptEdge()
+  const { publish, taken } = routingOn(db, { edge })
+  await publish()
+
+  await withoutNotes(db, [sql`update units set is_ready = false`])
+  edge.becomes(70)
+  await publish()
+
+  assert.deepEqual(unitsOf(taken.at(-1)), { [unit.deployment_id]: [0, "held"] })
 })
 
 test("a reading whose end is unknown loses no change (T2)", async () => {

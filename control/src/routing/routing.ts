@@ -2,7 +2,8 @@
  * The one owner of routing: keeps the table of the edges in line with the database, and knows when a change is in effect
  * (docs/decisions/0092-one-owner-of-routing.md).
  * T1 A change of one deployment costs the reading of that deployment; the table is sent whole. T2 What a transaction changes notes itself
- * (`route_changes`), and a note is taken with the reading of its deployment, or not at all: when a reading fails, the next one reads everything.
+ * (`route_changes`), and a note is taken with the reading of its deployment, or not at all: when a reading fails, or another table than ours was
+ * the last in the database, everything is read.
  * T3 Tables are numbered in the database, each above all before. T4 A route that edges would refuse is left out, and takes no other along.
  */
 import type { Edge } from "@superstep/edge/port"
@@ -66,10 +67,11 @@ export function createRouting(options: RoutingOptions): Routing {
   let sending: { readonly table: Table; readonly done: Promise<unknown> } | undefined
 
   const readAgain = sharedRuns(async (): Promise<Table> => {
-    const before = kept
+    // One of another control plane took notes that we have not seen.
+    const before = kept && kept.table.generation > floor ? kept : undefined
     // A failure may be that of a commit that went through: then its notes are gone.
     kept = undefined
-    const now = await db.transaction((tx) => readTable(tx, options, before, floor))
+    const now = await db.transaction((tx) => readTable(tx, options, before, Math.max(floor, newest)))
     kept = now
     newest = now.table.generation
     if (now.table !== before?.table) crashPoint("table:after-row")
@@ -113,16 +115,21 @@ export function createRouting(options: RoutingOptions): Routing {
   return { publish }
 }
 
-/** Reads what has changed since `before`; everything without it. The table is the same object when nothing has. */
-async function readTable(tx: Db, options: RoutingOptions, before: Kept | undefined, floor: number): Promise<Kept> {
-  const { is_all, deployment_ids, at: readAt } = await takeRouteChanges(tx, before?.readAt)
+/**
+ * Reads what has changed since `last`; everything without it, and when the database has not `last` as its last table: a standby that
+ * was promoted has lost commits, and left no note of them. The table is the same object when nothing has changed.
+ * @param above  the number of a new table is higher
+ */
+async function readTable(tx: Db, options: RoutingOptions, last: Kept | undefined, above: number): Promise<Kept> {
+  const { is_all, deployment_ids, at: readAt, generation: present } = await takeRouteChanges(tx, last?.readAt)
+  const before = last?.table.generation === present ? last : undefined
   const changed = before && !is_all ? deployment_ids : undefined
   const routes = new Map(changed && before?.routes)
   for (const id of changed ?? []) routes.delete(id)
   if (changed?.length !== 0)
     for (const route of await readRoutes(tx, options, changed)) routes.set(route.deployment_id, route)
   const challenges = await allChallenges(tx)
-  if (before && before.table.generation > floor) {
+  if (before) {
     const ids = changed ?? new Set([...before.routes.keys(), ...routes.keys()])
     const isSame = [...ids].every((id) => isEqual(before.routes.get(id), routes.get(id)))
     if (isSame && isEqual(before.table.challenges, challenges)) return { ...before, readAt }
@@ -130,7 +137,7 @@ async function readTable(tx: Db, options: RoutingOptions, before: Kept | undefin
   const all = [...routes.values()]
   const addressed = all.flatMap(({ units, standby }) => [...units, ...standby]).map(({ unit_id }) => unit_id)
   must(new Set(addressed).size === addressed.length, "E2", "a unit belongs to one route", { units: addressed.length })
-  const generation = await nextGeneration(tx, floor)
+  const generation = await nextGeneration(tx, above)
   const table = { generation, routes: all, challenges, console_origins: options.consoleOrigins }
   return { table, routes, readAt }
 }
