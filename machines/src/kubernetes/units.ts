@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { Clock } from "@superstep/toolkit/time/clock"
 import { removeFormerCopies } from "../parts/output/unread-output.js"
 import { serviceAddress } from "../parts/units/unit-address.js"
 import { unitEnvironment, unitSecrets } from "../parts/units/unit-environment.js"
@@ -36,6 +37,8 @@ export interface KubernetesUnitsOptions {
   readonly environment: NodeJS.ProcessEnv
   /** How long a node may take beyond a pod's grace time, until the pod counts as lost with its node; in milliseconds. */
   readonly lostMs?: number
+  /** By which what a Secret says grows old. */
+  readonly clock?: Clock
   readonly log: Log
 }
 
@@ -59,7 +62,7 @@ export function kubernetesUnits(options: KubernetesUnitsOptions): Units {
   const folderOf = (unitId: string) => join(folder, unitId)
   const pods = objects.watched<Pod>(paths.pods)
   const services = objects.watched(paths.services)
-  const marks = unitMarks(objects, paths.secrets)
+  const marks = unitMarks(objects, paths.secrets, options.clock)
   const findPod = (unitId: string) => pods.find(nameOf(unitId))
   const output = unitOutput({
     cluster,

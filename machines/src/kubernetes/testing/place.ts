@@ -12,6 +12,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
+import type { Clock } from "@superstep/toolkit/time/clock"
 import { v7 as newId } from "uuid"
 import { projectFiles } from "../../testing/example-artifact.js"
 import type { Cluster } from "../cluster/cluster.js"
@@ -104,6 +105,8 @@ async function hasServiceAccount(admin: Cluster, namespace: string): Promise<boo
 export interface PlaceOptions {
   readonly lostMs?: number
   readonly log?: Log
+  /** By which what a Secret says grows old. */
+  readonly clock?: Clock
   /** How the machine reaches the API server; that of the test cluster when undefined. */
   readonly cluster?: Cluster
   /** Awaited before an object is applied at a path. */
@@ -111,7 +114,7 @@ export interface PlaceOptions {
 }
 
 export async function kubernetesPlace(tested: TestCluster, options: PlaceOptions = {}) {
-  const { lostMs, log = silent, beforeApply, cluster: user = tested.machine } = options
+  const { lostMs, clock, log = silent, beforeApply, cluster: user = tested.machine } = options
   const [folder, project] = [temporaryFolder(), temporaryFolder()]
   const artifactId = "artefact"
   for (const [name, content] of Object.entries(projectFiles)) writeFileSync(join(project, name), content)
@@ -155,6 +158,7 @@ export async function kubernetesPlace(tested: TestCluster, options: PlaceOptions
       folder: ownFolder,
       imageOf,
       ...(lostMs !== undefined && { lostMs }),
+      ...(clock && { clock }),
       log,
       environment: { SUPERSTEP_MASTER_KEY: "key", DATABASE_URI: "postgres://platform" },
     })
