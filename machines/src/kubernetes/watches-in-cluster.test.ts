@@ -8,7 +8,7 @@ import { realClock } from "@superstep/toolkit/time/clock"
 import type { UnitSpec } from "../port/port.js"
 import { unitSpec } from "../port/testing/unit-spec.js"
 import { type Cluster, ClusterFailed } from "./cluster/cluster.js"
-import { nameOf, type Pod, pathsIn } from "./cluster/objects.js"
+import { labels, nameOf, type Pod, pathsIn } from "./cluster/objects.js"
 import { ownedObjects } from "./cluster/owned-objects.js"
 import { kubernetesPlace, newNamespace, noCluster as skip, type TestCluster, testCluster } from "./testing/place.js"
 import { requestsSeen } from "./testing/requests-seen.js"
@@ -176,6 +176,31 @@ test("a look after an action of ours shows that action, however soon it comes (W
     ["absent", []],
   ]
   assert.deepEqual(seen, [...life, ...life, ...life])
+})
+
+test("a read after an annotation of ours shows that annotation, however soon it comes (W1)", { skip }, async () => {
+  const path = pathsIn(await newNamespace(tested)).services
+  const objects = ownedObjects(tested.machine, "home")
+  const service = {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "annotated", labels: { [labels.owner]: "home" } },
+    spec: { ports: [{ port: 80 }] },
+  }
+  const shown: (string | undefined)[] = []
+  const times = Array.from({ length: 50 }, (_, time) => String(time))
+
+  try {
+    await objects.apply(path, service)
+    for (const time of times) {
+      await objects.annotate(path, "annotated", { time })
+      shown.push((await objects.watched(path).find("annotated"))?.metadata.annotations?.time)
+    }
+  } finally {
+    await objects.close()
+  }
+
+  assert.deepEqual(shown, times)
 })
 
 test("a role without the verb watch is refused with words that name it", { skip }, async () => {

@@ -21,7 +21,7 @@ export interface Removal {
 }
 
 export interface OwnedObjects {
-  /** Ours at a path: one watch, whoever asks. It shows what is written here at once. */
+  /** Ours at a path: one watch for all callers. It shows what is written here at once. */
   watched<T extends KubernetesObject>(path: string): WatchedObjects<T>
   /** Asks the server. @returns  undefined when there is none, or when it is somebody else's */
   find<T extends KubernetesObject>(path: string, name: string): Promise<T | undefined>
@@ -48,7 +48,7 @@ export function ownedObjects(cluster: Cluster, homeId: string): OwnedObjects {
   const watched = <T extends KubernetesObject>(path: string): WatchedObjects<T> => {
     const found = watches.get(path) ?? watchedObjects({ cluster, path, labelSelector: `${labels.owner}=${homeId}` })
     watches.set(path, found)
-    // Whoever names a path knows what is there.
+    // The type of objects follows from the path, which the caller chooses.
     return found as unknown as WatchedObjects<T>
   }
   const isOurs = ({ metadata }: KubernetesObject) => metadata.labels?.[labels.owner] === homeId
@@ -96,12 +96,13 @@ export function ownedObjects(cluster: Cluster, homeId: string): OwnedObjects {
       const found = await find(path, name)
       if (!found) return
       // 409: it was replaced since we looked.
-      await cluster.json(`${path}/${name}`, {
+      const { status, body } = await cluster.json<KubernetesObject>(`${path}/${name}`, {
         method: "PATCH",
         contentType: "application/merge-patch+json",
         body: { metadata: { uid: found.metadata.uid, annotations } },
         also: [404, 409],
       })
+      if (status === 200) watches.get(path)?.wrote(body.metadata)
     },
     remove: async (path, name, { graceSeconds } = {}) => {
       const found = await find(path, name)
