@@ -65,10 +65,14 @@ export async function takeRouteChanges(tx: Db, since: string | undefined): Promi
   return row
 }
 
-/** @returns  the number of a new table, higher than all before and than `above` */
+/**
+ * The release before compares what it reads with a hash of what it sent last: an empty one makes it send its table, after a return to it.
+ * @returns  the number of a new table, higher than all before and than `above`
+ */
 export async function nextGeneration(tx: Db, above: number): Promise<number> {
   const row = await tx.row<{ generation: number }>(sql`
-    update edge_tables set generation = greatest(generation, ${above}::bigint) + 1 returning generation`)
+    update edge_tables set generation = greatest(generation, ${above}::bigint) + 1, content_sha256 = ''
+    returning generation`)
   if (!row) throw new Error("the row of edge_tables is missing")
   return row.generation
 }

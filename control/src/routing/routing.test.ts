@@ -311,6 +311,20 @@ test("an edge that lost its table gets it again, and one with a table of another
   assert.equal(taken.at(-1)?.generation, 91)
 })
 
+test("the release before sends its table after a return to it, since nothing claims that edges have the one it sent last", async () => {
+  await using db = await freshDatabase({ migrations })
+  await addServing(db)
+  // It saved this, and the number, with each table.
+  await db.run(sql`update edge_tables set content_sha256 = 'of the table that it sent last'`)
+
+  await routingOn(db).publish()
+
+  assert.deepEqual(await db.row(sql`select generation > 0 as is_newer, content_sha256 from edge_tables`), {
+    is_newer: true,
+    content_sha256: "",
+  })
+})
+
 test("a route that edges would refuse is left out, and all others are there (T4)", async () => {
   await using db = await freshDatabase({ migrations })
   const good = await addServing(db)
