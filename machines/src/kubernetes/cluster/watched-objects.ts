@@ -77,7 +77,10 @@ export function watchedObjects<T extends KubernetesObject>(options: WatchOptions
   /** Ends the watch that is open. */
   let breaking = new AbortController()
   const closing = new AbortController()
-  /** Of ours, until the watch shows them (W1). At most as many as are made while a watch is behind. */
+  /**
+   * Of ours, until the watch shows them (W1). At most as many as are made between two events, or while all is listed: each event removes what it shows,
+   * and without a watch none is kept, since the next one begins with a list.
+   */
   const unseen = new Set<Write>()
   /** Of reads and waits: run after each change. */
   const checks = new Set<() => void>()
@@ -97,11 +100,14 @@ export function watchedObjects<T extends KubernetesObject>(options: WatchOptions
     const found = objects.get(name)?.metadata
     return !isRemoval || found?.uid !== uid || found?.deletionTimestamp !== undefined
   }
+  const forgetSeen = (at: bigint) => {
+    for (const write of unseen) if (isSeen(write, at)) unseen.delete(write)
+  }
   /** @returns  undefined while it will soon be known */
   const present = (): Shown<T> | undefined => {
     if (failure !== undefined) throw failure
     if (!isOpen || version === undefined) return undefined
-    for (const write of unseen) if (isSeen(write, version)) unseen.delete(write)
+    forgetSeen(version)
     return unseen.size === 0 ? shown : undefined
   }
 
@@ -124,6 +130,7 @@ export function watchedObjects<T extends KubernetesObject>(options: WatchOptions
     if (type === "DELETED") {
       if (objects.get(name)?.metadata.uid === uid) objects.delete(name)
     } else if (type !== "BOOKMARK") objects.set(name, object)
+    forgetSeen(version)
     runChecks()
   }
   /** Resolves when the watch has ended or broken off. @throws ClusterFailed */
@@ -171,6 +178,7 @@ export function watchedObjects<T extends KubernetesObject>(options: WatchOptions
     watching = keep().catch((error: unknown) => {
       failure = error
       version = undefined
+      unseen.clear()
       pauseMs = Math.min(Math.max(shortestPauseMs, pauseMs * 2), longestPauseMs)
       retryAt = closing.signal.aborted ? Number.POSITIVE_INFINITY : clock.now() + pauseMs
       watching = undefined
@@ -208,7 +216,8 @@ export function watchedObjects<T extends KubernetesObject>(options: WatchOptions
     throw error
   }
   const note = ({ name, uid, resourceVersion }: Metadata, isRemoval: boolean): void => {
-    if (resourceVersion !== undefined) unseen.add({ name, uid, written: BigInt(resourceVersion), isRemoval })
+    if (watching && resourceVersion !== undefined)
+      unseen.add({ name, uid, written: BigInt(resourceVersion), isRemoval })
   }
   return {
     find: async (name) => (await now()).find(name),
