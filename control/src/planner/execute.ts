@@ -44,6 +44,7 @@ export const executeOnUnit: Readonly<Record<UnitAction, Execute>> = {
   suspend,
   remove,
   "remove if idle": removeIfIdle,
+  "remove if hung": removeIfHung,
 }
 
 async function start(context: PipelineContext, unit: UnitFacts): Promise<void> {
@@ -94,6 +95,7 @@ async function recordDisruption(context: PipelineContext, unit: UnitRow): Promis
  * The plan starts it again with back-off, or rolls its revision back. Requests that it holds break off; the next ones go to a standby.
  */
 async function stopHung(context: PipelineContext, unit: UnitRow): Promise<void> {
+  if (await answersAgain(context, unit)) return
   context.log.warn(factsOf(unit), "unit does not answer: it is stopped")
   await context.machine.units.stop(unit.unit_id, { graceMs: 0 })
   await recordUnitCrash(context, unit)
@@ -180,6 +182,16 @@ async function removeIfIdle(context: PipelineContext, unit: UnitRow): Promise<vo
   if (isBusy || (await openAtTheEdge(context, unit)) > 0) return
   await remove(context, unit)
 }
+
+async function removeIfHung(context: PipelineContext, unit: UnitRow): Promise<void> {
+  await context.routing.publish()
+  if (await answersAgain(context, unit)) return
+  await remove(context, unit)
+}
+
+/** Asked last: a unit that was seen to hang may answer again, and then it finishes what it has. */
+const answersAgain = async (context: PipelineContext, unit: UnitRow): Promise<boolean> =>
+  (await askStatus(unitAddress(context, unit))) !== undefined
 
 async function openAtTheEdge({ edge }: PipelineContext, { unit_id }: UnitRow): Promise<number> {
   const { units, silent = [] } = await edge.status()

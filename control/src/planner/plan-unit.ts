@@ -22,7 +22,7 @@ export type UnitAction =
   | "record crash"
   /** Somebody else ended its process: sets the time of the next start, and counts nothing. */
   | "record disruption"
-  /** It hangs: stops its process, which counts as a crash. */
+  /** It hangs: stops its process, which counts as a crash, unless it answers again. */
   | "stop hung"
   /** It serves and is not active: activates it. */
   | "activate"
@@ -38,6 +38,8 @@ export type UnitAction =
   | "remove"
   /** The same, unless something has begun in it since it was seen to be idle. */
   | "remove if idle"
+  /** The same, unless it answers again. */
+  | "remove if hung"
 
 /** @returns  undefined when nothing is to be done */
 export function planUnit(
@@ -137,7 +139,8 @@ function ofLeaving(
   { units }: RevisionFacts,
   { drainMs }: PlanLimits,
 ): UnitAction | undefined {
-  if (seen?.process !== "running" || seen.answer === "hung") return "remove"
+  if (seen?.process !== "running") return "remove"
+  if (seen.answer === "hung") return "remove if hung"
   if (is_ready) return units.some((it) => it.leaving_ms === null && it.is_ready) ? "hold" : undefined
   return traffic?.open === 0 || (leavingMs ?? 0) >= drainMs ? "remove" : undefined
 }
@@ -192,7 +195,8 @@ function isDue(revision: RevisionFacts, deployment: DeploymentFacts): boolean {
 /** It finishes what it has; a unit that hangs finishes nothing. */
 function ofRetiring(unit: UnitFacts): UnitAction | undefined {
   const { seen } = unit
-  if (seen?.process !== "running" || seen.answer === "hung") return "remove"
+  if (seen?.process !== "running") return "remove"
+  if (seen.answer === "hung") return "remove if hung"
   return isIdle(unit) ? "remove if idle" : undefined
 }
 

@@ -137,7 +137,7 @@ const cases: readonly (readonly [string, DeploymentFacts, readonly string[]])[] 
   ["retiring, a request is open at the edge", retiring({ traffic: { open: 1, idle_ms: 0 } }), []],
   ["retiring, the edge does not say", retiring({ traffic: undefined }), []],
   ["retiring, silent", retiring({ seen: running("silent") }), []],
-  ["retiring, hung", retiring({ seen: running("hung") }), ["remove u"]],
+  ["retiring, hung", retiring({ seen: running("hung") }), ["remove if hung u"]],
   ["retiring, ended", retiring({ seen: exited }), ["remove u"]],
   ["retiring, its time is nearly over", retiring({ traffic: { open: 1, idle_ms: 0 } }, 1), []],
   ["retiring, its time is over", retiring({ traffic: { open: 1, idle_ms: 0 } }, 0), ["remove u"]],

@@ -131,6 +131,7 @@ function executeOnUnit(world: World, { does, unit: { unit_id } }: Extract<Action
       return
     case "remove":
     case "remove if idle":
+    case "remove if hung":
       revision.units = revision.units.filter((it) => it !== unit)
       world.revisions = world.revisions.filter(({ units }) => units.length > 0)
   }
