@@ -7,9 +7,11 @@ import { plainText, storableText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
 import { BuildFailed } from "./faults/build-failed.js"
 
-// As much as is shown of a revision that failed.
-const mostCharacters = 10_000
-const shown = z.string().transform((text) => storableText(text, mostCharacters))
+// Room for a message and a few lines of source for each graph.
+const maxBytes = 1024 * 1024
+
+// Not cut here: secrets are removed from whole texts.
+const shown = z.string().transform((text) => storableText(text, maxBytes))
 
 const verification = z.object({
   graphs: z.array(plainText),
@@ -19,9 +21,6 @@ const verification = z.object({
 })
 
 export type Verification = z.output<typeof verification>
-
-// Room for a message and a few lines of source for each graph.
-const maxBytes = 1024 * 1024
 
 /**
  * The error does not say what is wrong with the file's content, since that would quote it.

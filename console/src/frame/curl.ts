@@ -22,4 +22,5 @@ export function curlOf({ method, url, body, hasKey = true, workspaceId }: ApiReq
   ].join(" ")
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+/** As one word of a shell. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

@@ -7,8 +7,6 @@ import { useAgent } from "../agent/use-agent.js"
 import { useGraphs } from "../assistants/agent-graph.js"
 import { CallIt } from "./call-it.js"
 
-const refreshMs = 15_000
-
 interface Props {
   readonly deploymentId: string
   readonly url: string
@@ -22,11 +20,13 @@ export const WaitingThreads = ({ deploymentId }: { deploymentId: string }) => (
 
 function Waiting() {
   const { client, url, base } = useAgent()
-  const { data } = useQuery({
+  // Once, and when a person comes back to the page: each question is a request that keeps the agent awake.
+  const { data, error } = useQuery({
     queryKey: ["interrupted-threads", url],
     queryFn: () => client.threads.count({ status: "interrupted" }),
-    refetchInterval: refreshMs,
+    refetchOnWindowFocus: true,
   })
+  if (error) return <span className="faint">the agent refuses to say</span>
   if (data === undefined) return <span className="faint">–</span>
   if (data === 0) return <>nothing</>
   return <Link to={`${base}/approvals`}>{data === 1 ? "1 thread" : `${data} threads`}</Link>

@@ -10,7 +10,7 @@ import { BarChart } from "../frame/bar-chart.js"
 import { barsOf, type Counted, sentenceOf } from "../frame/bars.js"
 import { CopyText } from "../frame/copy-text.js"
 import { CurlButton } from "../frame/curl-button.js"
-import { Empty } from "../frame/empty.js"
+import { Empty, Loading } from "../frame/empty.js"
 import { ArrowRight } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
@@ -26,6 +26,7 @@ import { RevisionItem } from "../revisions/revision-item.js"
 import { LineChart } from "./line-chart.js"
 
 const WaitingThreads = lazy(async () => ({ default: (await import("./agent-parts.js")).WaitingThreads }))
+const CallIt = lazy(async () => ({ default: (await import("./call-it.js")).CallIt }))
 const CallAgent = lazy(async () => ({ default: (await import("./agent-parts.js")).CallAgent }))
 
 const windows = ["1h", "24h", "7d"] as const
@@ -79,7 +80,10 @@ function Overview({ deploymentId }: { deploymentId: string }) {
         )}
       </div>
       <Revisions deployment={deployment} />
-      {deployment.active_revision_id && (
+      {deployment.source_config.listener_id !== null && (
+        <p className="notice">It runs at its listener, which measures what it does.</p>
+      )}
+      {deployment.active_revision_id && deployment.source_config.listener_id === null && (
         <section className="section" aria-labelledby="activity">
           <div className="section-head">
             <h2 id="activity">Activity</h2>
@@ -91,12 +95,17 @@ function Overview({ deploymentId }: { deploymentId: string }) {
             </p>
           )}
           {metrics.error && <Problem error={metrics.error} />}
+          {metrics.isPending && <Loading what="Loading what it did" />}
           {metrics.data && <Activity metrics={metrics.data} deployment={deployment} window={window} />}
         </section>
       )}
       {url !== null && deployment.active_revision_id && (
         <Suspense fallback={null}>
-          {isAwake(deployment) && <CallAgent deploymentId={deploymentId} url={url} />}
+          {isAwake(deployment) ? (
+            <CallAgent deploymentId={deploymentId} url={url} />
+          ) : (
+            <CallIt url={url} graph="agent" />
+          )}
         </Suspense>
       )}
     </Page>
@@ -155,7 +164,8 @@ function Revisions({ deployment }: { deployment: Deployment }) {
   )
 }
 
-const bars = 60
+// The API has 90 steps: two for each bar, so that steady traffic is drawn as such.
+const bars = 45
 const chartHeight = 56
 
 interface ActivityProps {
@@ -269,6 +279,8 @@ function Bars({ points, windowMs, words }: BarsProps) {
 
 /** The upper bounds of classes of time, so they are said as such. */
 const latencyText = ({ p50, p95 }: Latency): string =>
-  p50 === null || p95 === null ? "no answer yet" : `half within ${durationText(p50)}, 95 % within ${durationText(p95)}`
+  p50 === null || p95 === null
+    ? "none in this time"
+    : `half within ${durationText(p50)}, 95 % within ${durationText(p95)}`
 
 const replicasText = (count: number): string => (count === 1 ? "1 replica" : `${count} replicas`)

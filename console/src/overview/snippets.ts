@@ -1,4 +1,5 @@
 /** How a deployment is called, as texts to copy. Pure. */
+import { quoted } from "../frame/curl.js"
 
 export interface Called {
   /** The address of the deployment, without a slash at its end. */
@@ -9,20 +10,22 @@ export interface Called {
 
 const hello = "Hello!"
 
-const curl = ({ url, graph }: Called) =>
-  `curl -N ${url}/runs/stream -H "x-api-key: $KEY" -H 'content-type: application/json' -d '${JSON.stringify({
-    assistant_id: graph,
-    input: { messages: [{ role: "user", content: hello }] },
-    stream_mode: ["updates", "messages-tuple"],
-  })}'`
+const curl = ({ url, graph }: Called) => {
+  const input = { messages: [{ role: "user", content: hello }] }
+  const body = JSON.stringify({ assistant_id: graph, input, stream_mode: ["updates", "messages-tuple"] })
+  return `curl -N ${quoted(`${url}/runs/stream`)} -H "x-api-key: $KEY" -H 'content-type: application/json' -d ${quoted(body)}`
+}
+
+// A text in JSON is one in JavaScript and in Python, too.
+const text = JSON.stringify
 
 const javaScript = ({ url, graph }: Called) => `// npm install @langchain/langgraph-sdk
 import { Client } from "@langchain/langgraph-sdk"
 
-const client = new Client({ apiUrl: "${url}", apiKey: process.env.KEY })
+const client = new Client({ apiUrl: ${text(url)}, apiKey: process.env.KEY })
 const { thread_id } = await client.threads.create()
 const input = { messages: [{ role: "user", content: "${hello}" }] }
-const stream = client.runs.stream(thread_id, "${graph}", { input, streamMode: ["updates", "messages-tuple"] })
+const stream = client.runs.stream(thread_id, ${text(graph)}, { input, streamMode: ["updates", "messages-tuple"] })
 for await (const chunk of stream) console.log(chunk.event, chunk.data)
 `
 
@@ -30,10 +33,10 @@ const python = ({ url, graph }: Called) => `# pip install langgraph-sdk
 import os
 from langgraph_sdk import get_sync_client
 
-client = get_sync_client(url="${url}", api_key=os.environ["KEY"])
+client = get_sync_client(url=${text(url)}, api_key=os.environ["KEY"])
 thread = client.threads.create()
 input = {"messages": [{"role": "user", "content": "${hello}"}]}
-for chunk in client.runs.stream(thread["thread_id"], "${graph}", input=input, stream_mode=["updates", "messages-tuple"]):
+for chunk in client.runs.stream(thread["thread_id"], ${text(graph)}, input=input, stream_mode=["updates", "messages-tuple"]):
     print(chunk.event, chunk.data)
 `
 
@@ -42,7 +45,7 @@ const react = ({ url, graph }: Called) => `// npm install @langchain/langgraph-s
 import { useStream } from "@langchain/langgraph-sdk/react"
 
 export function Chat({ apiKey }) {
-  const stream = useStream({ apiUrl: "${url}", apiKey, assistantId: "${graph}" })
+  const stream = useStream({ apiUrl: ${text(url)}, apiKey, assistantId: ${text(graph)} })
   const say = () => stream.submit({ messages: [{ type: "human", content: "${hello}" }] })
   return (
     <>

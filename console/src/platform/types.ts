@@ -23,6 +23,8 @@ export interface Deployment {
   readonly source_config: {
     /** Null until its listener has reported one. */
     readonly custom_url: string | null
+    /** Of the listener whose installation it runs in. */
+    readonly listener_id: string | null
     readonly repo_url: string | null
     readonly repo_branch: string | null
     readonly integration_id: string | null

@@ -5,6 +5,7 @@ import { Conflict } from "@superstep/toolkit/errors/errors"
 import { requireRoomForUnit } from "../deployments/room.js"
 import { appendLogLines } from "../logs/operations.js"
 import { recordReason } from "../revisions/queries.js"
+import { shownMessage } from "../revisions/revision.js"
 import {
   endStandby,
   lockPromotion,
@@ -83,7 +84,7 @@ async function rollBack(
   const to = await db.transaction(async (tx) => {
     const previous = await switchBack(tx, { deploymentId, failed, drainMs: limits.drainMs })
     if (previous === undefined) return undefined
-    const message = statusMessage(code, `${reason}; revision ${previous} serves again`, [])
+    const message = shownMessage(statusMessage(code, `${reason}; revision ${previous} serves again`, []))
     await recordReason(tx, failed, { code, message })
     await appendLogLines(tx, failed, "deploy", [{ message: `rolled back (${code}): ${reason}`, level: "ERROR" }])
     await wakePipeline(tx, deploymentId)
@@ -130,7 +131,7 @@ async function abort(
   deploymentId: string,
   { canary: { revision_id: revisionId, weight }, code, reason }: Extract<Action, { kind: "abort" }>,
 ): Promise<void> {
-  const message = statusMessage(code, `${reason}; it gets no more threads`, [])
+  const message = shownMessage(statusMessage(code, `${reason}; it gets no more threads`, []))
   const isAborted = await db.transaction(async (tx) => {
     const canary = { deploymentId, revisionId, weight, drainMs: limits.drainMs }
     if (!(await retireCanary(tx, canary, { code, message }))) return false

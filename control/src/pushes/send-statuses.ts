@@ -69,8 +69,8 @@ export function statusOutbox(sender: StatusSender): Outbox<DueStatus> {
   }
 }
 
-// Beside a word or two of ours.
-const mostCharacters = 1000
+// As much as is read of a reply.
+const mostCharacters = 4096
 const shown = (text: string): StorableText => storableText(text, mostCharacters)
 
 /** @returns  whether something of the revision is to be sent later */
@@ -138,10 +138,10 @@ async function call(sender: StatusSender, { token, ...request }: StatusCall, sig
   // A host name is checked when it is resolved; an IP address is checked here.
   const literal = new URL(request.url).hostname.replace(/^\[|\]$/g, "")
   const refusal = /^[\d.]+$|:/.test(literal) ? guard(literal) : undefined
-  if (refusal) return { status: 400, reply: refusal }
+  if (refusal) return { status: 400, reply: shown(refusal) }
   const result = await callHost({ ...request, guard, timeoutMs: usualTimeoutMs, signal })
   // A host may answer with what it was sent.
-  return { ...result, reply: hideSecrets([token.reveal()])(result.reply ?? "") }
+  return { ...result, reply: shown(hideSecrets([token.reveal()])(result.reply ?? "")) }
 }
 
 /** Git hosts in the operator's own network are common; the addresses of cloud credentials are always refused. */

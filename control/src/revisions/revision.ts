@@ -54,7 +54,6 @@ export function failedStatus(stage: Stage): "CREATE_FAILED" | "BUILD_FAILED" | "
 /** Why a revision failed, as a code. The edge replies with `capacity` too, and every server with `internal`. */
 export type ErrorCode = keyof RevisionCodes | "capacity" | "internal"
 
-/** Why a revision failed, or was rolled back. */
 /** What a repository says of a commit. */
 export interface Commit {
   readonly sha: string
@@ -62,6 +61,7 @@ export interface Commit {
   readonly author: StorableText
 }
 
+/** Why a revision failed, or was rolled back. */
 export interface Reason {
   readonly code: ErrorCode
   readonly message: StorableText

@@ -19,3 +19,7 @@ test("of other logs the last five lines are shown, without those that the messag
   assert.deepEqual(shown(["1", "2", "3", "4", "5", "6", ""]), ["2", "3", "4", "5", "6"])
   assert.deepEqual(shown(["before", "it does not load"]), ["before"])
 })
+
+test("a message is not cut, since secrets are removed from it first", () => {
+  assert.ok(statusMessage("graph_load_failed", "x".repeat(20_000), []).startsWith("x".repeat(20_000)))
+})

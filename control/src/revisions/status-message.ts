@@ -1,9 +1,8 @@
 /** The message of a revision that failed: what happened, and what to do next. Pure. */
 import { edgeCodes } from "@superstep/edge/error-codes"
 import { toolkitCodes } from "@superstep/toolkit/errors/error-codes"
-import type { StorableText } from "@superstep/toolkit/text/storable"
 import { revisionCodes } from "./error-codes.js"
-import { type ErrorCode, shownMessage } from "./revision.js"
+import type { ErrorCode } from "./revision.js"
 
 const entries = { ...revisionCodes, capacity: edgeCodes.capacity, internal: toolkitCodes.internal }
 
@@ -29,8 +28,8 @@ function endOf(lastLines: readonly string[]): readonly string[] {
 }
 
 /** The revision's status message: the fault, what to do, and the end of the log. @param lastLines  `readLines` of them */
-export function statusMessage(code: ErrorCode, message: string, lastLines: readonly string[]): StorableText {
+export function statusMessage(code: ErrorCode, message: string, lastLines: readonly string[]): string {
   const tail = endOf(lastLines).filter((line) => !message.includes(line))
   const log = tail.length === 0 ? "" : `\n${tail.map((line) => `  ${line}`).join("\n")}`
-  return shownMessage(`${message.replace(/\.$/, "")}. ${hintFor(code)}${log}`)
+  return `${message.replace(/\.$/, "")}. ${hintFor(code)}${log}`
 }

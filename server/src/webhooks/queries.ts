@@ -51,7 +51,7 @@ export interface TryResult {
   /** Time until the next try in milliseconds, if the delivery is still pending. */
   readonly againMs: number | undefined
   readonly replyStatus: number | undefined
-  readonly reply: string | undefined
+  readonly reply: StorableText | undefined
   readonly failure: StorableText | undefined
 }
 

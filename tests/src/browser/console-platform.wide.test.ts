@@ -125,6 +125,14 @@ test("the pages of the platform", { skip }, async (t) => {
     await page.waitForURL(/window=24h/)
     await requests.getByText(/^[1-9]/).waitFor()
     await look("overview")
+    await button("Pause").click()
+    await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click()
+    await page.getByText("not asked while it is paused").waitFor({ timeout: 60_000 })
+    await page.getByRole("heading", { name: "Call it" }).waitFor()
+    await look("overview-paused")
+    await button("Resume").click()
+    await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click()
+    await page.getByText("nothing", { exact: true }).waitFor({ timeout: 60_000 })
     await page.getByRole("link", { name: "See them" }).click()
     await page.waitForURL(/\/agent\/runs\?.*since=24h/)
     await go("Deployments")
@@ -169,6 +177,7 @@ test("the pages of the platform", { skip }, async (t) => {
     const newest = async () => (await revisionsOf(platform, id))[0]
     await until(async () => (await newest())?.status === "DEPLOYED", { what: "the secret serves", timeoutMs: buildMs })
     await go("Revisions")
+    await page.getByRole("checkbox").nth(1).waitFor({ state: "attached" })
     for (const box of await page.getByRole("checkbox").all()) await box.check({ force: true })
     await page
       .getByRole("row", { name: /Names of the secrets/ })

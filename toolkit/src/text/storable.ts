@@ -4,7 +4,7 @@
  */
 import { z } from "zod"
 
-/** Postgres stores it unchanged, and it has a limited length. Only this folder makes one. */
+/** Postgres stores it unchanged, and it was cut to a length. Only this folder makes one. */
 export type StorableText = string & z.$brand<"StorableText">
 
 // U+0000 is refused by Postgres, half a surrogate pair cannot be written as UTF-8.
@@ -45,7 +45,7 @@ const mostShownKeys = 20
 /**
  * For texts that people read, such as messages of a program: U+0000 becomes `\u0000` in six characters, half a surrogate pair
  * becomes U+FFFD. A text that Postgres stores unchanged comes back as it is.
- * @param longest  how many UTF-16 units of the text are kept
+ * @param longest  how many UTF-16 units of the text are kept; what replaces a U+0000 has six
  */
 export const storableText = (text: string, longest: number): StorableText =>
   withoutUnstorable(text.slice(0, longest)) as StorableText

@@ -25,7 +25,7 @@ export interface Call {
 export interface CallResult {
   readonly status?: number
   /** The start of its body. */
-  readonly reply?: string
+  readonly reply?: StorableText
   /** How long it wants to be left alone, in milliseconds (`Retry-After`). */
   readonly askedMs?: number
   readonly error?: string
