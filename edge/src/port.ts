@@ -36,7 +36,7 @@ export interface EdgeState {
 export interface EdgeTable {
   /** Names the edge among those of the installation, such as by its address. */
   readonly edge: string
-  /** Whether new callers are sent to it. */
+  /** Whether new callers are sent to it; of an only one, whether it answered when it was asked last. */
   readonly isReady: boolean
   /** Of the table that it confirmed last; undefined: it has confirmed none to this process. */
   readonly generation: number | undefined

@@ -38,4 +38,5 @@ test("an edge is a problem when callers are sent to it and a newer table has wai
   const problem = whyEdgesBehind([edge(0), edge(150_000), edge(600_000, false)]) ?? ""
   assert.match(problem, /^1 of 2 edges have used an old table for 2 min/)
   assert.ok(!problem.includes("10.0.0.7"))
+  assert.match(whyEdgesBehind([edge(150_000, false)]) ?? "", /^1 of 1 edges/, "the only one does not answer")
 })

@@ -44,8 +44,10 @@ const mostBehindMs = 60_000
 /** Without the names of edges: everybody may read `/health`. */
 export function whyEdgesBehind(tables: readonly EdgeTable[]): string | undefined {
   const ready = tables.filter(({ isReady }) => isReady)
-  const behind = ready.filter(({ behindMs }) => behindMs >= mostBehindMs)
+  // When none is, as the only one that is dead, changes wait for all.
+  const all = ready.length > 0 ? ready : tables
+  const behind = all.filter(({ behindMs }) => behindMs >= mostBehindMs)
   if (behind.length === 0) return undefined
   const minutes = Math.floor(Math.max(...behind.map(({ behindMs }) => behindMs)) / 60_000)
-  return `${behind.length} of ${ready.length} edges have used an old table for ${minutes} min, so deploys, stops and revoked keys wait: see superstep_edge_table_lag_seconds in /metrics`
+  return `${behind.length} of ${all.length} edges have used an old table for ${minutes} min, so deploys, stops and revoked keys wait: see superstep_edge_table_lag_seconds in /metrics`
 }

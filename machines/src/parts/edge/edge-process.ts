@@ -192,7 +192,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
       return inTurn(() => push(table, pemOf))
     },
     status: () => inTurn(status),
-    tables: async () => [lag.report(url, true), ...retired.tables()],
+    tables: async () => [lag.report(url, silentSince === undefined), ...retired.tables()],
     ensure: () => inTurn(ensure),
     isAlive: async () => (found !== undefined && (await isAlive(found))) || (await find()) !== undefined,
     stop: () => inTurn(stop),

@@ -125,10 +125,14 @@ test("an edge that is as it should be is kept, and one that was killed is starte
   process.kill(first.pid, "SIGKILL")
   await until(async () => !(await isAlive(first)), { what: "it is dead" })
   const again = edge()
+  const isReady = async () => (await again.tables()).map((it) => it.isReady)
+  await assert.rejects(again.status())
+  assert.deepEqual(await isReady(), [false])
   await Promise.all([again.ensure(), again.ensure()])
 
   assert.notEqual(setup.identity().pid, first.pid)
-  assert.equal((await edge().status()).generation, 7)
+  assert.equal((await again.status()).generation, 7)
+  assert.deepEqual(await isReady(), [true])
   assert.equal(await ask(`${edge().url}/d/chat/x`, new Agent()), "200 answer")
 })
 
