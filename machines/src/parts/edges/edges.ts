@@ -118,6 +118,8 @@ export function severalEdges(options: EdgesOptions): Edges {
     const isDone = (it: FollowedEdge, all: readonly FollowedEdge[]) =>
       hasIt(it) || (!it.isReady && all.some(({ isReady }) => isReady))
     const { all, silent } = await untilAll(isDone, async (it) => {
+      // While a refusal stands, its table is not sent again.
+      it.feed.throwRefusal()
       if (!hasIt(it)) await within(searchMs, it.feed.attempt())
       it.feed.throwRefusal()
     })

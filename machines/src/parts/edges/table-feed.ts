@@ -103,7 +103,7 @@ export class TableFeed {
     this.#wake()
   }
 
-  /** Resolves when the push under way, or else the next one, has ended. Call it while the edge lacks a table. */
+  /** Resolves when the push under way, or else the next one, has ended. Call it while the edge lacks a table and has not refused it. */
   attempt(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
