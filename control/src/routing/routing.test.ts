@@ -10,8 +10,10 @@ import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
 import { addUnitRow } from "../planner/testing/unit-row.js"
+import { insertUnit } from "../planner/unit.js"
 import { serveWith } from "../revisions/role-queries.js"
-import { type MasterKey, masterKey } from "../secrets/seal.js"
+import { type MasterKey, masterKey, seal } from "../secrets/seal.js"
+import { contextOf } from "../secrets/sealed-columns.js"
 import { migrations } from "../testing/api.js"
 import { createRouting, type RoutingOptions } from "./routing.js"
 import { keptEdge } from "./testing/kept-edge.js"
@@ -20,7 +22,7 @@ const key = masterKey(randomBytes(32))
 
 function routingOn(db: RoutingOptions["db"], { log = silent, edge = keptEdge() } = {}) {
   const machine = { units: { address: (unitId: string) => `unix:/${unitId}` as const } }
-  const options = { machine, limits: { requestsPerSecond: 0 }, consoleOrigins: [], crashPoint: () => undefined }
+  const options = { machine, limits: { requestsPerSecond: 500 }, consoleOrigins: [], crashPoint: () => undefined }
   return { ...createRouting({ ...options, db, log, key, edge }), ...edge }
 }
 
@@ -87,14 +89,14 @@ test("nothing that changes a route is missed, whoever writes it and however it i
     await using db = await freshDatabase({ migrations })
     const random = seededRandom(seed)
     const units = [await addServing(db), await addServing(db), await addServing(db)]
+    for (const { deployment_id: deploymentId, revision_id: revisionId } of units)
+      await insertUnit(db, key, { deploymentId, revisionId, ordinal: 1, isReady: true })
     const { publish, taken } = routingOn(db)
-    // So that a refusal is seen.
-    await db.run(sql`update units set is_ready = false where unit_id <> ${units[0]?.unit_id}`)
-    // Each change twice, one way and the other; then whatever chance combines.
+    // Each change of one deployment twice, one way and the other; then whatever chance combines.
     const inTurn = [false, true].flatMap((isSo) => changes.map((change) => ({ change, isSo })))
     for (let step = 0; step < inTurn.length + 30; step++) {
       const { change, isSo } = inTurn[step] ?? { change: random.pick(changes), isSo: random.below(2) === 0 }
-      const unit = inTurn[step] ? units[step % units.length] : random.pick(units)
+      const unit = inTurn[step] ? units[0] : random.pick(units)
       for (const statement of unit ? change(unit, isSo) : []) await db.run(statement)
       if (!inTurn[step] && random.below(3) === 0) continue
       await publish()
@@ -139,14 +141,11 @@ const addKey = (workspace: Sql, scope: string) =>
   sql`insert into api_keys (api_key_id, workspace_id, name, prefix, sha256, scopes)
       values (${newId()}, (${workspace}), 'k', 'p', ${randomBytes(32).toString("hex")}, array[${scope}])`
 
-/** Each is a change of what routes depend on; those that hide others come last. */
+/** Each is a change of what routes depend on, in an order in which none hides the next one. */
 const changes: ((unit: AnyUnit, isSo: boolean) => Sql[])[] = [
-  function readiness({ unit_id }, isReady) {
-    return [sql`update units set is_ready = ${isReady} where unit_id = ${unit_id}`]
-  },
-  function rule({ unit_id }, isSet) {
+  function rule(unit, isSet) {
     const rule = { origins: null, methods: [], headers: [], exposed: [], credentials: false, max_age_seconds: null }
-    return [sql`update units set cross_origin = ${isSet ? JSON.stringify(rule) : null} where unit_id = ${unit_id}`]
+    return [sql`update units set cross_origin = ${isSet ? JSON.stringify(rule) : null} ${ofDeployment(unit)}`]
   },
   function type(unit, isProduction) {
     const config = JSON.stringify({ deployment_type: isProduction ? "prod" : "dev" })
@@ -166,8 +165,25 @@ const changes: ((unit: AnyUnit, isSo: boolean) => Sql[])[] = [
     // In the past: time has gone on since the table was read.
     return [sql`update sleeps set refused_until = now() where deployment_id = ${deployment_id}`]
   },
-  function key(unit, mayRun) {
+  function readiness(unit, isReady) {
+    return [sql`update units set is_ready = ${isReady} ${ofDeployment(unit)}`]
+  },
+  function order(unit, isFirst) {
+    return [sql`update units set ordinal = ${isFirst ? 0 : 2} ${ofDeployment(unit)} and unit_id = ${unit.unit_id}`]
+  },
+  function token({ unit_id }) {
+    return [
+      sql`update units set token_sealed = ${seal(key, newId(), contextOf.unit(unit_id))} where unit_id = ${unit_id}`,
+    ]
+  },
+  function callerKey(unit, mayRun) {
     return [addKey(workspaceOf(unit), mayRun ? "run" : "read")]
+  },
+  function expiredKeys() {
+    return [sql`update api_keys set expires_at = now() - interval '1 hour'`]
+  },
+  function keysThatExpireLater() {
+    return [sql`update api_keys set expires_at = now() + interval '1 hour'`]
   },
   function keyOfTheInstallation(_, mayRun) {
     return [addKey(sql`null`, mayRun ? "run" : "read")]
@@ -176,10 +192,27 @@ const changes: ((unit: AnyUnit, isSo: boolean) => Sql[])[] = [
     const workspace = isOwn ? sql`workspace_id = (${workspaceOf(unit)})` : sql`workspace_id is null`
     return [sql`update api_keys set revoked_at = now() where ${workspace}`]
   },
+  function workspace(unit) {
+    const id = newId()
+    return [
+      sql`insert into workspaces (workspace_id, name) values (${id}, ${id})`,
+      sql`update deployments set workspace_id = ${id} ${ofDeployment(unit)}`,
+    ]
+  },
   function hostName(unit) {
     return [
       sql`insert into host_names (host_name, deployment_id, verified_at) values (${`${newId()}.example`}, ${unit.deployment_id}, now())`,
     ]
+  },
+  function certificate(unit) {
+    const sha256 = randomBytes(32).toString("hex")
+    return [
+      sql`update host_names set certificate = '', certificate_sha256 = ${sha256}, private_key_sealed = '', valid_from = now(), valid_until = now()
+          ${ofDeployment(unit)}`,
+    ]
+  },
+  function verification(unit, isVerified) {
+    return [sql`update host_names set verified_at = case when ${isVerified} then now() end ${ofDeployment(unit)}`]
   },
   function noHostNames(unit) {
     return [sql`delete from host_names ${ofDeployment(unit)}`]
@@ -187,16 +220,19 @@ const changes: ((unit: AnyUnit, isSo: boolean) => Sql[])[] = [
   function pause(unit, isPaused) {
     return [sql`update deployments set desired_run_state = ${isPaused ? "paused" : "running"} ${ofDeployment(unit)}`]
   },
-  function role({ revision_id }, serves) {
-    return [sql`update revisions set role = ${serves ? "serving" : "standby"} where revision_id = ${revision_id}`]
+  function standbyRole({ revision_id }) {
+    return [sql`update revisions set role = 'standby' where revision_id = ${revision_id}`]
+  },
+  function servingRole({ revision_id }) {
+    return [sql`update revisions set role = 'serving' where revision_id = ${revision_id}`]
+  },
+  function removedUnit({ unit_id }, isRemoved) {
+    return isRemoved ? [sql`delete from units where unit_id = ${unit_id}`] : []
   },
   function deletion(unit, isDeleted) {
     return [
       sql`update deployments set delete_requested_at = case when ${isDeleted} then now() end ${ofDeployment(unit)}`,
     ]
-  },
-  function removedUnit({ unit_id }, isRemoved) {
-    return isRemoved ? [sql`delete from units where unit_id = ${unit_id}`] : []
   },
 ]
 
