@@ -33,6 +33,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   previews: "made again from their pull requests",
   listener_reports: "a listener reports again",
   mirrored_deployments: "the central installation says what is mirrored",
+  route_changes: "a restore changes its routes, which is noted anew",
   host_names: "a name may belong to another deployment by now",
 }
 
