@@ -3,7 +3,7 @@
  * is killed in the middle plans it again.
  */
 
-import { activate, askIdle, askStatus } from "@superstep/machines/unit-client/unit-client"
+import { activate, askIdle, askStatus, hangs } from "@superstep/machines/unit-client/unit-client"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { deploymentById } from "../deployments/carried-queries.js"
 import { backOffMs, crashesAfter, startPauseMs } from "../health/restart.js"
@@ -95,7 +95,7 @@ async function recordDisruption(context: PipelineContext, unit: UnitRow): Promis
  * The plan starts it again with back-off, or rolls its revision back. Requests that it holds break off; the next ones go to a standby.
  */
 async function stopHung(context: PipelineContext, unit: UnitRow): Promise<void> {
-  if (await answersAgain(context, unit)) return
+  if (!(await hangsStill(context, unit))) return
   context.log.warn(factsOf(unit), "unit does not answer: it is stopped")
   await context.machine.units.stop(unit.unit_id, { graceMs: 0 })
   await recordUnitCrash(context, unit)
@@ -185,13 +185,13 @@ async function removeIfIdle(context: PipelineContext, unit: UnitRow): Promise<vo
 
 async function removeIfHung(context: PipelineContext, unit: UnitRow): Promise<void> {
   await context.routing.publish()
-  if (await answersAgain(context, unit)) return
+  if (!(await hangsStill(context, unit))) return
   await remove(context, unit)
 }
 
 /** Asked last: a unit that was seen to hang may answer again, and then it finishes what it has. */
-const answersAgain = async (context: PipelineContext, unit: UnitRow): Promise<boolean> =>
-  (await askStatus(unitAddress(context, unit))) !== undefined
+const hangsStill = (context: PipelineContext, unit: UnitRow): Promise<boolean> =>
+  hangs(unitAddress(context, unit), context.limits.hangMs / 2)
 
 async function openAtTheEdge({ edge }: PipelineContext, { unit_id }: UnitRow): Promise<number> {
   const { units, silent = [] } = await edge.status()
