@@ -1,12 +1,12 @@
-/** Names an artefact by everything that goes into it, so that the same input is never built twice. Pure. */
+/** Names an artifact by everything that goes into it, so that the same input is never built twice. Pure. */
 import { createHash } from "node:crypto"
 import type { BuildPlan } from "./project/build-step.js"
 
-// Part of every artefact's name: raise it when a change of the builder changes its output.
+// Part of every artifact's name: raise it when a change of the builder changes its output.
 const builderVersion = 2
 
 /**
- * @param deploymentId  artefacts belong to one deployment: only its unprivileged user may read them
+ * @param deploymentId  artifacts belong to one deployment: only its unprivileged user may read them
  * @param treeHash      hash of the source
  * @param platform      Node's version, system and architecture: compiled packages depend on all three
  */

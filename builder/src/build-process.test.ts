@@ -13,7 +13,7 @@ import { builderBeside, isolatedUser } from "./testing/users.js"
 
 const isRoot = process.getuid?.() === 0
 
-test("a build installs, builds, loads the graphs and publishes a read-only artefact", async () => {
+test("a build installs, builds, loads the graphs and publishes a read-only artifact", async () => {
   const files = {
     "package.json": JSON.stringify({ name: "app", dependencies: { dep: "file:./dep" } }),
     "dep/package.json": JSON.stringify({ name: "dep", version: "1.0.0", main: "dep.js", type: "module" }),
@@ -236,7 +236,7 @@ const runs = (pid: number): boolean => {
   }
 }
 
-test("as root, commands run as a user of the deployment's group, which alone may read the artefact", {
+test("as root, commands run as a user of the deployment's group, which alone may read the artifact", {
   skip: !isRoot,
 }, async () => {
   const reader = isolatedUser(4321)

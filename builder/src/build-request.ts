@@ -26,7 +26,7 @@ export const stepLimitMs = ({ name }: Pick<BuildStep, "name">, { installMs, buil
   name === "install" ? installMs : buildMs
 
 export interface BuildRequest {
-  /** The fetched tree, which becomes the artefact. */
+  /** The fetched tree, which becomes the artifact. */
   readonly tree: string
   /** Path of `langgraph.json`, relative to the tree. */
   readonly configPath: string
@@ -53,7 +53,7 @@ export interface BuildRequest {
   readonly verifyEntry: string
   /** The same for graphs in Python. A request of a former release has none, and no graphs in Python. */
   readonly verifyPython?: string
-  /** The users who run the commands and who read the artefact; null where all run as our own user. */
+  /** The users who run the commands and who read the artifact; null where all run as our own user. */
   readonly user: OsUser | null
   readonly reader: OsUser | null
 }

@@ -69,7 +69,7 @@ const inputOf = async (context: BuildContext): Promise<BuildInput> => ({
 
 async function publishTree({ request, writeLine }: BuildInput): Promise<void> {
   const gone = await closeAndPrune(request.tree, request.reader, dirname(request.configPath))
-  for (const path of gone) writeLine(`left out of the artefact: ${path}`)
+  for (const path of gone) writeLine(`left out of the artifact: ${path}`)
   // Commands of the project may have changed the file since the plan was made.
   const config = await readProjectConfig(request.tree, request.configPath)
   await checkEnvironment(request.tree, request.configPath, config)

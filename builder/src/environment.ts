@@ -62,7 +62,7 @@ export function buildEnvironment(input: {
     PIP_DISABLE_PIP_VERSION_CHECK: "1",
     PIP_NO_INPUT: "1",
     UV_CACHE_DIR: join(cache, "uv"),
-    // Hard links would share files between the cache, which builds may write to, and artefacts.
+    // Hard links would share files between the cache, which builds may write to, and artifacts.
     UV_LINK_MODE: "copy",
     UV_COMPILE_BYTECODE: "1",
     UV_NO_PROGRESS: "1",

@@ -126,13 +126,13 @@ test("as root, a step reaches no file of the platform or of another deployment",
   const home = dirname(request.tree)
   const foreign = join(home, "foreign")
   mkdirSync(foreign)
-  writeFileSync(join(foreign, "artefact"), "theirs")
-  chmodSync(join(foreign, "artefact"), 0o640)
+  writeFileSync(join(foreign, "artifact"), "theirs")
+  chmodSync(join(foreign, "artifact"), 0o640)
   chmodSync(home, 0o755)
   chmodSync(request.tree, 0o777)
   writeFileSync(
     join(request.tree, "look.sh"),
-    `cat ${foreign}/artefact ${folder}/request.json ${folder}/secrets.json /proc/1/environ /etc/shadow
+    `cat ${foreign}/artifact ${folder}/request.json ${folder}/secrets.json /proc/1/environ /etc/shadow
      echo x > ${foreign}/new ; echo x > ${folder}/result.json ; touch ${home}/new ; rm -rf ${folder}
      exit 0`,
   )
@@ -144,7 +144,7 @@ test("as root, a step reaches no file of the platform or of another deployment",
   assert.equal(result.outcome, "published", log)
   assert.doesNotMatch(log, /theirs|secret-of-the-agent|root:[*!]/)
   for (const name of [join(foreign, "new"), join(home, "new")]) assert.ok(!existsSync(name), name)
-  assert.equal(statSync(join(foreign, "artefact")).uid, 0)
+  assert.equal(statSync(join(foreign, "artifact")).uid, 0)
 })
 
 const reader = isRoot ? isolatedUser(4323) : null
@@ -181,7 +181,7 @@ const graphThat = (command: string) => `
   execFileSync("sh", ["-c", ${JSON.stringify(command)}], { cwd: dirname(import.meta.dirname), stdio: "inherit" })
   export const graph = {}\n`
 
-test("pipes and sockets that a project creates are not part of the artefact", async () => {
+test("pipes and sockets that a project creates are not part of the artifact", async () => {
   const { result, request, log } = await build({}, [step("build", "mkdir sub && mkfifo sub/pipe pipe")], {
     user,
     reader,

@@ -17,7 +17,7 @@ export interface KeptPackages {
   /** Contains a folder for each key. */
   readonly folder: string
   readonly tree: string
-  /** The user who builds, and the one who reads the artefact. */
+  /** The user who builds, and the one who reads the artifact. */
   readonly user: OsUser | null
   readonly reader: OsUser | null
   /** Whether a command that may write into packages runs after the install. */

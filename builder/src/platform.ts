@@ -1,4 +1,4 @@
-/** The platform that compiled packages depend on: an artefact runs only where it is the same, or as near to it as this machine has. Pure. */
+/** The platform that compiled packages depend on: an artifact runs only where it is the same, or as near to it as this machine has. Pure. */
 import type { NodeProgram } from "./choose-node.js"
 import { compare, versionOf } from "./node-range.js"
 import type { PythonProgram } from "./python/pythons.js"

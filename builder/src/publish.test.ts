@@ -7,7 +7,7 @@ import { UnusableFile } from "@superstep/toolkit/files/read-plain-file"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { addSchemas, makeSchemasFolder, prune } from "./publish.js"
 
-test("files that an artefact must not contain are removed, at its root and beside its configuration", async () => {
+test("files that an artifact must not contain are removed, at its root and beside its configuration", async () => {
   const tree = temporaryFolder()
   mkdirSync(join(tree, "agent", "node_modules", ".cache"), { recursive: true })
   writeFileSync(join(tree, ".env"), "A=1")
@@ -35,7 +35,7 @@ test("links are removed, and their targets outside the tree stay", async () => {
   assert.ok(existsSync(join(outside, ".cache")))
 })
 
-test("schemas are added to a published artefact, again and again, and never through a link out of it", async () => {
+test("schemas are added to a published artifact, again and again, and never through a link out of it", async () => {
   const artifactFolder = temporaryFolder()
   const outside = temporaryFolder()
   mkdirSync(join(artifactFolder, "agent"))
@@ -54,7 +54,7 @@ test("schemas are added to a published artefact, again and again, and never thro
   assert.deepEqual(readdirSync(outside), [])
 })
 
-test("the folder of stored schemas is in the artefact, whatever links the project has", async () => {
+test("the folder of stored schemas is in the artifact, whatever links the project has", async () => {
   const artifactFolder = temporaryFolder()
   const outside = temporaryFolder()
   mkdirSync(join(artifactFolder, "agent"))

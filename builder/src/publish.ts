@@ -1,4 +1,4 @@
-/** Turns a built tree into an artefact: removes what must not run, makes it read-only, and publishes it by one rename. */
+/** Turns a built tree into an artifact: removes what must not run, makes it read-only, and publishes it by one rename. */
 import { randomUUID } from "node:crypto"
 import { chmod, lchown, lstat, mkdir, realpath, rename } from "node:fs/promises"
 import { basename, dirname, join, sep } from "node:path"
@@ -11,7 +11,7 @@ import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { writeShared } from "@superstep/toolkit/files/shared-file"
 
 /**
- * Closes the tree (`own-tree.ts`) and deletes what an artefact must not contain.
+ * Closes the tree (`own-tree.ts`) and deletes what an artifact must not contain.
  * @param configFolder  the folder of `langgraph.json`, relative to the tree
  * @returns             the paths that were deleted
  */
@@ -42,14 +42,14 @@ async function isInside(tree: string, folder: string): Promise<boolean> {
   return real === root || real.startsWith(root + sep)
 }
 
-/** Moves a closed tree to its place. A second publication of the same artefact changes nothing. */
+/** Moves a closed tree to its place. A second publication of the same artifact changes nothing. */
 export async function publish(tree: string, artifactFolder: string): Promise<void> {
   if (await exists(artifactFolder)) return
   await mkdir(dirname(artifactFolder), { recursive: true })
   await rename(tree, artifactFolder)
 }
 
-/** A project in an artefact, and who reads it besides its owner; null where units are not isolated. */
+/** A project in an artifact, and who reads it besides its owner; null where units are not isolated. */
 interface PublishedProject {
   readonly artifactFolder: string
   readonly configPath: string
@@ -57,7 +57,7 @@ interface PublishedProject {
 }
 
 /**
- * Adds the file with stored schemas to a published artefact.
+ * Adds the file with stored schemas to a published artifact.
  * @throws  the system's error; `UnusableFile` when the project has a link or a file in its place
  */
 export async function addSchemas({ text, ...project }: PublishedProject & { readonly text: string }): Promise<void> {
@@ -66,13 +66,13 @@ export async function addSchemas({ text, ...project }: PublishedProject & { read
 }
 
 /**
- * The folder of stored schemas, created where it is missing. Nobody else can change the artefact, but it may contain links.
- * @returns  its path without links, which is in the artefact
+ * The folder of stored schemas, created where it is missing. Nobody else can change the artifact, but it may contain links.
+ * @returns  its path without links, which is in the artifact
  * @throws   the system's error; `UnusableFile` when the project has a link or a file in its place
  */
 export async function makeSchemasFolder({ artifactFolder, configPath, reader }: PublishedProject): Promise<string> {
   const project = join(artifactFolder, dirname(configPath))
-  if (!(await isInside(artifactFolder, project))) throw new UnusableFile(`${project} is outside of the artefact`)
+  if (!(await isInside(artifactFolder, project))) throw new UnusableFile(`${project} is outside of the artifact`)
   const folder = dirname(keptSchemasFile(await realpath(project)))
   // Where we are not root, the tree is read-only for us too.
   await chmod(dirname(folder), (await lstat(dirname(folder))).mode | 0o200)
@@ -85,7 +85,7 @@ export async function makeSchemasFolder({ artifactFolder, configPath, reader }: 
 }
 
 /**
- * Deletes an artefact. It is moved away first: a build that is about to publish the same artefact finds all of it or
+ * Deletes an artifact. It is moved away first: a build that is about to publish the same artifact finds all of it or
  * nothing.
  */
 export async function removeArtifact(artifactFolder: string): Promise<void> {

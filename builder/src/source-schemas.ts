@@ -1,5 +1,5 @@
 /**
- * Reads the schemas of an artefact's graphs from their sources, for agent servers (protocol, `kept-schemas.ts`). No code of the
+ * Reads the schemas of an artifact's graphs from their sources, for agent servers (protocol, `kept-schemas.ts`). No code of the
  * project runs, but a compiler reads it: as the user who builds, in a namespace of its own, with limits of time, memory and output.
  * It has the lowest priority, and ends with this process.
  */
@@ -18,7 +18,7 @@ const maxFileMb = 1
 
 export interface SourceReading {
   readonly artifactFolder: string
-  /** The path of `langgraph.json` in the artefact. */
+  /** The path of `langgraph.json` in the artifact. */
   readonly configPath: string
   /** The program that reads sources (workers/js, `analyse.ts`). */
   readonly analyseEntry: string

@@ -77,7 +77,7 @@ test("other programs read a layer: GNU tar extracts files, links and long names"
   assert.equal(readFileSync(join(folder, "superstep/app/big.bin"), "utf8").length, 2 * 1024 * 1024 + 1)
 })
 
-test("schemas that are added to an artefact later are in no layer, and linked files are files of their own", async () => {
+test("schemas that are added to an artifact later are in no layer, and linked files are files of their own", async () => {
   const project = builtProject()
   const before = await smallImage(project)
   mkdirSync(join(project, ".superstep"))

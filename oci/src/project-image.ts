@@ -16,11 +16,11 @@ export interface Runtime {
 // The packages of JavaScript and Python, wherever they are in a project.
 const packageFolders = new Set(["node_modules", ".venv"])
 
-// Added to a published artefact later (port.ts, R7), so a layer must not contain it.
+// Added to a published artifact later (port.ts, R7), so a layer must not contain it.
 const addedLater = ".superstep"
 
 /**
- * @param project     the folder of the artefact
+ * @param project     the folder of the artifact
  * @param configPath  of `langgraph.json` in it, for an image that runs without a control plane
  * @param labels      of the image, for programs that list images
  */
@@ -36,7 +36,7 @@ export async function projectImage(input: {
   return imageOf({ base, runtime, layers: await projectLayers(project, layout), labels, configPath })
 }
 
-/** The two layers of a project. @param project  the folder of the artefact */
+/** The two layers of a project. @param project  the folder of the artifact */
 export async function projectLayers(project: string, layout: Layout): Promise<readonly Layer[]> {
   const layers: Layer[] = []
   for (const has of [isPackage, isOwn]) layers.push(await layout.addLayer([{ from: project, to: places.project, has }]))

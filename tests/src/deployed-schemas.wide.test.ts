@@ -1,4 +1,4 @@
-/** Schemas that only the sources of a deployed agent contain are stored in its artefact, which its agent server notices. */
+/** Schemas that only the sources of a deployed agent contain are stored in its artifact, which its agent server notices. */
 import assert from "node:assert/strict"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"

@@ -82,7 +82,7 @@ test("agents are deployed, killed, replaced, put to sleep and previewed, and end
     assert.deepEqual(await machine.running(), before)
   })
 
-  await t.test("a push replaces it, and a rollback brings it back from its artefact", async () => {
+  await t.test("a push replaces it, and a rollback brings it back from its artifact", async () => {
     await repository.push(versionFile("two"))
     await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
     assert.equal(await versionAt(platform, deployment), "two")

@@ -13,7 +13,7 @@ const skip = python ? false : "this machine has no Python"
 
 test("an environment works where its tree is moved to: its programs, and packages of the tree", { skip }, async () => {
   const home = temporaryFolder()
-  const [tree, place] = [join(home, "tree"), join(home, "artefact")]
+  const [tree, place] = [join(home, "tree"), join(home, "artifact")]
   const venv = join(tree, "agent", ".venv")
   mkdirSync(join(tree, "agent", "src"), { recursive: true })
   writeFileSync(join(tree, "agent", "src", "own_package.py"), "word = 'hello'\n")

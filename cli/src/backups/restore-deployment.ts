@@ -207,8 +207,8 @@ async function workspaceFor(db: Database, saved: SavedDeployment, { workspaceId 
 }
 
 /**
- * Unpacks the artefacts of the deployment.
- * @returns  the deployment without artefacts that were deleted while the backup was made: nothing needed them any more
+ * Unpacks the artifacts of the deployment.
+ * @returns  the deployment without artifacts that were deleted while the backup was made: nothing needed them any more
  * @throws NoBackup  one that is needed is not in the backup
  */
 function unpackArtifacts(saved: SavedDeployment, file: string, staging: string): SavedDeployment {
@@ -218,7 +218,7 @@ function unpackArtifacts(saved: SavedDeployment, file: string, staging: string):
   const lost = saved.rows.revisions.find((revision) => needsUnits(revision) && !isThere(revision.artifact_id))
   if (lost) {
     throw new NoBackup(
-      `${file} lacks the artefact ${lost.artifact_id}, which the deployment needs: take another backup`,
+      `${file} lacks the artifact ${lost.artifact_id}, which the deployment needs: take another backup`,
     )
   }
   const kept = saved.rows.artifacts.filter(({ artifact_id: id }) => isThere(id))

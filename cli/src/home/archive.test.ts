@@ -24,7 +24,7 @@ test("files with hard links outside the folder are packed completely", async () 
   for (let index = 0; index < 200; index++) {
     const name = `f${String(index).padStart(3, "0")}`
     writeFileSync(join(folder, "artifacts", name), name)
-    // Linked and plain ones by turns, as an artefact's own code and its packages are.
+    // Linked and plain ones by turns, as an artifact's own code and its packages are.
     if (index % 9 < 5) linkSync(join(folder, "artifacts", name), join(folder, "cache", name))
   }
   const file = join(folder, "backup.tar.gz")

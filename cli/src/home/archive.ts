@@ -1,5 +1,5 @@
 /**
- * A data folder as one file: its databases, the artefacts of its deployments, and the keys of its secrets. The databases are
+ * A data folder as one file: its databases, the artifacts of its deployments, and the keys of its secrets. The databases are
  * copied while they are in use; files are copied after them, so that everything a row refers to is included.
  */
 import { existsSync, realpathSync, type Stats, symlinkSync } from "node:fs"
@@ -128,7 +128,7 @@ function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
 }
 
 /**
- * Packs one file after the other (`jobs: 1`): artefacts share packages by hard links with the cache, and with more jobs
+ * Packs one file after the other (`jobs: 1`): artifacts share packages by hard links with the cache, and with more jobs
  * `tar` waits forever when all of them hold files behind a link that waits for its turn.
  */
 export async function packFolders({

@@ -29,7 +29,7 @@ interface Renewal {
 }
 
 /**
- * Redeploys each from its present artefact, one at a time: the new unit takes over before the old one drains, so no stream
+ * Redeploys each from its present artifact, one at a time: the new unit takes over before the old one drains, so no stream
  * is cut. A failure leaves the old unit serving.
  */
 export async function renewPrograms(renewal: Renewal): Promise<void> {

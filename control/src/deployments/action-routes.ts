@@ -108,7 +108,7 @@ function addRollback(api: Api, options: DeploymentRoutes): void {
   addAction(api, options, {
     method: "post",
     name: "rollback",
-    summary: "Rolls back to the last good revision or to a given one, by a new revision that reuses the artefact.",
+    summary: "Rolls back to the last good revision or to a given one, by a new revision that reuses the artifact.",
     refusals: {
       409: {
         description:

@@ -24,7 +24,7 @@ interface Asked {
 }
 
 /**
- * Creates a new revision from an old one. Reuses its artefact, so nothing is built unless that is gone.
+ * Creates a new revision from an old one. Reuses its artifact, so nothing is built unless that is gone.
  * @throws NotFound | PreconditionFailed
  * @throws Conflict  it is being deleted, or the revision is so old that its secrets are gone
  */

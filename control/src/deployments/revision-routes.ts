@@ -99,7 +99,7 @@ function addRedeploy(api: Api, options: DeploymentRoutes): void {
       path: `${ofRevision.path}/redeploy`,
       params: ofRevision.params,
       summary:
-        "Creates a revision that repeats an earlier one: the same commit, secrets and resources, with the same artefact.",
+        "Creates a revision that repeats an earlier one: the same commit, secrets and resources, with the same artifact.",
       body: redeployBody,
       responses: {
         200: oneReply,

@@ -1,4 +1,4 @@
-/** build: turns a tree into an artefact, in the background of a machine that goes on when the control plane ends. */
+/** build: turns a tree into an artifact, in the background of a machine that goes on when the control plane ends. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { BuildFailed } from "@superstep/builder/faults/build-failed"
 import type { BuildLogs, BuildSource, BuildState, PublishedArtifact } from "@superstep/machines/port/port"
@@ -28,7 +28,7 @@ export const runBuild: RunStage = async (input) => {
   const source = sourceOf(input, await ensureTree(input, now))
   const artifactId = await builds.plan(source)
   if (await isPublished(input, artifactId)) {
-    await logBuild(input, ["nothing has changed since this was built: the artefact is used again"])
+    await logBuild(input, ["nothing has changed since this was built: the artifact is used again"])
     return finish(input, artifactId)
   }
   await requireDisk(input)

@@ -16,7 +16,7 @@ export async function deleteNext(context: PipelineContext, deployment: CarriedDe
   const { db, machine, crashPoint, log } = context
   const { deployment_id: id, database_name: database } = deployment
   await endPipelineOf(db, id)
-  // A build that went on would publish an artefact that no row refers to.
+  // A build that went on would publish an artifact that no row refers to.
   await machine.builds.stop(await revisionIdsOf(db, id))
   await context.routing.publish()
   crashPoint("delete:after-route")

@@ -237,7 +237,7 @@ test("an old unit that is busy goes on until it is idle, and gets no new request
   await until(async () => (await unitsOf(deploymentId)).length === 1, { what: "the old unit has ended" })
 })
 
-test("a deployment that is deleted while it is built leaves neither a build nor an artefact", async () => {
+test("a deployment that is deleted while it is built leaves neither a build nor an artifact", async () => {
   const { deploymentId, revisionId } = await platform.deploy(
     deploymentOf(platform.repository.url, { name: "hasty", config: { build_command: "sleep 300" } }),
   )

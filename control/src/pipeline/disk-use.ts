@@ -10,8 +10,8 @@ import type { StageInput } from "./stage.js"
 type DiskContext = Pick<PipelineContext, "db" | "machine" | "limits">
 
 /**
- * Measures artefacts and caches of a deployment, and stores the result. Files that several of them share count once.
- * @param added  an artefact that has no row yet
+ * Measures artifacts and caches of a deployment, and stores the result. Files that several of them share count once.
+ * @param added  an artifact that has no row yet
  * @returns      the present use of its workspace
  */
 export async function measureDisk(
@@ -48,7 +48,7 @@ export async function settleDisk(
   if (use.usedMb <= use.limitMb) return undefined
   const { builds, artifacts } = context.machine
   if (artifactId !== undefined && !(await artifactExists(context.db, artifactId))) {
-    // Without its artefact it must run again if we die before the revision has failed.
+    // Without its artifact it must run again if we die before the revision has failed.
     await builds.forgetResult(revision.revision_id)
     await artifacts.remove(artifactId)
   }

@@ -1,5 +1,5 @@
 /**
- * Schemas that only the sources of an artefact contain are read some time after its deployment, one artefact at a time and only while no
+ * Schemas that only the sources of an artifact contain are read some time after its deployment, one artifact at a time and only while no
  * build runs, so that no deployer waits for a compiler. Until they are stored, agent servers read them on request. Each step may be
  * repeated: the row stays due until they are stored.
  */
@@ -8,7 +8,7 @@ import { endDueSchemas, takeDueSchemas } from "../revisions/artifact-queries.js"
 
 type Context = Pick<PipelineContext, "db" | "log" | "machine" | "crashPoint">
 
-/** Reads those of one artefact, if any are due. @param signal  stops the reading, which is then due again later */
+/** Reads those of one artifact, if any are due. @param signal  stops the reading, which is then due again later */
 export async function readDueSchemas({ db, log, machine, crashPoint }: Context, signal: AbortSignal): Promise<void> {
   const due = await takeDueSchemas(db)
   if (!due) return

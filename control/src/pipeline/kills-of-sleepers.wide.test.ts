@@ -64,7 +64,7 @@ for (const [index, point] of ofSleep.entries()) {
   })
 }
 
-test("killed at retention:after-row: the artefact's folder goes after the restart", async () => {
+test("killed at retention:after-row: the artifact's folder goes after the restart", async () => {
   await platform.start()
   const revisionId = await platform.change()
   await platform.untilEnded(platform.deploymentId, revisionId)
@@ -72,7 +72,7 @@ test("killed at retention:after-row: the artefact's folder goes after the restar
   await platform.kill()
   const artifacts = () => readdirSync(join(platform.home, "artifacts")).length
   const before = artifacts()
-  // Younger artefacts stay: a rollback may have made them wanted again.
+  // Younger artifacts stay: a rollback may have made them wanted again.
   await platform.db.run(sql`update artifacts set created_at = now() - interval '2 hours'`)
 
   await platform.start({ SUPERSTEP_KEEP_ARTIFACTS: "1", SUPERSTEP_CRASH_AT: "retention:after-row" })

@@ -154,7 +154,7 @@ async function stopOrphanedBuilds(context: PipelineContext): Promise<boolean> {
   const factsOf = (revision_id: string) => ({ revision_id })
   await context.failures.forEach("the removal of a build", orphaned, factsOf, (id) => builds.remove(id))
   if (orphaned.length === 0) return true
-  // Artefacts that those builds published, or caches that they created again for a deployment deleted at that moment.
+  // Artifacts that those builds published, or caches that they created again for a deployment deleted at that moment.
   await removeUnknownArtifacts(context)
   await removeUnknownCaches(context)
   return false

@@ -17,7 +17,7 @@ import { removeUnknownArtifacts, removeUnknownCaches } from "./retention.js"
 
 const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
-test("an artefact that has no row and that nobody builds is removed", async () => {
+test("an artifact that has no row and that nobody builds is removed", async () => {
   await using db = await freshDatabase({ migrations })
   const { folders, open } = processPlace()
   for (const id of ["known", "in-build"]) mkdirSync(join(folders.artifacts, id), { recursive: true })
@@ -50,7 +50,7 @@ test("a cache whose deployment is gone is removed", async () => {
   assert.deepEqual(readdirSync(folders.cache), [deploymentId])
 })
 
-test("the last deployed revisions keep their artefacts, and whatever runs or is on its way does too", async () => {
+test("the last deployed revisions keep their artifacts, and whatever runs or is on its way does too", async () => {
   await using db = await freshDatabase({ migrations })
   const deploymentId = await addDeployment(db)
   const add = async (artifactId: string, revision: Parameters<typeof addRevision>[2]) => {
@@ -88,5 +88,5 @@ test("the last deployed revisions keep their artefacts, and whatever runs or is 
   assert.equal(await removeUnneededArtifact(db, "failed", 2), 1)
 
   await addRevision(db, deploymentId, { status: "AWAITING_BUILD", stage: "fetch" })
-  assert.deepEqual(await unneededArtifacts(db, 2), [], "one that is looking for an artefact may be about to use it")
+  assert.deepEqual(await unneededArtifacts(db, 2), [], "one that is looking for an artifact may be about to use it")
 })

@@ -12,8 +12,8 @@ import { allDeploymentIds } from "./queries.js"
 
 /** What is done each hour, by name. One that fails, as when a registry is away, does not hold up the others. */
 export const retentionSteps: Readonly<Record<string, (context: PipelineContext) => Promise<unknown>>> = {
-  "old artefacts": removeUnneeded,
-  "unknown artefacts": removeUnknownArtifacts,
+  "old artifacts": removeUnneeded,
+  "unknown artifacts": removeUnknownArtifacts,
   "unknown caches": removeUnknownCaches,
   "old secrets": ({ db, limits }) => removeOldSecrets(db, limits.keptArtifacts),
   "old lines": ({ db, limits }) => removeOldLines(db, limits.keptLogDays),
@@ -27,7 +27,7 @@ async function removeUnneeded(context: PipelineContext): Promise<void> {
   const toMeasure = new Set(await unmeasuredDeployments(db))
   const unneeded = await unneededArtifacts(db, limits.keptArtifacts)
   await failures.forEach("the deletion of an artifact", unneeded, factsOf, async ({ artifact_id, deployment_id }) => {
-    // The row first: an artefact without a row is never used again, but a row without its artefact might be.
+    // The row first: an artifact without a row is never used again, but a row without its artifact might be.
     if ((await removeUnneededArtifact(db, artifact_id, limits.keptArtifacts)) === 0) return
     crashPoint("retention:after-row")
     toMeasure.add(deployment_id)
@@ -40,7 +40,7 @@ async function removeUnneeded(context: PipelineContext): Promise<void> {
   })
 }
 
-/** Removes artefacts of builds whose revision was ended just as they published. */
+/** Removes artifacts of builds whose revision was ended just as they published. */
 export async function removeUnknownArtifacts({
   db,
   machine,
@@ -52,7 +52,7 @@ export async function removeUnknownArtifacts({
   const known = await allArtifactIds(db)
   const unknown = present.flatMap((id) => (known.has(id) ? [] : [{ artifact_id: id }]))
   await failures.forEach("the deletion of an artifact", unknown, factsOf, async ({ artifact_id }) => {
-    log.warn({ artifact_id }, "removing an artefact that belongs to nothing")
+    log.warn({ artifact_id }, "removing an artifact that belongs to nothing")
     await machine.artifacts.remove(artifact_id)
   })
 }

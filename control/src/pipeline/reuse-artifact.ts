@@ -4,7 +4,7 @@ import { recordCommit } from "../revisions/claims.js"
 import { logBuild } from "./build-log.js"
 import type { StageInput, StageOutcome } from "./stage.js"
 
-/** @returns  the deploy stage with the artefact; undefined when the commit must be built */
+/** @returns  the deploy stage with the artifact; undefined when the commit must be built */
 export async function reuseArtifact(input: StageInput, sha: string): Promise<StageOutcome | undefined> {
   const { context, revision, deployment } = input
   const { artifacts } = context.machine
@@ -12,6 +12,6 @@ export async function reuseArtifact(input: StageInput, sha: string): Promise<Sta
   const built = await artifactOfSameInput(context.db, same, await artifacts.platforms(deployment.number))
   if (!built || !(await artifacts.has(built.artifact_id))) return undefined
   await recordCommit(context.db, revision, { sha, treeHash: built.tree_hash, commit: built.commit })
-  await logBuild(input, [`${sha} was built before: its artefact is used again`])
+  await logBuild(input, [`${sha} was built before: its artifact is used again`])
   return { kind: "next", status: "AWAITING_DEPLOY", stage: "deploy", artifactId: built.artifact_id }
 }

@@ -116,7 +116,7 @@ test("a unit that lives and answers nothing is ended like one that crashes, and 
   await until(async () => (await pidOf(bad)) === 0, { what: "the stuck unit is gone" })
 })
 
-test("a rollback takes the place of a running build, uses the old artefact and leaves nothing of the build", async () => {
+test("a rollback takes the place of a running build, uses the old artifact and leaves nothing of the build", async () => {
   const { deploymentId, revisionId } = await platform.serveRepository({ name: "hurried" })
   const second = await change(deploymentId, secret("ANY_VALUE", "1"))
   await platform.untilEnded(deploymentId, second)

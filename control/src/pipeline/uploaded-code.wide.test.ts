@@ -75,7 +75,7 @@ test("an archive is deployed, redeployed with a change, and removed with its dep
   assert.match(log, /fetch the uploaded archive at sha256:/)
   assert.match(log, /left out of the build: \.env/)
   assert.deepEqual([same.isNew, same.revision.status, changed.revision.status], [false, "DEPLOYED", "DEPLOYED"])
-  assert.match(await buildLog(same.deployment.id, same.revision.id), /the artefact is used again/)
+  assert.match(await buildLog(same.deployment.id, same.revision.id), /the artifact is used again/)
   assert.ok(artifactFiles().some((path) => path.endsWith("new.txt")))
   assert.ok(!artifactFiles().some((path) => path.endsWith(".env")))
 

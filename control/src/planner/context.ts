@@ -47,7 +47,7 @@ export interface PipelineLimits {
   readonly buildsOfAWorkspace: number
   /** Most disk that it may keep, in megabytes. */
   readonly diskOfAWorkspaceMb: number
-  /** How many DEPLOYED revisions of a deployment keep their artefact. */
+  /** How many DEPLOYED revisions of a deployment keep their artifact. */
   readonly keptArtifacts: number
   /** Most bytes of logs of a deployment. */
   readonly logQuotaBytes: number

@@ -101,7 +101,7 @@ export async function unitSpec(
   deployment: CarriedDeployment,
 ): Promise<UnitSpec> {
   const { db, key } = context
-  if (revision.artifact_id === null) throw new Error(`revision ${revision.revision_id} has no artefact`)
+  if (revision.artifact_id === null) throw new Error(`revision ${revision.revision_id} has no artifact`)
   const secrets = await secretsOfRevision(db, key, revision)
   const connections = await takeConnections(context, unit)
   return {

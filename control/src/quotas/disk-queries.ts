@@ -2,7 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 
-/** Artefacts and caches as last measured, and uploaded archives. A deployment counts until its files are deleted. In megabytes. */
+/** Artifacts and caches as last measured, and uploaded archives. A deployment counts until its files are deleted. In megabytes. */
 export const diskUseOf = async (db: Db, workspaceId: string): Promise<number> => {
   const row = await db.row<{ disk_mb: number }>(sql`
     select coalesce(sum(d.disk_mb), 0) + coalesce((

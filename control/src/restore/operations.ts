@@ -1,5 +1,5 @@
 /**
- * Restores one deployment from a backup's database: its settings, secrets, revisions and artefacts, under the ids that it had.
+ * Restores one deployment from a backup's database: its settings, secrets, revisions and artifacts, under the ids that it had.
  * Its own database and its files are restored by the caller, in this order (`cli/src/backups/restore-deployment.ts`):
  * D1 the database is complete before the rows that name it. D2 the rows are one transaction. D3 the deployment is paused until its
  * files are in place, so nothing is started without them. A kill in between leaves a database without rows, which the next try

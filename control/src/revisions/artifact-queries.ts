@@ -47,7 +47,7 @@ const sameInput = [
         is not distinct from (r.source_config || r.source_revision_config) ->> ${name}`,
 )
 
-/** The artefact of an earlier revision that was built from the same commit in the same way. */
+/** The artifact of an earlier revision that was built from the same commit in the same way. */
 export const artifactOfSameInput = (
   db: Db,
   revision: { revision_id: string; sha: string },
@@ -63,8 +63,8 @@ export const artifactOfSameInput = (
     order by same.commit is null, same.seq desc limit 1`)
 
 /**
- * Artefacts that nothing needs: no unit or unfinished revision uses them, and they are not among the last good ones.
- * Returns none of a deployment while one of its revisions may still be about to reuse an artefact.
+ * Artifacts that nothing needs: no unit or unfinished revision uses them, and they are not among the last good ones.
+ * Returns none of a deployment while one of its revisions may still be about to reuse an artifact.
  * @param keep  how many DEPLOYED revisions of a deployment keep theirs
  */
 export const unneededArtifacts = (db: Db, keep: number): Promise<{ artifact_id: string; deployment_id: string }[]> =>
@@ -85,7 +85,7 @@ const isUnneeded = (keep: number) => sql`
       select 1 from revisions r where r.deployment_id = a.deployment_id and r.stage in ('queue', 'fetch', 'build')
     ) and a.created_at < superstep_now() - interval '1 hour'`
 
-/** @returns  0 when the artefact is needed again: removing others took time */
+/** @returns  0 when the artifact is needed again: removing others took time */
 export const removeUnneededArtifact = (db: Db, artifactId: string, keep: number): Promise<number> =>
   db.run(sql`delete from artifacts a where a.artifact_id = ${artifactId} and ${isUnneeded(keep)}`)
 
@@ -101,12 +101,12 @@ export interface DueSchemas {
   readonly artifact_id: string
   readonly deployment_id: string
   readonly number: number
-  /** The path of `langgraph.json` in the artefact. */
+  /** The path of `langgraph.json` in the artifact. */
   readonly config_path: string
 }
 
 /**
- * An artefact whose schemas are due and whose revision serves; none while a build runs. Postpones it, so that a reading that ends with
+ * An artifact whose schemas are due and whose revision serves; none while a build runs. Postpones it, so that a reading that ends with
  * the platform is not repeated at once.
  */
 export const takeDueSchemas = (db: Db): Promise<DueSchemas | undefined> =>

@@ -62,7 +62,7 @@ export const removeUnneededSecrets = (tx: Db, deploymentId: string, keep: number
  * A version is unneeded if it is not that of the next revision, and no revision pins it that runs, is in progress, is the
  * newest, or is among the last that served. Repetitions do not count among these: five rollbacks must not cost the versions
  * before them.
- * @param keep  how many DEPLOYED revisions of a deployment keep theirs, as they keep their artefacts
+ * @param keep  how many DEPLOYED revisions of a deployment keep theirs, as they keep their artifacts
  */
 const isUnneeded = (keep: number) => sql`
     not exists (

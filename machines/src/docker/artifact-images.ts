@@ -1,5 +1,5 @@
 /**
- * The images of artefacts. An artefact is a folder of this computer, and its image follows from it: where the engine lacks the image, or has
+ * The images of artifacts. An artifact is a folder of this computer, and its image follows from it: where the engine lacks the image, or has
  * one of another release or base, it is made again. So an engine whose images were deleted loses nothing.
  */
 import { rm } from "node:fs/promises"
@@ -20,7 +20,7 @@ export const imageName = (homeId: string, tag: string): string =>
 
 export interface ArtifactImages {
   /**
-   * The image of an artefact, in the engine.
+   * The image of an artifact, in the engine.
    * @returns  its name
    */
   ensure(artifactId: string): Promise<string>
@@ -134,7 +134,7 @@ export function artifactImages(options: ArtifactImagesOptions): ArtifactImages {
   }
 }
 
-// No artefact has such an id.
+// No artifact has such an id.
 const runtimeTag = "runtime"
 
 const labelsOf = (baseId: string, { layer }: Runtime): Record<string, string> => ({

@@ -1,5 +1,5 @@
 /**
- * Images that somebody else built, as artefacts. Such an artefact is a value: the image's name with its digest, in a file of the artefact's
+ * Images that somebody else built, as artifacts. Such an artifact is a value: the image's name with its digest, in a file of the artifact's
  * folder. The engine has the image under a name of ours, and fetches it again where it was lost.
  */
 import { createHash } from "node:crypto"
@@ -20,8 +20,8 @@ import { registryAuth } from "./registry-auth.js"
 export interface GuestImages {
   adopt(image: ForeignImage, signal: AbortSignal): Promise<AdoptedImage>
   /**
-   * The image of an artefact, in the engine.
-   * @returns  its name; undefined for an artefact that is a project
+   * The image of an artifact, in the engine.
+   * @returns  its name; undefined for an artifact that is a project
    */
   ensure(artifactId: string): Promise<string | undefined>
 }
@@ -34,7 +34,7 @@ export interface GuestImagesOptions {
   readonly authFolder: string | undefined
 }
 
-/** What such an artefact is. */
+/** What such an artifact is. */
 interface Value {
   /** With its digest. */
   readonly reference: string
@@ -109,7 +109,7 @@ export function guestImages({ engine, homeId, folderOf, authFolder }: GuestImage
     const name = imageName(homeId, artifactId)
     if (await inspectImage(engine, name)) return name
     const value = await readJson<Value>(valueFile(artifactId))
-    if (!value) throw new ImageRefused("internal", `the artefact ${artifactId} is gone: deploy the revision again`)
+    if (!value) throw new ImageRefused("internal", `the artifact ${artifactId} is gone: deploy the revision again`)
     await fetch(value.reference, value.pullSecrets)
     await tag(value.reference, artifactId)
     return name
@@ -117,10 +117,10 @@ export function guestImages({ engine, homeId, folderOf, authFolder }: GuestImage
   return { adopt, ensure }
 }
 
-// A control plane stores an artefact's row right after it was adopted.
+// A control plane stores an artifact's row right after it was adopted.
 const freshMs = 60 * 60 * 1000
 
-/** The artefacts of a machine that also runs images of others. */
+/** The artifacts of a machine that also runs images of others. */
 export const withGuests = (
   folders: Artifacts,
   options: {
@@ -148,7 +148,7 @@ export const withGuests = (
   },
 })
 
-/** Of each deployment its own: an artefact is removed with its deployment. Pure. */
+/** Of each deployment its own: an artifact is removed with its deployment. Pure. */
 export const artifactIdOf = (deploymentId: string, { reference, pullSecrets }: Value): string =>
   `image-${createHash("sha256")
     .update(JSON.stringify([deploymentId, reference, pullSecrets]))

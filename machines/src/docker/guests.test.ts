@@ -173,7 +173,7 @@ test("an engine reads credentials with all padding, and in the alphabet of addre
   })
 })
 
-test("what a registry refuses is told apart from what may pass, and each deployment has its own artefact", () => {
+test("what a registry refuses is told apart from what may pass, and each deployment has its own artifact", () => {
   const codeOf = (words: string) => {
     const error = refusalOf("r.example/a:1", new EngineFailed(words))
     return error instanceof ImageRefused ? error.code : "retried"

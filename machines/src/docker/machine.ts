@@ -1,6 +1,6 @@
 /**
- * This computer with a container engine as a `Machine`. Builds, artefacts and the edge are those of `process`; units are containers, whose
- * images follow from the artefacts. So root can isolate here too: only this process has the engine's socket, and the control plane has not.
+ * This computer with a container engine as a `Machine`. Builds, artifacts and the edge are those of `process`; units are containers, whose
+ * images follow from the artifacts. So root can isolate here too: only this process has the engine's socket, and the control plane has not.
  */
 
 import { ownNode } from "@superstep/builder/installed-nodes"

@@ -185,7 +185,7 @@ export function dockerUnits(options: DockerUnitsOptions): Units {
     return false
   }
 
-  /** Schemas are added to an artefact after its image was made (port.ts, R7): a container sees their folder. */
+  /** Schemas are added to an artifact after its image was made (port.ts, R7): a container sees their folder. */
   const schemasOf = async (artifactFolder: string, { configPath, deploymentNumber }: UnitSpec) => {
     const reader = isolation.user(deploymentNumber) ?? null
     const from = await makeSchemasFolder({ artifactFolder, configPath, reader })

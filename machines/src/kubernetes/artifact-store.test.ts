@@ -50,7 +50,7 @@ function project(): string {
   return folder
 }
 
-test("an artefact that one control plane sends is found by another, with its variables, files and later schemas", {
+test("an artifact that one control plane sends is found by another, with its variables, files and later schemas", {
   skip,
 }, async () => {
   await storeAt("agents").put("a1", project(), { configEnv: { MODEL: "small" } })
@@ -78,7 +78,7 @@ test("an artefact that one control plane sends is found by another, with its var
   assert.equal(fileOf(".superstep/schemas.json"), "new")
 })
 
-test("the image of a unit is made once for each base, release and state of the artefact, is known while the registry is away, and goes with the artefact", {
+test("the image of a unit is made once for each base, release and state of the artifact, is known while the registry is away, and goes with the artifact", {
   skip,
 }, async () => {
   const store = storeAt("units")

@@ -1,4 +1,4 @@
-/** Artefacts where the registry has them. Builds send them there (`builds/`). */
+/** Artifacts where the registry has them. Builds send them there (`builds/`). */
 import { randomUUID } from "node:crypto"
 import { rename } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
@@ -12,9 +12,9 @@ export interface RegistryArtifactsOptions {
   readonly store: ArtifactStore
   /** What builds are about to publish, or have published and not reported. */
   readonly inBuild: () => Promise<ReadonlySet<string>>
-  /** For the files of an artefact whose schemas are read. */
+  /** For the files of an artifact whose schemas are read. */
   readonly workFolder: string
-  /** Artefacts as folders of another parent. */
+  /** Artifacts as folders of another parent. */
   readonly artifactsIn: (folder: string) => Artifacts
   /** Makes a folder readable for the user who reads schemas. */
   readonly share: (folder: string, deploymentNumber: number) => void
@@ -22,7 +22,7 @@ export interface RegistryArtifactsOptions {
 
 const megabyte = 2 ** 20
 
-/** @param local  knows the platforms that artefacts run on */
+/** @param local  knows the platforms that artifacts run on */
 export function registryArtifacts(
   local: Artifacts,
   { store, inBuild, workFolder, artifactsIn, share }: RegistryArtifactsOptions,
@@ -33,9 +33,9 @@ export function registryArtifacts(
     readSchemas: async (source, signal) => {
       const { artifactId, configPath, deploymentNumber } = source
       const found = await store.find(artifactId)
-      if (!found) throw new Error(`the registry has no artefact ${artifactId}`)
+      if (!found) throw new Error(`the registry has no artifact ${artifactId}`)
       const folder = join(workFolder, randomUUID())
-      // The tree has the place that its artefact would have in a folder of artefacts.
+      // The tree has the place that its artifact would have in a folder of artifacts.
       const tree = join(folder, "root", places.project)
       const artifact = join(folder, artifactId)
       try {
@@ -51,7 +51,7 @@ export function registryArtifacts(
     },
     remove: store.remove,
     list: async () => {
-      // Listed before the builds: an artefact that is sent in between is then not in the list.
+      // Listed before the builds: an artifact that is sent in between is then not in the list.
       const sent = await store.list()
       const building = await inBuild()
       return sent.filter((id) => !building.has(id))

@@ -1,6 +1,6 @@
 /**
- * The images of units: the base, our server, and the layers of an artefact. All layers are in the registry already, so a new release of ours, or
- * a new base, sends its own layer once and a document for each artefact.
+ * The images of units: the base, our server, and the layers of an artifact. All layers are in the registry already, so a new release of ours, or
+ * a new base, sends its own layer once and a document for each artifact.
  */
 import { createHash } from "node:crypto"
 import type { Layer } from "@superstep/oci/image"
@@ -11,11 +11,11 @@ import type { Part } from "@superstep/oci/tree-entries"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 
-/** The registry has no such artefact any more. */
+/** The registry has no such artifact any more. */
 export class ArtifactGone extends KnownError {
   readonly code = "artifact_gone"
   constructor(artifactId: string, place: string) {
-    super(`${place} has no artefact ${artifactId}: deploy the revision again, so that it is built`)
+    super(`${place} has no artifact ${artifactId}: deploy the revision again, so that it is built`)
   }
 }
 
@@ -31,7 +31,7 @@ export interface UnitImagesOptions extends ImageSenderOptions {
   readonly log: Log
 }
 
-/** @returns  a function that gives the image of an artefact, made where the registry lacks it */
+/** @returns  a function that gives the image of an artifact, made where the registry lacks it */
 export function unitImages(options: UnitImagesOptions): (artifactId: string) => Promise<UnitImage> {
   const { store, base, log } = options
   const { target } = store

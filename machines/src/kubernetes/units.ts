@@ -32,7 +32,7 @@ export interface KubernetesUnitsOptions {
   readonly pullSecret: string | undefined
   /** Of this computer, for what units print while they are ended. */
   readonly folder: string
-  /** The image of an artefact, in a registry that nodes can pull from. */
+  /** The image of an artifact, in a registry that nodes can pull from. */
   readonly imageOf: (artifactId: string) => Promise<UnitImage>
   readonly environment: NodeJS.ProcessEnv
   /** How long a node may take beyond a pod's grace time, until the pod counts as lost with its node; in milliseconds. */

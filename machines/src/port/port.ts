@@ -1,5 +1,5 @@
 /**
- * A machine: it builds projects, keeps the artefacts, and runs units. The control plane knows no more about it than this. It calls
+ * A machine: it builds projects, keeps the artifacts, and runs units. The control plane knows no more about it than this. It calls
  * these functions again after a crash, so each is safe to repeat. What they return is what the machine has now, which is asked or
  * watched: what is not known is an error. A watched server that falls silent is noticed within 90 s; until then its last state
  * counts. A control plane that is killed loses nothing.
@@ -8,7 +8,7 @@
  * R3 a unit that has ended is reported as such, and may be started again under the same id and address.
  * R4 a unit's environment contains no secret of the platform, and no variable of ours but those of protocol/unit.
  * R5 `stop` and `remove` may be repeated, and leave nothing. R6 output is kept in order and outlives its process.
- * R7 an artefact never changes but for schemas that are added, and the same source built in the same way has the same id. R8 it is published whole or not at all.
+ * R7 an artifact never changes but for schemas that are added, and the same source built in the same way has the same id. R8 it is published whole or not at all.
  * R9 code of a unit has the user of the unit's server, and opens no inspector of it.
  */
 import type { BuiltLine } from "@superstep/builder/build-log"
@@ -35,7 +35,7 @@ export interface UnitSpec {
   readonly artifactId: string
   /** As its build reported it; undefined for one of a former release. */
   readonly platform: string | undefined
-  /** Path of `langgraph.json`, relative to the artefact. */
+  /** Path of `langgraph.json`, relative to the artifact. */
   readonly configPath: string
   /** Every request to the unit must carry it. */
   readonly token: Secret
@@ -121,7 +121,7 @@ export interface BuildSource extends PlannedSource {
 
 export interface PublishedArtifact {
   readonly artifactId: string
-  /** What it runs on. An artefact is used again only where the machine still offers this. */
+  /** What it runs on. An artifact is used again only where the machine still offers this. */
   readonly platform: string
   /** Ids of its graphs. */
   readonly graphs: readonly string[]
@@ -174,7 +174,7 @@ export interface Builds {
    * @returns  a function that stops the watch; undefined when it cannot be watched
    */
   watch(revisionId: string, onChange: () => void): Promise<(() => void) | undefined>
-  /** Makes it count as ended: without this, a build whose artefact is gone would be published. */
+  /** Makes it count as ended: without this, a build whose artifact is gone would be published. */
   forgetResult(revisionId: string): Promise<void>
   /** Stops builds, those of these revisions or all. They may be started again. */
   stop(revisionIds?: ReadonlySet<string>): Promise<void>
@@ -194,7 +194,7 @@ export interface ForeignImage {
 }
 
 export interface AdoptedImage {
-  /** Of its manifest or index: adopting it by this digest gives the same artefact. */
+  /** Of its manifest or index: adopting it by this digest gives the same artifact. */
   readonly digest: string
   readonly artifact: PublishedArtifact
 }
@@ -204,16 +204,16 @@ export interface SchemaSource {
   readonly artifactId: string
   /** The machine may keep deployments apart by it. */
   readonly deploymentNumber: number
-  /** Path of `langgraph.json`, relative to the artefact. */
+  /** Path of `langgraph.json`, relative to the artifact. */
   readonly configPath: string
 }
 
 export interface Artifacts {
   has(artifactId: string): Promise<boolean>
-  /** The platforms for which a deployment's artefacts can run here. */
+  /** The platforms for which a deployment's artifacts can run here. */
   platforms(deploymentNumber: number): Promise<readonly string[]>
   /**
-   * Makes an image of a registry an artefact of a deployment. The registry is asked each time, so that nobody runs an image that it would not
+   * Makes an image of a registry an artifact of a deployment. The registry is asked each time, so that nobody runs an image that it would not
    * give to him. May be repeated.
    * @throws ImageRefused  this machine runs no images, or the registry has no such image for these credentials
    */
@@ -227,7 +227,7 @@ export interface Artifacts {
   remove(artifactId: string): Promise<void>
   /** Those that no build is about to publish, or has published and not yet reported. */
   list(): Promise<string[]>
-  /** The disk that these artefacts and the deployment's caches use, in megabytes. What several of them share counts once. */
+  /** The disk that these artifacts and the deployment's caches use, in megabytes. What several of them share counts once. */
   usedMb(deploymentId: string, artifactIds: readonly string[]): Promise<number>
   /** Deletes what builds of the deployment have kept to be faster. */
   removeCache(deploymentId: string): Promise<void>

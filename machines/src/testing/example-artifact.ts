@@ -1,4 +1,4 @@
-/** An artefact of fake units. */
+/** An artifact of fake units. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { MachineFolders } from "../parts/files/folders.js"
@@ -10,7 +10,7 @@ export const projectFiles = {
 
 /** @returns  its id */
 export function addExampleArtifact({ artifacts }: Pick<MachineFolders, "artifacts">): string {
-  const artifactId = "an-artefact"
+  const artifactId = "an-artifact"
   mkdirSync(join(artifacts, artifactId), { recursive: true })
   for (const [name, content] of Object.entries(projectFiles)) writeFileSync(join(artifacts, artifactId, name), content)
   return artifactId

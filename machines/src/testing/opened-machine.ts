@@ -41,7 +41,7 @@ export const machineOptions = (change: Partial<MachineOptions> = {}): MachineOpt
   ...change,
 })
 
-/** A new data folder with an artefact. @param open  called twice: for a control plane, and for the one after its restart */
+/** A new data folder with an artifact. @param open  called twice: for a control plane, and for the one after its restart */
 export async function openedPlace(
   open: (options: MachineOptions) => Promise<OpenedMachine>,
   options: MachineOptions = machineOptions(),

@@ -1,6 +1,6 @@
 /**
- * Artefacts in a registry: each is an image with the layers of its project and nothing below them, whose tag is made of the installation's id and
- * the artefact's. Every control plane of the installation has the same artefacts. Other tags of the repository, such as those of another
+ * Artifacts in a registry: each is an image with the layers of its project and nothing below them, whose tag is made of the installation's id and
+ * the artifact's. Every control plane of the installation has the same artifacts. Other tags of the repository, such as those of another
  * installation, are neither listed nor deleted; our images also differ from theirs in a label, since a registry deletes all tags of an image at once.
  */
 import { randomUUID } from "node:crypto"
@@ -43,15 +43,15 @@ export interface ArtifactStore {
   /** The repository for all images of an installation. */
   readonly target: Pick<Reference, "host" | "repository">
   readonly registry: Registry
-  /** The labels of every image that is made of an artefact. */
+  /** The labels of every image that is made of an artifact. */
   labelsOf(artifactId: string): Readonly<Record<string, string>>
-  /** @param made  for an image that was made of the artefact: what it was made with */
+  /** @param made  for an image that was made of the artifact: what it was made with */
   tagOf(artifactId: string, made?: string): string
   /** While the registry is away, as it was found last. */
   find(artifactId: string): Promise<StoredArtifact | undefined>
   /** @returns  the digest of the image with this tag; while the registry is away, as it was told last */
   digestOf(tag: string): Promise<string | undefined>
-  /** Sends the folder of an artefact. */
+  /** Sends the folder of an artifact. */
   put(
     artifactId: string,
     folder: string,
@@ -84,7 +84,7 @@ const labels = {
   verified: "superstep.verified",
 } as const
 
-// Ids of artefacts are hexadecimal digits.
+// Ids of artifacts are hexadecimal digits.
 const sourcePrefix = "source-"
 
 // Packages, and the project itself (`projectLayers`).
@@ -102,7 +102,7 @@ export interface ArtifactStoreOptions {
 
 export function artifactStore({ registry, target, folder, homeId, log }: ArtifactStoreOptions): ArtifactStore {
   const { repository } = target
-  // Ids of artefacts have no "-".
+  // Ids of artifacts have no "-".
   const ours = `${homeId.replaceAll("-", "")}-`
   const tagOf: ArtifactStore["tagOf"] = (artifactId, made) => [ours + artifactId, ...(made ? [made] : [])].join("-")
   const labelsOf = (artifactId: string) => ({ [labels.owner]: homeId, [labels.artifact]: artifactId })
@@ -212,7 +212,7 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
     add: (artifactId, part) =>
       withLayout(async (layout) => {
         const found = await find(artifactId)
-        if (!found) throw new RegistryFailed(`${target.host}/${repository} has no artefact ${artifactId}`, 404)
+        if (!found) throw new RegistryFailed(`${target.host}/${repository} has no artifact ${artifactId}`, 404)
         const added = await layout.addLayer([part])
         await push(artifactId, [...found.layers.slice(0, layersOfProject), added], found, layout.read)
       }),
@@ -234,7 +234,7 @@ export function artifactStore({ registry, target, folder, homeId, log }: Artifac
   }
 }
 
-// Of an artefact and of what was made of it.
+// Of an artifact and of what was made of it.
 const mostKnown = 5000
 
 /** While the registry is away, the last answer holds: nodes that have the image start it without the registry, as after a crash or a rollback. */

@@ -23,7 +23,7 @@ function remove(folder: string): void {
     rmSync(folder, { recursive: true, force: true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error
-    // Published artefacts are read-only, so only root could delete them otherwise.
+    // Published artifacts are read-only, so only root could delete them otherwise.
     execFileSync("chmod", ["-R", "u+rwX", folder])
     rmSync(folder, { recursive: true, force: true })
   }

@@ -116,7 +116,7 @@ export interface PlaceOptions {
 export async function kubernetesPlace(tested: TestCluster, options: PlaceOptions = {}) {
   const { lostMs, clock, log = silent, beforeApply, cluster: user = tested.machine } = options
   const [folder, project] = [temporaryFolder(), temporaryFolder()]
-  const artifactId = "artefact"
+  const artifactId = "artifact"
   for (const [name, content] of Object.entries(projectFiles)) writeFileSync(join(project, name), content)
   const homeId = newId()
   const namespace = await newNamespace(tested)

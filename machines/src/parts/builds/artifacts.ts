@@ -1,4 +1,4 @@
-/** Artefacts as folders of this machine, named by their ids. */
+/** Artifacts as folders of this machine, named by their ids. */
 import { readdir, stat } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { type BuildRequest, buildFiles } from "@superstep/builder/build-request"
@@ -63,7 +63,7 @@ export function localArtifacts(options: ArtifactsOptions): Artifacts {
     },
     remove: (artifactId) => removeArtifact(folderOf(artifactId)),
     list: async () => {
-      // Listed before the builds: an artefact that is published in between is then not in the list.
+      // Listed before the builds: an artifact that is published in between is then not in the list.
       const present = await readdir(folders.artifacts)
       const inBuild = await artifactsInBuild(folders)
       return present.filter((id) => !inBuild.has(id))

@@ -115,7 +115,7 @@ export const unitSecrets = (spec: UnitSpec, place: UnitPlace, base: NodeJS.Proce
   DATABASE_URI: spec.databaseUri,
 })
 
-/** The environment of the user's code. Settings of ours in it come from an artefact of a release that did not refuse them. */
+/** The environment of the user's code. Settings of ours in it come from an artifact of a release that did not refuse them. */
 function agentEnvironment(spec: UnitSpec, place: UnitPlace, base: NodeJS.ProcessEnv): Record<string, string> {
   const own = Object.entries(ownVariables(spec, place)).filter(([name]) => !isPlatformSetting(name))
   return { ...pick(base, networkNames), ...heapOption(spec), ...Object.fromEntries(own) }

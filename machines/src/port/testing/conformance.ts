@@ -16,7 +16,7 @@ import { unitSpec } from "./unit-spec.js"
 export interface UnitsUnderTest {
   /** The units of this place; a second call stands for a restarted control plane. */
   units(): Units
-  /** An artefact with `langgraph.json`. */
+  /** An artifact with `langgraph.json`. */
   readonly artifactId: string
   /** The process of this computer with which the unit lives and ends. */
   pidOf(unitId: string): number | Promise<number>

@@ -7,7 +7,7 @@ export const unitSpec = (change: Partial<UnitSpec> = {}): UnitSpec => ({
   unitId: newId(),
   deploymentId: newId(),
   revisionId: newId(),
-  artifactId: "an-artefact",
+  artifactId: "an-artifact",
   platform: undefined,
   configPath: "langgraph.json",
   name: "my-agent",

@@ -1,4 +1,4 @@
-/** A data folder with one artefact, for units, builds and artefacts of this machine without a control plane. */
+/** A data folder with one artifact, for units, builds and artifacts of this machine without a control plane. */
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -17,7 +17,7 @@ import { processUnits } from "../units/units.js"
 
 export interface ProcessPlace {
   readonly folders: MachineFolders
-  /** An artefact with `langgraph.json`. */
+  /** An artifact with `langgraph.json`. */
   readonly artifactId: string
   /** Another call stands for a restarted control plane. */
   open(): Machine

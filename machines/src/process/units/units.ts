@@ -289,7 +289,7 @@ export function processUnits(options: UnitsOptions): Units {
 }
 
 /**
- * @returns  the path of the Node that the artefact was built for, else of the nearest that this machine still has. A fetched one that is
+ * @returns  the path of the Node that the artifact was built for, else of the nearest that this machine still has. A fetched one that is
  *           gone, as after a restored backup, is fetched again
  */
 async function nodeFor(
