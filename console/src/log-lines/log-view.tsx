@@ -6,7 +6,9 @@ import { Loading } from "../frame/empty.js"
 import { ArrowDown, TriangleAlert } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import type { LogLine } from "../platform/types.js"
-import { highlighted, isError, matching, nextError, shownLine } from "./find.js"
+import { isError, matching, nextError } from "./find.js"
+import { clockOf, dayAbove } from "./line-time.js"
+import { LogMessage } from "./log-message.js"
 import type { LogState } from "./use-log.js"
 
 export interface LogViewProps {
@@ -104,57 +106,29 @@ export function LogView(props: LogViewProps) {
         <div className="log-size" style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map(({ key, index, start }) => {
             const line = shown[index]
+            if (!line) return null
+            const day = dayAbove(line.timestamp, shown[index - 1]?.timestamp)
             return (
-              line && (
-                <div
-                  key={key}
-                  ref={rows.measureElement}
-                  data-index={index}
-                  className={`log-line log-${line.level.toLowerCase()}${index === current ? " log-current" : ""}`}
-                  style={{ transform: `translateY(${start}px)` }}
-                >
+              <div
+                key={key}
+                ref={rows.measureElement}
+                data-index={index}
+                className="log-row"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                {day && <div className="log-day">{day}</div>}
+                <div className={`log-line log-${line.level.toLowerCase()}${index === current ? " log-current" : ""}`}>
                   <time dateTime={line.timestamp} title={line.timestamp}>
-                    {clock(line.timestamp)}
+                    {clockOf(line.timestamp)}
                   </time>
                   {mark?.(line)}
-                  <Message text={line.message} search={search} />
+                  <LogMessage text={line.message} search={search} />
                 </div>
-              )
+              </div>
             )
           })}
         </div>
       </div>
     </div>
-  )
-}
-
-const clock = (timestamp: string): string => new Date(timestamp).toLocaleTimeString("en-GB")
-
-function Message({ text, search }: { text: string; search: string }) {
-  if (search.trim() === "") {
-    const { words, fields, folded } = shownLine(text)
-    return (
-      <span className="log-message">
-        {words}
-        {fields && <span className="log-fields">{fields}</span>}
-        {folded.length > 0 && (
-          <details className="log-trace">
-            <summary>
-              {folded.length} more {folded.length === 1 ? "line" : "lines"}
-            </summary>
-            {folded.join("\n")}
-          </details>
-        )}
-      </span>
-    )
-  }
-  const parts = highlighted(text, search)
-  return (
-    <span className="log-message">
-      {parts.map((part, index) =>
-        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one line never move
-        index % 2 === 1 ? <mark key={index}>{part}</mark> : <span key={index}>{part}</span>,
-      )}
-    </span>
   )
 }

@@ -129,6 +129,9 @@ export interface LogLine {
   readonly type: "build" | "deploy"
   readonly revision_id: string
   readonly run_id: string | null
+  readonly thread_id: string | null
+  /** Superstep wrote it, not the code of the deployment. */
+  readonly is_platform: boolean
 }
 
 export interface PageOf<Item> {

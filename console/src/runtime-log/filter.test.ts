@@ -9,10 +9,10 @@ test("the filters of the page's address become those of the API", () => {
 
   assert.equal(search.q, "5")
   assert.equal(path, "/v2/deployments/d-1/revisions/v-1/logs")
-  assert.equal(query, "type=deploy&level=ERROR&run_id=r-1")
+  assert.equal(query, "type=deploy&level=ERROR&run_id=r-1&hide_platform=true")
   assert.equal(
     curlPath,
-    "/v2/deployment-logs?deployment_id=d-1&revision_id=v-1&page_size=100&sort_order=asc&start_time=2026-01-31T08%3A00%3A00.000Z&level=ERROR&run_id=r-1",
+    "/v2/deployment-logs?deployment_id=d-1&revision_id=v-1&page_size=100&sort_order=asc&start_time=2026-01-31T08%3A00%3A00.000Z&level=ERROR&run_id=r-1&hide_platform=true",
   )
 })
 
@@ -25,6 +25,14 @@ test("a revision in the address stays one segment of the log's path", () => {
 test("an address that somebody changed by hand filters nothing that does not exist", () => {
   const search = searchOf({ level: "LOUD", from: "yesterday", run: { a: 1 } })
 
-  assert.deepEqual(search, { level: undefined, revision: undefined, run: undefined, from: undefined, q: "" })
-  assert.equal(addressOf("d-1", search).query, "type=deploy")
+  assert.deepEqual(search, {
+    level: undefined,
+    revision: undefined,
+    run: undefined,
+    from: undefined,
+    platform: undefined,
+    q: "",
+  })
+  assert.equal(addressOf("d-1", search).query, "type=deploy&hide_platform=true")
+  assert.equal(addressOf("d-1", searchOf({ platform: "shown" })).query, "type=deploy")
 })

@@ -10,6 +10,8 @@ export interface LogSearch {
   readonly run: string | undefined
   /** A local time, as the browser's field has it: `2026-01-31T08:00`. Without one, the newest lines are followed. */
   readonly from: string | undefined
+  /** Whether lines that Superstep itself wrote are shown. Its warnings and errors always are. */
+  readonly platform: "shown" | undefined
   readonly q: string
 }
 
@@ -18,13 +20,18 @@ export const searchOf = (raw: RawSearch): LogSearch => ({
   revision: textIn(raw, "revision"),
   run: textIn(raw, "run"),
   from: Number.isNaN(Date.parse(textIn(raw, "from") ?? "")) ? undefined : textIn(raw, "from"),
+  platform: oneIn(raw, "platform", ["shown"]),
   q: textIn(raw, "q") ?? "",
 })
 
 /** @returns  the log's path and filters for a stream, and the path that reads the same lines once */
-export function addressOf(deploymentId: string, { level, revision, run, from }: LogSearch) {
+export function addressOf(deploymentId: string, { level, revision, run, from, platform }: LogSearch) {
   const owner = revision === undefined ? paths.deployment(deploymentId) : paths.revision(deploymentId, revision)
-  const filters = new URLSearchParams({ ...(level && { level }), ...(run !== undefined && { run_id: run }) })
+  const filters = new URLSearchParams({
+    ...(level && { level }),
+    ...(run !== undefined && { run_id: run }),
+    ...(platform === undefined && { hide_platform: "true" }),
+  })
   const once = new URLSearchParams({
     deployment_id: deploymentId,
     ...(revision !== undefined && { revision_id: revision }),

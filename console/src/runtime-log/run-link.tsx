@@ -6,8 +6,8 @@ import { Filter } from "../frame/icons.js"
 export interface RunLinkProps {
   readonly deploymentId: string
   readonly runId: string
-  /** Undefined if no line that was read names it. */
-  readonly threadId: string | undefined
+  /** Null for lines that were stored before they named it. */
+  readonly threadId: string | null
   readonly onFilter: () => void
 }
 
@@ -15,7 +15,7 @@ export function RunLink({ deploymentId, runId, threadId, onFilter }: RunLinkProp
   const name = `run ${shortId(runId).slice(-4)}`
   return (
     <span className="log-run">
-      {threadId === undefined ? (
+      {threadId === null ? (
         name
       ) : (
         <Link to={`/deployments/${deploymentId}/agent/threads/${threadId}/runs/${runId}`}>{name}</Link>

@@ -1,10 +1,8 @@
 /** Lines of the runtime log: each names its revision, and its run if it has one. */
 import { Link } from "@tanstack/react-router"
-import { useMemo } from "react"
 import { shortId } from "../deployments/status.js"
 import { LogView, type LogViewProps } from "../log-lines/log-view.js"
 import { RunLink } from "./run-link.js"
-import { threadsOf } from "./run-threads.js"
 
 export interface RuntimeView extends Omit<LogViewProps, "log" | "mark"> {
   readonly deploymentId: string
@@ -12,12 +10,10 @@ export interface RuntimeView extends Omit<LogViewProps, "log" | "mark"> {
 }
 
 export function RuntimeLines({ deploymentId, onRun, ...view }: RuntimeView & Pick<LogViewProps, "log">) {
-  const { lines } = view.log
-  const threads = useMemo(() => threadsOf(lines), [lines])
   return (
     <LogView
       {...view}
-      mark={({ revision_id, run_id }) => (
+      mark={({ revision_id, run_id, thread_id }) => (
         <>
           <Link
             className="log-revision"
@@ -27,12 +23,7 @@ export function RuntimeLines({ deploymentId, onRun, ...view }: RuntimeView & Pic
             {shortId(revision_id).slice(-4)}
           </Link>
           {run_id !== null && (
-            <RunLink
-              deploymentId={deploymentId}
-              runId={run_id}
-              threadId={threads.get(run_id)}
-              onFilter={() => onRun(run_id)}
-            />
+            <RunLink deploymentId={deploymentId} runId={run_id} threadId={thread_id} onFilter={() => onRun(run_id)} />
           )}
         </>
       )}

@@ -7,6 +7,7 @@ import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { useSearchState } from "../frame/search.js"
+import { Switch } from "../frame/switch.js"
 import { deploymentQuery, revisionsQuery } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { addressOf, levels, searchOf } from "./filter.js"
@@ -54,6 +55,12 @@ export function RuntimeLogPage() {
         value={search.from ?? ""}
         onChange={({ target }) => change({ from: target.value || undefined })}
       />
+      <Switch
+        isSelected={search.platform === "shown"}
+        onChange={(isShown) => change({ platform: isShown ? "shown" : undefined })}
+      >
+        Platform lines
+      </Switch>
       {search.run !== undefined && (
         <Button look="quiet" onPress={() => change({ run: undefined })} tip="Shows the lines of all runs">
           Run {shortId(search.run)} ✕
@@ -72,7 +79,9 @@ export function RuntimeLogPage() {
       <Empty title="No line matches">
         {query === "type=deploy"
           ? "The processes of this deployment have written nothing yet."
-          : "Choose another level, revision or time."}
+          : search.platform === "shown"
+            ? "Choose another level, revision or time."
+            : "What Superstep itself writes is hidden, except for warnings and errors: “Platform lines” shows it."}
       </Empty>
     ),
   }

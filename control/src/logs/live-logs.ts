@@ -209,6 +209,7 @@ const matches = (filter: LineFilter, row: LogRow): boolean =>
   (filter.stream === undefined || row.stream === filter.stream) &&
   (filter.level === undefined || row.level === filter.level) &&
   (filter.runId === undefined || row.run_id === filter.runId.toLowerCase()) &&
+  !(filter.hidesPlatform && row.is_platform && ["DEBUG", "INFO"].includes(row.level)) &&
   (filter.query === undefined || row.message.toLowerCase().includes(filter.query.toLowerCase()))
 
 function untilWoken(waiting: Set<() => void>, waitMs: number, signal: AbortSignal): Promise<void> {

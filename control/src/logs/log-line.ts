@@ -17,4 +17,8 @@ export interface NewLogLine {
   readonly at?: Date
   /** A UUID, when the line says which run it belongs to. */
   readonly runId?: string
+  /** A UUID, when the line says the thread of its run. */
+  readonly threadId?: string
+  /** Superstep wrote it, not the code of the deployment; default false. */
+  readonly isPlatform?: boolean
 }

@@ -5,6 +5,7 @@ import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
 import { exampleDeployment, startApi } from "../testing/api.js"
 import { appendLogLines, lastLogLines } from "./operations.js"
 import { linesAfter } from "./queries.js"
+import { parseLine } from "./structured-line.js"
 
 async function withLines(count: number) {
   const api = await startApi()
@@ -52,6 +53,46 @@ test("the CLIs' requests work: newest first, then from the newest time without r
   const fresh = since.body.logs.filter(({ id }: { id: string }) => !known.has(id))
   assert.ok(messages({ logs: fresh }).includes("line 4"))
   assert.equal(empty.body.logs.length, 4, "an empty body asks for everything")
+})
+
+test("a reader may leave out what Superstep itself wrote, except for its warnings and errors", async () => {
+  const { api, v2, id, revisionId } = await withLines(0)
+  await using _ = api
+  const ids = { run_id: "0197a1b2-0000-7000-8000-000000000001", thread_id: "0197a1b2-0000-7000-8000-000000000002" }
+  const ours = { process: "server", ...ids }
+  const printed = [
+    { level: "info", msg: "run started", ...ours },
+    { msg: "hello from the graph", ...ids },
+    { level: "error", msg: "run ended", ...ours },
+  ]
+  await appendLogLines(
+    api.db,
+    revisionId,
+    "deploy",
+    printed.map((line) => parseLine(JSON.stringify(line))),
+  )
+  type Line = Record<"level" | "is_platform" | "run_id" | "thread_id", unknown>
+  type Page = Record<"logs" | "items", Line[]>
+  const read = async (path: string): Promise<Page> => (await api.call("GET", path)).body
+  const hidden = "type=deploy&hide_platform=true"
+
+  const { logs: all } = await read(`${v2}?type=deploy`)
+  const { logs: rest } = await read(`${v2}?${hidden}`)
+  const { items } = await read(`/v2/deployment-logs?deployment_id=${id}&hide_platform=true&sort_order=asc`)
+  const v1 = await api.call("POST", `/v1/projects/${id}/deploy_logs`, { body: { hide_platform: true } })
+
+  assert.deepEqual(fieldsOf(all, "is_platform", "run_id", "thread_id"), [
+    [true, ids.run_id, ids.thread_id],
+    [false, ids.run_id, ids.thread_id],
+    [true, ids.run_id, ids.thread_id],
+  ])
+  assert.deepEqual(fieldsOf(rest, "level", "is_platform"), [
+    ["INFO", false],
+    ["ERROR", true],
+  ])
+  assert.deepEqual(items, rest)
+  assert.deepEqual(v1.body.logs, rest)
+  assert.equal((await api.call("GET", `${v2}?type=deploy&hide_platform=maybe`)).status, 422)
 })
 
 test("lines are filtered by stream, level, text and time", async () => {

@@ -25,8 +25,8 @@ export async function appendLogLines(
     hide,
   )
   const rows = messages.map((message, index) => {
-    const { level = "INFO", at = null, runId = null } = given[index] ?? {}
-    return { message, level, at, runId }
+    const { level = "INFO", at = null, runId = null, threadId = null, isPlatform = false } = given[index] ?? {}
+    return { message, level, at, runId, threadId, isPlatform }
   })
   return insertLogLines(db, revisionId, stream, rows)
 }

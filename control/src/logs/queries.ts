@@ -18,6 +18,9 @@ export interface LogRow {
   readonly level: LogLevel
   readonly message: string
   readonly run_id: string | null
+  readonly thread_id: string | null
+  /** Superstep wrote it, not the code of the deployment. */
+  readonly is_platform: boolean
 }
 
 export interface InsertedLine {
@@ -25,6 +28,8 @@ export interface InsertedLine {
   readonly level: LogLevel
   readonly at: Date | null
   readonly runId: string | null
+  readonly threadId: string | null
+  readonly isPlatform: boolean
 }
 
 /** @returns  the bytes that the deployment's logs use now; undefined when the revision is gone */
@@ -37,7 +42,8 @@ export const insertLogLines = async (
   const row = await db.row<{ bytes: number | null }>(sql`
     select append_log_lines(${revisionId}, ${stream}, ${lines.map(({ at }) => at)}::timestamptz[],
       ${lines.map(({ level }) => level)}::text[], ${lines.map(({ message }) => message)}::text[],
-      ${lines.map(({ runId }) => runId)}::uuid[]) as bytes`)
+      ${lines.map(({ runId }) => runId)}::uuid[], ${lines.map(({ threadId }) => threadId)}::uuid[],
+      ${lines.map(({ isPlatform }) => isPlatform)}::boolean[]) as bytes`)
   return row?.bytes ?? undefined
 }
 
@@ -47,6 +53,8 @@ export interface LineFilter extends LogScope {
   /** Any part of the message, ignoring case. */
   readonly query?: string | undefined
   readonly runId?: string | undefined
+  /** Without what Superstep itself wrote, except for warnings and errors. */
+  readonly hidesPlatform?: boolean | undefined
 }
 
 export interface LogFilter extends LineFilter {
@@ -60,7 +68,7 @@ export interface LogFilter extends LineFilter {
   readonly endTime?: string | undefined
 }
 
-const columns = sql`l.log_line_id, l.revision_id, l.stream, l.level, l.message, l.run_id,
+const columns = sql`l.log_line_id, l.revision_id, l.stream, l.level, l.message, l.run_id, l.thread_id, l.is_platform,
   to_char(l.at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time`
 
 export function findLogLines(db: Db, filter: LogFilter): Promise<LogRow[]> {
@@ -95,6 +103,7 @@ function conditions(filter: LogFilter, stream: LogStream): Sql[] {
   if (filter.level) where.push(sql`l.level = ${filter.level}`)
   if (filter.query) where.push(sql`position(lower(${filter.query}) in lower(l.message)) > 0`)
   if (filter.runId) where.push(sql`l.run_id = ${filter.runId}`)
+  if (filter.hidesPlatform) where.push(sql`not (l.is_platform and l.level in ('DEBUG', 'INFO'))`)
   return where
 }
 

@@ -126,12 +126,13 @@ const filterOf = (asked: Asked, where: "query" | "body") => ({
   ...linesOf(asked),
 })
 
-const linesOf = (asked: Pick<Asked, "start_time" | "end_time" | "level" | "query" | "run_id">) => ({
+const linesOf = (asked: Pick<Asked, "start_time" | "end_time" | "level" | "query" | "run_id" | "hide_platform">) => ({
   startTime: asked.start_time ?? undefined,
   endTime: asked.end_time ?? undefined,
   level: asked.level ?? undefined,
   query: asked.query ?? undefined,
   runId: asked.run_id ?? undefined,
+  hidesPlatform: asked.hide_platform ?? undefined,
 })
 
 async function page(logs: Logs, asked: AskedLog): Promise<LogPage> {

@@ -1,6 +1,6 @@
 /** The format of requests for logs and of their replies. */
 import { z } from "@hono/zod-openapi"
-import { optionalParameter, text, uuid, wholeNumber } from "../http/fields.js"
+import { optionalParameter, text, trueOrFalse, uuid, wholeNumber } from "../http/fields.js"
 import { logLevels, logStreams } from "./log-line.js"
 import type { LogPage } from "./operations.js"
 import type { LogRow } from "./queries.js"
@@ -31,6 +31,9 @@ const lineFilter = {
   level: optionalParameter(level),
   query: optionalParameter(text),
   run_id: optionalParameter(uuid),
+  hide_platform: optionalParameter(trueOrFalse).openapi({
+    description: "true: without the lines that Superstep itself wrote, except for warnings and errors",
+  }),
 }
 
 export const logsQuery = z.object({
@@ -53,6 +56,7 @@ export const logsBody = z.object({
   level: optionalParameter(level.nullable()),
   query: optionalParameter(text.nullable()),
   run_id: optionalParameter(uuid.nullable()),
+  hide_platform: optionalParameter(z.boolean().nullable()),
 })
 
 export const deploymentLogsQuery = z.object({
@@ -89,6 +93,8 @@ const line = z.object({
   type: z.enum(logStreams),
   revision_id: z.string(),
   run_id: z.string().nullable(),
+  thread_id: z.string().nullable(),
+  is_platform: z.boolean().openapi({ description: "Superstep wrote the line, not the code of the deployment" }),
 })
 
 export const logsReply = z.object({ logs: z.array(line), next_offset: z.string().nullable() })
@@ -103,6 +109,8 @@ export const renderLine = (row: LogRow): z.input<typeof line> => ({
   type: row.stream,
   revision_id: row.revision_id,
   run_id: row.run_id,
+  thread_id: row.thread_id,
+  is_platform: row.is_platform,
 })
 
 export const renderLogPage = ({ rows, nextCursor }: LogPage): z.input<typeof logsReply> => ({

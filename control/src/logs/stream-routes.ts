@@ -56,7 +56,13 @@ export function addLogStreamRoutes(api: Api, options: LogStreamRoutes): void {
 
 type Query = z.output<typeof streamQuery>
 
-const filterOf = ({ type, level, query, run_id }: Query) => ({ stream: type, level, query, runId: run_id })
+const filterOf = ({ type, level, query, run_id, hide_platform }: Query): Omit<LineFilter, "deploymentId"> => ({
+  stream: type,
+  level,
+  query,
+  runId: run_id,
+  hidesPlatform: hide_platform,
+})
 
 async function stream(
   c: Context,

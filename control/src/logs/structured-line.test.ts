@@ -27,7 +27,12 @@ test("what a graph prints is its text, with the run beside it", () => {
   const runId = "0197a1b2-0000-7000-8000-000000000001"
   const printed = { msg: "ERROR: no", run_id: runId, thread_id: "0197a1b2-0000-7000-8000-000000000002" }
 
-  assert.deepEqual(parseLine(JSON.stringify(printed)), { message: "ERROR: no", level: "ERROR", runId })
+  assert.deepEqual(parseLine(JSON.stringify(printed)), {
+    message: "ERROR: no",
+    level: "ERROR",
+    runId,
+    threadId: printed.thread_id,
+  })
   assert.match(
     parseLine(JSON.stringify({ ...printed, attempt: 1 })).message,
     /^ERROR: no \{"thread_id":.*"attempt":1\}$/,
@@ -42,7 +47,7 @@ test("a line of a logger is parsed, any other is stored unchanged", () => {
     parseLine(
       `{"level":"warn","time":"2026-01-02T03:04:05.000Z","process":"server","run_id":"${runId}","n":1,"msg":"slow"}`,
     ),
-    { message: 'slow {"n":1}', level: "WARNING", at, runId },
+    { message: 'slow {"n":1}', level: "WARNING", at, runId, isPlatform: true },
   )
   assert.deepEqual(parseLine(`{"level":50,"time":${at.getTime()},"msg":"pino","run_id":"r"}`), {
     message: 'pino {"run_id":"r"}',

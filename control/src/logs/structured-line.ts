@@ -19,6 +19,9 @@ const levelWords: ReadonlyMap<string, LogLevel> = new Map([
   ["panic", "CRITICAL"],
 ])
 
+// The names that our own processes of a unit give themselves (`createLog`). Lines that they pass on have none.
+const platformProcesses: ReadonlySet<unknown> = new Set(["server", "companion"])
+
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** @returns  what the line says of itself; as plain text when it is no JSON, has no message, or is nested too deeply to be printed again */
@@ -34,10 +37,11 @@ export function parseLine(line: string): NewLogLine {
 function structuredLine(entry: Record<string, unknown>): NewLogLine | undefined {
   const text = entry.msg ?? entry.message ?? entry.event
   if (typeof text !== "string") return undefined
-  const { level, severity, time, timestamp, ts, msg, message, event, run_id: runId, process: _, ...allFields } = entry
+  const { level, severity, time, timestamp, ts, msg, message, event, run_id: runId, process, ...allFields } = entry
   // One of the three names for the message was used; the others are fields like any other.
   const others = msg !== undefined ? { message, event } : message !== undefined ? { event } : {}
   const isRun = typeof runId === "string" && uuid.test(runId)
+  const threadId = allFields.thread_id
   const { fields, stacks } = withoutStacks(allFields)
   const rest = JSON.stringify({ ...(isRun ? {} : { run_id: runId }), ...fields, ...others })
   // What a graph prints comes with its run and nothing but the thread of that.
@@ -50,6 +54,8 @@ function structuredLine(entry: Record<string, unknown>): NewLogLine | undefined 
     ...(known && { level: known }),
     ...(at && { at }),
     ...(isRun && { runId }),
+    ...(isRun && typeof threadId === "string" && uuid.test(threadId) && { threadId }),
+    ...(platformProcesses.has(process) && { isPlatform: true }),
   }
 }
 

@@ -244,6 +244,10 @@ export interface ReportedLine {
   readonly level: "DEBUG" | "INFO" | "WARNING" | "ERROR" | "CRITICAL"
   readonly message: Text
   readonly run_id: Uuid | null
+  /** The thread of that run. Listeners of earlier releases say neither this nor `is_platform`. */
+  readonly thread_id?: Uuid | null
+  /** Superstep wrote the line, not the code of the deployment. */
+  readonly is_platform?: boolean
 }
 
 /** Where the reports of a deployment stand. */

@@ -262,7 +262,15 @@ test("the pages of the platform", { skip }, async (t) => {
     assert.equal(reply.status, 200, await reply.text())
     await go("Logs")
 
+    await page.getByText("What Superstep itself writes is hidden").waitFor()
+    await page.getByText("Platform lines", { exact: true }).click()
+    await page.waitForURL(/platform=shown/)
     await page.getByRole("log").getByText("run ended").first().waitFor({ timeout: 60_000 })
+    await page.getByLabel("Search in the log").fill("run_end no such text")
+    await page.getByText(/^0 of \d+ lines$/).waitFor()
+    await page.getByLabel("Search in the log").fill("run ended")
+    await page.getByRole("log").locator("mark", { hasText: "run ended" }).first().waitFor()
+    await page.getByLabel("Search in the log").fill("")
     const run = page.getByRole("log").getByRole("link", { name: /^run / }).first()
     assert.match((await run.getAttribute("href")) ?? "", /agent\/threads\/[\w-]+\/runs\/[\w-]+$/)
     await page

@@ -74,11 +74,13 @@ async function storeLines(
   return added
 }
 
-const toAppend = ({ message, level, time, run_id }: ReportedLine): NewLogLine => ({
+const toAppend = ({ message, level, time, run_id, thread_id, is_platform }: ReportedLine): NewLogLine => ({
   message,
   level,
   at: new Date(time),
   ...(run_id !== null && { runId: run_id }),
+  ...(thread_id && { threadId: thread_id }),
+  ...(is_platform && { isPlatform: true }),
 })
 
 /** Lines that follow each other in one log, together. Pure. */
