@@ -21,11 +21,10 @@ import { piecesOf } from "@superstep/machines/docker/unit-output"
 import { readPodLog } from "@superstep/machines/kubernetes/pod-log"
 import {
   InvalidReply,
-  idleSchema,
-  orphansSchema,
-  parseReply,
-  pinsSchema,
-  statusSchema,
+  parseIdle,
+  parseOrphans,
+  parsePins,
+  parseStatus,
 } from "@superstep/machines/unit-client/unit-replies"
 import { parseChallenge } from "@superstep/oci/registry/credentials"
 import { parseReference } from "@superstep/oci/registry/reference"
@@ -121,8 +120,8 @@ const entrances: Entrance[] = [
     examples: ['{"n":1,"at":"2026-01-01T00:00:00.000Z","level":"INFO","message":"x"}'],
     read: parseJobLine,
   },
-  ...[statusSchema, idleSchema, pinsSchema, orphansSchema].map(
-    (schema): Entrance => ({
+  ...[parseStatus, parseIdle, parsePins, parseOrphans].map(
+    (parse): Entrance => ({
       name: "a unit's reply",
       examples: [
         report,
@@ -130,7 +129,7 @@ const entrances: Entrance[] = [
         '{"threads":1,"has_runs":true}',
         '{"checked":1,"orphaned":1,"examples":[{"thread_id":"t","reason":"r"}],"is_complete":true}',
       ],
-      read: (text) => parseReply(schema as typeof statusSchema, text),
+      read: parse,
       refuses: (error) => error instanceof InvalidReply && isPlainText(error.message),
       check: (value) => assert.ok(isPlainText(JSON.stringify(value))),
     }),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import test from "node:test"
 import { isAddress } from "@superstep/protocol/http/address"
-import { openToAll, type PreflightRule, preflightRule } from "@superstep/toolkit/http/cross-origin"
+import { openToAll, type PreflightRule } from "@superstep/toolkit/http/cross-origin"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { createCounters } from "./counters.js"
 import { pickUnit } from "./pick-unit.js"
@@ -59,7 +59,7 @@ test("the address of a unit is what processes of ours understand", () => {
   }
 })
 
-test("each rule for other origins that a unit may report fits the table", () => {
+test("a rule for other origins may be as large as the table says", () => {
   const rules: PreflightRule[] = [
     openToAll,
     { ...openToAll, origins: [], max_age_seconds: 0, credentials: true },
@@ -67,10 +67,7 @@ test("each rule for other origins that a unit may report fits the table", () => 
     { ...openToAll, headers: Array(100).fill("x".repeat(255)), exposed: ["!#$%&'*+.^_`|~-"], origins: ["🧩", ""] },
   ]
 
-  for (const rule of rules) {
-    assert.deepEqual(preflightRule.parse(rule), rule)
-    assert.equal(problemOf({ routes: [route("a", [], { cors: rule })] }), undefined)
-  }
+  for (const rule of rules) assert.equal(problemOf({ routes: [route("a", [], { cors: rule })] }), undefined)
 })
 
 test("the unit with the fewest open exchanges is selected, ties at random", () => {

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { edgeFiles } from "./edge/generated-files.js"
 import { listenerFiles } from "./listener/generated-files.js"
+import { unitFiles } from "./unit/generated-files.js"
 import { generatedFiles } from "./worker/generated-files.js"
 
 const folder = new URL("../", import.meta.url)
@@ -10,5 +11,6 @@ const files = {
   ...generatedFiles(schema("worker/frames.schema.json")),
   ...listenerFiles(schema("listener/exchange.schema.json")),
   ...edgeFiles(schema("edge/table.schema.json")),
+  ...unitFiles(schema("unit/replies.schema.json")),
 }
 for (const [path, text] of Object.entries(files)) writeFileSync(new URL(path, folder), text)

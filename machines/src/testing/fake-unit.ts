@@ -20,6 +20,7 @@ import { connect, type ListenOptions } from "node:net"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { Worker } from "node:worker_threads"
+import type { Share, Status } from "@superstep/protocol/unit/replies"
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { asUnavailable } from "@superstep/toolkit/db/unavailable"
 import { probe } from "./probe.js"
@@ -29,7 +30,7 @@ const agentEnv = JSON.parse(env.SUPERSTEP_AGENT_ENV ?? "{}") as Record<string, s
 const revisionId = env.SUPERSTEP_REVISION_ID ?? ""
 let isServing = false
 /** As the last activation shared it out; a unit of an older release would report none. */
-let traffic: readonly object[] = []
+let traffic: readonly Share[] = []
 
 const say = (msg: string, level = "info") =>
   process.stdout.write(`${JSON.stringify({ level, time: new Date().toISOString(), process: "server", msg })}\n`)
@@ -43,7 +44,7 @@ function countOk(): number {
   return statSync(file).size
 }
 
-const status = () => ({
+const status = (): Status => ({
   revision_id: revisionId,
   pid: process.pid,
   ready: agentEnv.FAKE_NEVER_READY === undefined,
@@ -105,7 +106,7 @@ const answers: Readonly<Record<string, Answer>> = {
   "/internal/activate": (response, _, request) => {
     text(request).then(
       (body) => {
-        const { canary } = JSON.parse(body || "{}") as { canary?: object }
+        const { canary } = JSON.parse(body || "{}") as { canary?: Share }
         traffic = [{ revision_id: revisionId, weight: null }, ...(canary ? [canary] : [])]
         isServing = true
         say("activated")

@@ -1,17 +1,15 @@
 /** The control plane's client of a unit (protocol/unit, "Requests of the control plane"). */
+import type { Idle } from "@superstep/protocol/unit/replies"
 import { storableText } from "@superstep/toolkit/text/storable"
-import type { z } from "zod"
 import {
-  type IdleReport,
   InvalidReply,
-  idleSchema,
   type Orphans,
-  orphansSchema,
   type Pins,
-  parseReply,
-  pinsSchema,
-  runCountsSchema,
-  statusSchema,
+  parseIdle,
+  parseOrphans,
+  parsePins,
+  parseRunCounts,
+  parseStatus,
   type UnitReport,
 } from "./unit-replies.js"
 import { ask, timeoutMs, type UnitAddress, undefinedIfUnreachable } from "./unit-request.js"
@@ -29,12 +27,12 @@ export async function askStatus(address: UnitAddress, signal?: AbortSignal): Pro
   )
   if (!reply || reply.status >= 500) return undefined
   if (reply.status !== 200) throw new Error(`the unit answered its status with ${reply.status}: ${startOf(reply.body)}`)
-  return validOrUndefined(statusSchema, reply.body)
+  return validOrUndefined(parseStatus, reply.body)
 }
 
-function validOrUndefined<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> | undefined {
+function validOrUndefined<Reply>(parse: (text: string) => Reply, text: string): Reply | undefined {
   try {
-    return parseReply(schema, text)
+    return parse(text)
   } catch (error) {
     if (error instanceof InvalidReply) return undefined
     throw error
@@ -64,13 +62,13 @@ export async function hangs(address: UnitAddress, forMs: number, signal?: AbortS
 }
 
 /** @returns  whether it has nothing to do, and until when; undefined while it gives no valid answer */
-export async function askIdle(address: UnitAddress): Promise<IdleReport | undefined> {
+export async function askIdle(address: UnitAddress): Promise<Idle | undefined> {
   const reply = await ask(address, "GET", "/internal/idle").catch(undefinedIfUnreachable)
   // 404: a unit of a former release, which an upgrade left running, does not support this.
   if (!reply || reply.status >= 500 || reply.status === 404) return undefined
   if (reply.status !== 200)
     throw new Error(`the unit answered the idle check with ${reply.status}: ${startOf(reply.body)}`)
-  return validOrUndefined(idleSchema, reply.body)
+  return validOrUndefined(parseIdle, reply.body)
 }
 
 export interface RunCounts {
@@ -90,7 +88,7 @@ export async function askRuns(address: UnitAddress): Promise<RunCounts | undefin
   const reply = await ask(address, "GET", "/internal/runs").catch(undefinedIfUnreachable)
   if (reply?.status === 404) return runsInMetrics(address)
   if (reply?.status !== 200) return undefined
-  return renamed(validOrUndefined(runCountsSchema, reply.body))
+  return validRunCounts(reply.body)
 }
 
 async function runsInMetrics(address: UnitAddress): Promise<RunCounts | undefined> {
@@ -102,11 +100,13 @@ async function runsInMetrics(address: UnitAddress): Promise<RunCounts | undefine
     const digits = lines.find((line) => line.startsWith(name))?.slice(name.length)
     return digits ? Number(digits) : undefined
   }
-  return renamed(runCountsSchema.safeParse({ pending: count("pending"), running: count("running") }).data)
+  return validRunCounts(JSON.stringify({ pending: count("pending"), running: count("running") }))
 }
 
-const renamed = (counts: z.infer<typeof runCountsSchema> | undefined): RunCounts | undefined =>
-  counts && { pending: counts.pending, active: counts.running }
+function validRunCounts(text: string): RunCounts | undefined {
+  const counts = validOrUndefined(parseRunCounts, text)
+  return counts && { pending: counts.pending, active: counts.running }
+}
 
 /**
  * @param address  of any unit of the deployment
@@ -117,7 +117,7 @@ export async function askPins(address: UnitAddress, revisionId: string): Promise
   // An image of somebody else, or a release that pins nothing.
   if (reply?.status === 404) return { threads: 0, has_runs: false, traffic: undefined }
   if (reply?.status !== 200) return undefined
-  return validOrUndefined(pinsSchema, reply.body)
+  return validOrUndefined(parsePins, reply.body)
 }
 
 /** Ends all pins to a revision. May be repeated. @throws Error  when the unit does not answer or refuses */
@@ -133,7 +133,7 @@ const orphansMs = 30_000
 export async function askOrphans(address: UnitAddress, signal: AbortSignal): Promise<Orphans | { reason: string }> {
   try {
     const { status, body } = await ask(address, "GET", "/internal/orphans", signal, orphansMs)
-    return status === 200 ? parseReply(orphansSchema, body) : { reason: `the agent server answered ${status}` }
+    return status === 200 ? parseOrphans(body) : { reason: `the agent server answered ${status}` }
   } catch (error) {
     signal.throwIfAborted()
     return { reason: error instanceof Error ? error.message : String(error) }

@@ -7,7 +7,7 @@
  */
 import { type Clock, pauseFor, realClock } from "@superstep/toolkit/time/clock"
 import { hangs } from "./unit-client.js"
-import { InvalidReply, parseReply, statusSchema, type UnitReport } from "./unit-replies.js"
+import { InvalidReply, parseStatus, type UnitReport } from "./unit-replies.js"
 import {
   asReasonOf,
   mostBytes,
@@ -65,7 +65,7 @@ export async function watchUnit(address: UnitAddress, { hangMs, signal, onState 
     }
     for await (const text of lastLines(response.setEncoding("utf8"), clock, hear)) {
       hasAnswered = true
-      const report = parseReply(statusSchema, text)
+      const report = parseStatus(text)
       onState({ answer: report.ready ? "ready" : "not ready", report })
     }
   } catch (error) {

@@ -3,8 +3,8 @@ import { type Definitions, receiversOf, typesOf } from "../schemas/generate.js"
 
 const made = "Generated from `protocol/edge/table.schema.json` by `npm run generate -w protocol`; a test compares them."
 
-/** The edge receives a table; the control plane leaves a route that would be refused out of it. */
-const received = ["Table", "Route"]
+/** The edge receives a table; the control plane leaves out a route, or the rule of a unit, that would be refused. */
+const received = ["Table", "Route", "PreflightRule"]
 
 /**
  * @param schema  the text of `edge/table.schema.json`
@@ -26,7 +26,7 @@ const typesOpening = `/**
 
 const validatorsOpening = `// @ts-nocheck
 /**
- * Validators of a table and of a route; each also drops the fields that it does not know.
+ * Validators of a table, a route and a rule; each also drops the fields that it does not know.
  * ${made}
  */
 

@@ -3,6 +3,7 @@
  * is busy while a request is open, and it serves once it was told to.
  */
 import type { ServerResponse } from "node:http"
+import type { Idle, Orphans, Status } from "@superstep/protocol/unit/replies"
 import type { GuestHealth } from "./guest-health.js"
 
 export interface AnswersOptions {
@@ -31,7 +32,7 @@ export function internalAnswers({ revisionId, health, open }: AnswersOptions): (
   let isServing = false
   const activated = new Set<() => void>()
 
-  const status = () => ({
+  const status = (): Status => ({
     revision_id: revisionId,
     pid: process.pid,
     ready: health.isReady(),
@@ -98,9 +99,10 @@ export function internalAnswers({ revisionId, health, open }: AnswersOptions): (
     if (path === "/internal/status" && query.has("watch")) return watchStatus(response, Number(query.get("watch")))
     if (path === "/internal/status") return statusOnce(response, Number(query.get("wait_ms") ?? 0))
     if (path === "/internal/live") return live(response)
-    if (path === "/internal/idle") return reply(response, 200, { is_idle: open() === 0, next_due_ms: null })
+    if (path === "/internal/idle")
+      return reply(response, 200, { is_idle: open() === 0, next_due_ms: null } satisfies Idle)
     if (path === "/internal/orphans")
-      return reply(response, 200, { checked: 0, orphaned: 0, examples: [], is_complete: true })
+      return reply(response, 200, { checked: 0, orphaned: 0, examples: [], is_complete: true } satisfies Orphans)
     if (path === "/internal/activate" && method === "POST") {
       isServing = true
       for (const send of activated) send()

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { preflightHeaders, preflightRule } from "@superstep/toolkit/http/cross-origin"
+import { PreflightRule as fitsEdge } from "@superstep/protocol/edge/validators"
+import { type PreflightRule, preflightHeaders } from "@superstep/toolkit/http/cross-origin"
 import { identifyReplies } from "@superstep/toolkit/http/reply-headers"
 import { processorMsOf } from "@superstep/toolkit/testing/processor-time"
 import { Hono } from "hono"
@@ -85,7 +86,8 @@ test("the edge can answer preflights like this server, unless a pattern decides"
         "access-control-request-headers": "content-type, x-a",
         "access-control-request-private-network": "true",
       }
-      const told = preflightRule.parse(JSON.parse(JSON.stringify(preflightRuleOf(settings))))
+      const told = JSON.parse(JSON.stringify(preflightRuleOf(settings))) as PreflightRule
+      assert.ok(fitsEdge(told))
 
       const own = await app.request("/runs", { method: "OPTIONS", headers: asked })
 

@@ -1,5 +1,7 @@
 /** Activates a revision, and optionally gives another one a percentage of the threads. */
+
 import { isDeepStrictEqual } from "node:util"
+import type { Share } from "@superstep/protocol/unit/replies"
 import type { Database } from "@superstep/toolkit/db/database"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { z } from "zod"
@@ -14,7 +16,6 @@ import {
   lockServing,
   notifyServingChanged,
   pinPausedThreads,
-  type Share,
   setTraffic,
   threadPinnings,
   unpinThreads,

@@ -1,16 +1,9 @@
 /** What a server reports of its load: the control plane adds and takes away replicas by it. */
+
 import { type EventLoopUtilization, performance } from "node:perf_hooks"
+import type { Load } from "@superstep/protocol/unit/replies"
 import type { Db } from "@superstep/toolkit/db/database"
 import { findLongestWaiting } from "./queries.js"
-
-export interface Load {
-  /** How many more runs it can take now. */
-  readonly free_slots: number
-  /** How long the run waits that could start first, in milliseconds; null when none waits, or this server has room for it. */
-  readonly waiting_ms: number | null
-  /** What part of the time since the last report its event loop worked, from 0 to 1. */
-  readonly loop_utilization: number
-}
 
 export function loadReport({
   db,

@@ -1,21 +1,12 @@
 /** Finds paused threads that could not continue with this server's graphs. */
+
 import { setTimeout as sleep } from "node:timers/promises"
+import type { Orphans } from "@superstep/protocol/unit/replies"
 import { KnownError, Unavailable } from "@superstep/toolkit/errors/errors"
 import { parsedJson } from "@superstep/toolkit/http/json"
 import { anyone } from "../auth/caller.js"
 import { getThreadState, newestState, type ThreadStates } from "../threads/state-operations.js"
 import { findInterruptedThreads, isStillPaused } from "./queries.js"
-
-export interface Orphans {
-  /** Number of checked threads: the newest paused ones, at most 200, and as many as can be checked in 10 s. */
-  readonly checked: number
-  /** How many of these could not continue. */
-  readonly orphaned: number
-  /** At most five of them, with the reason. */
-  readonly examples: readonly { readonly thread_id: string; readonly reason: string }[]
-  /** Whether all paused threads were checked. */
-  readonly is_complete: boolean
-}
 
 const mostChecked = 200
 const mostMs = 10_000

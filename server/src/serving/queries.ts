@@ -1,4 +1,5 @@
 /** SQL of serving: which revisions' servers claim runs. The rules (SV1 …) are in this folder's README. */
+import type { Pins, Share } from "@superstep/protocol/unit/replies"
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { isAlive } from "../servers/queries.js"
@@ -10,12 +11,6 @@ export type ThreadPinning = (typeof threadPinnings)[number]
 /** Makes activations wait for each other. Claims do not wait. */
 export const lockServing = (tx: Db): Promise<number> =>
   tx.run(sql`lock table serving_revisions in share row exclusive mode`)
-
-/** A revision that serves. `weight`: its percentage of the threads; null: the active revision, which gets the others. */
-export interface Share {
-  readonly revision_id: string
-  readonly weight: number | null
-}
 
 /** The revisions that serve, the active one first. Only their servers claim runs of threads that are not pinned. */
 export const findTraffic = (db: Db): Promise<Share[]> =>
@@ -79,21 +74,11 @@ export async function findLongestWaiting(db: Db): Promise<number | null> {
   return row?.waiting_ms ?? null
 }
 
-/** The pins to a revision. */
-export interface Pins {
-  /** Counted up to `maxCounted`. */
-  readonly threads: number
-  /** Whether one of these threads has a pending or running run. */
-  readonly has_runs: boolean
-  /** As `findTraffic`, at the moment of the count: the next activation may pin more threads. */
-  readonly traffic: readonly Share[]
-}
-
 // Counting stops here: the control plane only checks for zero, and people need only a rough number.
 const maxCounted = 10_000
 
-export async function findPins(db: Db, revisionId: string): Promise<Pins> {
-  const row = await db.row<Pins>(sql`
+export async function findPins(db: Db, revisionId: string): Promise<Required<Pins>> {
+  const row = await db.row<Required<Pins>>(sql`
     select (select count(*) from (select from threads where revision_id = ${revisionId} limit ${maxCounted}) pinned) as threads,
       exists (select from runs where status = 'pending' and revision_id = ${revisionId} and not_before <= now())
         or exists (select from runs where status = 'running' and revision_id = ${revisionId}) as has_runs,

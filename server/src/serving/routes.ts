@@ -1,4 +1,5 @@
 /** Routes of a unit for the control plane: its state, activation and pins (protocol/unit). Not part of the public API. */
+import type { Idle, RunCounts } from "@superstep/protocol/unit/replies"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Forbidden, InvalidInput } from "@superstep/toolkit/errors/errors"
 import { parseJsonBody } from "@superstep/toolkit/http/body"
@@ -59,11 +60,11 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
   app.get("/internal/live", () => new Response(null, { status: 204 }))
   app.get("/internal/idle", async (c) => {
     const { is_idle: isIdle, next_due_ms } = await idleness(db, revisionId)
-    return c.json({ is_idle: isIdle && executor.running === 0 && streams.openStreams === 0, next_due_ms })
+    return c.json<Idle>({ is_idle: isIdle && executor.running === 0 && streams.openStreams === 0, next_due_ms })
   })
   app.get("/internal/runs", async (c) => {
     const { pending, running } = await countLiveRuns(db)
-    return c.json({ pending, running })
+    return c.json<RunCounts>({ pending, running })
   })
   app.get("/internal/pins/:revision_id", async (c) => c.json(await findPins(db, c.req.param("revision_id"))))
   app.delete("/internal/pins/:revision_id", async (c) => {

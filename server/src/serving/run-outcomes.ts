@@ -1,21 +1,8 @@
 /** Counts how runs end on this server. The control plane compares revisions by it. */
+import type { RunLatency, RunOutcomes } from "@superstep/protocol/unit/replies"
 import { runLatencyBoundsMs, runLatencyClass } from "@superstep/protocol/unit/run-latency"
 import type { RunObserver } from "../runs/observer.js"
 import { isFailure } from "../runs/run.js"
-
-export interface RunOutcomes {
-  /** Number of runs that have ended on this server since its start. */
-  readonly ended: number
-  /** How many of them failed: by an error of the graph, a time limit or the death of a worker. */
-  readonly failed: number
-}
-
-/** How long these runs took: their wait, if they were never interrupted by the death of a worker, and their last attempt. */
-export interface RunLatency {
-  readonly sum_ms: number
-  /** By the classes of protocol/unit. */
-  readonly counts: readonly number[]
-}
 
 export interface OutcomeReport {
   report(): RunOutcomes

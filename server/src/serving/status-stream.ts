@@ -8,8 +8,9 @@
  *     again, and gets the error.
  */
 import { setTimeout as sleep } from "node:timers/promises"
+import type { Share } from "@superstep/protocol/unit/replies"
 import type { Database } from "@superstep/toolkit/db/database"
-import { findTraffic, type Share } from "./queries.js"
+import { findTraffic } from "./queries.js"
 import type { Readiness } from "./readiness.js"
 import { type StatusSources, statusReader, type UnitStatus } from "./status.js"
 

@@ -1,4 +1,5 @@
 /** What a server reports of itself to the control plane (protocol/unit). */
+import type { Share, Status } from "@superstep/protocol/unit/replies"
 import type { Db } from "@superstep/toolkit/db/database"
 import type { PreflightRule } from "@superstep/toolkit/http/cross-origin"
 import type { Streams } from "../events/streams.js"
@@ -6,11 +7,10 @@ import type { Gate } from "../gate/gate.js"
 import { type CrossOrigin, preflightRuleOf } from "../http/cross-origin.js"
 import type { Executor } from "../runs/executor.js"
 import { type Workers, withSource } from "../workers/port.js"
-import type { CrashReport, ProjectCrashes } from "../workers/project-crashes.js"
-import { type Load, loadReport } from "./load.js"
-import type { Share } from "./queries.js"
+import type { ProjectCrashes } from "../workers/project-crashes.js"
+import { loadReport } from "./load.js"
 import type { Readiness } from "./readiness.js"
-import type { OutcomeReport, RunLatency, RunOutcomes } from "./run-outcomes.js"
+import type { OutcomeReport } from "./run-outcomes.js"
 
 export interface StatusSources {
   readonly db: Db
@@ -26,21 +26,8 @@ export interface StatusSources {
   readonly crossOrigin: CrossOrigin
 }
 
-export interface UnitStatus {
-  readonly revision_id: string | null
-  readonly pid: number
-  readonly ready: boolean
-  readonly graphs: readonly string[]
-  readonly failed: readonly { readonly graph_id: string; readonly message: string }[]
-  readonly serving: boolean
-  readonly traffic: readonly Share[]
-  readonly runs: RunOutcomes
-  readonly run_latency: RunLatency
-  readonly load: Load
-  readonly executes_pinned: true
-  readonly running_runs: number
-  readonly open_streams: number
-  readonly worker_crashes: CrashReport
+/** This release reports all fields. */
+export interface UnitStatus extends Required<Status> {
   readonly cross_origin: PreflightRule | null
 }
 

@@ -10,6 +10,7 @@
  * The crash of a process that executes one run alone never counts: it is that run's loss (R5).
  * So a run that kills its worker costs one worker process, and does not count against the deployment.
  */
+import type { WorkerCrashes } from "@superstep/protocol/unit/replies"
 
 // Longer than a graph needs to load and to fail at its first run; two of these fit into the minute of the watch.
 const youngMs = 30_000
@@ -32,13 +33,6 @@ export function judgeCrash({ servedMs, wasBusy, youngBefore }: Crash): { counts:
 // The same time that an agent server must run to be restarted without a back-off (control/src/pipeline/restart.ts).
 const forgottenMs = 600_000
 
-export interface CrashReport {
-  /** Crashes in a row, with less than ten minutes in between. */
-  readonly count: number
-  /** Why the last process ended, such as `exit code 3`; null without a crash. */
-  readonly last: string | null
-}
-
 /** The counted crashes of one server's workers. */
 export class ProjectCrashes {
   readonly #now: () => number
@@ -58,7 +52,7 @@ export class ProjectCrashes {
     this.#lastAt = this.#now()
   }
 
-  report(): CrashReport {
+  report(): WorkerCrashes {
     const isOver = this.#now() - this.#lastAt >= forgottenMs
     return isOver ? { count: 0, last: null } : { count: this.#count, last: this.#last }
   }

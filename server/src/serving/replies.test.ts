@@ -1,0 +1,23 @@
+/** What a server answers to the control plane is what the schema of replies declares (protocol/unit). */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { PreflightRule } from "@superstep/protocol/edge/validators"
+import { received } from "@superstep/protocol/schemas/received"
+import { Idle, Orphans, Pins, RunCounts, Status } from "@superstep/protocol/unit/validators"
+import { freshHttp } from "../testing/test-http.js"
+
+test("the control plane accepts each reply of a server and drops no field of it", async () => {
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "r1" })
+  const token = { "x-superstep-unit": "sesame" }
+  await http.send("POST", "/internal/activate", undefined, token)
+  const replies = { status: Status, idle: Idle, runs: RunCounts, "pins/r0": Pins, orphans: Orphans }
+
+  for (const [name, receiver] of Object.entries(replies)) {
+    const { text } = await http.send("GET", `/internal/${name}`, undefined, token)
+    assert.deepEqual(received(receiver, JSON.parse(text)), { message: JSON.parse(text) }, name)
+  }
+  const { cross_origin: rule } = (await http.send("GET", "/internal/status", undefined, token)).json as {
+    cross_origin: object
+  }
+  assert.deepEqual(received(PreflightRule, structuredClone(rule)), { message: rule })
+})
