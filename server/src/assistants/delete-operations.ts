@@ -6,6 +6,7 @@ import type { MetadataFilter } from "../auth/metadata-filter.js"
 import type { Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
 import { type DeletedThread, deleteThreads, lockThreadsOf } from "../threads/deletion-queries.js"
+import { endDeleted } from "../threads/operations.js"
 import type { Workers } from "../workers/port.js"
 import { assistantIdOf } from "./assistant.js"
 import { deleteAssistant as deleteInDatabase, lockAssistant } from "./queries.js"
@@ -13,7 +14,7 @@ import { deleteAssistant as deleteInDatabase, lockAssistant } from "./queries.js
 export interface AssistantDeletion {
   readonly db: Database
   readonly workers: Pick<Workers, "report">
-  readonly streams: Pick<Streams, "announceEnd">
+  readonly streams: Pick<Streams, "announceEnd" | "announceGone">
   readonly peers: Pick<Peers, "stopRun">
 }
 
@@ -39,10 +40,7 @@ export async function deleteAssistant(
     await deleteInDatabase(tx, value.assistant_id)
     return threads ? deleteThreadsOf(tx, value.assistant_id, threads.filter) : []
   })
-  for (const { inFlight, stopping } of deleted) {
-    if (stopping) peers.stopRun(stopping)
-    for (const runId of inFlight) await streams.announceEnd(runId, "interrupted")
-  }
+  for (const thread of deleted) await endDeleted({ streams, peers }, thread)
   return value.assistant_id
 }
 

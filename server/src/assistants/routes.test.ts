@@ -24,8 +24,8 @@ const create = async (http: TestHttp, body: Json) => {
 const namesOf = async (http: TestHttp, body: Json) =>
   many((await http.send("POST", "/assistants/search", body)).json).map(({ name }) => name)
 
-const start = async (db: Database) => {
-  const http = await startTestHttp(db)
+const start = async (db: Database, options: Parameters<typeof startTestHttp>[1] = {}) => {
+  const http = await startTestHttp(db, options)
   await insertSystemAssistants(db, ["agent"], {})
   return http
 }
@@ -245,7 +245,8 @@ test("deleting an assistant deletes its versions, and its runs continue", async 
 
 test("on request, an assistant's threads are deleted with it and their runs are stopped", async () => {
   await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
+  // Without a hint the follower's stream would end much later, when the server next asks for the thread.
+  await using http = await start(db, { threadTtlMs: 3_600_000 })
   const { assistant_id: id } = await create(http, {})
   const mine = one((await http.send("POST", "/threads", {})).json).thread_id
   const marked = one((await http.send("POST", "/threads", { metadata: { assistant_id: id } })).json).thread_id
@@ -254,8 +255,10 @@ test("on request, an assistant's threads are deleted with it and their runs are 
   const waiting = await http.stream("POST", `/threads/${mine}/runs/stream`, { assistant_id: id, input: {} })
   await http.send("POST", `/threads/${other}/runs`, { assistant_id: "agent", input: {} })
 
+  const follower = await http.stream("GET", `/threads/${marked}/stream`)
+
   await http.send("DELETE", `/assistants/${id}?delete_threads=true`)
-  await Promise.all([running.ended, waiting.ended])
+  await Promise.all([running.ended, waiting.ended, follower.ended])
 
   assert.equal(http.server.workers.started.find(({ order }) => order.threadId === mine)?.isCancelled, true)
   assert.equal(waiting.events().at(-1)?.event, "end")

@@ -16,7 +16,7 @@ test("a client that opens a thread's stream waits for a run that is being create
   await using db = await freshDatabase({ migrations })
   const threadId = randomUUID()
   await db.run(sql`insert into threads (thread_id) values (${threadId})`)
-  let watching: Promise<string[]> = Promise.resolve([])
+  let watching: ReturnType<typeof followThreads> = Promise.resolve([])
 
   const created = await db.transaction(async (tx) => {
     // Every creation of a run begins with this lock.
@@ -32,5 +32,8 @@ test("a client that opens a thread's stream waits for a run that is being create
   })
 
   assert.equal(created.outcome, "created")
-  assert.deepEqual(await watching, [threadId])
+  assert.deepEqual(
+    (await watching).map((followed) => followed.threadId),
+    [threadId],
+  )
 })

@@ -6,12 +6,14 @@
  *    created after the response is logged from its first event. Other servers get a hint: a run that executes there is logged from then on.
  *    If the hint is lost, logging starts with the next hint, a third of the time in T2 later.
  * T2 A thread stays followed for `ttlMs` after its last client left, so a client that reconnects gets the events in between.
+ * T3 A client follows a thread, not an id. When its thread is deleted, its stream ends, also where a new thread already has the id; the
+ *    streams of the new thread go on. The hint about a deletion may arrive late, so its receiver asks the database.
  */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
-import { type Follow, followedThreads, followThreads } from "./thread-queries.js"
+import { type Follow, type FollowedThread, followedThreads, followThreads } from "./thread-queries.js"
 
 export interface FollowedThreadsOptions {
   readonly db: Database
@@ -26,7 +28,7 @@ export interface FollowedThreadsOptions {
   readonly onFollowed: (threadId: string) => void
   /** Called when a thread becomes followed for the newer streaming protocol. */
   readonly onProtocol: (threadId: string) => void
-  /** Called when a thread that is followed here has been deleted. */
+  /** Called when a thread that is followed here has been deleted; another one may have its id by now. */
   readonly onGone: (threadId: string) => void
 }
 
@@ -39,6 +41,8 @@ export class FollowedThreads {
   readonly #until = new Map<string, number>()
   /** The same for clients of the newer streaming protocol. */
   readonly #protocolUntil = new Map<string, number>()
+  /** When each thread that clients of this server follow was created (T3). */
+  readonly #born = new Map<string, string>()
   #subscriptions: Subscription[] = []
   #renewal: NodeJS.Timeout | undefined
 
@@ -114,10 +118,20 @@ export class FollowedThreads {
     if (isNew) this.#options.onProtocol(threadId)
   }
 
-  async #follow(threadIds: readonly string[], forProtocol: boolean): Promise<string[]> {
-    const { db, hints, ttlMs: forMs } = this.#options
+  /** Called when a thread may have been deleted: ends the streams of its clients here if it has been (T3). */
+  async lookAfter(threadId: string): Promise<void> {
+    const { followedHere, followedByProtocol } = this.#options
+    const isThis = (id: string) => id === threadId
+    await this.#renewAll(followedHere().filter(isThis), false)
+    await this.#renewAll(followedByProtocol().filter(isThis), true)
+  }
+
+  async #follow(threadIds: readonly string[], forProtocol: boolean): Promise<FollowedThread[]> {
+    const { db, hints, ttlMs: forMs, onGone } = this.#options
     const found = await followThreads(db, threadIds, { forMs, forProtocol })
-    for (const threadId of found) {
+    for (const { threadId, born } of found) {
+      if ((this.#born.get(threadId) ?? born) !== born) onGone(threadId)
+      this.#born.set(threadId, born)
       if (forProtocol) this.noteProtocolClient(threadId)
       else {
         this.note(threadId, forMs)
@@ -145,6 +159,7 @@ export class FollowedThreads {
     for (const threadId of this.#until.keys()) if (!this.isFollowed(threadId)) this.#until.delete(threadId)
     for (const threadId of this.#protocolUntil.keys())
       if (!this.isFollowedByProtocol(threadId)) this.#protocolUntil.delete(threadId)
+    for (const threadId of this.#born.keys()) if (!this.isFollowed(threadId)) this.#born.delete(threadId)
     await this.#renewAll(followedHere(), false)
     await this.#renewAll(followedByProtocol(), true)
   }
@@ -153,7 +168,7 @@ export class FollowedThreads {
     const { log, onGone } = this.#options
     if (asked.length === 0) return
     try {
-      const there = new Set(await this.#follow(asked, forProtocol))
+      const there = new Set((await this.#follow(asked, forProtocol)).map(({ threadId }) => threadId))
       for (const threadId of asked) if (!there.has(threadId)) onGone(threadId)
     } catch (err) {
       log.warn({ err, threads: asked.length }, "following threads could not be renewed")

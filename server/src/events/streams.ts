@@ -165,7 +165,7 @@ export class Streams {
         },
       ),
       await db.listen("run_watched", (payload) => this.#onWatched(payload)),
-      await db.listen("thread_gone", (threadId) => this.#endThread(threadId)),
+      await db.listen("thread_gone", (threadId) => void this.followed.lookAfter(threadId)),
     ]
     await this.followed.start()
     this.#timer = setInterval(() => void this.#sweep(), this.#options.sweepMs ?? defaultSweepMs)
@@ -259,7 +259,7 @@ export class Streams {
 
   /** Ends all subscribers of a deleted thread. A server that misses the hint finds out when it renews what its clients follow. */
   announceGone(threadId: string): void {
-    this.#endThread(threadId)
+    void this.followed.lookAfter(threadId)
     this.#options.hints.send("thread_gone", threadId)
   }
 

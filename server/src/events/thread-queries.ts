@@ -8,26 +8,31 @@ export interface Follow {
   readonly forProtocol: boolean
 }
 
+export interface FollowedThread {
+  readonly threadId: string
+  /** When it was created: tells it from another thread that had the same id. */
+  readonly born: string
+}
+
 /**
  * Records that these threads are followed from now on. Threads are locked before the rows of `watched_threads`, as at the creation of a
  * run: the check of the foreign key would lock them afterwards, and both would wait for each other.
- * @returns the ids of those that exist
+ * @returns those that exist
  */
 export const followThreads = async (
   db: Db,
   threadIds: readonly string[],
   { forMs, forProtocol }: Follow,
-): Promise<string[]> => {
-  const rows = await db.rows<{ thread_id: string }>(sql`
+): Promise<FollowedThread[]> =>
+  db.rows(sql`
     insert into watched_threads (thread_id, until, protocol_until)
     select thread_id, now() + make_interval(secs => ${forMs} / 1000.0),
       case when ${forProtocol}::boolean then now() + make_interval(secs => ${forMs} / 1000.0) end
     from threads where thread_id = any (${threadIds}::uuid[]) order by thread_id for key share
     on conflict (thread_id) do update
       set until = excluded.until, protocol_until = coalesce(excluded.protocol_until, watched_threads.protocol_until)
-    returning thread_id`)
-  return rows.map(({ thread_id }) => thread_id)
-}
+    returning thread_id as "threadId",
+      (select extract(epoch from t.created_at)::text from threads t where t.thread_id = watched_threads.thread_id) as born`)
 
 /** For how much longer a thread is followed, in milliseconds; null when nobody follows it. Part of other statements. */
 export const followedMs = (threadId: Sql): Sql => sql`(

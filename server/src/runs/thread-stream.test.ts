@@ -3,60 +3,20 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { isDeepStrictEqual } from "node:util"
-import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { freshHttp, type OpenStream, startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations, type ReceivedEvent } from "../testing/test-server.js"
-
-async function newThread(http: TestHttp): Promise<string> {
-  const { json } = await http.send("POST", "/threads", {})
-  return (json as { thread_id: string }).thread_id
-}
-
-async function addRun(http: TestHttp, threadId: string, options: object = {}): Promise<string> {
-  const { status, json, text } = await http.send("POST", `/threads/${threadId}/runs`, {
-    assistant_id: "agent",
-    ...options,
-  })
-  assert.equal(status, 200, text)
-  return (json as { run_id: string }).run_id
-}
-
-async function follow(http: TestHttp, threadId: string, query = "", lastEventId?: string): Promise<OpenStream> {
-  const headers: Record<string, string> = lastEventId === undefined ? {} : { "last-event-id": lastEventId }
-  const stream = await http.stream("GET", `/threads/${threadId}/stream${query}`, undefined, headers)
-  // A stopping server breaks the stream, so that its client reconnects. That error must not hide why a test failed.
-  stream.ended.catch(() => undefined)
-  return stream
-}
-
-/** The scripted run, once a worker of one of these servers has it. */
-const executing = (runId: string, ...servers: TestHttp[]) =>
-  until(() => servers.map(({ server }) => server.workers.running.get(runId)).find((run) => run), {
-    what: "the run executes",
-  })
-
-const names = (stream: OpenStream) => stream.events().map(({ event }) => event)
-const untilEnds = (stream: OpenStream, count: number) =>
-  until(() => names(stream).filter((name) => name === "end").length === count, { what: `${count} runs have ended` })
-
-/** A complete run with one event. */
-async function say(http: TestHttp, threadId: string, word: string, ...others: TestHttp[]): Promise<string> {
-  const runId = await addRun(http, threadId)
-  const run = await executing(runId, http, ...others)
-  run.emit("values", { word })
-  run.done({ values: JSON.stringify({ word }) })
-  return runId
-}
-
-async function withTwoServers(work: (one: TestHttp, two: TestHttp, db: Database) => Promise<void>): Promise<void> {
-  await using db = await freshDatabase({ migrations })
-  await using one = await startTestHttp(db)
-  await using two = await startTestHttp(db)
-  await work(one, two, db)
-}
+import { freshHttp, type OpenStream } from "../testing/test-http.js"
+import type { ReceivedEvent } from "../testing/test-server.js"
+import {
+  addRun,
+  executing,
+  follow,
+  names,
+  newThread,
+  say,
+  untilEnds,
+  withTwoServers,
+} from "../testing/thread-streams.js"
 
 test("a client gets one run after another, and the ends of runs do not end its stream", async () => {
   await using http = await freshHttp()
@@ -331,22 +291,6 @@ test("an unknown thread is 404, an unknown mode 422; a deleted thread's stream e
   assert.equal(http.server.streams.threads.size, 0)
 })
 
-test("a new thread with the id of a deleted one does not stream the old thread's events", async () => {
-  await using http = await freshHttp()
-  const threadId = await newThread(http)
-  const before = await follow(http, threadId)
-  const old = await say(http, threadId, "secret")
-  await untilEnds(before, 1)
-  await http.send("DELETE", `/threads/${threadId}`)
-  await http.send("POST", "/threads", { thread_id: threadId })
-
-  const streams = [await follow(http, threadId, "", "-"), await follow(http, threadId, "", `${old}:0`)]
-  await say(http, threadId, "new")
-  for (const stream of streams) await untilEnds(stream, 1)
-
-  for (const stream of streams) assert.doesNotMatch(stream.text(), /secret/)
-})
-
 test("ends of runs that never started are streamed, too: rolled back by a new run, cancelled, deleted", async () => {
   await withTwoServers(async (one, two) => {
     const threadId = await newThread(one)
@@ -365,16 +309,5 @@ test("ends of runs that never started are streamed, too: rolled back by a new ru
       [replaced, next, deleted].map((run_id) => ["end", { run_id, status: "rollback" }]),
     )
     stream.leave()
-  })
-})
-
-test("a deleted thread ends its streams at every server at once", async () => {
-  await withTwoServers(async (one, two) => {
-    const threadId = await newThread(one)
-    const streams = [await follow(one, threadId), await follow(two, threadId)]
-
-    await one.send("DELETE", `/threads/${threadId}`)
-
-    for (const stream of streams) await stream.ended
   })
 })

@@ -25,6 +25,7 @@ export async function lockThreadsOf(
 
 /** A thread that was deleted. */
 export interface DeletedThread {
+  readonly threadId: string
   /** Its pending and running runs: their streams must be ended. */
   readonly inFlight: readonly string[]
   /** Its running run: that run's server must be notified. Later writes of the worker are rejected, since the claim is gone (T3). */
@@ -34,7 +35,7 @@ export interface DeletedThread {
 /** Deletes threads that the caller has locked, with their runs and checkpoints. */
 export const deleteThreads = (tx: Db, threadIds: readonly string[]): Promise<DeletedThread[]> =>
   tx.rows(sql`
-    select gone.in_flight as "inFlight", gone.stopping
+    select wanted.thread_id as "threadId", gone.in_flight as "inFlight", gone.stopping
     from unnest(${threadIds}::uuid[]) as wanted (thread_id) cross join lateral remove_thread(wanted.thread_id) gone`)
 
 /**
@@ -43,6 +44,6 @@ export const deleteThreads = (tx: Db, threadIds: readonly string[]): Promise<Del
  */
 export const deleteThread = (db: Db, threadId: string, filter?: MetadataFilter): Promise<DeletedThread | undefined> =>
   db.row(sql`
-    select gone.in_flight as "inFlight", gone.stopping
+    select threads.thread_id as "threadId", gone.in_flight as "inFlight", gone.stopping
     from threads cross join lateral remove_thread(threads.thread_id) gone
     where threads.thread_id = ${threadId} and ${matchesFilter(sql`threads.searchable_metadata`, filter)}`)

@@ -8,7 +8,7 @@ import type { Streams } from "../events/streams.js"
 import type { Page } from "../http/pagination.js"
 import type { Peers } from "../servers/peers.js"
 import { copyCheckpoints } from "./copy-queries.js"
-import { deleteThread as deleteInDatabase } from "./deletion-queries.js"
+import { type DeletedThread, deleteThread as deleteInDatabase } from "./deletion-queries.js"
 import { findThread, findTtl, insertThread, keepLatestCheckpoints, lockThread, setMetadata, setTtl } from "./queries.js"
 import {
   countThreads as countInDatabase,
@@ -132,10 +132,18 @@ export async function deleteThread(threads: Threads, caller: Caller, threadId: s
 async function removeThread({ db, streams, peers }: Threads, caller: Caller, threadId: string): Promise<boolean> {
   const { filter } = await caller.authorize("threads:delete", { thread_id: threadId })
   const deleted = await deleteInDatabase(db, threadId, filter)
-  if (deleted?.stopping) peers.stopRun(deleted.stopping)
-  for (const runId of deleted?.inFlight ?? []) await streams.announceEnd(runId, "interrupted", { threadId })
-  if (deleted) streams.announceGone(threadId)
+  if (deleted) await endDeleted({ streams, peers }, deleted)
   return deleted !== undefined
+}
+
+/** Stops what runs on a thread that was deleted, and ends the streams of its clients, at every server. */
+export async function endDeleted(
+  { streams, peers }: { streams: Pick<Streams, "announceEnd" | "announceGone">; peers: Pick<Peers, "stopRun"> },
+  { threadId, inFlight, stopping }: DeletedThread,
+): Promise<void> {
+  if (stopping) peers.stopRun(stopping)
+  for (const runId of inFlight) await streams.announceEnd(runId, "interrupted", { threadId })
+  streams.announceGone(threadId)
 }
 
 /**
