@@ -1,6 +1,6 @@
 /**
  * The build process: install, build, verify, prune, publish. It runs in a session of its own, so it outlives the
- * control plane that started it; `build-request.ts` describes the files by which they communicate.
+ * control plane that started it; `protocol/build` describes the files by which they communicate.
  */
 import { takeSettingsFile } from "@superstep/toolkit/config/settings-file"
 import { identifyNewChild } from "@superstep/toolkit/exec/process-identity"
@@ -9,7 +9,7 @@ import { takeLock } from "@superstep/toolkit/files/process-lock"
 import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
 import { build, failedResult } from "./build.js"
 import { buildLog } from "./build-log.js"
-import { agentEnvVariable, type BuildRequest, buildFiles } from "./build-request.js"
+import { agentEnvVariable, buildFiles, parseRequest } from "./build-request.js"
 
 const folder = process.argv[2] ?? ""
 const files = buildFiles(folder)
@@ -20,8 +20,8 @@ process.once("SIGTERM", () => stopping.abort())
 if (!(await takeLock(files.identity))) await main()
 
 async function main(): Promise<void> {
-  const request = await readJson<BuildRequest>(files.request)
-  if (!request) throw new Error(`${files.request} is missing`)
+  const found = await readJson(files.request)
+  if (!found) throw new Error(`${files.request} is missing`)
   const agentEnv = JSON.parse(takeSettingsFile(process.env)[agentEnvVariable] ?? "{}") as Record<string, string>
   const hide = hideSecrets(Object.values(agentEnv))
   const writeLine = buildLog(files.log, hide)
@@ -34,7 +34,8 @@ async function main(): Promise<void> {
       .catch((error: unknown) => writeLine(`the current step could not be recorded: ${error}`, "WARNING"))
   }
   const { signal } = stopping
-  const result = await build({ request, agentEnv, writeLine, onStart, signal }).catch((error: unknown) => {
+  const run = async () => build({ request: parseRequest(found), agentEnv, writeLine, onStart, signal })
+  const result = await run().catch((error: unknown) => {
     // The process that stopped the build knows that it did. Without a result the build counts as not done, and may be restarted.
     return signal.aborted ? undefined : failedResult(error, hide, writeLine)
   })

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict"
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import test from "node:test"
+import { fileURLToPath } from "node:url"
+import { settingsFileVariable } from "@superstep/toolkit/config/settings-file"
 import { processTree } from "@superstep/toolkit/exec/process-tree"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -252,4 +256,29 @@ test("as root, commands run as a user of the deployment's group, which alone may
   assert.match(logOf(folder), new RegExp(`^${user.uid}$`, "m"))
   const { uid, gid, mode } = statSync(request.artifactFolder)
   assert.deepEqual({ uid, gid, others: mode & 0o007 }, { uid: 0, gid: reader.gid, others: 0 })
+})
+
+test("a request that does not fit the schema starts nothing, and fails a build that finds it", async () => {
+  const { folder, request } = prepare({}, [step("build", "exit 0")])
+  const argv: readonly string[] = []
+  const invalid = { ...request, plan: { steps: [{ ...step("build", ""), argv }] } } as unknown as BuildRequest
+  const problem = /^the request of the build is invalid: plan steps 0 argv must NOT have fewer than 1 items$/
+
+  await assert.rejects(startBuild(folder, invalid, {}), { message: problem })
+  assert.deepEqual(await buildState(folder), { state: "absent" })
+
+  const other = { ...request, plan: { steps: [{ ...step("build", ""), failure: "no_such_code" }] } }
+  mkdirSync(folder)
+  writeFileSync(buildFiles(folder).request, JSON.stringify(other))
+  writeFileSync(buildFiles(folder).secrets, "{}")
+  await once(
+    spawn(process.execPath, [fileURLToPath(import.meta.resolve("@superstep/builder/build-main")), folder], {
+      env: { [settingsFileVariable]: buildFiles(folder).secrets },
+    }),
+    "exit",
+  )
+  assert.deepEqual(await buildState(folder), {
+    state: "finished",
+    result: { outcome: "failed", error_code: "internal", message: "the build has an unknown error code: no_such_code" },
+  })
 })

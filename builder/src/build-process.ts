@@ -9,7 +9,14 @@ import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-i
 import { spawnDetached } from "@superstep/toolkit/exec/spawn-detached"
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
-import { agentEnvVariable, type BuildRequest, type BuildResult, buildFiles } from "./build-request.js"
+import {
+  agentEnvVariable,
+  type BuildRequest,
+  type BuildResult,
+  buildFiles,
+  checkedRequest,
+  parseResult,
+} from "./build-request.js"
 
 export type BuildState =
   | { readonly state: "absent" }
@@ -23,17 +30,19 @@ const buildEntry = fileURLToPath(import.meta.resolve("@superstep/builder/build-m
 /**
  * Starts a build in a folder of its own.
  * @param agentEnv  the deployment's variables; until the process has read them they are on disk, readable only by us
+ * @throws InvalidBuildMessage  the request does not fit the schema
  */
 export async function startBuild(
   folder: string,
   request: BuildRequest,
   agentEnv: Readonly<Record<string, string>>,
 ): Promise<void> {
+  const checked = checkedRequest(request)
   // Processes of a killed build may still run, in the tree that this one starts from.
   await stopBuild(folder)
   await mkdir(folder, { recursive: true, mode: 0o755 })
   await rm(buildFiles(folder).result, { force: true })
-  await writeJson(buildFiles(folder).request, request)
+  await writeJson(buildFiles(folder).request, checked)
   const { secrets } = buildFiles(folder)
   await writeSettingsFile(secrets, { [agentEnvVariable]: new Secret(JSON.stringify(agentEnv)) })
   const identity = await spawnDetached({
@@ -58,13 +67,14 @@ async function untilNamed(folder: string, started: ProcessIdentity): Promise<voi
   }
 }
 
+/** @throws InvalidBuildMessage  its result does not fit the schema */
 export async function buildState(folder: string): Promise<BuildState> {
   const files = buildFiles(folder)
   const identity = await readJson<ProcessIdentity>(files.identity)
   // Checked before the result is read: a build that ends in between has written it.
   const isRunning = identity !== undefined && (await isAlive(identity))
-  const result = await readJson<BuildResult>(files.result)
-  if (result) return { state: "finished", result }
+  const result = await readJson(files.result)
+  if (result !== undefined) return { state: "finished", result: parseResult(result) }
   if (isRunning) return { state: "running" }
   return (await readJson(files.request)) === undefined ? { state: "absent" } : { state: "vanished" }
 }

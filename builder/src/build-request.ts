@@ -1,77 +1,72 @@
-/**
- * The files of a build's folder by which control plane and build process communicate, so that either may die and find the
- * other again. In: `request.json`, and `secrets.json`, which the build removes when it starts. Out: `pid.json`, `step.json`
- * (the process of the current command), `build.log` and, at the end and by rename, `result.json`.
- */
+/** What the control plane and a build send to each other, checked, and the files by which they do it (protocol/build). */
 import { join } from "node:path"
-import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
-import type { NodeProgram } from "./choose-node.js"
-import type { BuildCode } from "./faults/build-failed.js"
+import type * as sent from "@superstep/protocol/build/request"
+import * as receivers from "@superstep/protocol/build/validators"
+import { type Receiver, received } from "@superstep/protocol/schemas/received"
+import { type BuildCode, isBuildCode } from "./faults/build-failed.js"
 import type { BuildPlan, BuildStep } from "./project/build-step.js"
 
-export interface BuildLimits {
-  readonly installMs: number
-  readonly buildMs: number
-  /** A step that prints nothing for this long counts as stuck. */
-  readonly silenceMs: number
-  readonly verifyMs: number
-  /** Limit for all processes of a step together. */
-  readonly memoryMb: number
-  /** Limit for the tree, its installed packages, and the build's caches. */
-  readonly diskMb: number
-}
-
 /** How long a step may take. */
-export const stepLimitMs = ({ name }: Pick<BuildStep, "name">, { installMs, buildMs }: BuildLimits): number =>
+export const stepLimitMs = ({ name }: Pick<BuildStep, "name">, { installMs, buildMs }: sent.BuildLimits): number =>
   name === "install" ? installMs : buildMs
 
-export interface BuildRequest {
-  /** The fetched tree, which becomes the artifact. */
-  readonly tree: string
-  /** Path of `langgraph.json`, relative to the tree. */
-  readonly configPath: string
-  /** Where the tree is moved at the end, by rename. */
-  readonly artifactFolder: string
-  /** Where the project will be when it runs, if that is another place. */
-  readonly runsAt?: string
-  /** A folder for this build alone: `HOME` and temporary files. */
-  readonly home: string
-  /** The caches of package managers, kept for the next builds of the deployment. */
-  readonly packageCache: string
-  /** Packages of former installs (`kept-packages.ts`), in a place where no command of a build may write; undefined where none are kept. */
-  readonly keptPackages?: string
-  /** Compiled packages depend on it. */
-  readonly platform: string
+export interface BuildRequest extends Omit<sent.BuildRequest, "plan"> {
   readonly plan: BuildPlan
-  /** Sentences for the log. */
-  readonly notes: readonly string[]
-  /** The Node that the project is built for and will run on. */
-  readonly node: NodeProgram
-  readonly environment: Readonly<Record<string, string>>
-  readonly limits: BuildLimits
-  /** The program that loads every graph of a project and reports which fail. */
-  readonly verifyEntry: string
-  /** The same for graphs in Python. A request of a former release has none, and no graphs in Python. */
-  readonly verifyPython?: string
-  /** The users who run the commands and who read the artifact; null where all run as our own user. */
-  readonly user: OsUser | null
-  readonly reader: OsUser | null
 }
 
-export type BuildResult =
-  | {
-      readonly outcome: "published"
-      readonly graphs: readonly string[]
-      readonly langgraph_version: string | null
-      /** Whether schemas are to be read from the sources of the graphs, since they do not provide them at run time. */
-      readonly lacks_schemas: boolean
-    }
-  | FailedBuild
-
-export interface FailedBuild {
-  readonly outcome: "failed"
+export interface FailedBuild extends sent.FailedBuild {
   readonly error_code: BuildCode
-  readonly message: string
+}
+
+export type BuildResult = sent.PublishedBuild | FailedBuild
+
+/** What a build of this or another release sent is not what we understand. */
+export class InvalidBuildMessage extends Error {}
+
+/**
+ * @param value  parsed JSON; unknown fields are removed from it
+ * @throws InvalidBuildMessage  with the path of the first problem
+ */
+export function parseRequest(value: unknown): BuildRequest {
+  const request = parseMessage<sent.BuildRequest>("request", receivers.BuildRequest, value)
+  for (const { failure } of request.plan.steps) checkCode(failure)
+  // The schema says that a command has a program.
+  return request as BuildRequest
+}
+
+/** What is written of a request: a copy, checked as the build will. @throws InvalidBuildMessage */
+export const checkedRequest = (request: BuildRequest): BuildRequest => parseRequest(JSON.parse(JSON.stringify(request)))
+
+/** @param value  parsed JSON @throws InvalidBuildMessage */
+export function parseResult(value: unknown): BuildResult {
+  if ((value as BuildResult | null)?.outcome !== "failed") return parsePublished(value)
+  const result = parseMessage<sent.FailedBuild>("result", receivers.FailedBuild, value)
+  return { ...result, error_code: checkCode(result.error_code) }
+}
+
+/** @param value  parsed JSON @throws InvalidBuildMessage */
+export const parsePublished = (value: unknown): sent.PublishedBuild =>
+  parseMessage("result", receivers.PublishedBuild, value)
+
+/** @param value  parsed JSON @throws InvalidBuildMessage */
+export const parseSending = (value: unknown): sent.Sending => parseMessage("destination", receivers.Sending, value)
+
+/** @param value  parsed JSON @throws InvalidBuildMessage */
+export function parseFailure(value: unknown): Omit<FailedBuild, "outcome"> {
+  const { error_code, message } = parseMessage<sent.BuildFailure>("failure", receivers.BuildFailure, value)
+  return { error_code: checkCode(error_code), message }
+}
+
+function parseMessage<Message>(name: string, receiver: Receiver, value: unknown): Message {
+  const it = received<Message>(receiver, value)
+  if ("message" in it) return it.message
+  const { path, message } = it.problem
+  throw new InvalidBuildMessage(`the ${name} of the build is invalid: ${[...path, message].join(" ")}`)
+}
+
+function checkCode(code: string): BuildCode {
+  if (isBuildCode(code)) return code
+  throw new InvalidBuildMessage(`the build has an unknown error code: ${code}`)
 }
 
 export const buildLevels = ["INFO", "WARNING", "ERROR"] as const

@@ -1,5 +1,6 @@
 /** Writes the files that are generated from the schemas: `npm run generate -w protocol`. */
 import { readFileSync, writeFileSync } from "node:fs"
+import { buildFiles } from "./build/generated-files.js"
 import { edgeFiles } from "./edge/generated-files.js"
 import { listenerFiles } from "./listener/generated-files.js"
 import { unitFiles } from "./unit/generated-files.js"
@@ -12,5 +13,6 @@ const files = {
   ...listenerFiles(schema("listener/exchange.schema.json")),
   ...edgeFiles(schema("edge/table.schema.json")),
   ...unitFiles(schema("unit/replies.schema.json")),
+  ...buildFiles(schema("build/request.schema.json")),
 }
 for (const [path, text] of Object.entries(files)) writeFileSync(new URL(path, folder), text)

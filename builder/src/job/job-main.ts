@@ -17,11 +17,11 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { hideSecrets } from "@superstep/toolkit/text/hide-secrets"
 import { failedResult, finishBuild, runSteps } from "../build.js"
 import type { BuildContext } from "../build-input.js"
-import type { BuildRequest, FailedBuild } from "../build-request.js"
+import { type FailedBuild, parsePublished, parseRequest, parseSending } from "../build-request.js"
 import { cloneTree } from "../clone-tree.js"
 import { readProjectConfig } from "../project/project-facts.js"
 import { lineWriter } from "./job-log.js"
-import { countOomKills, failureText, inJob, type Sending, secretFiles, verified } from "./job-places.js"
+import { countOomKills, failureText, inJob, secretFiles } from "./job-places.js"
 
 const terminationLog = "/dev/termination-log"
 // Names of graphs.
@@ -50,7 +50,7 @@ async function inBuild(
 ): Promise<void> {
   const hide = hideSecrets(Object.values(variables))
   const writeLine = lineWriter((line) => process.stdout.write(line), hide)
-  const request = await required<BuildRequest>(inJob.request, secretFiles.request)
+  const request = parseRequest(await required(inJob.request, secretFiles.request))
   // Whoever ends the container ends all its processes.
   const context = { request, agentEnv: variables, writeLine, onStart: () => undefined, signal: stopping.signal }
   await work(context).catch((error: unknown) => {
@@ -74,14 +74,13 @@ const verify = async () =>
   })
 
 async function push(): Promise<void> {
-  const { host, repository, homeId, artifactId, configPath } = await required<Sending>(
-    inJob.sending,
-    secretFiles.sending,
+  const { host, repository, homeId, artifactId, configPath } = parseSending(
+    await required(inJob.sending, secretFiles.sending),
   )
   // A link in its place could lead to files that only this container has.
   if (!(await lstat(inJob.artifact)).isDirectory()) throw new Error("the result of the build is no folder")
   const found = await readPlainFile(dirname(inJob.result), basename(inJob.result), maxResultBytes)
-  const { graphs, langgraph_version, lacks_schemas } = verified.parse(JSON.parse(found ?? "null"))
+  const { graphs, langgraph_version, lacks_schemas } = parsePublished(JSON.parse(found ?? "null"))
   const login = () => credentialsIn(join(inJob.sending, secretFiles.login), host)
   const store = artifactStore({
     registry: registryAt({ origin: originOf({ host }), login }),

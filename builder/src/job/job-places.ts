@@ -1,8 +1,7 @@
 /** Where things are in the containers of a build's pod, and what its Secret has in it. Pure. */
-import { plainText, storableText } from "@superstep/toolkit/text/storable"
-import { z } from "zod"
-import type { FailedBuild } from "../build-request.js"
-import { type BuildCodes, buildCodes } from "../faults/error-codes.js"
+import { type StorableText, storableText } from "@superstep/toolkit/text/storable"
+import { type FailedBuild, InvalidBuildMessage, parseFailure } from "../build-request.js"
+import type { BuildCode } from "../faults/build-failed.js"
 
 const work = "/superstep/work"
 
@@ -36,25 +35,25 @@ export const secretFiles = {
   login: "config.json",
 } as const
 
-/** The settings of the container that sends the result. */
-export interface Sending {
-  readonly host: string
-  readonly repository: string
-  readonly homeId: string
-  readonly artifactId: string
-  readonly configPath: string
-}
-
-const codes = ["internal", ...(Object.keys(buildCodes) as (keyof BuildCodes)[])] as const
-
 // A kubelet keeps 4096 bytes of it; JSON may double some characters.
 const mostMessageBytes = 2000
 
-/** Why a container ended without success: its termination message, which user code may have written. */
-export const failure = z.object({
-  error_code: z.enum(codes),
-  message: z.string().transform((text) => storableText(text, mostMessageBytes)),
-})
+/**
+ * Why a container ended without success.
+ * @param text  its termination message, which user code may have written
+ * @returns     undefined when it is none of ours
+ */
+export function failureIn(
+  text: string,
+): { readonly error_code: BuildCode; readonly message: StorableText } | undefined {
+  try {
+    const { error_code, message } = parseFailure(JSON.parse(text))
+    return { error_code, message: storableText(message, mostMessageBytes) }
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof InvalidBuildMessage) return undefined
+    throw error
+  }
+}
 
 export const failureText = ({ error_code, message }: Pick<FailedBuild, "error_code" | "message">): string =>
   JSON.stringify({
@@ -67,10 +66,3 @@ export const failureText = ({ error_code, message }: Pick<FailedBuild, "error_co
 
 /** @param events  the files of a control group that count them */
 export const countOomKills = (events: string): number => Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0)
-
-/** What a build has found in a project. */
-export const verified = z.object({
-  graphs: z.array(plainText),
-  langgraph_version: plainText.max(200).nullable(),
-  lacks_schemas: z.boolean(),
-})

@@ -1,17 +1,9 @@
-/** The steps of a build. */
+/** The steps of a build, as protocol/build declares them, with what the builder knows better: a program and its own error codes. */
+import type * as sent from "@superstep/protocol/build/request"
 import type { BuildCode } from "../faults/build-failed.js"
 
-export interface BuildStep {
-  /** Its word in the log. `install` has the time limit of installs, every other one that of build commands. */
-  readonly name: string
+export interface BuildStep extends sent.BuildStep {
   readonly argv: readonly [string, ...string[]]
-  /** The command for the log, where a script around it would only confuse; by default `argv`. */
-  readonly shown?: string
-  /** Relative to the root of the tree; empty for the root. */
-  readonly folder: string
-  /** The same manifests and lock file always produce the same packages, and nothing else. */
-  readonly isRepeatable: boolean
-  /** The error code of the revision when the step does not exit with 0. */
   readonly failure: BuildCode
 }
 

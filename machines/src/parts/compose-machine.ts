@@ -3,11 +3,11 @@
  * every kind. A kind adds a backend, which has its units and may replace builds and artifacts.
  */
 import { mkdir } from "node:fs/promises"
-import type { BuildLimits } from "@superstep/builder/build-request"
 import { fetchableNode } from "@superstep/builder/fetch-node"
 import { type InstalledNodes, installedNodes } from "@superstep/builder/installed-nodes"
 import { type InstalledPythons, installedPythons } from "@superstep/builder/python/pythons"
 import { edgeEntry } from "@superstep/edge/client"
+import type { BuildLimits } from "@superstep/protocol/build/request"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { handOver } from "@superstep/toolkit/files/own-tree"

@@ -1,11 +1,11 @@
 /** Builds as Jobs that run in the base image: planned for what it has inside, with our programs and the source as layers on top of it. */
 import { fileURLToPath } from "node:url"
-import type { BuildLimits } from "@superstep/builder/build-request"
 import type { InstalledNodes } from "@superstep/builder/installed-nodes"
 import { planSource } from "@superstep/builder/plan-source"
 import type { InstalledPythons } from "@superstep/builder/python/pythons"
 import type { ImageSenderOptions } from "@superstep/oci/registry/image-sender"
 import { type RuntimePrograms, runtimeFiles } from "@superstep/oci/runtime-files"
+import type { BuildLimits } from "@superstep/protocol/build/request"
 import type { Inside } from "../../parts/images/base-fit.js"
 import { inside } from "../cluster/manifests.js"
 import { type JobBuilds, type JobBuildsOptions, jobBuilds } from "./job-builds.js"

@@ -6,12 +6,13 @@
  * (source image, Secret, Job, pod) goes with `remove`, whatever a killed control plane has left of it.
  */
 import { mkdir, readdir } from "node:fs/promises"
-import type { BuildRequest } from "@superstep/builder/build-request"
-import { type Sending, secretFiles } from "@superstep/builder/job/job-places"
+import { type BuildRequest, checkedRequest } from "@superstep/builder/build-request"
+import { secretFiles } from "@superstep/builder/job/job-places"
 import type { Plan } from "@superstep/builder/plan-source"
 import type { ArtifactStore } from "@superstep/oci/registry/artifact-store"
 import type { Credentials } from "@superstep/oci/registry/credentials"
 import { isRegistryAway, mayPass } from "@superstep/oci/registry/failures"
+import type { Sending } from "@superstep/protocol/build/request"
 import { revealAll, type Secrets } from "@superstep/toolkit/config/settings"
 import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
@@ -112,7 +113,7 @@ export function jobBuilds(options: JobBuildsOptions): JobBuilds {
       [host]: { auth: Buffer.from(`${login.user}:${login.password.reveal()}`).toString("base64") },
     }
     return {
-      [secretFiles.request]: JSON.stringify(input.request),
+      [secretFiles.request]: JSON.stringify(checkedRequest(input.request)),
       [secretFiles.variables]: JSON.stringify({ ...plan.env, ...revealAll(input.secrets) }),
       [secretFiles.sending]: JSON.stringify(sending),
       [secretFiles.login]: JSON.stringify({ auths: auths ?? {} }),

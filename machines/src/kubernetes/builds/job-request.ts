@@ -1,9 +1,10 @@
 /** The request that the program in a build's pod reads: as for a build on this computer, with the places of its containers. Pure. */
 
-import type { BuildLimits, BuildRequest } from "@superstep/builder/build-request"
+import type { BuildRequest } from "@superstep/builder/build-request"
 import { buildEnvironment } from "@superstep/builder/environment"
 import { inJob } from "@superstep/builder/job/job-places"
 import type { Plan } from "@superstep/builder/plan-source"
+import type { BuildLimits } from "@superstep/protocol/build/request"
 import type { BuildSource } from "../../port/port.js"
 import { inside } from "../cluster/manifests.js"
 

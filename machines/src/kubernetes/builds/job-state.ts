@@ -1,7 +1,7 @@
 /** What a Job and its pod say of a build. Pure. */
 import type { BuildCode } from "@superstep/builder/faults/build-failed"
 import { parseJobLine } from "@superstep/builder/job/job-log"
-import { failure, parts } from "@superstep/builder/job/job-places"
+import { failureIn, parts } from "@superstep/builder/job/job-places"
 import type { BuildState } from "../../port/port.js"
 import type { ContainerStatus, Job, KubernetesObject, Pod } from "../cluster/objects.js"
 import { whyPending } from "../cluster/pod-state.js"
@@ -79,7 +79,7 @@ function podFailure(pod: Pod, { memoryMb, diskMb }: JobLimits): JobState {
   if (!ended || !terminated) return { state: "ended", why: `the build's pod failed: ${reason ?? ""} ${message}`.trim() }
   if (terminated.reason === "OOMKilled" && ended.name !== "push")
     return failedWith("build_oom", `the build used more memory than its limit of ${memoryMb} MB`)
-  const written = parseFailure(terminated.message ?? "")
+  const written = failureIn(terminated.message ?? "")
   if (written && written.error_code !== "internal") return failedWith(written.error_code, written.message)
   const why =
     written?.message ?? `exit code ${terminated.exitCode} (${terminated.reason}): ${lastLogLines(terminated.message)}`
@@ -102,11 +102,3 @@ const evicted = (message: string, diskMb: number): JobState =>
   /ephemeral local storage|local ephemeral storage/.test(message) && /exceed/.test(message)
     ? failedWith("build_too_big", `the build used more disk space than its limit of ${diskMb} MB`)
     : { state: "ended", why: `the cluster evicted the build's pod, since its node ran short: ${message}` }
-
-function parseFailure(text: string) {
-  try {
-    return failure.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
-  }
-}

@@ -1,7 +1,7 @@
 /** Artifacts as folders of this machine, named by their ids. */
 import { readdir, stat } from "node:fs/promises"
 import { basename, join } from "node:path"
-import { type BuildRequest, buildFiles } from "@superstep/builder/build-request"
+import { buildFiles, parseRequest } from "@superstep/builder/build-request"
 import type { InstalledNodes } from "@superstep/builder/installed-nodes"
 import { platformOf } from "@superstep/builder/platform"
 import { addSchemas, removeArtifact } from "@superstep/builder/publish"
@@ -77,6 +77,6 @@ export function localArtifacts(options: ArtifactsOptions): Artifacts {
 /** What builds are about to publish, or have published and their revision has not stored. */
 export async function artifactsInBuild(folders: Pick<MachineFolders, "work">): Promise<ReadonlySet<string>> {
   const builds = await readdir(folders.work)
-  const requests = builds.map((id) => readJson<BuildRequest>(buildFiles(workFolder(folders, id).build).request))
-  return new Set((await Promise.all(requests)).flatMap((it) => (it ? [basename(it.artifactFolder)] : [])))
+  const requests = builds.map((id) => readJson(buildFiles(workFolder(folders, id).build).request))
+  return new Set((await Promise.all(requests)).flatMap((it) => (it ? [basename(parseRequest(it).artifactFolder)] : [])))
 }

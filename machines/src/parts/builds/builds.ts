@@ -1,17 +1,18 @@
 /**
  * Builds as processes of this machine. A build is a folder below `work`, named by its revision: the tree, the home of its commands,
- * and the files by which it and the control plane communicate (build-request.ts).
+ * and the files by which it and the control plane communicate (protocol/build).
  */
 import { chmod, chown, mkdir, readdir, rm } from "node:fs/promises"
 import { basename, delimiter, join } from "node:path"
 import { parseBuildLine } from "@superstep/builder/build-log"
 import { buildState, startBuild, stopBuild } from "@superstep/builder/build-process"
-import { type BuildLimits, type BuildRequest, type BuildResult, buildFiles } from "@superstep/builder/build-request"
+import { type BuildRequest, type BuildResult, buildFiles, parseRequest } from "@superstep/builder/build-request"
 import { buildEnvironment } from "@superstep/builder/environment"
 import type { InstalledNodes } from "@superstep/builder/installed-nodes"
 import { type Plan, planSource } from "@superstep/builder/plan-source"
 import type { InstalledPythons } from "@superstep/builder/python/pythons"
 import { toolsOnPath } from "@superstep/builder/tools"
+import type { BuildLimits } from "@superstep/protocol/build/request"
 import { revealAll } from "@superstep/toolkit/config/settings"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
@@ -154,9 +155,9 @@ function outcomeOf(
 
 async function requestIn(folder: string): Promise<BuildRequest> {
   const { request } = buildFiles(folder)
-  const found = await readJson<BuildRequest>(request)
+  const found = await readJson(request)
   if (!found) throw new Error(`${request} is gone`)
-  return found
+  return parseRequest(found)
 }
 
 /** Keeps the folder ours, and lets the group pass through it. */
