@@ -5,9 +5,13 @@ import { checkTime } from "./check-time.mjs"
 test("code that runs in simulations asks its clock alone, and its tests and other code may ask the computer", () => {
   const text = "const at = clock.now()\nsetTimeout(work, 5)\nconst then = performance.now()\nsql`select now()`\n"
 
-  const problems = ["planner/plan.ts", "planner/plan.test.ts", "planner/testing/x.ts", "http/app.ts"].flatMap((path) =>
-    checkTime([{ path: `control/src/${path}`, text }]),
-  )
+  const problems = [
+    "planner/plan.ts",
+    "planner/plan.test.ts",
+    "planner/testing/x.ts",
+    "http/app.ts",
+    "routing/routing.ts",
+  ].flatMap((path) => checkTime([{ path: `control/src/${path}`, text }]))
 
   assert.deepEqual(
     problems.map(({ path, line, message }) => [path, line, message.split(" ")[0]]),
@@ -15,6 +19,9 @@ test("code that runs in simulations asks its clock alone, and its tests and othe
       ["control/src/planner/plan.ts", 2, "setTimeout"],
       ["control/src/planner/plan.ts", 3, "performance.now"],
       ["control/src/planner/plan.ts", 4, "now()"],
+      ["control/src/routing/routing.ts", 2, "setTimeout"],
+      ["control/src/routing/routing.ts", 3, "performance.now"],
+      ["control/src/routing/routing.ts", 4, "now()"],
     ],
   )
 })

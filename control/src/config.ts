@@ -2,6 +2,7 @@
 import { hostname, networkInterfaces } from "node:os"
 import { delimiter, resolve } from "node:path"
 import { machineSettings } from "@superstep/machines/kinds/settings"
+import type { BuildLimits } from "@superstep/protocol/build/request"
 import { databaseAddress } from "@superstep/toolkit/config/database-address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
 import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
@@ -409,6 +410,16 @@ export const defaultQuotasOf = (
   builds: config.buildsPerWorkspace,
   disk_mb: config.diskPerWorkspaceMb,
   host_names: config.hostNamesPerWorkspace,
+})
+
+/** What builds may use on every kind of machine. */
+export const buildLimitsOf = (config: Config): BuildLimits => ({
+  installMs: config.installMs,
+  buildMs: config.buildMs,
+  silenceMs: config.silenceMs,
+  verifyMs: config.verifyMs,
+  memoryMb: config.buildMemoryMb,
+  diskMb: config.buildDiskMb,
 })
 
 /** Unencrypted transports are only for one's own machine; operators of a public platform name them (decisions, 2). */

@@ -18,7 +18,7 @@ import { explain } from "@superstep/toolkit/errors/explain"
 import { readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { logBrokenRules } from "@superstep/toolkit/log/broken-rules"
 import { createLog, type Log } from "@superstep/toolkit/log/log"
-import { type Config, processEnvironment, readConfig, settings } from "./config.js"
+import { buildLimitsOf, type Config, processEnvironment, readConfig, settings } from "./config.js"
 import { type ControlPlaneOptions, startControlPlane } from "./control-plane.js"
 import { foldersOf } from "./home/folders.js"
 import { openHome } from "./home/home.js"
@@ -193,14 +193,7 @@ const machineFor = ({
     apiPort: config.port,
     controlFolders: [control, ...(existsSync(formerUploads) ? [formerUploads] : [])],
     keyFiles: keyFilesIn(config.home, config.masterKeyFile),
-    buildLimits: {
-      installMs: config.installMs,
-      buildMs: config.buildMs,
-      silenceMs: config.silenceMs,
-      verifyMs: config.verifyMs,
-      memoryMb: config.buildMemoryMb,
-      diskMb: config.buildDiskMb,
-    },
+    buildLimits: buildLimitsOf(config),
     nodeDirs: config.nodeDirs,
     fetchesNode: config.fetchesNode,
     requiresIsolation: config.isolation === "required",

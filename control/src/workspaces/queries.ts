@@ -47,7 +47,7 @@ export const insertApiKey = (db: Db, key: NewApiKey): Promise<ApiKey | undefined
  */
 export const revokeKey = (db: Db, apiKeyId: string, workspaceId: string | null): Promise<number> =>
   db.run(sql`
-    update api_keys set revoked_at = now()
+    update api_keys set revoked_at = superstep_now()
     where api_key_id = ${apiKeyId} and revoked_at is null 
       and (${workspaceId}::uuid is null or workspace_id = ${workspaceId})`)
 
@@ -60,14 +60,14 @@ export interface PresentedKey {
   readonly named_workspace_id: string | null
 }
 
-const inForce = sql`revoked_at is null and (expires_at is null or expires_at > now())`
+const inForce = sql`revoked_at is null and (expires_at is null or expires_at > superstep_now())`
 
 /** A valid key, together with the workspace that came with it. Records its use, at most once a minute. */
 export const presentedKey = (db: Db, sha256: string, tenantId: string | null): Promise<PresentedKey | undefined> =>
   db.row(sql`
     with used as (
-      update api_keys set last_used_at = now()
-      where sha256 = ${sha256} and ${inForce} and coalesce(last_used_at < now() - interval '1 minute', true))
+      update api_keys set last_used_at = superstep_now()
+      where sha256 = ${sha256} and ${inForce} and coalesce(last_used_at < superstep_now() - interval '1 minute', true))
     select k.api_key_id, k.workspace_id, k.prefix, k.scopes, w.workspace_id as named_workspace_id
     from api_keys k left join workspaces w on w.workspace_id = ${tenantId}
     where k.sha256 = ${sha256} and ${inForce}`)

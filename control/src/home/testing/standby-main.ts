@@ -12,7 +12,7 @@ import type { Host } from "@superstep/machines/port/host"
 import { openProcessMachine } from "@superstep/machines/process/machine"
 import type { Address } from "@superstep/protocol/http/address"
 import { createLog } from "@superstep/toolkit/log/log"
-import { readConfig } from "../../config.js"
+import { buildLimitsOf, readConfig } from "../../config.js"
 import { startControlPlane } from "../../control-plane.js"
 import { crashPoints } from "../../planner/crash-points.js"
 import { foldersOf } from "../folders.js"
@@ -51,14 +51,7 @@ async function openHost(homeId: string): Promise<Host> {
     // The control plane is this process, whoever runs it.
     controlFolders: [],
     keyFiles: keyFilesIn(home, config.masterKeyFile),
-    buildLimits: {
-      installMs: config.installMs,
-      buildMs: config.buildMs,
-      silenceMs: config.silenceMs,
-      verifyMs: config.verifyMs,
-      memoryMb: config.buildMemoryMb,
-      diskMb: config.buildDiskMb,
-    },
+    buildLimits: buildLimitsOf(config),
     nodeDirs: config.nodeDirs,
     fetchesNode: config.fetchesNode,
     environment: process.env,
