@@ -7,10 +7,12 @@ import { createConsoleRouter } from "./app.js"
 import { HomeContext, readHome } from "./frame/home.js"
 import { Problem } from "./frame/problem.js"
 import { createQueryClient } from "./frame/query-client.js"
+import { applyTheme } from "./frame/theme.js"
 
 const element = document.getElementById("root")
 if (!element) throw new Error("the page has no element with the id root")
 const root = createRoot(element)
+applyTheme()
 
 try {
   const home = await readHome()

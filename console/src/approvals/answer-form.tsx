@@ -70,14 +70,14 @@ function OpenAnswer(props: AnswerFormProps) {
   return (
     <>
       <RadioGroup
-        className="answer-ways"
+        className="choices"
         aria-label="Kind of answer"
         value={way}
         onChange={(next) => setWay(next as typeof way)}
         orientation="horizontal"
       >
         {ways.map((one) => (
-          <Radio key={one} value={one} className="answer-way">
+          <Radio key={one} value={one} className="choices-one">
             {one}
           </Radio>
         ))}

@@ -1,6 +1,6 @@
 /** The list of one agent's waiting interrupts, with the form of the chosen one beside it. */
 
-import { useState } from "react"
+import { useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Empty } from "../frame/empty.js"
@@ -46,6 +46,12 @@ export function Approvals({ isOneOfMany = false }: { isOneOfMany?: boolean }) {
     send(from.flatMap((one) => decided(one, type)))
     setMarks(new Set())
   }
+  // In a narrow window the question is below the list.
+  const panel = useRef<HTMLDivElement>(null)
+  const choose = (key: string) => {
+    change({ interrupt: key })
+    requestAnimationFrame(() => panel.current?.scrollIntoView({ block: "nearest" }))
+  }
   const blocked = mayRun ? undefined : onlyReads
   return (
     <>
@@ -66,25 +72,27 @@ export function Approvals({ isOneOfMany = false }: { isOneOfMany?: boolean }) {
               chosen={shown}
               selected={marks}
               onSelect={(selection) => setMarks(marksOf(selection, waiting))}
-              onChoose={(key) => change({ interrupt: key })}
+              onChoose={choose}
             />
           </div>
-          {chosen ? (
-            <ApprovalPanel
-              key={chosen.key}
-              waiting={chosen}
-              disabledBecause={blocked}
-              isPending={answers.isPending}
-              onAnswer={(answer) => send([{ waiting: chosen, answer }])}
-            />
-          ) : (
-            <Empty
-              title="No question is open"
-              action={<Button onPress={() => change({ interrupt: waiting[0]?.key })}>Show the first one</Button>}
-            >
-              Choose one in the list. Those that were answered have left it.
-            </Empty>
-          )}
+          <div ref={panel} className="approvals-panel">
+            {chosen ? (
+              <ApprovalPanel
+                key={chosen.key}
+                waiting={chosen}
+                disabledBecause={blocked}
+                isPending={answers.isPending}
+                onAnswer={(answer) => send([{ waiting: chosen, answer }])}
+              />
+            ) : (
+              <Empty
+                title="No question is open"
+                action={<Button onPress={() => change({ interrupt: waiting[0]?.key })}>Show the first one</Button>}
+              >
+                Choose one in the list. Those that were answered have left it.
+              </Empty>
+            )}
+          </div>
         </div>
       )}
     </>

@@ -6,6 +6,7 @@ import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
+import { TableBox } from "../frame/table-box.js"
 import { type CronInfo, cronSearch, useCronActions, useCrons } from "./cron-data.js"
 import { CronRow } from "./cron-row.js"
 import { NewCronDialog } from "./new-cron.js"
@@ -47,7 +48,7 @@ export function CronsPage() {
 
 function CronTable({ crons, actions }: { crons: readonly CronInfo[]; actions: ReturnType<typeof useCronActions> }) {
   return (
-    <div className="card table-box">
+    <TableBox label="Crons">
       <table className="table">
         <thead>
           <tr>
@@ -67,6 +68,6 @@ function CronTable({ crons, actions }: { crons: readonly CronInfo[]; actions: Re
           ))}
         </tbody>
       </table>
-    </div>
+    </TableBox>
   )
 }

@@ -11,6 +11,7 @@ import { Field } from "../frame/field.js"
 import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"
+import { TableBox } from "../frame/table-box.js"
 import { paths } from "../platform/paths.js"
 import { revisionsQuery } from "../platform/queries.js"
 import type { Deployment } from "../platform/types.js"
@@ -66,7 +67,7 @@ export function Secrets({ deployment }: { deployment: Deployment }) {
         </Dialog>
       }
     >
-      <div className="card table-box">
+      <TableBox label="Secrets">
         {data.resources.length === 0 ? (
           <Empty title="No secrets yet">Keys of models and databases belong here, not into the repository.</Empty>
         ) : (
@@ -107,7 +108,7 @@ export function Secrets({ deployment }: { deployment: Deployment }) {
             </tbody>
           </table>
         )}
-      </div>
+      </TableBox>
       <details className="settings-versions">
         <summary>Which revision saw which version</summary>
         <ul>

@@ -8,6 +8,7 @@ import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
+import { TableBox } from "../frame/table-box.js"
 import { Ago } from "../frame/time.js"
 import { requestsOf, runsNow } from "../platform/metrics.js"
 import { paths } from "../platform/paths.js"
@@ -56,7 +57,7 @@ export function DeploymentsPage() {
               onChange={({ target }) => change({ name: target.value || undefined })}
             />
           )}
-          <div className="card table-box">
+          <TableBox label="Deployments">
             <table className="table deployments">
               <thead>
                 <tr>
@@ -80,7 +81,7 @@ export function DeploymentsPage() {
               </tbody>
             </table>
             {shown.length === 0 && <Empty title={`No deployment has “${name}” in its name`} />}
-          </div>
+          </TableBox>
         </>
       )}
     </Page>
@@ -108,9 +109,9 @@ function Row({ deployment }: { deployment: Deployment }) {
         </Badge>
       </td>
       <Revisions deployment={deployment} />
-      <td className="right number">{running ?? "–"}</td>
-      <td className="right number">{waiting ?? "–"}</td>
-      <td>{metrics && <LastHour points={metrics.points} />}</td>
+      <td className="right number deployments-quiet">{running ?? "–"}</td>
+      <td className="right number deployments-quiet">{waiting ?? "–"}</td>
+      <td className="deployments-quiet">{metrics && <LastHour points={metrics.points} />}</td>
     </tr>
   )
 }
@@ -130,15 +131,15 @@ function Revisions({ deployment: { id, active_revision_id } }: { deployment: Dep
   if (!newest)
     return (
       <>
-        <td />
-        <td />
+        <td className="deployments-quiet" />
+        <td className="deployments-quiet" />
       </>
     )
   const { word, tone, isMoving = false } = shownRevision(newest, active_revision_id)
   const receiving = data.resources.flatMap(({ traffic, ...it }) => (traffic ? [{ ...it, weight: traffic.weight }] : []))
   return (
     <>
-      <td>
+      <td className="deployments-newest">
         <Link to={`/deployments/${id}/revisions/${newest.id}`} className="deployments-revision">
           <Badge tone={tone} isMoving={isMoving}>
             {word}
@@ -150,7 +151,7 @@ function Revisions({ deployment: { id, active_revision_id } }: { deployment: Dep
           <Ago at={newest.created_at} />
         </span>
       </td>
-      <td className="number">
+      <td className="number deployments-quiet">
         {receiving.length === 0 && <span className="faint">none</span>}
         {receiving.map(({ id: revisionId, weight }) => (
           <span key={revisionId} className="deployments-weight">

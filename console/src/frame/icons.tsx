@@ -23,8 +23,11 @@ import gauge from "lucide:gauge"
 import gitBranch from "lucide:git-branch"
 import gitCommitHorizontal from "lucide:git-commit-horizontal"
 import hand from "lucide:hand"
+import menu from "lucide:menu"
 import messageSquareReply from "lucide:message-square-reply"
 import messagesSquare from "lucide:messages-square"
+import monitor from "lucide:monitor"
+import moon from "lucide:moon"
 import pencil from "lucide:pencil"
 import play from "lucide:play"
 import plus from "lucide:plus"
@@ -37,6 +40,7 @@ import settings from "lucide:settings"
 import settings2 from "lucide:settings-2"
 import slidersHorizontal from "lucide:sliders-horizontal"
 import square from "lucide:square"
+import sun from "lucide:sun"
 import terminal from "lucide:terminal"
 import trash2 from "lucide:trash"
 import triangleAlert from "lucide:triangle-alert"
@@ -103,3 +107,7 @@ export const TriangleAlert = icon(triangleAlert)
 export const User = icon(user)
 export const Wrench = icon(wrench)
 export const X = icon(x)
+export const Menu = icon(menu)
+export const Monitor = icon(monitor)
+export const Moon = icon(moon)
+export const Sun = icon(sun)

@@ -1,11 +1,24 @@
-/** What surrounds all pages: the navigation at the side, and the page. */
+/** What surrounds all pages: the navigation (at the side, or in a drawer), the palette and the keys, and the page. */
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { Outlet, useLocation, useRouter } from "@tanstack/react-router"
-import { type ReactNode, Suspense, useEffect, useRef } from "react"
+import { type ComponentType, lazy, Suspense, useEffect, useRef, useState } from "react"
+import { Button } from "../frame/button.js"
 import { Loading } from "../frame/empty.js"
+import { Menu, Search } from "../frame/icons.js"
 import { type RawSearch, textIn } from "../frame/search.js"
-import { chooseWorkspace, sessionQuery } from "../platform/session.js"
-import { AgentNavigation, PlatformNavigation } from "./navigation.js"
+import { chooseWorkspace, type Session, sessionQuery } from "../platform/session.js"
+import { keepFocus } from "./kept-focus.js"
+import { agentGroups, HomeLink, Navigation, usePlatformGroups, useShownDeployment } from "./navigation.js"
+import type { HomePaletteProps } from "./palettes.js"
+import type { PlaceGroup } from "./places.js"
+import { useNarrow } from "./use-narrow.js"
+import { type Overlay, useShortcuts } from "./use-shortcuts.js"
+
+// What opens over a page is loaded when it opens.
+const Drawer = lazy(async () => ({ default: (await import("./drawer.js")).Drawer }))
+const Help = lazy(async () => ({ default: (await import("./help.js")).Help }))
+const PlatformPalette = lazy(async () => ({ default: (await import("./palettes.js")).PlatformPalette }))
+const AgentPalette = lazy(async () => ({ default: (await import("./palettes.js")).AgentPalette }))
 
 export function PlatformFrame() {
   const { data: session } = useSuspenseQuery(sessionQuery)
@@ -14,7 +27,13 @@ export function PlatformFrame() {
   if (!session) return <SignInFirst />
   // Links from elsewhere, such as from a commit's status at a git host, name their workspace.
   if (linked !== undefined && session.workspaces.some((it) => it.workspace_id === linked)) chooseWorkspace(linked)
-  return <Frame navigation={<PlatformNavigation session={session} />} />
+  return <SignedInFrame session={session} />
+}
+
+function SignedInFrame({ session }: { session: Session }) {
+  const deploymentId = useShownDeployment()
+  const groups = usePlatformGroups(session, deploymentId)
+  return <Frame groups={groups} deploymentId={deploymentId} session={session} Palette={PlatformPalette} />
 }
 
 function SignInFirst() {
@@ -27,22 +46,60 @@ function SignInFirst() {
   return null
 }
 
-export const AgentFrame = () => <Frame navigation={<AgentNavigation />} />
+export const AgentFrame = () => <Frame groups={agentGroups} Palette={AgentPalette} />
 
-function Frame({ navigation }: { navigation: ReactNode }) {
+interface FrameProps {
+  readonly groups: readonly PlaceGroup[]
+  readonly deploymentId?: string | undefined
+  readonly session?: Session | undefined
+  readonly Palette: ComponentType<HomePaletteProps>
+}
+
+function Frame({ groups, deploymentId, session, Palette }: FrameProps) {
   const content = useRef<HTMLElement>(null)
+  const { pathname } = useLocation()
+  const isNarrow = useNarrow()
+  // Each belongs to the page on which it was opened: where it leads, it is closed.
+  const [opened, setOpened] = useState<{ readonly overlay: Overlay | "drawer"; readonly at: string } | undefined>()
+  const shown = opened?.at === pathname ? opened.overlay : undefined
+  const open = (overlay: Overlay | "drawer") => setOpened({ overlay, at: pathname })
+  const close = () => setOpened(undefined)
+  useShortcuts(groups, open)
+  useEffect(() => {
+    const { current } = content
+    return current?.parentElement ? keepFocus(current.parentElement, current) : undefined
+  }, [])
+  const navigation = <Navigation groups={groups} session={session} onSearch={() => open("palette")} />
   return (
     <div className="frame">
       {/* No link: the document has a base address, so `#content` would lead to another page. */}
       <button type="button" className="skip" onClick={() => content.current?.focus()}>
         Skip to the content
       </button>
-      {navigation}
+      {isNarrow ? <Bar groups={groups} onOpen={open} /> : navigation}
       <main id="content" ref={content} className="frame-content" tabIndex={-1}>
         <Suspense fallback={<Loading />}>
           <Outlet />
         </Suspense>
       </main>
+      <Suspense>
+        {shown === "drawer" && isNarrow && <Drawer onClose={close}>{navigation}</Drawer>}
+        {shown === "help" && <Help groups={groups} onClose={close} />}
+        {shown === "palette" && <Palette groups={groups} deploymentId={deploymentId} onClose={close} />}
+      </Suspense>
     </div>
   )
 }
+
+/** Above the page in a narrow window. */
+const Bar = ({ groups, onOpen }: { groups: readonly PlaceGroup[]; onOpen: (overlay: Overlay | "drawer") => void }) => (
+  <header className="bar">
+    <Button look="quiet" label="Navigation" onPress={() => onOpen("drawer")}>
+      <Menu size={18} aria-hidden />
+    </Button>
+    <HomeLink name={groups.at(-1)?.deployment} />
+    <Button look="quiet" label="Go to…" onPress={() => onOpen("palette")}>
+      <Search size={18} aria-hidden />
+    </Button>
+  </header>
+)

@@ -1,7 +1,7 @@
-/** The navigation at the side. Inside a deployment it also lists the pages of that deployment and of its agent. */
+/** The navigation: at the side, or in the drawer of a narrow window. */
 import { useQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
-import { lazy, type ReactNode, Suspense } from "react"
+import { lazy, type ReactNode, Suspense, useMemo } from "react"
 import { useHome } from "../frame/home.js"
 import {
   Activity,
@@ -18,6 +18,7 @@ import {
   MessagesSquare,
   Rows3,
   ScrollText,
+  Search,
   Settings,
   SlidersHorizontal,
 } from "../frame/icons.js"
@@ -26,133 +27,122 @@ import { areIds } from "../frame/request-path.js"
 import { callPlatform, platformApi } from "../platform/api.js"
 import { paths } from "../platform/paths.js"
 import { type Session, workspaceOf } from "../platform/session.js"
+import { agentPlaces, deploymentPlaces, type Place, type PlaceGroup, type PlaceIcon, platformPlaces } from "./places.js"
 
-// Menus are a large part of react-aria-components, and the first screen needs no other one.
+// Menus and choices are a large part of react-aria-components, and the first screen needs no other ones.
 const Account = lazy(async () => ({ default: (await import("./account.js")).Account }))
+const ThemeSwitch = lazy(async () => ({ default: (await import("./theme-switch.js")).ThemeSwitch }))
 
-/** The pages of an agent, in the order in which they are listed. */
-const agentItems: readonly (readonly [page: string, label: string, icon: Icon])[] = [
-  ["threads", "Threads", MessagesSquare],
-  ["runs", "Runs", History],
-  ["approvals", "Approvals", Hand],
-  ["queue", "Queue", Rows3],
-  ["crons", "Crons", CalendarClock],
-  ["assistants", "Assistants", Bot],
-  ["store", "Store", Database],
-]
-
-export function PlatformNavigation({ session }: { session: Session }) {
+/** The deployment whose pages are shown; undefined elsewhere. */
+export function useShownDeployment(): string | undefined {
   const params = useParams({ strict: false }) as { deploymentId?: string }
-  const deploymentId = areIds({ ...params }) ? params.deploymentId : undefined
-  return (
-    <Side
-      foot={
-        <Suspense fallback={<div className="account" />}>
-          <Account session={session} />
-        </Suspense>
-      }
-    >
-      <ul>
-        <Item to="/" icon={Boxes} isExact={deploymentId === undefined}>
-          Deployments
-        </Item>
-        <Item to="/approvals" icon={Hand}>
-          Approvals
-        </Item>
-        <Item to="/system" icon={Activity}>
-          System
-        </Item>
-        <Item to="/settings" icon={Settings}>
-          Settings
-        </Item>
-        <li>
-          {/* Not a page of the console: the control plane serves it beside the console. */}
-          <a href="/docs/" className="side-item">
-            <BookOpen size={16} aria-hidden />
-            Documentation
-          </a>
-        </li>
-      </ul>
-      {deploymentId !== undefined && <DeploymentItems session={session} deploymentId={deploymentId} />}
-    </Side>
-  )
+  return areIds({ ...params }) ? params.deploymentId : undefined
 }
 
-function DeploymentItems({ session, deploymentId }: { session: Session; deploymentId: string }) {
+export function usePlatformGroups(session: Session, deploymentId: string | undefined): readonly PlaceGroup[] {
   const api = platformApi(workspaceOf(session))
   const { data } = useQuery({
     queryKey: ["deployment", deploymentId],
-    queryFn: () => callPlatform<{ name: string }>(api, paths.deployment(deploymentId)),
+    queryFn: () => callPlatform<{ name: string }>(api, paths.deployment(deploymentId ?? "")),
+    enabled: deploymentId !== undefined,
   })
-  const base = `/deployments/${deploymentId}`
-  return (
-    <>
-      <h2 className="side-heading">{data?.name ?? "Deployment"}</h2>
-      <ul>
-        <Item to={base} icon={Gauge} isExact>
-          Overview
-        </Item>
-        <Item to={`${base}/revisions`} icon={GitCommitHorizontal}>
-          Revisions
-        </Item>
-        <Item to={`${base}/logs`} icon={ScrollText}>
-          Logs
-        </Item>
-        {agentItems.map(([page, label, icon]) => (
-          <Item key={page} to={`${base}/agent/${page}`} icon={icon}>
-            {label}
-          </Item>
-        ))}
-        <Item to={`${base}/settings`} icon={SlidersHorizontal}>
-          Settings
-        </Item>
-      </ul>
-    </>
-  )
+  const name = data?.name ?? "Deployment"
+  return useMemo(() => {
+    const shown = platformPlaces(deploymentId !== undefined)
+    if (deploymentId === undefined) return [{ places: shown }]
+    return [{ places: shown }, { deployment: name, places: deploymentPlaces(deploymentId) }]
+  }, [deploymentId, name])
 }
 
-export function AgentNavigation() {
-  const { version } = useHome()
-  return (
-    <Side foot={<p className="side-version">superstep {version}</p>}>
-      <ul>
-        {agentItems.map(([page, label, icon]) => (
-          <Item key={page} to={`/${page}`} icon={icon}>
-            {label}
-          </Item>
-        ))}
-      </ul>
-    </Side>
-  )
+export const agentGroups: readonly PlaceGroup[] = [{ places: agentPlaces("") }]
+
+interface NavigationProps {
+  readonly groups: readonly PlaceGroup[]
+  /** Undefined below `superstep dev`, which asks for no key. */
+  readonly session?: Session | undefined
+  readonly onSearch: () => void
 }
 
-function Side({ children, foot }: { children: ReactNode; foot: ReactNode }) {
+export function Navigation({ groups, session, onSearch }: NavigationProps) {
   return (
     <nav className="side" aria-label="Console">
-      <Link to="/" className="side-logo">
-        <Logo />
-        Superstep
-      </Link>
-      <div className="side-items">{children}</div>
-      <div className="side-foot">{foot}</div>
+      <HomeLink />
+      <button type="button" className="side-item side-search" aria-keyshortcuts="Control+K" onClick={onSearch}>
+        <Search size={16} aria-hidden />
+        Go to…
+        <kbd aria-hidden>Ctrl K</kbd>
+      </button>
+      <div className="side-items">
+        {groups.map(({ deployment, places }) => (
+          <div key={deployment ?? ""}>
+            {deployment !== undefined && <h2 className="side-heading">{deployment}</h2>}
+            <ul>
+              {places.map((place) => (
+                <Item key={place.to} {...place} />
+              ))}
+              {deployment === undefined && session && <Documentation />}
+            </ul>
+          </div>
+        ))}
+      </div>
+      <div className="side-foot">
+        <Suspense fallback={<div className="account" />}>
+          <Foot session={session} />
+          <ThemeSwitch />
+        </Suspense>
+      </div>
     </nav>
   )
 }
 
-function Item({ to, icon: Icon, isExact = false, children }: ItemProps) {
+function Foot({ session }: { session: Session | undefined }): ReactNode {
+  const { version } = useHome()
+  return session ? <Account session={session} /> : <p className="side-version">superstep {version}</p>
+}
+
+/** Not a page of the console: the control plane serves it beside the console. */
+const Documentation = () => (
+  <li>
+    <a href="/docs/" className="side-item">
+      <BookOpen size={16} aria-hidden />
+      Documentation
+    </a>
+  </li>
+)
+
+/** @param props.name  of what is shown, where the navigation does not say it */
+export const HomeLink = ({ name = "Superstep" }: { name?: string | undefined }) => (
+  <Link to="/" className="side-logo">
+    <Logo />
+    {name}
+  </Link>
+)
+
+const icons: Readonly<Record<PlaceIcon, Icon>> = {
+  Activity,
+  Bot,
+  Boxes,
+  CalendarClock,
+  Database,
+  Gauge,
+  GitCommitHorizontal,
+  Hand,
+  History,
+  MessagesSquare,
+  Rows3,
+  ScrollText,
+  Settings,
+  SlidersHorizontal,
+}
+
+function Item({ to, label, icon, isExact = false }: Place) {
+  const Shape = icons[icon]
   return (
     <li>
       <Link to={to} className="side-item" activeOptions={{ exact: isExact, includeSearch: false }}>
-        <Icon size={16} aria-hidden />
-        {children}
+        <Shape size={16} aria-hidden />
+        {label}
       </Link>
     </li>
   )
-}
-
-interface ItemProps {
-  readonly to: string
-  readonly icon: Icon
-  readonly isExact?: boolean
-  readonly children: ReactNode
 }

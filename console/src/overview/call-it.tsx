@@ -15,9 +15,9 @@ export function CallIt({ url, graph }: Called) {
         </a>
       </div>
       <Tabs className="overview-call card">
-        <TabList className="overview-call-tabs" aria-label="Language">
+        <TabList className="tabs overview-call-tabs" aria-label="Language">
           {snippets.map(([name]) => (
-            <Tab key={name} id={name} className="overview-call-tab">
+            <Tab key={name} id={name} className="tabs-one">
               {name}
             </Tab>
           ))}

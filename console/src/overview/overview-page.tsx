@@ -118,14 +118,14 @@ const isAwake = ({ run_state, health }: Deployment): boolean => run_state === "r
 function WindowChoice({ window, onChange }: { window: Window; onChange: (window: Window) => void }) {
   return (
     <RadioGroup
-      className="overview-window"
+      className="choices"
       aria-label="How far back"
       orientation="horizontal"
       value={window}
       onChange={(value) => onChange(value as Window)}
     >
       {windows.map((each) => (
-        <Radio key={each} value={each} className="overview-window-choice">
+        <Radio key={each} value={each} className="choices-one">
           {ageNames[each]}
         </Radio>
       ))}

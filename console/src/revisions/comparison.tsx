@@ -3,6 +3,7 @@
 import { shortId } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
 import { X } from "../frame/icons.js"
+import { TableBox } from "../frame/table-box.js"
 import type { Revision } from "../platform/types.js"
 import { differences } from "./compare.js"
 
@@ -25,7 +26,7 @@ export function Comparison({ revisions, order, close }: ComparisonProps) {
           <X size={14} aria-hidden />
         </Button>
       </div>
-      <div className="card table-box">
+      <TableBox label="Comparison">
         {found.length === 0 ? (
           <p className="comparison-same">Nothing: both have the same code, configuration, resources and secrets.</p>
         ) : (
@@ -54,7 +55,7 @@ export function Comparison({ revisions, order, close }: ComparisonProps) {
             </tbody>
           </table>
         )}
-      </div>
+      </TableBox>
     </section>
   )
 }

@@ -66,17 +66,17 @@ export function RunPage() {
       {stopping.error && !isOver(run) && <Problem error={stopping.error} />}
       <RunFacts run={run} waterfall={waterfall} wait={wait} />
       <FirstError run={run} row={waterfall.firstError} onShow={(row) => change({ view: "waterfall", row: row.key })} />
-      <nav className="run-tabs" aria-label="Views of the run">
+      <nav className="tabs run-tabs" aria-label="Views of the run">
         {views.map((one) => (
           <Link
             key={one}
             to="."
             search={{ view: one } as never}
-            className="run-tab"
+            className="tabs-one"
             aria-current={one === view ? "page" : undefined}
           >
             {viewNames[one]}
-            {one === "events" && <span className="run-tab-count number">{events.length}</span>}
+            {one === "events" && <span className="tabs-count number">{events.length}</span>}
           </Link>
         ))}
       </nav>

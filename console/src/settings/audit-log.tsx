@@ -7,6 +7,7 @@ import { Empty, Loading } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { Section } from "../frame/section.js"
+import { TableBox } from "../frame/table-box.js"
 import { Ago } from "../frame/time.js"
 import { deploymentsQuery } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -65,7 +66,7 @@ export function AuditLog() {
         </p>
       )}
       {error && <Problem error={error} />}
-      <div className="card table-box">
+      <TableBox label="Audit log">
         {isPending && <Loading />}
         {!isPending && entries.length === 0 && <Empty title="Nothing was changed yet" />}
         {entries.length > 0 && (
@@ -96,7 +97,7 @@ export function AuditLog() {
             </tbody>
           </table>
         )}
-      </div>
+      </TableBox>
       {hasNextPage && (
         <p className="settings-more">
           <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>

@@ -10,6 +10,7 @@ import { Field } from "../frame/field.js"
 import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"
+import { TableBox } from "../frame/table-box.js"
 import type { PageOf } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 
@@ -52,7 +53,7 @@ export function Integrations({ isAdmin }: { isAdmin: boolean }) {
         </Dialog>
       }
     >
-      <div className="card table-box">
+      <TableBox label="Git integrations">
         {data.resources.length === 0 ? (
           <Empty title="No integrations yet">Public repositories need none.</Empty>
         ) : (
@@ -94,7 +95,7 @@ export function Integrations({ isAdmin }: { isAdmin: boolean }) {
             </tbody>
           </table>
         )}
-      </div>
+      </TableBox>
     </Section>
   )
 }

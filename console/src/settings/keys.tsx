@@ -11,6 +11,7 @@ import { Field } from "../frame/field.js"
 import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"
+import { TableBox } from "../frame/table-box.js"
 import { Ago } from "../frame/time.js"
 import type { PageOf } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -57,7 +58,7 @@ export function Keys() {
         </Dialog>
       }
     >
-      <div className="card table-box">
+      <TableBox label="API keys">
         <table className="table">
           <thead>
             <tr>
@@ -103,7 +104,7 @@ export function Keys() {
             ))}
           </tbody>
         </table>
-      </div>
+      </TableBox>
     </Section>
   )
 }

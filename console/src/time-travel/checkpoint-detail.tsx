@@ -116,11 +116,11 @@ function Looks({ item, parent }: { item: TreeItem; parent: TreeItem | undefined 
   const changes = useMemo(() => changesOf(parent?.item.values ?? {}, item.item.values ?? {}), [item, parent])
   return (
     <Tabs className="travel-tabs">
-      <TabList className="travel-tabs-list" aria-label="What to see of the checkpoint">
-        <Tab id="changes" className="travel-tabs-tab">
-          Changes <span className="travel-tabs-count number">{changes.length}</span>
+      <TabList className="tabs travel-tabs-list" aria-label="What to see of the checkpoint">
+        <Tab id="changes" className="tabs-one">
+          Changes <span className="tabs-count number">{changes.length}</span>
         </Tab>
-        <Tab id="state" className="travel-tabs-tab">
+        <Tab id="state" className="tabs-one">
           State
         </Tab>
       </TabList>
