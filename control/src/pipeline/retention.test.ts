@@ -4,6 +4,7 @@ import { dirname, join } from "node:path"
 import test from "node:test"
 import { fileURLToPath } from "node:url"
 import { buildFiles } from "@superstep/builder/build-request"
+import { prepare } from "@superstep/builder/testing/build"
 import { workFolder } from "@superstep/machines/parts/files/folders"
 import { processPlace } from "@superstep/machines/process/testing/place"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -32,7 +33,8 @@ test("an artifact that has no row and that nobody builds is removed", async () =
   })
   const { request } = buildFiles(workFolder(folders, "revision").build)
   mkdirSync(dirname(request), { recursive: true })
-  writeFileSync(request, JSON.stringify({ artifactFolder: join(folders.artifacts, "in-build") }))
+  const building = prepare({}, [], { artifactFolder: join(folders.artifacts, "in-build") })
+  writeFileSync(request, JSON.stringify(building.request))
 
   await removeUnknownArtifacts({ db, machine: open(), log: silent, failures: new MemberFailures(silent) })
 
