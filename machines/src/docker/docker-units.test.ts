@@ -10,6 +10,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import { unitSocket } from "../parts/files/folders.js"
+import { isolatedUser } from "../parts/isolation/isolation.js"
 import type { UnitSpec, Units } from "../port/port.js"
 import { unitsConformance } from "../port/testing/conformance.js"
 import { unitSpec } from "../port/testing/unit-spec.js"
@@ -19,7 +20,8 @@ import { ensureNetwork, ForeignNetwork, ownNetwork, removeNetwork } from "./netw
 import { baseReference, dockerPlace, noEngine, removeTestImages, testEngine } from "./testing/place.js"
 import { ForeignContainer } from "./units.js"
 
-unitsConformance("containers", dockerPlace, noEngine)
+// The engine is root's.
+unitsConformance("containers", () => dockerPlace({ user: isolatedUser }), noEngine)
 
 after(removeTestImages)
 

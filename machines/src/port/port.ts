@@ -9,7 +9,8 @@
  * R4 a unit's environment contains no secret of the platform, and no variable of ours but those of protocol/unit.
  * R5 `stop` and `remove` may be repeated, and leave nothing. R6 output is kept in order and outlives its process.
  * R7 an artifact never changes but for schemas that are added, and the same source built in the same way has the same id. R8 it is published whole or not at all.
- * R9 code of a unit has the user of the unit's server, and opens no inspector of it.
+ * R9 code of a unit has the user of the unit's server, and opens no inspector of it. R10 the control plane's user, which is not root, reaches a unit;
+ * where the address is a socket, the user of another deployment does not.
  */
 import type { BuiltLine } from "@superstep/builder/build-log"
 import type { BuildCode } from "@superstep/builder/faults/build-failed"

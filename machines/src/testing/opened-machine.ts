@@ -50,5 +50,6 @@ export async function openedPlace(
   const machines = [await open(options), await open(options)] as const
   let opened = 0
   const next = () => machines[opened++ % 2 === 0 ? 0 : 1]
-  return { folders, artifactId: addExampleArtifact(folders), open: next, units: () => next().units }
+  const [{ controlUser }] = machines
+  return { folders, artifactId: addExampleArtifact(folders), controlUser, open: next, units: () => next().units }
 }

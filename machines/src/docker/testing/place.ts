@@ -7,7 +7,7 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
 import { machineFolders } from "../../parts/files/folders.js"
-import type { Isolation } from "../../parts/isolation/isolation.js"
+import { controlUserOf, type Isolation } from "../../parts/isolation/isolation.js"
 import { addExampleArtifact } from "../../testing/example-artifact.js"
 import { type ArtifactImages, artifactImages, layoutFolder } from "../artifact-images.js"
 import { containersOf } from "../containers.js"
@@ -89,6 +89,7 @@ export function dockerPlace({
     folders,
     homeId,
     artifactId,
+    controlUser: controlUserOf({ user }),
     engine,
     containers,
     images,

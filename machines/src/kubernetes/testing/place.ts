@@ -165,5 +165,7 @@ export async function kubernetesPlace(tested: TestCluster, options: PlaceOptions
   /** As the server has it, and not as a watch shows it. */
   const podOf = async (unitId: string) => objects.find<Pod>(pathsIn(namespace).pods, nameOf(unitId))
   const pidOf = async (unitId: string) => tested.pidOf((await podOf(unitId))?.metadata.uid ?? "")
-  return { folder, homeId, namespace, artifactId, objects, units, podOf, pidOf }
+  // As in its pod, which does not run as root.
+  const controlUser = { uid: 65_534, gid: 65_534 }
+  return { folder, homeId, namespace, artifactId, controlUser, objects, units, podOf, pidOf }
 }

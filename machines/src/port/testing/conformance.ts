@@ -1,13 +1,17 @@
-/** The suites that every machine passes (port.ts, R1–R9), with fake units, which speak protocol/unit. */
+/** The suites that every machine passes (port.ts, R1–R10), with fake units, which speak protocol/unit. */
 
 import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import test from "node:test"
 import { BuildFailed } from "@superstep/builder/faults/build-failed"
+import { type Address, connectOptions, unixPathOf } from "@superstep/protocol/http/address"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
+import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
+import { isolatedUser } from "../../parts/isolation/isolation.js"
 import { askStatus } from "../../unit-client/unit-client.js"
 import { ask } from "../../unit-client/unit-request.js"
 import type { BuildSource, Machine, UnitSpec, Units } from "../port.js"
@@ -18,6 +22,8 @@ export interface UnitsUnderTest {
   units(): Units
   /** An artifact with `langgraph.json`. */
   readonly artifactId: string
+  /** Where root isolates deployments; else undefined, and the control plane is the test's own user. */
+  readonly controlUser: OsUser | undefined
   /** The process of this computer with which the unit lives and ends. */
   pidOf(unitId: string): number | Promise<number>
 }
@@ -147,6 +153,22 @@ export function unitsConformance(
     await end(units, unit)
   })
 
+  test(`${name}: the control plane's user reaches a unit, and no other deployment's user reaches its socket (R10)`, {
+    skip,
+  }, async (t) => {
+    const place = await prepare()
+    if (!place.controlUser) return t.skip("only root isolates deployments")
+    const units = place.units()
+    const unit = unitIn(place)
+    await units.start(unit)
+    await untilReady(units, unit)
+    const address = units.address(unit.unitId)
+
+    assert.equal(answerFor(place.controlUser, address), "200")
+    if (unixPathOf(address)) assert.equal(answerFor(isolatedUser(unit.deploymentNumber + 1), address), "EACCES")
+    await end(units, unit)
+  })
+
   test(`${name}: stop and remove may be repeated and leave nothing (R5)`, { skip }, async () => {
     const place = await prepare()
     const units = place.units()
@@ -161,6 +183,21 @@ export function unitsConformance(
     assert.equal(await askStatus({ address: units.address(unit.unitId), token }), undefined)
   })
 }
+
+const askOk = `
+  const [address, token] = process.argv.slice(1).map((text) => JSON.parse(text))
+  require("node:http").get({ ...address, path: "/ok", headers: { "x-superstep-unit": token } }, ({ statusCode }) => {
+    console.log(statusCode)
+    process.exit()
+  }).once("error", ({ code }) => console.log(code))`
+
+/** Asks a unit as another user of this computer. @returns  the status of the reply, or the code of the error */
+const answerFor = ({ uid, gid }: OsUser, address: Address): string =>
+  execFileSync(
+    process.execPath,
+    ["-e", askOk, JSON.stringify(connectOptions(address)), JSON.stringify(token.reveal())],
+    { cwd: "/", uid, gid, encoding: "utf8" },
+  ).trim()
 
 export interface MachineUnderTest {
   /** The machine; a second call stands for a restarted control plane. */

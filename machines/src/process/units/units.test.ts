@@ -25,11 +25,11 @@ import type { UnitSpec } from "../../port/port.js"
 import { unitsConformance } from "../../port/testing/conformance.js"
 import { unitSpec } from "../../port/testing/unit-spec.js"
 import { hangs } from "../../unit-client/unit-client.js"
-import { processPlace } from "../testing/place.js"
+import { isolatedPlace, processPlace } from "../testing/place.js"
 
 const isRoot = process.getuid?.() === 0
 
-unitsConformance("processes", processPlace)
+unitsConformance("processes", isolatedPlace)
 
 const spec = (): UnitSpec =>
   unitSpec({
