@@ -80,9 +80,10 @@ function issuing(context: PipelineContext, { authority }: BackgroundOptions) {
   return createIssueLoop({ ...context, authority, publish: context.routing.publish })
 }
 
-async function deleteOldRecords(
-  { db, failures }: PipelineContext,
-  { keepEventsDays, keepMetricsHours }: BackgroundOptions,
+/** One kind that fails does not stop the others. Never throws. */
+export async function deleteOldRecords(
+  { db, failures }: Pick<PipelineContext, "db" | "failures">,
+  { keepEventsDays, keepMetricsHours }: Pick<BackgroundOptions, "keepEventsDays" | "keepMetricsHours">,
 ): Promise<void> {
   const steps: Readonly<Record<string, () => Promise<unknown>>> = {
     events: () => deleteOldEvents(db, keepEventsDays),

@@ -3,7 +3,9 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
 import type { LogStream } from "./log-line.js"
 import { appendLogLines, lastLogLines } from "./operations.js"
@@ -62,7 +64,7 @@ test("lines are deleted after their time, for each stream (G5)", async () => {
   await db.run(sql`update log_lines set at = at - interval '8 days'`)
   await appendLogLines(db, revisionId, "deploy", ["today"])
 
-  await removeOldLines(db, { build: 30, deploy: 7 })
+  await removeOldLines({ db, failures: new MemberFailures(silent) }, { build: 30, deploy: 7 })
 
   assert.deepEqual(await messagesOf(db, revisionId), ["today"])
   assert.deepEqual(await messagesOf(db, revisionId, "build"), ["built"])

@@ -4,6 +4,7 @@
  * that, the count stays in the book, and the next one logs it.
  */
 import type { Database, Db } from "@superstep/toolkit/db/database"
+import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { appendLogLines } from "./operations.js"
 import { allBooks, booksOf, holdRevision, type LogBook, removeOldestLines, takeDroppedLines } from "./queries.js"
 
@@ -44,9 +45,13 @@ export async function keepQuota(
 const sizeOf = (bytes: number): string =>
   bytes >= 1024 * 1024 ? `${Math.round(bytes / (1024 * 1024))} MB` : `${Math.round(bytes / 1024)} KB`
 
-/** Deletes lines that are older than logs are kept, batch by batch. */
-export async function removeOldLines(db: Db, keptDays: { build: number; deploy: number }): Promise<void> {
-  for (const book of await allBooks(db)) {
+/** Deletes lines that are older than logs are kept, batch by batch. A deployment that fails does not stop the others. */
+export async function removeOldLines(
+  { db, failures }: { readonly db: Db; readonly failures: MemberFailures },
+  keptDays: { build: number; deploy: number },
+): Promise<void> {
+  const factsOf = ({ deployment_id, stream }: Pick<LogBook, "deployment_id" | "stream">) => ({ deployment_id, stream })
+  await failures.forEach("the deletion of its old lines", await allBooks(db), factsOf, async (book) => {
     while ((await removeOldestLines(db, book, { olderThanDays: keptDays[book.stream] })) > 0) {}
-  }
+  })
 }

@@ -13,7 +13,7 @@ import { nextTableChangeMs } from "../routing/queries.js"
 import { deleteNext } from "./deletion.js"
 import { readDueSchemas } from "./due-schemas.js"
 import { revisionsInBuild } from "./queries.js"
-import { removeUnknownArtifacts, removeUnknownCaches, retentionSteps } from "./retention.js"
+import { deleteUnneeded, removeUnknownArtifacts, removeUnknownCaches } from "./retention.js"
 
 // After a change, and while something is not in line: a stage may have started just then what nobody wants any more.
 const passMs = 5000
@@ -46,14 +46,7 @@ export function startReconciler(context: PipelineContext): Reconciler {
   }
   const checkEdge = edgeCheck(context, wakePasses)
   const edge = repeated(() => attempt("the check of the edge", checkEdge), edgeMs, { clock })
-  const retention = repeated(
-    async () => {
-      for (const [name, step] of Object.entries(retentionSteps))
-        await attempt(`the deletion of ${name}`, () => step(context))
-    },
-    retentionMs,
-    { clock },
-  )
+  const retention = repeated(() => deleteUnneeded(context), retentionMs, { clock })
   const stopping = new AbortController()
   const schemas = repeated(
     () => attempt("the reading of schemas", () => readDueSchemas(context, stopping.signal)),

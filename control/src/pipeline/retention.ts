@@ -10,19 +10,27 @@ import { removeOldArchives } from "../uploads/operations.js"
 import { measureDisk } from "./disk-use.js"
 import { allDeploymentIds } from "./queries.js"
 
-/** What is done each hour, by name. One that fails, as when a registry is away, does not hold up the others. */
-export const retentionSteps: Readonly<Record<string, (context: PipelineContext) => Promise<unknown>>> = {
+type RetentionContext = Pick<PipelineContext, "db" | "machine" | "limits" | "log" | "failures" | "crashPoint">
+
+/** What is done each hour, by name. */
+const retentionSteps: Readonly<Record<string, (context: RetentionContext) => Promise<unknown>>> = {
   "old artifacts": removeUnneeded,
   "unknown artifacts": removeUnknownArtifacts,
   "unknown caches": removeUnknownCaches,
-  "old secrets": ({ db, limits }) => removeOldSecrets(db, limits.keptArtifacts),
-  "old lines": ({ db, limits }) => removeOldLines(db, limits.keptLogDays),
+  "old secrets": (context) => removeOldSecrets(context, context.limits.keptArtifacts),
+  "old lines": (context) => removeOldLines(context, context.limits.keptLogDays),
   "old archives": ({ db }) => removeOldArchives(db),
+}
+
+/** One step that fails, as when a registry is away, does not hold up the others. Never throws. */
+export async function deleteUnneeded(context: RetentionContext): Promise<void> {
+  for (const [name, step] of Object.entries(retentionSteps))
+    await context.failures.attempt(`the deletion of ${name}`, {}, () => step(context))
 }
 
 const factsOf = ({ artifact_id }: { readonly artifact_id: string }) => ({ artifact_id })
 
-async function removeUnneeded(context: PipelineContext): Promise<void> {
+async function removeUnneeded(context: RetentionContext): Promise<void> {
   const { db, machine, limits, crashPoint, failures } = context
   const toMeasure = new Set(await unmeasuredDeployments(db))
   const unneeded = await unneededArtifacts(db, limits.keptArtifacts)

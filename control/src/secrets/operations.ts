@@ -1,6 +1,7 @@
 /** Writes a new version of a deployment's secrets, opens the version of a revision, and deletes old ones. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, NotFound, type Problem, Refused } from "@superstep/toolkit/errors/errors"
+import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import {
   deploymentsWithOldSecrets,
   holdDeploymentOf,
@@ -129,12 +130,17 @@ export async function requireKept(
   throw new Conflict(words, "secrets_removed")
 }
 
-/** Deletes the versions that no rollback can reach (S9), one deployment after the other. */
-export async function removeOldSecrets(db: Database, keep: number): Promise<void> {
-  for (const { deployment_id: id } of await deploymentsWithOldSecrets(db, keep)) {
-    await db.transaction(async (tx) => {
+/** Deletes the versions that no rollback can reach (S9), one deployment after the other. One that fails does not stop the others. */
+export async function removeOldSecrets(
+  { db, failures }: { readonly db: Database; readonly failures: MemberFailures },
+  keep: number,
+): Promise<void> {
+  const members = await deploymentsWithOldSecrets(db, keep)
+  const factsOf = ({ deployment_id }: { readonly deployment_id: string }) => ({ deployment_id })
+  await failures.forEach("the deletion of its old secrets", members, factsOf, ({ deployment_id: id }) =>
+    db.transaction(async (tx) => {
       await holdDeploymentOf(tx, id)
       await removeUnneededSecrets(tx, id, keep)
-    })
-  }
+    }),
+  )
 }

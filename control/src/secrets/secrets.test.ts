@@ -2,6 +2,8 @@ import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { MemberFailures } from "@superstep/toolkit/log/member-failures"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { removeDeployment } from "../deployments/carried-queries.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { removeOldSecrets, secretsOfRevision } from "./operations.js"
@@ -121,6 +123,7 @@ test("versions that no rollback can reach are deleted, and a deleted deployment 
       select distinct secrets_version as version from secrets where deployment_id = ${deployment.id} order by 1`)
     return rows.map(({ version }) => version)
   }
+  const cleaning = { db: api.db, failures: new MemberFailures(silent) }
   const first: string = deployment.latest_revision_id
   await end(first)
   const failed = await next("value-2", "DEPLOY_FAILED")
@@ -132,11 +135,11 @@ test("versions that no rollback can reach are deleted, and a deleted deployment 
   await api.call("PUT", `${path}/secrets/A?deploy=false`, { body: { value: "value-5" } })
   await api.call("PUT", `${path}/secrets/A?deploy=false`, { body: { value: "value-6" } })
 
-  await removeOldSecrets(api.db, 2)
+  await removeOldSecrets(cleaning, 2)
 
   assert.deepEqual(await versions(), [1, 3, 4, 6], "what serves, the last two that served, and what comes next")
   await serve(fourth)
-  await removeOldSecrets(api.db, 2)
+  await removeOldSecrets(cleaning, 2)
   assert.deepEqual(await versions(), [3, 4, 6])
   for (const [action, revision_id] of [
     ["rollback", first],
@@ -150,7 +153,7 @@ test("versions that no rollback can reach are deleted, and a deleted deployment 
   assert.deepEqual(await environment(back.body.latest_revision_id), { A: "value-3" })
   await end(back.body.latest_revision_id)
   await serve(back.body.latest_revision_id)
-  await removeOldSecrets(api.db, 2)
+  await removeOldSecrets(cleaning, 2)
   assert.deepEqual(await versions(), [3, 4], "a repetition takes nobody's place")
   await api.db.run(sql`update revisions set secrets_version = 9 where revision_id = ${failed}`)
   const { body: changed } = await api.call("PUT", `${path}/secrets/A`, { body: { value: "value-10" } })
