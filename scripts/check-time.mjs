@@ -1,9 +1,12 @@
 /**
- * Folders whose timers and times run in simulations ask their clock (toolkit/src/time) and `superstep_now()`, and nothing else
+ * Where times come from, and how they are shown. Folders whose timers and times run in simulations ask their clock (toolkit/src/time) and `superstep_now()`, and nothing else
  * (docs/decisions/0074-planner-runs-in-simulated-time.md). The list grows.
  */
 const timed =
   /^(control\/src\/(?:planner|routing)\/|control\/src\/workspaces\/queries\.ts|control\/src\/pipeline\/(pipeline|reconciler|deploy-stage|switch-stage|verify-stage|queries)\.ts|control\/src\/revisions\/(claims|queries|sleep-queries)\.ts|control\/src\/deployments\/carried-queries\.ts|machines\/src\/unit-client\/unit-\w+\.ts|toolkit\/src\/exec\/repeated\.ts)/
+// The console has one format for times.
+const formatted = /^console\/src\/(?!frame\/time-text\.ts|crons\/firings\.ts)/
+const ownFormat = /\.toLocale(?:Date|Time)?String\((?!"en"\))|\bIntl\.DateTimeFormat\((?!\)\.resolvedOptions)/
 const notChecked = /\.test\.ts$|\/testing\//
 
 // What asks for it, and what to ask instead.
@@ -13,10 +16,17 @@ const databaseTime = /(?<![\w.])now\(\)|\bclock_timestamp\(\)/
 
 /** @param files  `{ path, text }` @returns problems as `{ path, line, message }` */
 export function checkTime(files) {
-  return files
-    .filter(({ path }) => timed.test(path) && !notChecked.test(path))
-    .flatMap(({ path, text }) => text.split("\n").flatMap((line, index) => problemsOf(line, { path, line: index + 1 })))
+  const problemsIn = (folders, problems) =>
+    files
+      .filter(({ path }) => folders.test(path) && !notChecked.test(path))
+      .flatMap(({ path, text }) => text.split("\n").flatMap((line, index) => problems(line, { path, line: index + 1 })))
+  return [...problemsIn(timed, problemsOf), ...problemsIn(formatted, formatProblems)]
 }
+
+const formatProblems = (text, place) =>
+  ownFormat.test(text)
+    ? [{ ...place, message: "a time has one format on all pages: use console/src/frame/time-text.ts" }]
+    : []
 
 function problemsOf(text, place) {
   const [computer] = realTime.exec(text) ?? []

@@ -25,3 +25,17 @@ test("code that runs in simulations asks its clock alone, and its tests and othe
     ],
   )
 })
+
+test("pages of the console show times in one format, and format numbers as they like", () => {
+  const text =
+    'new Date(at).toLocaleTimeString()\ncount.toLocaleString("en")\nIntl.DateTimeFormat().resolvedOptions()\n'
+
+  const problems = ["runs/run-list.tsx", "frame/time-text.ts", "frame/time.test.ts"].flatMap((path) =>
+    checkTime([{ path: `console/src/${path}`, text }]),
+  )
+
+  assert.deepEqual(
+    problems.map(({ path, line }) => [path, line]),
+    [["console/src/runs/run-list.tsx", 1]],
+  )
+})

@@ -99,7 +99,7 @@ export function AssistantPanel({ assistant, version, compare, onChange }: Assist
             </Button>
           )}
           <span className="soft">
-            made <Ago at={shown.created_at} />
+            created <Ago at={shown.created_at} />
           </span>
         </div>
       </div>

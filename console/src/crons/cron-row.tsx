@@ -6,7 +6,7 @@ import { useAssistantName } from "../assistants/use-assistants.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Confirm } from "../frame/dialog.js"
 import { Play, Trash2 } from "../frame/icons.js"
-import { relativeTime } from "../frame/time-text.js"
+import { exactly, relativeTime } from "../frame/time-text.js"
 import type { CronInfo, useCronActions } from "./cron-data.js"
 import { inZone, nextFirings, zoneText } from "./firings.js"
 
@@ -89,7 +89,7 @@ function Next({ cron }: { cron: CronInfo }) {
   const further = nextFirings(schedule, timezone, { after: first, count: shownFirings - 1 })
   return (
     <>
-      <time dateTime={next} title={first.toLocaleString()} className="number">
+      <time dateTime={next} title={exactly(next)} className="number">
         {inZone(first, timezone)}
       </time>{" "}
       <span className="soft">{dueText(first.getTime(), Date.now())}</span>

@@ -14,7 +14,7 @@ test("the next firings follow the schedule in its own zone, across a change of t
   ])
   assert.deepEqual(times("0 8 * * *", null, 1), ["2026-03-29T08:00:00.000Z"])
   assert.deepEqual(times("@hourly", null, 2), ["2026-03-28T13:00:00.000Z", "2026-03-28T14:00:00.000Z"])
-  assert.match(inZone(new Date("2026-03-29T06:00:00Z"), "Europe/Berlin"), /^Sun,? 29 Mar,? 08:00$/)
+  assert.equal(inZone(new Date("2026-03-29T06:00:00Z"), "Europe/Berlin"), "Sun 2026-03-29 08:00")
 })
 
 test("what is no schedule, or is never due, has no firings", () => {

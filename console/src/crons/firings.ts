@@ -27,13 +27,10 @@ export function nextFirings(
 /** The name of the zone in which a schedule counts. */
 export const zoneText = (timezone: string | null): string => timezone ?? "UTC"
 
-/** A time in the cron's own zone, such as `Wed 25 Nov, 08:00`. */
-export const inZone = (at: Date, timezone: string | null): string =>
-  at.toLocaleString("en-GB", {
-    timeZone: timezone ?? "UTC",
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit",
-  })
+/** A time in the cron's own zone, such as `Wed 2026-11-25 08:00`. */
+export function inZone(at: Date, timezone: string | null): string {
+  const timeZone = timezone ?? "UTC"
+  const day = at.toLocaleDateString("en-GB", { timeZone, weekday: "short" })
+  // Sweden's format is that of ISO 8601.
+  return `${day} ${at.toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" })}`
+}

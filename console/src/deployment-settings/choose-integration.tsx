@@ -41,8 +41,8 @@ export function ChooseIntegration({
         ))}
       </select>
       <p className="field-help">
-        With an integration a webhook deploys each push at once; without one the branch is only polled. They are made in
-        the <Link to="/settings">settings of the workspace</Link>.
+        With an integration a webhook deploys each push at once; without one the branch is only polled. They are created
+        in the <Link to="/settings">settings of the workspace</Link>.
       </p>
     </div>
   )

@@ -1,14 +1,20 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { durationText, relativeTime, sizeText } from "./time-text.js"
+import { clockOf, durationText, exactly, relativeTime, sizeText } from "./time-text.js"
 
-test("times are told by their largest unit", () => {
-  const now = Date.parse("2026-01-02T00:00:00Z")
+test("times are told by their largest unit, and far ones by their day", () => {
+  const now = Date.parse("2026-03-31T12:00:00Z")
+  const told = [-5000, -125_000, -3 * 3_600_000, -2.5 * 86_400_000, 3_700_000].map((ms) => relativeTime(now + ms, now))
 
-  assert.equal(relativeTime(now - 5000, now), "just now")
-  assert.match(relativeTime(now - 125_000, now), /^2 min/)
-  assert.match(relativeTime(now - 2 * 86_400_000, now), /^2 days ago$/)
-  assert.match(relativeTime(now + 3_700_000, now), /^in 1 hr/)
+  assert.deepEqual(told, ["just now", "2 min ago", "3 h ago", "2 d ago", "in 1 h"])
+  assert.match(relativeTime(now - 88 * 86_400_000, now), /^2026-01-0\d$/)
+})
+
+test("whole times are told in the reader's zone, equally wide", () => {
+  const at = new Date(2026, 0, 31, 8, 0, 5, 7)
+
+  assert.equal(exactly(at.toISOString()), "2026-01-31 08:00:05")
+  assert.equal(clockOf(at.getTime()), "08:00:05.007")
 })
 
 test("a duration never rounds up to a unit that it has not reached", () => {

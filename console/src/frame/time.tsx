@@ -1,18 +1,46 @@
-/** A time as people read it, with the exact one behind it. */
-import { useEffect, useState } from "react"
-import { relativeTime } from "./time-text.js"
+/** Times as people read them. */
+import { useSyncExternalStore } from "react"
+import { exactly, relativeTime } from "./time-text.js"
+
+interface TimeProps {
+  readonly at: string
+  readonly className?: string
+}
+
+/** How long ago, with the whole time behind it. */
+export function Ago({ at, ...props }: TimeProps) {
+  useSyncExternalStore(onTick, () => ticks)
+  return (
+    <time {...props} dateTime={at} title={exactly(at)}>
+      {relativeTime(Date.parse(at), Date.now())}
+    </time>
+  )
+}
+
+/** The whole time. */
+export const Exactly = ({ at, ...props }: TimeProps) => (
+  <time {...props} dateTime={at}>
+    {exactly(at)}
+  </time>
+)
 
 const tickMs = 10_000
 
-export function Ago({ at }: { at: string }) {
-  const [now, setNow] = useState(() => Date.now())
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), tickMs)
-    return () => clearInterval(timer)
-  }, [])
-  return (
-    <time dateTime={at} title={new Date(at).toLocaleString()}>
-      {relativeTime(Date.parse(at), now)}
-    </time>
-  )
+/** One timer for all times of a page. */
+let ticks = 0
+let timer: ReturnType<typeof setInterval> | undefined
+const listeners = new Set<() => void>()
+
+function onTick(listener: () => void): () => void {
+  listeners.add(listener)
+  timer ??= setInterval(() => {
+    ticks++
+    for (const each of listeners) each()
+  }, tickMs)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
 }

@@ -10,7 +10,8 @@ import { Empty } from "../frame/empty.js"
 import { X } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
-import { durationText } from "../frame/time-text.js"
+import { Exactly } from "../frame/time.js"
+import { durationText, exactly } from "../frame/time-text.js"
 import { pageSize, pathOf, type QueuedRun, useQueue } from "./queue-data.js"
 
 export function QueuePage() {
@@ -91,7 +92,7 @@ function RunRow({ run }: { run: QueuedRun }) {
         <td className="queue-why">
           {run.wait ? <Why wait={run.wait} threadId={run.thread_id} /> : <span className="number">{run.attempt}</span>}
         </td>
-        <td className="number" title={new Date(run.since).toLocaleString()}>
+        <td className="number" title={exactly(run.since)}>
           {durationText(Math.max(0, Date.now() - Date.parse(run.since)))}
         </td>
         <td className="right">
@@ -129,7 +130,7 @@ function Why({ wait, threadId }: { wait: NonNullable<QueuedRun["wait"]>; threadI
     <>
       {before}
       {blocking === null ? (
-        <time dateTime={named}>{new Date(named).toLocaleString()}</time>
+        <Exactly at={named} />
       ) : (
         <Link to={`${base}/threads/${threadId}/runs/${blocking}`} className="mono">
           {blocking.slice(-8)}

@@ -1,6 +1,6 @@
 /** What is known about the chosen row of a waterfall. */
 import type { ReactNode } from "react"
-import { durationText } from "../frame/time-text.js"
+import { clockOf, durationText } from "../frame/time-text.js"
 import { JsonView } from "../json-editor/json-view.js"
 import type { Row, RunHistory } from "./waterfall.js"
 
@@ -56,11 +56,3 @@ function resultOf(row: Row, { states }: RunHistory): unknown {
   const task = state?.tasks.find(({ id }) => row.key.endsWith(id))
   return task?.result ?? undefined
 }
-
-const clockOf = (ms: number): string =>
-  new Date(ms).toLocaleTimeString(undefined, {
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    fractionalSecondDigits: 3,
-  } as Intl.DateTimeFormatOptions)

@@ -1,5 +1,6 @@
 /** The run in one line of facts: status, waiting, executing, attempts, tokens. */
 
+import { Exactly } from "../frame/time.js"
 import { durationText } from "../frame/time-text.js"
 import { countText } from "./axis.js"
 import type { RunInfo } from "./run-data.js"
@@ -16,7 +17,9 @@ export function RunFacts({ run, waterfall, wait }: { run: RunInfo; waterfall: Wa
         <Fact name="Status">
           <RunStatus status={run.status} />
         </Fact>
-        <Fact name="Requested">{new Date(run.created_at).toLocaleString()}</Fact>
+        <Fact name="Created">
+          <Exactly at={run.created_at} />
+        </Fact>
         <Fact name="Waited">{durationText(waitedMs)}</Fact>
         <Fact name="Executed">{durationText(executedMs)}</Fact>
         <Fact name="Attempts">{attempts}</Fact>

@@ -59,7 +59,7 @@ export function RunFilters({ filters, onChange, found }: Props) {
         />
       )}
       <Choice
-        label="Requested"
+        label="Created"
         any="any time"
         value={filters.since}
         options={(Object.keys(ages) as Age[]).map((age) => [age, ageNames[age]])}

@@ -2,8 +2,8 @@
 import { Link } from "@tanstack/react-router"
 import { memo, useCallback, useEffect } from "react"
 import { useAgent } from "../agent/use-agent.js"
-import { ago, exactly } from "../frame/ago.js"
 import { LongList, useLongList } from "../frame/long-list.js"
+import { Ago } from "../frame/time.js"
 import { durationText } from "../frame/time-text.js"
 import { RunStatus } from "../run/run-status.js"
 import type { ListedRun, useRunPages } from "./run-pages.js"
@@ -87,9 +87,7 @@ const Row = memo(({ row, run, isChosen, isCurrent, onFocus, onChoose }: RowProps
         </span>
         <span className="runs-id mono">{id}</span>
         <span className="runs-took number">{durationText(tookMs(run, Date.now()))}</span>
-        <time className="runs-time number" dateTime={created_at} title={exactly(created_at)}>
-          {ago(created_at, Date.now())}
-        </time>
+        <Ago className="runs-time number" at={created_at} />
       </Link>
       <span className="visually-hidden">{graph_id}</span>
     </div>

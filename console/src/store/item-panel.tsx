@@ -24,7 +24,7 @@ export function ItemPanel({ item, onDeleted }: { item: StoreItem; onDeleted: () 
         <div>
           <h2>{key}</h2>
           <p className="soft">
-            {namespace.join(" / ")} · changed <Ago at={updated_at} /> · made <Ago at={created_at} />
+            {namespace.join(" / ")} · changed <Ago at={updated_at} /> · created <Ago at={created_at} />
           </p>
         </div>
         <div className="store-panel-actions">

@@ -54,7 +54,7 @@ export function Installation({ system }: { system: System }) {
         <dt>Backups</dt>
         <dd>
           {backups === null && "no schedule: set SUPERSTEP_BACKUP_SCHEDULE, or run superstep backup"}
-          {backups !== null && backups.last_success_seconds_ago === null && "none was made yet"}
+          {backups !== null && backups.last_success_seconds_ago === null && "none yet"}
           {backups !== null &&
             backups.last_success_seconds_ago !== null &&
             `last one ${durationText(backups.last_success_seconds_ago * 1000)} ago, ${sizeText(backups.last_size_bytes ?? 0)}`}

@@ -2,9 +2,9 @@
 import { Link } from "@tanstack/react-router"
 import { memo } from "react"
 import { useAgent } from "../agent/use-agent.js"
-import { ago, exactly } from "../frame/ago.js"
 import { LongList, useLongList } from "../frame/long-list.js"
 import { Problem } from "../frame/problem.js"
+import { Ago } from "../frame/time.js"
 import { textOf } from "../messages/messages.js"
 import { StatusBadge } from "../thread/status-badge.js"
 import type { Filters } from "./filters.js"
@@ -66,9 +66,7 @@ const Row = memo(({ row, thread, isCurrent, onFocus }: RowProps) => {
       </span>
       <span className="threads-graph">{String(metadata.graph_id ?? "")}</span>
       <span className="threads-id mono">{thread_id.slice(-8)}</span>
-      <time className="threads-time number" dateTime={updated_at} title={exactly(updated_at)}>
-        {ago(updated_at, Date.now())}
-      </time>
+      <Ago className="threads-time number" at={updated_at} />
     </Link>
   )
 })

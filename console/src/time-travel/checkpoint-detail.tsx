@@ -3,10 +3,10 @@ import { useMutation } from "@tanstack/react-query"
 import { useMemo } from "react"
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components/Tabs"
 import { useAgent } from "../agent/use-agent.js"
-import { exactly } from "../frame/ago.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Pencil, Play } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
+import { Exactly } from "../frame/time.js"
 import { JsonText } from "../messages/json-text.js"
 import { BranchName } from "./branch-name.js"
 import { ChangeList } from "./change-list.js"
@@ -102,7 +102,7 @@ function DetailFacts({ item: { id, item } }: { item: TreeItem }) {
   const attempt = Number(metadata?.run_attempt ?? 1)
   return (
     <p className="checkpoint-detail-facts">
-      {created_at && <time dateTime={created_at}>{exactly(created_at)}</time>}
+      {created_at && <Exactly at={created_at} />}
       <span>next: {next.length > 0 ? next.join(", ") : "the end"}</span>
       {attempt > 1 && <span className="checkpoint-detail-attempt">attempt {attempt}</span>}
       <code title={id}>

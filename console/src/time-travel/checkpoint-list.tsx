@@ -2,9 +2,9 @@
 
 import { useMemo } from "react"
 import { ListBox, ListBoxItem } from "react-aria-components/ListBox"
-import { ago, exactly } from "../frame/ago.js"
 import { Button } from "../frame/button.js"
 import { GitBranch } from "../frame/icons.js"
+import { Ago } from "../frame/time.js"
 import { namesOfLanes } from "./branch-names.js"
 import { type TreeItem, titleOf, waitsFor } from "./checkpoint-tree.js"
 import type { History } from "./history.js"
@@ -87,9 +87,7 @@ function CheckpointText({
         {created_at && (
           <>
             {" · "}
-            <time dateTime={created_at} title={exactly(created_at)}>
-              {ago(created_at, Date.now())}
-            </time>
+            <Ago at={created_at} />
           </>
         )}
       </span>

@@ -260,11 +260,11 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByRole("combobox", { name: "Assistant" }).selectOption("hitl")
     await page.getByRole("textbox", { name: "Schedule" }).fill("0 0 1 1 *")
     await page.getByRole("textbox", { name: "Time zone" }).fill("Europe/Berlin")
-    await page.getByText(/^Next: .*1 Jan, 00:00/).waitFor()
+    await page.getByText(/^Next: .*-01-01 00:00/).waitFor()
     await replaceJson(page, "Input of each run", { x: 7 })
     assert.deepEqual(await accessibilityProblems(page), [])
     await page.getByRole("button", { name: "Create", exact: true }).click()
-    await page.getByRole("cell", { name: /1 Jan, 00:00/ }).waitFor()
+    await page.getByRole("cell", { name: /-01-01 00:00/ }).waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
     await keepScreenshot(page, "crons")
     const [crons] = (await copiedResults(page)) as { cron_id: string; schedule: string }[][]
