@@ -7,36 +7,13 @@ import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
-import { addUnitRow } from "../planner/testing/unit-row.js"
 import { insertUnit } from "../planner/unit.js"
-import { serveWith } from "../revisions/role-queries.js"
-import { type MasterKey, masterKey, seal } from "../secrets/seal.js"
+import { masterKey, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
 import { migrations } from "../testing/api.js"
-import { createRouting, type RoutingOptions } from "./routing.js"
 import { keptEdge } from "./testing/kept-edge.js"
-
-const key = masterKey(randomBytes(32))
-
-function routingOn(db: RoutingOptions["db"], { log = silent, edge = keptEdge() } = {}) {
-  const machine = { units: { address: (unitId: string) => `unix:/${unitId}` as const } }
-  const options = { machine, limits: { requestsPerSecond: 500 }, consoleOrigins: [], crashPoint: () => undefined }
-  return { ...createRouting({ ...options, db, log, key, edge }), ...edge }
-}
-
-/** A deployment with a unit that serves. @param sealedBy  the master key of its unit's token */
-async function addServing(db: Database, sealedBy: MasterKey = key) {
-  const unit = await addUnitRow({ db, key: sealedBy })
-  await serveWith(db, { deploymentId: unit.deployment_id, revisionId: unit.revision_id })
-  return unit
-}
-
-const unitsOf = (table: Table | undefined) =>
-  Object.fromEntries(
-    (table?.routes ?? []).map(({ deployment_id, units, state }) => [deployment_id, [units.length, state]]),
-  )
+import { addServing, key, routingOn, unitsOf } from "./testing/routing-on.js"
 
 test("a table serves many calls at once, and a unit whose token cannot be opened is missing from it alone", async () => {
   await using db = await freshDatabase({ migrations })
