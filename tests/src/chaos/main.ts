@@ -17,6 +17,7 @@ import { type ChaosOptions, parseOptions, usage } from "./options.js"
 import type { OutageKind } from "./outage-kinds.js"
 import { outagesCampaign, renderOutages } from "./outages.js"
 import { renderReport, totalKills } from "./report.js"
+import { renderWorkerCuts, type WorkerCutsReport, workerCutsCampaign } from "./worker-cuts.js"
 
 // A campaign of this length that never reaches a promise has stopped testing it.
 const killsThatReachAll = 500
@@ -28,11 +29,12 @@ async function main(): Promise<void> {
   if (language?.skip) throw new Error(language.skip)
   if (options.judged !== undefined) return judge(options.judged)
   console.log(`seed ${options.seed}`)
-  const keepsCalls = options.histories || options.deployments || options.lossy
+  const keepsCalls = options.histories || options.deployments || options.lossy || options.workerCuts
   const historiesFolder = keepsCalls ? mkdtempSync(join(tmpdir(), "superstep-histories-")) : undefined
   if (historiesFolder) console.log(`calls are written to ${historiesFolder}`)
   if (options.outages) return outages(options, options.outages)
   if (options.lossy) return lossy(options, historiesFolder)
+  if (options.workerCuts) return workerCuts(options, historiesFolder, language?.env)
   if (options.deployments) return deployments(options, historiesFolder)
   if (options.conversations) return conversations(options)
   let told = 0
@@ -81,6 +83,16 @@ async function lossy(options: ChaosOptions, folder: string | undefined): Promise
   const onRound = (report: LossyReport) => console.log(renderLossy(report))
   const { faults } = await lossyCampaign({ ...options, folder, onRound, signal: interrupted.signal })
   if (faults.length > 0) process.exitCode = 1
+}
+
+async function workerCuts(
+  { seed, kills: faults }: ChaosOptions,
+  folder: string | undefined,
+  env: Readonly<Record<string, string>> | undefined,
+): Promise<void> {
+  const onRound = (report: WorkerCutsReport) => console.log(renderWorkerCuts(report))
+  const { broken } = await workerCutsCampaign({ seed, faults, folder, env, onRound, signal: interrupted.signal })
+  if (broken.length > 0) process.exitCode = 1
 }
 
 function judge(file: string): void {

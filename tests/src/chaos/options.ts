@@ -20,6 +20,8 @@ export interface ChaosOptions {
   readonly conversations: boolean
   /** Postgres loses its last seconds when it is killed. */
   readonly lossy: boolean
+  /** The sockets between servers and workers fail. */
+  readonly workerCuts: boolean
   /** What happens to the servers; nothing of theirs is killed. */
   readonly outages: readonly OutageKind[] | undefined
   /** Which faults of the way to Postgres are aimed at. */
@@ -44,6 +46,8 @@ export const usage = `npm run chaos [-- options]
   --conversations  --kills conversations with a worker each, whose runs are paused, cancelled and lose their claims; a judge knows the rules of the
               worker protocol
   --lossy     several clients write to each thread, and Postgres loses the last seconds when it is killed, as a standby does that is promoted
+  --worker-cuts  several clients write to each thread, while --kills connections between servers and workers are cut in the middle of a frame, or
+              carry nothing more in one direction
   --outages all  something happens to the servers --kills times, and nothing of theirs is killed: no run may be attempted again. Or one kind by its
               name: ${kindNames}
   --aims quick  --histories, while the way to Postgres fails at chosen statements: replies of commits are lost, requests break, notifications are
@@ -64,6 +68,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     deployments: flag,
     conversations: flag,
     lossy: flag,
+    "worker-cuts": flag,
     outages: text,
     aims: text,
     judge: text,
@@ -80,6 +85,7 @@ export function parseOptions(argv: readonly string[]): ChaosOptions | undefined 
     deployments: values.deployments ?? false,
     conversations: values.conversations ?? false,
     lossy: values.lossy ?? false,
+    workerCuts: values["worker-cuts"] ?? false,
     outages: outagesOf(values.outages),
     histories: values.histories ?? values.aims !== undefined,
     aims: oneOf("aims", values.aims, ["none", "quick", "all"]),

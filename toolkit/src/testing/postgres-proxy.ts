@@ -5,6 +5,7 @@
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
+import { type Aim, ArmedFault } from "./armed-fault.js"
 import { type Frame, FrameSplitter, Session, type Unit } from "./postgres-wire.js"
 import { resetSocket } from "./reset-socket.js"
 
@@ -25,14 +26,6 @@ export type Fault =
   | { readonly kind: "cut listeners" }
   /** The statement, its reply and what follows arrive byte by byte, up to a number of bytes. */
   | { readonly kind: "slice"; readonly at: RegExp; readonly bytes: number }
-
-/** A fault that waits for its moment. */
-export interface Aim {
-  readonly isHit: boolean
-  /** Resolves when it has happened; never, when it is disarmed before. */
-  readonly hit: Promise<void>
-  disarm(): void
-}
 
 export interface PostgresProxy extends AsyncDisposable {
   /** The database behind the proxy. */
@@ -55,7 +48,7 @@ export interface PostgresProxy extends AsyncDisposable {
 export async function postgresProxy(uri: string): Promise<PostgresProxy> {
   let target = targetOf(uri)
   const connections = new Set<Connection>()
-  const aims = new Set<ArmedFault>()
+  const aims = new Set<Armed>()
   let state: "open" | "reset" | "silence" = "open"
 
   const listener = createServer({ noDelay: true }, (client) => {
@@ -102,32 +95,7 @@ export async function postgresProxy(uri: string): Promise<PostgresProxy> {
   }
 }
 
-class ArmedFault implements Aim {
-  isHit = false
-  readonly hit: Promise<void>
-  readonly fault: Fault
-  readonly #all: Set<ArmedFault>
-  #onHit: () => void = () => undefined
-
-  constructor(fault: Fault, all: Set<ArmedFault>) {
-    this.fault = fault
-    this.#all = all
-    this.hit = new Promise((resolve) => {
-      this.#onHit = resolve
-    })
-    all.add(this)
-  }
-
-  strike(): void {
-    this.disarm()
-    this.isHit = true
-    this.#onHit()
-  }
-
-  disarm(): void {
-    this.#all.delete(this)
-  }
-}
+type Armed = ArmedFault<Fault>
 
 type Direction = "to server" | "to client"
 
@@ -136,21 +104,19 @@ class Connection {
   readonly session = new Session()
   onEnd: () => void = () => undefined
   readonly #sockets: Readonly<Record<Direction, Socket>>
-  readonly #aims: ReadonlySet<ArmedFault>
+  readonly #aims: ReadonlySet<Armed>
   /** Of a unit that is not complete. */
   #request: Buffer[] = []
   /** Directions of which nothing is delivered any more. */
   readonly #swallowed = new Set<Direction>()
   /** The unit whose reply is withheld until it has ended, and what was withheld of it. */
-  #withheld:
-    | { readonly unit: Unit; readonly armed: ArmedFault; readonly frames: Buffer[]; hasFailed: boolean }
-    | undefined
+  #withheld: { readonly unit: Unit; readonly armed: Armed; readonly frames: Buffer[]; hasFailed: boolean } | undefined
   /** How many bytes still arrive one by one. */
   #slices = 0
   /** Delivers in order, where bytes arrive one by one. */
   #delivered: Promise<void> | undefined
 
-  constructor(client: Socket, server: Socket, aims: ReadonlySet<ArmedFault>) {
+  constructor(client: Socket, server: Socket, aims: ReadonlySet<Armed>) {
     this.#sockets = { "to client": client, "to server": server }
     this.#aims = aims
     client.on("error", () => undefined).on("close", () => this.#closed("to server"))
@@ -247,7 +213,7 @@ class Connection {
     }
   }
 
-  #find(kinds: readonly Fault["kind"][], unit: Unit | undefined): ArmedFault | undefined {
+  #find(kinds: readonly Fault["kind"][], unit: Unit | undefined): Armed | undefined {
     if (!unit || this.#aims.size === 0) return undefined
     return [...this.#aims].find(
       ({ fault }) =>
