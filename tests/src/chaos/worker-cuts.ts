@@ -88,7 +88,7 @@ export async function workerCutsCampaign(options: WorkerCutsOptions): Promise<Wo
       seed,
       calls: report.calls + recorder.calls.length,
       hits,
-      broken: [...report.broken, ...impossible, ...(await failedRuns(installation, round))],
+      broken: [...report.broken, ...impossible, ...(await lostRuns(installation, round))],
     }
     onRound?.(report)
   }
@@ -98,12 +98,12 @@ export async function workerCutsCampaign(options: WorkerCutsOptions): Promise<Wo
 
 const hitsOf = ({ hits }: WorkerCutsReport): number => [...hits.values()].reduce((sum, each) => sum + each, 0)
 
-/** Runs that ended in an error, in this round: none may, since each survives the faults of a round. */
-async function failedRuns({ db }: Installation, round: number): Promise<string[]> {
+/** Runs of this round that ended since they had lost too many workers: none may, since each survives the faults of a round. */
+async function lostRuns({ db }: Installation, round: number): Promise<string[]> {
   const rows = await db.rows<{ run: string; error: string | null }>(sql`
     select metadata ->> 'run' as run, error::text as error from runs
-    where status in ('error', 'timeout') and metadata ->> 'run' like ${`r${round}t%`}`)
-  return rows.map(({ run, error }) => `${run} has ended in an error: ${error}`)
+    where error ->> 'error' = 'WorkerLost' and metadata ->> 'run' like ${`r${round}t%`}`)
+  return rows.map(({ run, error }) => `${run} was lost: ${error}`)
 }
 
 interface WorkerSockets extends AsyncDisposable {
