@@ -33,6 +33,8 @@ test("a person's fault fails at once, any other is tried again", () => {
     assert.deepEqual(judge(error, tries(0)), { kind: "fail", code: error.code, message: error.message })
   }
   assert.deepEqual(delaysOf(network, 600_000), [5000, 20_000, 60_000, undefined, undefined])
+  const limited = new SourceFailed("source_not_found", "429", { isTransient: true, askedMs: 30_000 })
+  assert.deepEqual(delaysOf(limited, 600_000), [30_000, 30_000, 60_000, undefined, undefined])
   assert.deepEqual(judge(network, tries(3)), { kind: "fail", code: "source_not_found", message: "no route" })
   assert.deepEqual(judge(new Error("a bug"), last), { kind: "fail", code: "internal", message: "a bug" })
   // The socket of a unit refused: that is no failure of the database.

@@ -36,7 +36,7 @@ export interface Tries {
 
 /**
  * A user's fault fails at once: the same input fails the same way. A fault of a git host and a full disk are tried three more times: the
- * input may be at fault too, and time alone frees no disk. Anything else is the platform's own, whatever it is (its machine, its database, a
+ * input may be at fault too, and time alone frees no disk. A host that asks for a longer pause gets it. Anything else is the platform's own, whatever it is (its machine, its database, a
  * bug), and is tried again for ten minutes.
  */
 export function judge(error: unknown, { stage_attempt: attempts, failing_ms: failingMs }: Tries): Verdict {
@@ -53,7 +53,8 @@ export function judge(error: unknown, { stage_attempt: attempts, failing_ms: fai
   const isFull = saysDiskIsFull(words)
   const message = isFull ? diskIsFull : words
   const isOwnFault = !isFull && !(error instanceof SourceFailed)
-  const delayMs = retryDelaysMs[attempts] ?? (isOwnFault && failingMs < patienceMs ? laterDelayMs : undefined)
+  const usualMs = retryDelaysMs[attempts] ?? (isOwnFault && failingMs < patienceMs ? laterDelayMs : undefined)
+  const delayMs = usualMs && Math.max(usualMs, Math.ceil(error instanceof SourceFailed ? error.askedMs : 0))
   if (delayMs !== undefined) return { kind: "retry", delayMs, why: `${message}; trying again in ${delayMs / 1000} s` }
   return { kind: "fail", code: isFull ? "disk_full" : codeOf(error), message }
 }

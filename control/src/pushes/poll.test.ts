@@ -9,6 +9,7 @@ import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { type GitSource, gitSource } from "../sources/git.js"
+import { SourceFailed } from "../sources/port.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { inTurns, pollDue } from "./poll.js"
@@ -47,14 +48,14 @@ const counting: GitSource = {
     return git.heads(location, refs, signal)
   },
 }
-const look = () =>
+const look = (source: GitSource = counting) =>
   pollDue(
     {
       db: api.db,
       key: api.key,
       log,
       failures: new MemberFailures(log),
-      git: counting,
+      git: source,
       pollMs: minute,
     },
     new AbortController().signal,
@@ -104,6 +105,18 @@ test("polling finds a push and builds it once; a known commit is not built", asy
   }
 
   assert.deepEqual(await pushed(id), [sha])
+})
+
+test("a repository whose host asks for a pause is polled no sooner", async () => {
+  const id = await deployment()
+  await resolved(id, repository.git("rev-parse", "main"))
+  const askedMs = 30 * minute
+  const busy = () => Promise.reject(new SourceFailed("source_not_found", "429", { isTransient: true, askedMs }))
+
+  await look({ ...counting, heads: busy })
+
+  const later = sql`select 1 from watched_branches where look_at > now() + interval '20 minutes'`
+  assert.ok(await api.db.row(later))
 })
 
 test("one poll serves all deployments of a repository, each with its branch", async () => {

@@ -10,6 +10,7 @@ import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { credentialsOf } from "../integrations/operations.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { GitSource } from "../sources/git.js"
+import { SourceFailed } from "../sources/port.js"
 import { buildPush } from "./build-push.js"
 import { watchedRef } from "./decide.js"
 import { countFailures, type DueBranch, dueBranches, planLooks, pollSoon } from "./queries.js"
@@ -118,6 +119,12 @@ async function look(polling: Polling, group: readonly Watched[], signal: AbortSi
     if (signal.aborted) return
     log.warn({ err, deployment_ids: ids, failures: first.failures + 1 }, "a repository could not be polled")
     await countFailures(db, ids, true)
+    const askedMs = err instanceof SourceFailed ? err.askedMs : 0
+    if (askedMs > inMs)
+      await planLooks(
+        db,
+        plans.map((plan) => ({ ...plan, inMs: Math.max(plan.inMs, askedMs) })),
+      )
   }
 }
 

@@ -7,7 +7,10 @@ import { diskIsFull } from "@superstep/toolkit/files/disk-room"
 import { SourceFailed } from "./port.js"
 
 /** git's output and exit. */
-export type GitFailure = Pick<CommandFailed, "exitCode" | "killedBy" | "lastLines">
+export interface GitFailure extends Pick<CommandFailed, "exitCode" | "killedBy" | "lastLines"> {
+  /** For how long the host asks to be left alone, in milliseconds. */
+  readonly askedMs?: number
+}
 
 // `git ls-remote --exit-code` documents 2 as "no matching refs"; every other failure is 128 with a message.
 const noMatchingRef = 2
@@ -65,6 +68,7 @@ export function classifyGitFailure(failure: GitFailure, repoUrl: string, ref: st
     default:
       return new SourceFailed("source_not_found", hostFault(repoUrl, failure, kind === "busy", said), {
         isTransient: true,
+        askedMs: failure.askedMs,
       })
   }
 }

@@ -21,6 +21,7 @@ import {
 import { classifyGitFailure, needsMemory, nothingListed, refNotFound } from "./git-failure.js"
 import { makeGitHome } from "./git-home.js"
 import { credentialsApply, type GitCredentials, type GitLocation } from "./git-location.js"
+import { traceHttp } from "./http-trace.js"
 import { type FetchedTree, type Source, SourceFailed } from "./port.js"
 import { type SourceLimits, sourceLimits } from "./source-limits.js"
 import { withSshFiles } from "./ssh-files.js"
@@ -77,9 +78,11 @@ export function gitSource(settings: GitSettings): GitSource {
     const trusted = await trustFile(homeFolder, repoUrl)
     // git searches the parent folders for a repository and its settings, so never start it in a folder that others may write to.
     const cwd = folder ?? home.emptyFolder
+    const trace = await traceHttp(repoUrl, args[0], { folder, keysFolder })
     try {
       return await withSshFiles(keysFolder, credentials, async (ssh) => {
-        const env = gitEnvironment({ base, home, protocols, repoUrl, credentials, ssh, trustFile: trusted })
+        const own = gitEnvironment({ base, home, protocols, repoUrl, credentials, ssh, trustFile: trusted })
+        const env = { ...own, ...trace.variables }
         const argv = withMemoryLimit(["git", ...args], {
           memoryMb: args[0] === "ls-remote" ? memoryMb.list : memoryMb.other,
           path: env.PATH ?? "",
@@ -93,7 +96,11 @@ export function gitSource(settings: GitSettings): GitSource {
       const unreadable = await unreadablePart(repoUrl)
       if (unreadable) throw new SourceFailed("source_auth", unreadable)
       // A host may answer with what it was sent.
-      throw classifyGitFailure({ exitCode, killedBy, lastLines: hideToken(lastLines, credentials) }, repoUrl, ref)
+      const askedMs = await trace.askedMs()
+      const failure = { exitCode, killedBy, lastLines: hideToken(lastLines, credentials), askedMs }
+      throw classifyGitFailure(failure, repoUrl, ref)
+    } finally {
+      await trace.remove()
     }
   }
 

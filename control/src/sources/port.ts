@@ -48,13 +48,20 @@ type SourceErrorCode = Extract<
 export class SourceFailed extends KnownError {
   readonly code: SourceErrorCode
   readonly isTransient: boolean
+  /** For how long the host asks to be left alone, in milliseconds; 0 when it does not. */
+  readonly askedMs: number
   constructor(
     code: SourceErrorCode,
     message: string,
-    { isTransient = false, ...options }: ErrorOptions & { isTransient?: boolean } = {},
+    {
+      isTransient = false,
+      askedMs = 0,
+      ...options
+    }: ErrorOptions & { isTransient?: boolean; askedMs?: number | undefined } = {},
   ) {
     super(message, options)
     this.code = code
     this.isTransient = isTransient
+    this.askedMs = askedMs
   }
 }
