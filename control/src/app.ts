@@ -18,6 +18,8 @@ import { auditWrites } from "./access/audit-writes.js"
 import { authenticate, identifyBy } from "./access/authenticate.js"
 import { auditedDatabase } from "./audit/operations.js"
 import { addAuditRoutes } from "./audit/routes.js"
+import type { ReadCodeChanges } from "./code-changes/operations.js"
+import { addCodeChangeRoutes } from "./code-changes/routes.js"
 import { addCodeRoute, addSessionRoutes } from "./console/routes.js"
 import { addSite, pageOrNotFound } from "./console/site-routes.js"
 import { addDeploymentActions } from "./deployments/action-routes.js"
@@ -117,6 +119,8 @@ export interface AppOptions {
   /** Reverse proxies whose X-Forwarded headers are believed; default none. */
   readonly trustedProxies?: BlockList
   readonly keyFailuresPerMinute?: number
+  /** Compares the code of revisions. */
+  readonly readCodeChanges: ReadCodeChanges
   /** Most bytes of logs of a deployment that a listener reports. */
   readonly logQuotaBytes?: number
 }
@@ -151,6 +155,7 @@ export function createApp(given: AppOptions): Hono {
   addStatusPage(api, { ...options, identify })
   addRevisionRoutes(api, options)
   addRevisionActions(api, options)
+  addCodeChangeRoutes(api, options)
   addLogRoutes(api, options)
   addLogStreamRoutes(api, { ...options, liveLogs: options.liveLogs ?? new LiveLogs({ db, log }) })
   addSecretRoutes(api, options)

@@ -18,6 +18,8 @@ import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { realClock } from "@superstep/toolkit/time/clock"
 import { createApp } from "./app.js"
 import { startBackground } from "./background.js"
+import { codeComparer, comparedLimits } from "./code-changes/operations.js"
+import { gitOf, sourcesOf } from "./code-sources.js"
 import {
   agentsUrlOf,
   apiUrlOf,
@@ -57,8 +59,6 @@ import { freeFormerClaims } from "./revisions/claims.js"
 import { wakeDeployment } from "./revisions/sleep-queries.js"
 import { pipelineChannel } from "./revisions/wake-up.js"
 import { createRouting } from "./routing/routing.js"
-import { archiveSource } from "./sources/archive.js"
-import { gitSource } from "./sources/git.js"
 import { standbyApp } from "./standby-app.js"
 import { removeFormerFiles, storeFormerFiles } from "./uploads/former-files.js"
 import type { AddressRules } from "./webhooks/address-rules.js"
@@ -254,6 +254,12 @@ async function startParts(
     trustedProxies: networks.parse(config.trustedProxies),
     keyFailuresPerMinute: config.keyFailuresPerMinute,
     logQuotaBytes: context.limits.logQuotaBytes,
+    readCodeChanges: codeComparer({
+      ...context,
+      sources: sourcesOf({ ...input, folders }, comparedLimits),
+      folder: folders.comparedCode,
+      path: input.environment.PATH ?? "",
+    }),
   })
   const tls = tlsFilesOf(config.tlsCert, config.tlsKey)
   const listening = await listen(app.fetch, input.address, tls && { files: tls, log })
@@ -290,13 +296,7 @@ async function startParts(
   const pushWork = await startPushWork({
     ...context,
     listenerExists,
-    git: gitSource({
-      protocols: gitProtocolsOf(config),
-      environment: input.environment,
-      timeoutMs: Math.min(config.sourceMs, pollTimeoutMs),
-      homeFolder: folders.gitHome,
-      keysFolder: folders.gitKeys,
-    }),
+    git: gitOf({ ...input, folders }, { timeoutMs: Math.min(config.sourceMs, pollTimeoutMs) }),
     gitProtocols: gitProtocolsOf(config),
     defaultQuotas: defaultQuotasOf(config),
     pollMs: config.pollMs,
@@ -354,16 +354,7 @@ async function createContext({
     routing: createRouting(routed),
     clock: realClock,
     failures: new MemberFailures(log),
-    sources: {
-      git: gitSource({
-        protocols: gitProtocolsOf(config),
-        environment,
-        timeoutMs: config.sourceMs,
-        homeFolder: folders.gitHome,
-        keysFolder: folders.gitKeys,
-      }),
-      archive: archiveSource(),
-    },
+    sources: sourcesOf({ config, environment, folders }),
   }
 }
 

@@ -37,6 +37,12 @@ export const controlCodes = {
     cause: "A script of another site, or a tool that sends the browser's cookie.",
     next: "Send an API key instead of the session.",
   },
+  code_not_comparable: {
+    http: [409],
+    what: "The code of two revisions cannot be compared.",
+    cause: "One of them is an image, was never fetched, is too large, or its archive or commit is no longer there.",
+    next: "Compare revisions whose code is there: archives are kept for the three newest revisions of a deployment.",
+  },
   name_taken: {
     http: [409],
     what: "Something of this name exists in the workspace; `conflicting_id` names it.",

@@ -2,6 +2,7 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
+import { CodeDifference } from "../code-changes/code-difference.js"
 import { reasonOf, shortId, shownRevision, titleOf } from "../deployments/status.js"
 import { Badge } from "../frame/badge.js"
 import { CurlButton } from "../frame/curl-button.js"
@@ -71,6 +72,7 @@ export function BuildLogPage() {
         <Stages revision={revision} />
       </div>
       <RevisionFacts revision={revision} before={before} />
+      {before && <CodeDifference before={before} after={revision} />}
       {reason && tone === "bad" && (
         <p className="reason reason-bad build-log-reason">
           <TriangleAlert size={14} aria-hidden /> {reason.sentence} {explained && <ErrorCode explained={explained} />}

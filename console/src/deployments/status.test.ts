@@ -8,7 +8,7 @@ test("a deployment shows what a caller would get", () => {
 })
 
 test("of two deployed revisions only the active one is serving", () => {
-  const deployed = { status: "DEPLOYED", traffic: null, error_code: null }
+  const deployed = { status: "DEPLOYED", traffic: null, error_code: null, health: null }
 
   assert.equal(shownRevision({ ...deployed, id: "a" }, "a").word, "Serving")
   assert.equal(shownRevision({ ...deployed, id: "b" }, "a").word, "Deployed before")
@@ -17,6 +17,16 @@ test("of two deployed revisions only the active one is serving", () => {
     word: "Crashed",
     tone: "bad",
   })
+})
+
+test("a revision whose processes crash is shown as that while it serves, and not for ever after", () => {
+  const crashing = { id: "a", status: "DEPLOYED", traffic: null, error_code: null, health: "crashing" } as const
+
+  assert.deepEqual(shownRevision(crashing, "a"), { word: "Crashing", tone: "bad" })
+  assert.equal(shownRevision({ ...crashing, traffic: { weight: 5, runs: null } }, "b").word, "Crashing")
+  assert.equal(shownRevision({ ...crashing, health: "down" }, "a").word, "Down")
+  assert.equal(shownRevision({ ...crashing, health: "asleep" }, "a").word, "Serving")
+  assert.equal(shownRevision(crashing, "b").word, "Deployed before")
 })
 
 test("a status message is a sentence with the end of the log", () => {

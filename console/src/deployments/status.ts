@@ -40,12 +40,13 @@ const revisionStatuses: Readonly<Record<string, Shown>> = {
   INTERRUPTED: { word: "Interrupted", tone: "idle" },
 }
 
-/** A revision that was deployed is serving, a canary, or a former one. */
+/** A revision that was deployed is serving, a canary, or a former one. One whose processes crash is shown as that, also while it serves. */
 export function shownRevision(
-  { id, status, traffic, error_code }: Pick<Revision, "id" | "status" | "traffic" | "error_code">,
+  { id, status, traffic, error_code, health }: Pick<Revision, "id" | "status" | "traffic" | "error_code" | "health">,
   activeId: string | null,
 ): Shown {
   if (status !== "DEPLOYED") return revisionStatuses[status] ?? { word: status, tone: "idle" }
+  if ((id === activeId || traffic !== null) && (health === "crashing" || health === "down")) return healths[health]
   if (id === activeId) return { word: "Serving", tone: "good" }
   if (traffic !== null) return { word: "Canary", tone: "warn" }
   // It served, and then the platform took it out of service.

@@ -157,6 +157,7 @@ function Revisions({ deployment }: { deployment: Deployment }) {
             revision={revision}
             deployment={deployment}
             before={all[all.indexOf(revision) + 1]}
+            isOpen
           />
         ))}
       </ol>

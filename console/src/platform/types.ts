@@ -121,6 +121,24 @@ export interface MetricsPoint extends Answers {
   readonly rss_bytes: number
 }
 
+/** What differs between the code of two revisions. */
+export interface CodeChanges {
+  readonly files: readonly ChangedFile[]
+  /** How many files differ. */
+  readonly total: number
+}
+
+export interface ChangedFile {
+  readonly path: string
+  readonly change: "added" | "removed" | "changed"
+  readonly size_before: number | null
+  readonly size_after: number | null
+  /** Why there is no diff. */
+  readonly omitted: "binary" | "too_large" | "secret" | "link" | "limit" | null
+  /** Hunks of a unified diff; empty when only the file's mode changed. */
+  readonly diff: string | null
+}
+
 export interface LogLine {
   readonly id: string
   readonly timestamp: string

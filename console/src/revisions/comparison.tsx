@@ -1,5 +1,6 @@
 /** Two revisions side by side: only what differs. */
 
+import { CodeDifference } from "../code-changes/code-difference.js"
 import { shortId } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
 import { X } from "../frame/icons.js"
@@ -56,6 +57,7 @@ export function Comparison({ revisions, order, close }: ComparisonProps) {
           </table>
         )}
       </TableBox>
+      <CodeDifference before={before} after={after} />
     </section>
   )
 }

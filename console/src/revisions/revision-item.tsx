@@ -16,11 +16,13 @@ export interface RevisionItemProps {
   readonly deployment: Deployment
   /** The one before it. */
   readonly before: Revision | undefined
+  /** Whether the end of its log is shown; else it is folded. */
+  readonly isOpen: boolean
   /** Where revisions can be chosen for a comparison. */
   readonly choice?: { readonly isChosen: boolean; readonly onChoose: (isChosen: boolean) => void }
 }
 
-export function RevisionItem({ revision, deployment, before, choice }: RevisionItemProps) {
+export function RevisionItem({ revision, deployment, before, isOpen, choice }: RevisionItemProps) {
   const { word, tone, isMoving = false } = shownRevision(revision, deployment.active_revision_id)
   const reason = reasonOf(revision.status_message)
   const explained = explainedOf(revision.error_code, revision.error_doc_url)
@@ -53,7 +55,12 @@ export function RevisionItem({ revision, deployment, before, choice }: RevisionI
               <TriangleAlert size={14} aria-hidden /> {reason.sentence}{" "}
               {explained && <ErrorCode explained={explained} />}
             </p>
-            {reason.lines.length > 0 && <pre>{reason.lines.join("\n")}</pre>}
+            {reason.lines.length > 0 && (
+              <details open={isOpen}>
+                <summary>The end of its log</summary>
+                <pre>{reason.lines.join("\n")}</pre>
+              </details>
+            )}
           </div>
         )}
         {isCanary && <Canary revision={revision} deployment={deployment} />}

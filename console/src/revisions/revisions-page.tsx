@@ -68,6 +68,7 @@ export function RevisionsPage() {
               revision={revision}
               deployment={deployment}
               before={revisions[position + 1]}
+              isOpen={position === 0}
               choice={{
                 isChosen: compare.includes(revision.id),
                 onChoose: (isChosen) => choose(revision.id, isChosen),

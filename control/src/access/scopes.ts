@@ -11,6 +11,8 @@ interface ScopeRule {
 const rules: readonly ScopeRule[] = [
   // Keys, the audit log and webhooks: reading these needs rights too.
   { path: /^\/v2\/(api-keys|audit-log|webhooks)(\/|$)/, scope: "admin" },
+  // Code of a repository that may be private: keys for those who only watch do not show it.
+  { isRead: true, path: /\/code-changes$/, scope: "deploy" },
   { isRead: true, path: /^/, scope: "read" },
   // The token has no more rights than the key.
   { path: /^\/v2\/deployments\/\{deployment_id\}\/agent-token$/, scope: "read" },

@@ -9,6 +9,8 @@ export interface Folders {
   readonly formerUploads: string
   /** Keys for git hosts, each only while git runs. */
   readonly gitKeys: string
+  /** Code that is being compared. */
+  readonly comparedCode: string
   /** Git's `HOME`. */
   readonly gitHome: string
 }
@@ -20,6 +22,7 @@ export function foldersOf(home: string): Folders {
     control,
     formerUploads: join(home, "uploads"),
     gitKeys: join(control, "git-keys"),
+    comparedCode: join(control, "compared-code"),
     gitHome: join(control, "git-home"),
   }
 }

@@ -39,7 +39,10 @@ async function keepHostKeys({ home, control, gitHome }: Folders): Promise<void> 
 }
 
 /** Removes the keys that a control plane left which was killed during a fetch. */
-export const removeLeftovers = ({ gitKeys }: Folders): Promise<void> => rm(gitKeys, { recursive: true, force: true })
+export async function removeLeftovers({ gitKeys, comparedCode }: Folders): Promise<void> {
+  await rm(gitKeys, { recursive: true, force: true })
+  await rm(comparedCode, { recursive: true, force: true })
+}
 
 /** The id of the home, generated at the first call. */
 export const homeIdOf = ({ home }: Pick<Folders, "home">): Promise<string> =>

@@ -1,11 +1,28 @@
 /** Finds a revision's code: which source provides it, and the credentials for that source. */
+import type { CarriedDeployment } from "../deployments/carried-queries.js"
 import { credentialsOf } from "../integrations/operations.js"
+import type { PipelineContext, PipelineLimits } from "../planner/context.js"
+import type { RevisionRow } from "../revisions/queries.js"
 import { type ArchiveLocation, archiveWasDeleted } from "../sources/archive-location.js"
 import { credentialsApply, type GitLocation } from "../sources/git-location.js"
 import { type FetchedTree, type Source, SourceFailed } from "../sources/port.js"
 import { readArchiveContent } from "../uploads/content.js"
 import { findArchive } from "../uploads/operations.js"
-import type { StageInput } from "./stage.js"
+
+/** What code is found with. */
+export type CodeLookup = Pick<PipelineContext, "db" | "key" | "log" | "sources"> & {
+  readonly limits: Pick<PipelineLimits, "sourceMs">
+}
+
+/** A revision whose code is looked for. */
+export interface WantedCode {
+  readonly context: CodeLookup
+  readonly revision: Pick<
+    RevisionRow,
+    "revision_id" | "deployment_id" | "source" | "source_config" | "source_revision_config"
+  >
+  readonly deployment: Pick<CarriedDeployment, "workspace_id">
+}
 
 /** A location together with its source (`sources/port.ts`). */
 export interface Located {
@@ -42,7 +59,7 @@ function located<Location>(source: Source<Location>, location: Location, shown: 
 }
 
 /** @throws SourceFailed  `source_unsupported`, or `source_not_found` when the archive no longer exists */
-export async function locate(input: StageInput): Promise<Located> {
+export async function locate(input: WantedCode): Promise<Located> {
   const { sources, limits } = input.context
   const { source } = input.revision
   switch (source) {
@@ -64,7 +81,7 @@ export async function locate(input: StageInput): Promise<Located> {
 
 const unsupported = (message: string) => new SourceFailed("source_unsupported", message)
 
-async function gitLocation({ context, revision, deployment }: StageInput): Promise<GitLocation> {
+async function gitLocation({ context, revision, deployment }: WantedCode): Promise<GitLocation> {
   const repoUrl = revision.source_config.repo_url
   const ref = revision.source_revision_config.repo_ref
   if (!repoUrl || !ref) throw new SourceFailed("source_not_found", "the revision names no repository or no ref")
@@ -79,7 +96,7 @@ async function gitLocation({ context, revision, deployment }: StageInput): Promi
   return { repoUrl, ref, credentials }
 }
 
-async function archiveLocation({ context: { db }, revision }: StageInput): Promise<ArchiveLocation> {
+async function archiveLocation({ context: { db }, revision }: WantedCode): Promise<ArchiveLocation> {
   const { source_tarball_path: objectPath } = revision.source_revision_config
   const upload = objectPath && (await findArchive(db, revision.deployment_id, objectPath))
   if (!upload || upload.sha256 === null || upload.size_bytes === null) {

@@ -22,7 +22,7 @@ const facts: readonly (readonly [RegExp, Kind])[] = [
   [/no space left on device|disk quota exceeded/i, "disk"],
   [/out of memory|cannot allocate memory|mmap failed/i, "memory"],
   [/transport '[^']*' not allowed|unable to find remote helper/i, "forbidden"],
-  [/couldn't find remote ref|not our ref|unadvertised object|no such remote ref|bad object/i, "ref"],
+  [/couldn't find remote ref|not our ref|unadvertised object|no such remote ref|bad object|not a tree object/i, "ref"],
   [/error: 429\b|too many requests|rate limit/i, "busy"],
   [
     /authentication failed|could not read (username|password)|terminal prompts disabled|error: 40[13]\b|permission denied|dubious ownership|host key verification failed/i,

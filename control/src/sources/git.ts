@@ -162,7 +162,8 @@ export function gitSource(settings: GitSettings): GitSource {
       await fetchCommit(location, sha, run)
       const meter = treeMeter()
       const onOutput = (chunk: Buffer) => room.refuse(meter.add(chunk))
-      await git(location, listArguments(sha), room.signal, { folder: partial, onOutput })
+      // A branch that was fetched by its name may not contain the commit any more.
+      await git({ ...location, ref: sha }, listArguments(sha), room.signal, { folder: partial, onOutput })
       await run("checkout", "--quiet", "--detach", sha)
       await room.check()
       const tree = await describe(run)

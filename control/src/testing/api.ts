@@ -9,9 +9,12 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import type { Hono } from "hono"
 import { type AppOptions, createApp } from "../app.js"
+import { type CodeChangesOptions, codeComparer } from "../code-changes/operations.js"
 import { defaultResourceTiers } from "../deployments/resource-tiers.js"
 import type { Amounts } from "../quotas/quota.js"
 import { type MasterKey, masterKey } from "../secrets/seal.js"
+import { archiveSource } from "../sources/archive.js"
+import { gitSource } from "../sources/git.js"
 import { createApiKey, createWorkspace } from "../workspaces/operations.js"
 
 export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -40,6 +43,8 @@ export interface TestApi extends AsyncDisposable {
   readonly orgKey: string
   /** For tests that need a real socket: `listen(api.fetch, …)`. */
   readonly fetch: Hono["fetch"]
+  /** The folder of code that is being compared. */
+  readonly comparedCode: string
   readonly other: { readonly workspaceId: string; readonly apiKey: string }
   /** Calls as the first workspace, unless the headers say otherwise; `x-api-key: ""` calls without a key. */
   call(method: string, path: string, call?: Call): Promise<Reply>
@@ -58,13 +63,34 @@ export const testQuotas: Amounts = {
   host_names: 20,
 }
 
+/** Repositories of this computer, and uploaded archives. */
+function codeOf(parts: Pick<CodeChangesOptions, "db" | "key" | "log">): CodeChangesOptions {
+  const folder = temporaryFolder()
+  const git = gitSource({
+    protocols: ["file"],
+    environment: process.env,
+    timeoutMs: 60_000,
+    homeFolder: join(folder, "git-home"),
+    keysFolder: join(folder, "git-keys"),
+  })
+  return {
+    ...parts,
+    sources: { git, archive: archiveSource() },
+    limits: { sourceMs: 60_000 },
+    folder: join(folder, "compared-code"),
+    path: process.env.PATH ?? "",
+  }
+}
+
 export async function startApi(options: Partial<AppOptions> = {}): Promise<TestApi> {
   const db = await freshDatabase({ migrations })
   const key = masterKey(randomBytes(32))
+  const log = createLog({ process: "control", level: "silent" })
+  const code = codeOf({ db, key, log })
   const app = createApp({
     db,
     key,
-    log: createLog({ process: "control", level: "silent" }),
+    log,
     agentsUrl: "http://agents.test:8901",
     gitProtocols: ["https", "ssh"],
     resourceTiers: defaultResourceTiers,
@@ -75,6 +101,7 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     place: { folder: temporaryFolder(), certFile: undefined },
     hostNames: { ownNames: new Set(["agents.test"]), certFile: undefined, hasAuthority: false },
     webhookRules: { allowsLoopback: true, allowsPrivate: false },
+    readCodeChanges: codeComparer(code),
     ...options,
   })
   const one = await workspaceWithKey(db, "one")
@@ -93,6 +120,7 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     ...one,
     orgKey: org.clearKey,
     fetch: app.fetch,
+    comparedCode: code.folder,
     other,
     call: callWith(one.apiKey),
     callAsOther: callWith(other.apiKey),

@@ -53,9 +53,12 @@ export const markUsed = (tx: Db, ids: { deploymentId: string; uploadId: string }
 export const removeUnsent = (db: Db): Promise<number> =>
   db.run(sql`delete from uploads where stored_at is null and expires_at < now() - interval '1 hour'`)
 
+// So that a new revision can be compared with those before it.
+const comparedRevisions = 3
+
 /**
  * Marks the archives that nothing needs: received and last used more than a day ago, no longer the source of their
- * deployment, and not waited for by a revision.
+ * deployment, not waited for by a revision, and not that of one of the newest revisions.
  */
 export const markUnneeded = (db: Db): Promise<number> =>
   db.run(sql`
@@ -66,7 +69,9 @@ export const markUnneeded = (db: Db): Promise<number> =>
         select 1 from deployments d where d.deployment_id = u.deployment_id
           and d.source_revision_config ->> 'source_tarball_path' = u.deployment_id || '/' || u.upload_id || '.tar.gz')
       and not exists (
-        select 1 from revisions r where r.deployment_id = u.deployment_id and r.stage in ('queue', 'fetch', 'build')
+        select 1 from revisions r where r.deployment_id = u.deployment_id
+          and (r.stage in ('queue', 'fetch', 'build') or r.seq + ${comparedRevisions} > (
+            select max(newest.seq) from revisions newest where newest.deployment_id = u.deployment_id))
           and r.source_revision_config ->> 'source_tarball_path' = u.deployment_id || '/' || u.upload_id || '.tar.gz')`)
 
 /** Whether an archive was stored by a release that kept it as a file, and is in no transfer yet. */

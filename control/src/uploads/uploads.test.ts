@@ -222,13 +222,20 @@ test("an archive is kept while a revision or deployment needs it, else for a day
   const afterDay = await stored(api)
   const newer = await offer(api, id)
   await put(api, newer.upload_url, "newer")
-  await patch(api, id, newer.object_path)
-  await api.db.run(sql`update revisions set stage = null, status = 'DEPLOYED'`)
-  await api.db.run(sql`update uploads set used_at = now() - interval '25 hours' where used_at is not null`)
-  await removeOldArchives(api.db)
+  const deployNewer = async () => {
+    await patch(api, id, newer.object_path)
+    await api.db.run(sql`update revisions set stage = null, status = 'DEPLOYED'`)
+    await api.db.run(sql`update uploads set used_at = now() - interval '25 hours' where used_at is not null`)
+    await removeOldArchives(api.db)
+  }
+  await deployNewer()
+  const afterOne = await stored(api)
+  await deployNewer()
+  await deployNewer()
 
   assert.deepEqual(afterDay, ["used", "fresh"])
-  assert.deepEqual(await stored(api), ["fresh", "newer"], "the deployment is made of another one by now")
+  assert.deepEqual(afterOne, ["used", "fresh", "newer"], "one of the three newest revisions is made of it")
+  assert.deepEqual(await stored(api), ["fresh", "newer"], "the three newest revisions are made of another one by now")
   assert.equal((await patch(api, id, unused.object_path)).status, 400)
 })
 

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { tarGz } from "@superstep/control/sources/testing/tar-gz"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Page } from "playwright-core"
 import type { Deployment, Revision } from "../testing/deployments.js"
@@ -29,6 +30,9 @@ const exampleOf = async (platform: Platform): Promise<Deployment> => {
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL("../../..", import.meta.url))
+
+/** An uploaded project with one file. */
+const archiveOf = (word: string) => new Uint8Array(tarGz([{ path: "agent.ts", content: `// first\nsay ${word}\n` }]))
 
 /** What a program prints that is called with the key. */
 async function printed([program = "", ...args]: readonly string[], key: string): Promise<string> {
@@ -222,11 +226,11 @@ test("the pages of the platform", { skip }, async (t) => {
           "POST",
           `/v2/deployments/${id}/upload-url`,
         )
-        assert.equal((await fetch(body.upload_url, { method: "PUT", body: content })).status, 200)
+        assert.equal((await fetch(body.upload_url, { method: "PUT", body: archiveOf(content) })).status, 200)
         const source_revision_config = { source_tarball_path: body.object_path, ...of }
         await platform.api("PATCH", `/v2/deployments/${id}`, { source_revision_config, ...change })
       }
-      // Neither is an archive, so both fail at once.
+      // None has a langgraph.json, so all fail at once.
       await upload("one", { message: "a calmer bot" }, { commit })
       await upload("two", {}, { commit: { ...commit, is_dirty: true } })
       await upload("three", {}, {})
@@ -246,6 +250,13 @@ test("the pages of the platform", { skip }, async (t) => {
       await code.waitFor()
       await page.getByRole("row", { name: /^Commit 0123456 .*\(Ada\), with changes/ }).waitFor()
       await look("uploaded-revisions")
+      await rows.nth(1).getByRole("link", { name: "fix: the greeting" }).click()
+      await page.getByText(/^What changed in the code since/).click()
+      const files = page.getByRole("list", { name: "Files that changed" })
+      await files.locator(".code-line-removed", { hasText: "say one" }).waitFor({ timeout: buildMs })
+      await files.locator(".code-line-added", { hasText: "say two" }).waitFor()
+      await look("code-changes")
+      await page.goBack()
       await rows.nth(2).getByRole("link", { name: "a calmer bot" }).click()
       await page.getByRole("heading", { name: "a calmer bot", level: 1 }).waitFor()
       await page.locator(".timeline-facts").getByText("0123456 main Ada").waitFor()
@@ -284,6 +295,7 @@ test("the pages of the platform", { skip }, async (t) => {
     await page.reload()
     await page.getByText("No line matches").waitFor()
     await page.getByLabel("Level").selectOption("")
+    await page.getByRole("log").getByText("run ended").waitFor()
     await look("logs")
   })
 

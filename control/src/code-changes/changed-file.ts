@@ -1,0 +1,71 @@
+/** What changed between the code of two revisions, file by file. Pure. */
+
+/** Why a file that changed has no diff: it is named only. */
+export const omissions = ["binary", "too_large", "secret", "link", "limit"] as const
+export type Omission = (typeof omissions)[number]
+
+export interface ChangedFile {
+  readonly path: string
+  readonly change: "added" | "removed" | "changed"
+  /** In bytes; null on the side where it does not exist. */
+  readonly sizeBefore: number | null
+  readonly sizeAfter: number | null
+  /** Null: it has a diff. */
+  readonly omitted: Omission | null
+  /** Hunks of a unified diff; empty when only its mode changed. */
+  readonly diff: string | null
+}
+
+export interface CodeChanges {
+  /** In the order of their paths; at most `codeChangeLimits.files`. */
+  readonly files: readonly ChangedFile[]
+  /** How many files changed. */
+  readonly total: number
+}
+
+export const codeChangeLimits = {
+  /** Named files. */
+  files: 500,
+  /** Files with a diff. */
+  diffs: 100,
+  /** Of a file with a diff, on each side. A person reads no longer one here. */
+  fileBytes: 100_000,
+  /** Of all files with a diff, on both sides together: so long may the reply be, and so much is in memory. */
+  diffedBytes: 2_000_000,
+}
+
+// Examples contain no secrets.
+const example = /\.(example|sample|template|dist)$/
+// What tools keep credentials and keys in, by their usual names.
+const secretName =
+  /^(\.env(\..+)?|\.npmrc|\.yarnrc(\.yml)?|\.pypirc|\.netrc|\.git-credentials|\.pgpass|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json)?|secrets?\.(json|ya?ml|toml)|service[-_]account.*\.json|.*\.(pem|key|p12|pfx|jks|keystore))$/i
+const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/
+
+/** Whether a file with this name holds secrets, so that its content is never shown. */
+export function hasSecretName(path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1)
+  return secretName.test(name) && !example.test(name)
+}
+
+/** @returns  why the content is not to be shown; undefined for text */
+export function unshowable(content: Buffer): Omission | undefined {
+  if (content.includes(0)) return "binary"
+  const text = content.toString("utf8")
+  if (text.includes("\ufffd")) return "binary"
+  return privateKey.test(text) ? "secret" : undefined
+}
+
+/**
+ * The hunks of each file in the output of `git diff` over files whose names are numbers.
+ * @returns  by number
+ */
+export function hunksOf(output: string): ReadonlyMap<number, string> {
+  const hunks = new Map<number, string>()
+  // A line of a file begins with a space, a plus or a minus, so only a header can begin like this.
+  for (const section of output.split(/^diff --git /m).slice(1)) {
+    const number = Number(/^\S*\/(\d+)\s/.exec(section)?.[1])
+    const at = section.search(/^@@/m)
+    hunks.set(number, at < 0 ? "" : section.slice(at))
+  }
+  return hunks
+}
