@@ -95,7 +95,7 @@ test("a reader gets the lines that it requested, and ends when it, or everything
   await appendLogLines(db, revisionId, "build", [{ message: "bad build", level: "ERROR" }])
   await appendLogLines(db, revisionId, "deploy", [{ message: "really bad", level: "ERROR" }])
   assert.deepEqual(await take(errors, 1), ["really bad"])
-  assert.deepEqual(await take(printed, 1), ["bad, but no error"])
+  assert.deepEqual(await take(printed, 3), ["bad, but no error", "bad build", "really bad"])
   printed.close()
   const waiting = errors.next(60_000)
   closed.close()
