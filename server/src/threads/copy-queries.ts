@@ -7,6 +7,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { identifier, joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { limitedWorks } from "@superstep/toolkit/exec/limited-works"
+import { copyAnswers } from "./answer-queries.js"
 import { threadColumns } from "./queries.js"
 import type { ThreadRow } from "./thread.js"
 
@@ -63,7 +64,12 @@ export async function copyCheckpoints(
   to: string,
 ): Promise<((tx: Db, metadata: string) => Promise<ThreadRow>) | undefined> {
   const thread = await inTurn(() => db.transaction((tx) => copyInSnapshot(tx, from, to)))
-  return thread && ((tx, metadata) => insertCopy(tx, { ...thread, thread_id: to, metadata }))
+  if (!thread) return undefined
+  return async (tx, metadata) => {
+    const copy = await insertCopy(tx, { ...thread, thread_id: to, metadata })
+    await copyAnswers(tx, from, to)
+    return copy
+  }
 }
 
 async function copyInSnapshot(tx: Db, from: string, to: string): Promise<CopiedThread | undefined> {

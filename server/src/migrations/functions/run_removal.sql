@@ -60,6 +60,7 @@ begin
   -- A new version of the thread: an update of its state that started from these checkpoints is computed again (threads/README, T1).
   update threads t set updated_at = t.updated_at where t.thread_id = _thread_id;
   perform delete_checkpoints_of_run(_thread_id, _run_id);
+  delete from thread_answers a where a.thread_id = _thread_id and a.run_id = _run_id;
   delete from runs where run_id = _run_id;
   return 'deleted';
 end

@@ -137,6 +137,23 @@ begin
 end
 $$;
 
+-- Keeps what a run that ends has answered, and the questions that were open until now.
+create or replace function keep_answer(_run runs, _status text) returns void language plpgsql as $$
+declare
+  _resume json;
+begin
+  -- A text is searched first, since `part_of_json` reads all of the request, and few requests resume a thread.
+  if strpos(_run.kwargs::text, '"resume"') = 0 then
+    return;
+  end if;
+  _resume := part_of_json(_run.kwargs, '{command,resume}');
+  insert into thread_answers (thread_id, run_id, interrupts, resume, answered_at, user_id, status)
+    select t.thread_id, _run.run_id, t.interrupts, _resume, _run.created_at,
+      part_of_json(_run.caller, '{langgraph_auth_user_id}') #>> '{}', _status
+    from threads t where t.thread_id = _run.thread_id and _resume is not null and t.interrupts::text <> '{}';
+end
+$$;
+
 -- The last write of an attempt, fenced by its claim, on a thread that the caller has locked. A requested rollback wins over any
 -- status of the run. The thread's state is written before the run's status, so that the trigger that queues a webhook reads the
 -- final state.
@@ -167,6 +184,8 @@ begin
     perform delete_checkpoints_of_run(_run.thread_id, _run_id);
     perform settle_thread_as_before(_run.thread_id);
   else
+    -- Before the thread gets the questions that are open from now on.
+    perform keep_answer(_run, _status);
     -- One update of the thread, whose row is wide and has many indexes. The run itself is still in flight here.
     _has_more := has_waiting_run(_run.thread_id);
     _is_at_rest := not _has_more and _thread_status <> 'interrupted';

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
+import { until } from "@superstep/toolkit/testing/until"
+import { waitForEnd } from "../runs/operations.js"
+import { newRun } from "../runs/schema.js"
+import { createRun } from "../testing/as-anyone.js"
+import { newThread } from "../testing/creations.js"
+import { freshHttp, type TestHttp } from "../testing/test-http.js"
+
+async function execute({ server }: TestHttp, threadId: string, body: object, result: object): Promise<string> {
+  const run = await createRun(server, { threadId, body: newRun.parse({ assistant_id: "agent", ...body }) })
+  const scripted = await until(() => server.workers.running.get(run.run_id), { what: "the run starts" })
+  const ended = waitForEnd(server, run.run_id)
+  scripted.done(result)
+  await ended
+  return run.run_id
+}
+
+const asking = (questions: object) => ({
+  values: "{}",
+  next: ["ask"],
+  status: "interrupted",
+  interrupts: JSON.stringify(questions),
+})
+const done = { values: "{}", next: [], status: "success", interrupts: "{}" }
+
+const answersOf = async (http: TestHttp, threadId: string) =>
+  (await http.send("GET", `/threads/${threadId}/answers?limit=5`)).json as Record<string, unknown>[]
+
+test("answers stay with what was asked, also after their runs were deleted", async () => {
+  await using http = await freshHttp()
+  const threadId = await newThread(http.server)
+  const [first, second] = [{ t1: [{ id: "q", value: "who?" }] }, { t1: [{ id: "q", value: "sure?" }] }]
+
+  await execute(http, threadId, { input: {} }, asking(first))
+  const one = await execute(http, threadId, { command: { resume: "Ada" } }, asking(second))
+  const two = await execute(http, threadId, { command: { resume: { q: false } } }, done)
+  await execute(http, threadId, { input: { resume: "no command" } }, done)
+  await http.db.run(sql`delete from runs where thread_id = ${threadId}`)
+
+  const answers = await answersOf(http, threadId)
+  assert.deepEqual(
+    answers.map(({ answered_at, ...others }) => others),
+    [
+      { run_id: two, interrupts: second, resume: { q: false }, user_id: null, status: "success" },
+      { run_id: one, interrupts: first, resume: "Ada", user_id: null, status: "interrupted" },
+    ],
+  )
+  assert.ok(answers.every(({ answered_at }) => !Number.isNaN(Date.parse(String(answered_at)))))
+})
+
+test("a copy of a thread has its answers, and a thread takes them with it when it is deleted", async () => {
+  await using http = await freshHttp()
+  const threadId = await newThread(http.server)
+  await execute(http, threadId, { input: {} }, asking({ t1: [{ id: "q", value: "who?" }] }))
+  await execute(http, threadId, { command: { resume: "Ada" } }, done)
+
+  const { json } = await http.send("POST", `/threads/${threadId}/copy`)
+  const copy = (json as { thread_id: string }).thread_id
+  assert.deepEqual(await answersOf(http, copy), await answersOf(http, threadId))
+  await http.send("DELETE", `/threads/${threadId}`)
+
+  assert.equal((await http.send("GET", `/threads/${threadId}/answers`)).status, 404)
+  assert.deepEqual(await http.db.rows(sql`select thread_id from thread_answers`), [{ thread_id: copy }])
+})
+
+test("a run that a client deletes takes its answer along", async () => {
+  await using http = await freshHttp()
+  const threadId = await newThread(http.server)
+  await execute(http, threadId, { input: {} }, asking({ t1: [{ id: "q", value: "who?" }] }))
+  const runId = await execute(http, threadId, { command: { resume: null } }, done)
+  assert.deepEqual(
+    (await answersOf(http, threadId)).map(({ resume }) => resume),
+    [null],
+  )
+
+  await http.send("DELETE", `/threads/${threadId}/runs/${runId}`)
+
+  assert.deepEqual(await answersOf(http, threadId), [])
+})
