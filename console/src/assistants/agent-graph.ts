@@ -54,6 +54,7 @@ export function useDrawnGraph(assistantId: string) {
 export interface GraphSchemas {
   readonly input_schema?: InputSchema | null
   readonly state_schema?: InputSchema | null
+  readonly context_schema?: InputSchema | null
 }
 
 export function useSchemas(assistantId: string) {

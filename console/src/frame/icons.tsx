@@ -11,6 +11,7 @@ import boxes from "lucide:boxes"
 import brain from "lucide:brain"
 import calendarClock from "lucide:calendar-clock"
 import check from "lucide:check"
+import chevronLeft from "lucide:chevron-left"
 import chevronRight from "lucide:chevron-right"
 import chevronsUpDown from "lucide:chevrons-up-down"
 import circleCheck from "lucide:circle-check"
@@ -26,8 +27,10 @@ import hand from "lucide:hand"
 import menu from "lucide:menu"
 import messageSquareReply from "lucide:message-square-reply"
 import messagesSquare from "lucide:messages-square"
+import minus from "lucide:minus"
 import monitor from "lucide:monitor"
 import moon from "lucide:moon"
+import paperclip from "lucide:paperclip"
 import pencil from "lucide:pencil"
 import play from "lucide:play"
 import plus from "lucide:plus"
@@ -75,6 +78,7 @@ export const Boxes = icon(boxes)
 export const Brain = icon(brain)
 export const CalendarClock = icon(calendarClock)
 export const Check = icon(check)
+export const ChevronLeft = icon(chevronLeft)
 export const ChevronRight = icon(chevronRight)
 export const ChevronsUpDown = icon(chevronsUpDown)
 export const CircleCheck = icon(circleCheck)
@@ -90,6 +94,8 @@ export const Hand = icon(hand)
 export const History = icon(history)
 export const MessageSquareReply = icon(messageSquareReply)
 export const MessagesSquare = icon(messagesSquare)
+export const Minus = icon(minus)
+export const Paperclip = icon(paperclip)
 export const Pencil = icon(pencil)
 export const Play = icon(play)
 export const Plus = icon(plus)

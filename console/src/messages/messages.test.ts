@@ -109,3 +109,42 @@ test("the conversation of a state is found without the graph's schemas", () => {
   assert.equal(messagesKeyOf({ messages: [], n: 1 }), undefined)
   assert.equal(messagesKeyOf(null), undefined)
 })
+
+test("files of both languages' blocks have a name, a type and what is in them", () => {
+  const content = [
+    {
+      type: "file",
+      source_type: "base64",
+      mime_type: "application/pdf",
+      data: "JVBERg==",
+      metadata: { filename: "a.pdf" },
+    },
+    { type: "file", mimeType: "text/csv", data: "YSxi" },
+    { type: "image", source_type: "base64", mime_type: "image/webp", data: "AAAA" },
+    { type: "image", base64: "AAAA", mime_type: "image/gif" },
+  ]
+
+  const [message] = shownMessages([{ type: "human", content }])
+
+  assert.deepEqual(message?.blocks, [
+    { kind: "file", name: "a.pdf", mimeType: "application/pdf", url: "data:application/pdf;base64,JVBERg==" },
+    { kind: "file", name: "file", mimeType: "text/csv", url: "data:text/csv;base64,YSxi" },
+    { kind: "image", url: "data:image/webp;base64,AAAA" },
+    { kind: "image", url: "data:image/gif;base64,AAAA" },
+  ])
+})
+
+test("what pretends to be a file becomes no address", () => {
+  const content = [
+    { type: "file", mime_type: "text/html,<script>", data: "AAAA" },
+    { type: "file", mime_type: "text/html", data: "<script>alert(1)</script>" },
+    { type: "image", mime_type: "image/svg+xml", data: "AAAA" },
+  ]
+
+  const [message] = shownMessages([{ type: "human", content }])
+
+  assert.deepEqual(
+    message?.blocks.map(({ kind }) => kind),
+    ["other", "other", "other"],
+  )
+})

@@ -24,6 +24,7 @@ export type Block =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "reasoning"; readonly text: string }
   | { readonly kind: "image"; readonly url: string }
+  | { readonly kind: "file"; readonly name: string; readonly mimeType: string; readonly url: string }
   | {
       readonly kind: "call"
       readonly id: string
@@ -131,17 +132,33 @@ function blockOf(part: unknown): Block[] {
   const thought = part.reasoning ?? part.thinking
   if (typeof thought === "string") return thought === "" ? [] : [{ kind: "reasoning", text: thought }]
   const url = imageOf(part)
-  return [url === undefined ? { kind: "other", value: part } : { kind: "image", url }]
+  if (url !== undefined) return [{ kind: "image", url }]
+  return [fileOf(part) ?? { kind: "other", value: part }]
 }
 
 /** Only images that are in the message itself: the page loads nothing from another host. */
 function imageOf(part: JsonObject): string | undefined {
   if (part.type !== "image_url" && part.type !== "image") return undefined
   const given = isObject(part.image_url) ? part.image_url.url : (part.image_url ?? part.url)
-  const mime = part.mime_type ?? part.mimeType ?? "image/png"
-  const url =
-    typeof given === "string" ? given : typeof part.data === "string" ? `data:${mime};base64,${part.data}` : ""
+  const url = typeof given === "string" ? given : (dataUrlOf(part, "image/png") ?? "")
   return /^data:image\/(png|jpeg|gif|webp|avif);base64,/.test(url) ? url : undefined
+}
+
+/** Standard blocks of both languages and of both versions: `data` or `base64`, `mime_type` or `mimeType`. */
+function fileOf(part: JsonObject): Block | undefined {
+  const url = dataUrlOf(part, "application/octet-stream")
+  if ((part.type !== "file" && part.type !== "audio" && part.type !== "video") || url === undefined) return undefined
+  const metadata = isObject(part.metadata) ? part.metadata : {}
+  const name = [metadata.filename, metadata.name, part.filename].find((each) => typeof each === "string" && each !== "")
+  return { kind: "file", name: String(name ?? part.type), mimeType: url.slice("data:".length, url.indexOf(";")), url }
+}
+
+/** What is in the message itself as an address. Only base64: a page must not be made of what a graph says. */
+function dataUrlOf(part: JsonObject, usualType: string): string | undefined {
+  const data = part.data ?? part.base64
+  const mime = String(part.mime_type ?? part.mimeType ?? usualType)
+  const isPlain = typeof data === "string" && /^[A-Za-z0-9+/=_-]*$/.test(data) && /^[\w.+-]+\/[\w.+-]+$/.test(mime)
+  return isPlain ? `data:${mime};base64,${data}` : undefined
 }
 
 /** Providers send one text in many parts. */

@@ -1,10 +1,13 @@
-/** Where a person writes to the agent. Enter sends, Shift+Enter begins a line. */
+/** Where a person writes to the agent. Enter sends, Shift+Enter begins a line. Files are chosen, pasted or dropped. */
 import { useMutation } from "@tanstack/react-query"
-import { type KeyboardEvent, useState } from "react"
+import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { ArrowUp, Square } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
+import { contentOf } from "../messages/attachments.js"
+import { AttachButton, AttachedFiles, useAttachments } from "./attached-files.js"
+import { humanMessage } from "./human-message.js"
 import { QuestionIsOpen, type Sending } from "./sending.js"
 
 interface Props {
@@ -13,24 +16,35 @@ interface Props {
   readonly isRunning: boolean
   /** Why no message can be sent now. */
   readonly blocked: string | undefined
+  /** The checkpoint that a message starts at; undefined for the present state. */
+  readonly from: string | undefined
 }
 
 const maxRows = 8
 
-export function Composer({ sending, chatKey, isRunning, blocked }: Props) {
+export function Composer({ sending, chatKey, isRunning, blocked, from }: Props) {
   const { mayRun } = useAgent()
   const [text, setText] = useState("")
   const [error, setError] = useState<unknown>()
-  const isEmpty = text.trim() === ""
+  const { files, add, remove, clear } = useAttachments(setError)
+  const isEmpty = text.trim() === "" && files.length === 0
   const because = mayRun ? (blocked ?? (isEmpty ? "Write a message first." : undefined)) : onlyReads
+  const canWrite = mayRun && blocked === undefined
   const send = () => {
     if (because !== undefined || isRunning) return
     setText("")
+    clear()
     setError(undefined)
-    const input = { [chatKey]: [{ type: "human", content: text }] }
-    sending.start(input).catch((problem: unknown) => {
+    const message = humanMessage(
+      contentOf(
+        text,
+        files.map(({ block }) => block),
+      ),
+    )
+    sending.start({ [chatKey]: [message] }, { messages: [message], from }).catch((problem: unknown) => {
       setError(problem)
       setText(text)
+      clear(files)
     })
   }
   const onKey = (event: KeyboardEvent) => {
@@ -38,18 +52,32 @@ export function Composer({ sending, chatKey, isRunning, blocked }: Props) {
     event.preventDefault()
     send()
   }
+  const take = (event: ClipboardEvent | DragEvent, given: FileList) => {
+    if (!canWrite || given.length === 0) return
+    event.preventDefault()
+    add(given)
+  }
+  const hint = from === undefined ? "Message the agent" : "Message the agent from this checkpoint"
   return (
     <div className="composer">
       {error !== undefined && <NotSent error={error} />}
-      <div className="composer-box">
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the button beside it does the same */}
+      <div
+        className="composer-box"
+        onDragOver={(event) => canWrite && event.preventDefault()}
+        onDrop={(event) => take(event, event.dataTransfer.files)}
+      >
+        <AttachedFiles files={files} onRemove={remove} />
+        <AttachButton disabledBecause={mayRun ? blocked : onlyReads} onFiles={add} />
         <textarea
           aria-label="Message"
-          placeholder={mayRun ? (blocked ?? "Message the agent") : "Your key may only read"}
+          placeholder={mayRun ? (blocked ?? hint) : "Your key may only read"}
           rows={Math.min(maxRows, Math.max(1, text.split("\n").length))}
           value={text}
-          disabled={!mayRun || blocked !== undefined}
+          disabled={!canWrite}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKey}
+          onPaste={(event) => take(event, event.clipboardData.files)}
         />
         {isRunning ? (
           <StopButton sending={sending} onError={setError} />
@@ -62,7 +90,6 @@ export function Composer({ sending, chatKey, isRunning, blocked }: Props) {
     </div>
   )
 }
-
 /** In place of the input while it is not known what the graph takes: a run can be stopped all the same. */
 export function InputPending({ sending, isRunning }: Pick<Props, "sending" | "isRunning">) {
   const [error, setError] = useState<unknown>()

@@ -1,6 +1,7 @@
 /** How the nodes of a graph look. */
 import { Handle, type NodeProps, Position } from "@xyflow/react"
 import type { NodeActivity, NodeStatus } from "./activity.js"
+import { BreakpointMenu } from "./breakpoint-menu.js"
 
 export interface NodeData extends Record<string, unknown> {
   readonly label: string
@@ -34,6 +35,7 @@ export function StepNode({ data, id }: NodeProps & { data: NodeData }) {
       </span>
       <span className="graph-label">{data.label}</span>
       {activity && activity.times > 1 && <span className="graph-times">×{activity.times}</span>}
+      <BreakpointMenu nodeId={id} label={data.label} />
     </div>
   )
 }
@@ -42,6 +44,7 @@ export function GroupNode({ data, id }: NodeProps & { data: NodeData }) {
   return (
     <div className={`graph-group graph-${stateOf(data)}`} data-node={id} data-status={stateOf(data)}>
       <span className="graph-group-label">{data.label}</span>
+      <BreakpointMenu nodeId={id} label={data.label} />
     </div>
   )
 }

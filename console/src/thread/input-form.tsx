@@ -18,9 +18,11 @@ interface Props {
   readonly isRunning: boolean
   /** Why no run can be started now. */
   readonly blocked: string | undefined
+  /** The checkpoint that a run starts at; undefined for the present state. */
+  readonly from: string | undefined
 }
 
-export function InputForm({ sending, schema, isRunning, blocked }: Props) {
+export function InputForm({ sending, schema, isRunning, blocked, from }: Props) {
   const { mayRun } = useAgent()
   // Without types the graph says nothing about its input.
   const field = useMemo(() => fieldOf(hasFields(schema) ? (schema as JsonSchema) : true), [schema])
@@ -32,7 +34,7 @@ export function InputForm({ sending, schema, isRunning, blocked }: Props) {
     setError(undefined)
     setTried(true)
     if (because === undefined && !isRunning && problemsOf(field, value).length === 0)
-      sending.start(value).catch(setError)
+      sending.start(value, { messages: [], from }).catch(setError)
   }
   return (
     <form

@@ -12,6 +12,7 @@ const seen = (status: Activity["status"], runId: string, error?: string): Activi
 const run = (run_id: string, status: string, error?: LastRun["error"]): LastRun => ({
   run_id,
   status,
+  created_at: "2026-11-29T10:00:00.000Z",
   error: error ?? null,
 })
 const facts = (threadStatus: string, lastRun?: LastRun): ThreadFacts => ({ threadStatus, lastRun })

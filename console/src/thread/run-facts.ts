@@ -10,6 +10,7 @@ import type { Activity } from "./activity.js"
 export interface LastRun {
   readonly run_id: string
   readonly status: string
+  readonly created_at: string
   readonly error?: { readonly error: string; readonly message: string; readonly doc_url?: string } | null
   readonly kwargs?: Readonly<Record<string, unknown>> | null
 }

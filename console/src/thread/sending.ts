@@ -1,19 +1,42 @@
-/** What a person sends to a thread: a message or an input, an answer, the wish to stop. */
+/** What a person sends to a thread: a message or an input, an answer, the wish to go on or to stop. */
 import type { Thread } from "@langchain/langgraph-sdk"
 import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
+import type { RawMessage } from "../messages/messages.js"
+import { editCheckpoint, type StateEdit } from "../time-travel/edit-checkpoint.js"
+import { type RunOptions, requestOf } from "./run-options.js"
 import type { Conversation } from "./thread-stream.js"
+
+export interface Sent {
+  readonly messages: readonly RawMessage[]
+  /** The checkpoint that the run starts at; undefined for the present state. */
+  readonly from: string | undefined
+}
+
+/** What the page shows of it until the run has written a checkpoint. */
+interface SentBefore extends Sent {
+  /** The newest checkpoint when it was sent. */
+  readonly head: string | undefined
+}
 
 export interface Sending {
   /** Whether something was sent, and no run that came of it is known yet. */
   readonly isSending: boolean
-  /** Starts a run. @throws  nothing was started */
-  readonly start: (input: unknown) => Promise<void>
+  /** What was sent last. */
+  readonly sent: SentBefore | undefined
+  /**
+   * Starts a run.
+   * @param sent  the messages of the input. What came after the checkpoint that it starts at stays a branch
+   * @throws  nothing was started
+   */
+  readonly start: (input: unknown, sent?: Sent) => Promise<void>
   readonly answer: (interruptId: string, answer: unknown) => Promise<void>
+  /** Goes on where the graph has stopped, or at a checkpoint, with another state if one is given. */
+  readonly goOn: (from?: string, edit?: StateEdit) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** By the protocol, an input for an interrupted thread is the answer to its question: a message must never become one. */
+/** A run with an input drops the question of its thread: a message must never do so by mistake. */
 export class QuestionIsOpen extends Error {
   constructor() {
     super("The thread waits for an answer, so it takes no message.")
@@ -25,37 +48,63 @@ export const answerFirst = "Answer the question above first."
 const hasQuestion = ({ interrupts }: Thread): boolean =>
   Object.values(interrupts ?? {}).some((each) => (each?.length ?? 0) > 0)
 
-/** @param runId  the newest run of the thread, as far as the page knows */
-export function useSending(threadId: string, runId: string | undefined, conversation: Conversation): Sending {
+const nothing: Sent = { messages: [], from: undefined }
+
+interface Given {
+  readonly threadId: string
+  readonly assistantId: string
+  /** The newest run of the thread, as far as the page knows. */
+  readonly runId: string | undefined
+  /** The newest checkpoint. */
+  readonly head: string | undefined
+  readonly options: RunOptions
+  readonly conversation: Conversation
+  /** A run was created: the page must follow it. */
+  readonly onStarted: () => void
+}
+
+/** Runs are created by the REST routes: the hook's own command takes neither breakpoints nor a context (@langchain/react 1.1). */
+export function useSending(given: Given): Sending {
+  const { threadId, assistantId, runId, head, options, conversation, onStarted } = given
   const { client } = useAgent()
-  const [before, setBefore] = useState<{ readonly runId: string | undefined }>()
-  const during = async (work: () => Promise<void>) => {
-    setBefore({ runId })
+  const [before, setBefore] = useState<{ readonly runId: string | undefined; readonly sent: SentBefore }>()
+  const during = async (sent: Sent, work: () => Promise<void>) => {
+    setBefore({ runId, sent: { ...sent, head } })
     await work().catch((error: unknown) => {
       setBefore(undefined)
       throw error
     })
+    onStarted()
   }
-  const start = async (input: unknown) => {
-    // What the page shows of the thread may be some seconds old.
-    if (hasQuestion(await client.threads.get(threadId))) throw new QuestionIsOpen()
-    let problem: unknown
-    const onError = (error: unknown) => {
-      problem = error
-    }
-    await conversation.submit(input as never, { onError })
-    // The hook reports a run that failed and a request that was refused in the same way: only the second has left no run.
-    if (problem === undefined) return
-    const [newest] = await client.runs.list(threadId, { limit: 1 })
-    if (newest?.run_id === runId) throw problem
+  const create = async (request: object) => {
+    await client.runs.create(threadId, assistantId, {
+      ...requestOf(options),
+      streamResumable: true,
+      streamMode: ["updates", "tasks", "messages-tuple"],
+      ...request,
+    })
   }
   return {
     isSending: before !== undefined && before.runId === runId,
-    start: (input) => during(() => start(input)),
-    answer: (interruptId, answer) => during(() => conversation.respond(answer, { interruptId })),
+    sent: before?.sent,
+    start: (input, sent = nothing) =>
+      during(sent, async () => {
+        const { from } = sent
+        // What the page shows of the thread may be some seconds old.
+        if (from === undefined && hasQuestion(await client.threads.get(threadId))) throw new QuestionIsOpen()
+        await create({ input, ...(from !== undefined && { checkpointId: from }) })
+      }),
+    // A thread that another client has answered is busy, and refuses the run.
+    answer: (interruptId, answer) =>
+      during(nothing, () => create({ command: { resume: { [interruptId]: answer } }, multitaskStrategy: "reject" })),
+    goOn: (from, edit) =>
+      during({ messages: [], from }, async () => {
+        const checkpointId = from === undefined ? undefined : await editCheckpoint(client, threadId, from, edit)
+        await create({ input: null, multitaskStrategy: "reject", ...(checkpointId !== undefined && { checkpointId }) })
+      }),
     stop: async () => {
       setBefore(undefined)
-      // The hook cancels only a run that this page has started, and shows no error of it.
+      // The hook cancels only a run that it has started, and shows no error of it.
       if (runId !== undefined) await client.runs.cancel(threadId, runId)
       await conversation.stop({ cancel: false })
     },

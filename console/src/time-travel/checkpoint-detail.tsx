@@ -11,15 +11,13 @@ import { JsonText } from "../messages/json-text.js"
 import { BranchName } from "./branch-name.js"
 import { ChangeList } from "./change-list.js"
 import { type TreeItem, titleOf } from "./checkpoint-tree.js"
+import type { StateEdit } from "./edit-checkpoint.js"
 import { changesOf } from "./state-diff.js"
 import { StateEditor } from "./state-editor.js"
 import type { State } from "./state-update.js"
 
 /** Goes on from a checkpoint, with another state if one is given. */
-export type GoOn = (
-  checkpointId: string,
-  edit?: { before: State; after: State; asNode: string | undefined },
-) => Promise<void>
+export type GoOn = (checkpointId: string, edit?: StateEdit) => Promise<void>
 
 interface Props {
   readonly threadId: string

@@ -9,6 +9,7 @@ export interface HistoryItem {
   readonly values: unknown
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
   readonly tasks?: readonly {
+    readonly id?: string
     readonly name: string
     readonly interrupts?: readonly unknown[]
     readonly error?: unknown

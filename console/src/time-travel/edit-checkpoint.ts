@@ -1,38 +1,33 @@
-/** Going on from a checkpoint: edits it if asked, and starts a run there. Whatever came after it stays a branch. */
+/** Edits the state of a checkpoint, beside the checkpoint itself. */
 import type { Client } from "@langchain/langgraph-sdk"
 import { overwriteOf, type State, updateOf } from "./state-update.js"
 
-export interface ForkRequest {
-  readonly threadId: string
-  readonly assistantId: string
-  readonly checkpointId: string
-  /** The checkpoint's state and what it shall be; undefined to go on from it as it is. */
-  readonly edit?: { readonly before: State; readonly after: State; readonly asNode: string | undefined } | undefined
+export interface StateEdit {
+  /** The checkpoint's state, and what it shall be. */
+  readonly before: State
+  readonly after: State
+  /** The node that the graph goes on behind; undefined where it was. */
+  readonly asNode: string | undefined
 }
 
 interface UpdateReply {
   readonly checkpoint: { readonly checkpoint_id: string }
 }
 
-/** @returns the checkpoint that the run starts from: another one than was asked for if the state was edited */
-export async function fork(client: Client, request: ForkRequest): Promise<string> {
-  const { threadId, assistantId, edit } = request
-  const checkpointId = edit ? await editCheckpoint(client, request, edit) : request.checkpointId
-  await client.runs.create(threadId, assistantId, { input: null, checkpointId, streamResumable: true })
-  return checkpointId
-}
-
 /**
  * Writes a checkpoint beside the given one, with the edited state. A second write overwrites what the graph's reducers
  * have combined with the former values in the first one.
+ * @returns  the checkpoint with the edited state: the given one if nothing is edited
  */
 export async function editCheckpoint(
   client: Client,
-  { threadId, checkpointId }: ForkRequest,
-  { before, after, asNode }: NonNullable<ForkRequest["edit"]>,
+  threadId: string,
+  checkpointId: string,
+  edit: StateEdit | undefined,
 ): Promise<string> {
-  const update = updateOf(before, after)
+  const update = edit && updateOf(edit.before, edit.after)
   if (!update) return checkpointId
+  const { after, asNode } = edit
   const write = async (values: State, from: string) => {
     const update = { values, checkpointId: from, ...(asNode !== undefined && { asNode }) }
     // The SDK's type has `configurable` here; the servers reply with `checkpoint`.

@@ -1,0 +1,119 @@
+/**
+ * Questions of a thread and what was answered to them. The server keeps both with the thread (`GET /threads/{id}/answers`), since a
+ * checkpoint loses its question when it is answered; by the ids of their tasks they stand at the checkpoints. Pure.
+ */
+import type { Interrupt } from "../approvals/interrupt.js"
+import type { TreeItem } from "../time-travel/checkpoint-tree.js"
+import type { Checkpoints } from "./branches.js"
+
+/** An answer, as the API lists it. */
+export interface GivenAnswer {
+  readonly run_id: string
+  /** The questions that were open, by the ids of their tasks. */
+  readonly interrupts: Readonly<Record<string, readonly Interrupt[]>>
+  /** One answer, or answers by the ids of interrupts. */
+  readonly resume: unknown
+  readonly answered_at: string
+  readonly user_id: string | null
+  /** How the run ended; `running` for one that has not. */
+  readonly status: string
+}
+
+export interface Answer {
+  readonly value: unknown
+  readonly at: string
+  readonly by: string | undefined
+  readonly runId: string
+  /** The graph did not accept it: the run failed where the question was asked. */
+  readonly failed: boolean
+}
+
+export interface Exchange {
+  readonly key: string
+  /** The checkpoint at which the graph waited. */
+  readonly checkpointId: string
+  readonly interrupt: Interrupt
+  /** undefined: there was none, or the question is open. */
+  readonly answer: Answer | undefined
+  readonly isOpen: boolean
+}
+
+type Task = NonNullable<TreeItem["item"]["tasks"]>[number]
+
+/**
+ * @param line     the checkpoints that the conversation follows, the newest first
+ * @param answers  those of the thread, in any order
+ * @returns  the oldest first
+ */
+export function exchangesOf(
+  items: Checkpoints,
+  line: readonly TreeItem[],
+  answers: readonly GivenAnswer[],
+): Exchange[] {
+  const shown = new Set(line.map(runOf))
+  const wrote = new Set([...items.values()].map(runOf))
+  const oldestFirst = [...answers].sort((a, b) => (a.run_id < b.run_id ? -1 : 1))
+  return [...line].reverse().flatMap((item, n) =>
+    (item.item.tasks ?? []).flatMap((task) => {
+      const given = oldestFirst.filter(({ interrupts }) => (task.id ?? "") in interrupts)
+      // A run that wrote checkpoints, but none of this line, has answered on another branch.
+      const here = given.filter(({ run_id }) => shown.has(run_id) || !wrote.has(run_id))
+      const answered = here.flatMap((answer) => exchangesIn(answer, item.id, task))
+      if (here.some(({ status }) => status === "running") || (hasResult(task) && here.length > 0)) return answered
+      // The checkpoint loses a question that is answered, on whichever branch: then the answer still says what was asked.
+      const asked = task.interrupts?.length ? (task.interrupts as readonly Interrupt[]) : questionsIn(given[0], task)
+      const open = asked.map((interrupt) => ({
+        key: `${task.id}/${interrupt.id}`,
+        checkpointId: item.id,
+        interrupt,
+        answer: undefined,
+        isOpen: n === line.length - 1,
+      }))
+      return [...answered, ...(here.length > 0 && !task.interrupts?.length ? [] : open)]
+    }),
+  )
+}
+
+function exchangesIn(given: GivenAnswer, checkpointId: string, task: Task): Exchange[] {
+  return questionsIn(given, task).flatMap((interrupt) =>
+    answersIn(given, interrupt).map((value) => ({
+      key: `${task.id}/${given.run_id}/${interrupt.id}`,
+      checkpointId,
+      interrupt,
+      answer: answerOf(given, value),
+      isOpen: false,
+    })),
+  )
+}
+
+const questionsIn = (given: GivenAnswer | undefined, { id = "" }: Task): readonly Interrupt[] =>
+  given?.interrupts[id] ?? []
+
+const answerOf = ({ run_id, answered_at, user_id, status }: GivenAnswer, value: unknown): Answer => ({
+  value,
+  at: answered_at,
+  by: user_id ?? undefined,
+  runId: run_id,
+  failed: status === "error" || status === "timeout",
+})
+
+/** @returns the answer to a question, in a list; an empty one if the run has none to it */
+function answersIn({ resume, interrupts }: GivenAnswer, { id }: Interrupt): unknown[] {
+  if (isObject(resume) && id !== undefined && id in resume) return [resume[id]]
+  const isOnly = Object.values(interrupts).flat().length === 1
+  return isById(resume) || !isOnly ? [] : [resume]
+}
+
+/** LangGraph's ids of interrupts: 32 hexadecimal digits. */
+const isById = (resume: unknown): boolean =>
+  isObject(resume) && Object.keys(resume).length > 0 && Object.keys(resume).every((key) => /^[0-9a-f]{32}$/.test(key))
+
+const hasResult = ({ result }: Task): boolean => result !== undefined && result !== null
+
+const runOf = ({ item }: TreeItem): string | undefined => {
+  const id = item.metadata?.run_id
+  return typeof id === "string" ? id : undefined
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,0 +1,56 @@
+/** What was answered to a thread's questions: what the server keeps, and the answer that a run is bringing now. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { useMemo } from "react"
+import { useAgent } from "../agent/use-agent.js"
+import type { Interrupt } from "../approvals/interrupt.js"
+import { jsonOf } from "../frame/api-error.js"
+import { requestPath } from "../frame/request-path.js"
+import type { TreeItem } from "../time-travel/checkpoint-tree.js"
+import type { GivenAnswer } from "./exchanges.js"
+import type { LastRun } from "./run-facts.js"
+
+// A thread with more answers than this shows the newest ones.
+const mostAnswers = 500
+
+interface Asked {
+  readonly threadId: string
+  /** The run that executes, or waits. */
+  readonly openRun: LastRun | undefined
+  /** The newest checkpoint. */
+  readonly present: TreeItem | undefined
+  /** Changes with the thread's newest run, and with its end. */
+  readonly version: string
+}
+
+/** @returns  the answers, and why they are not known if they are not */
+export function useThreadAnswers({ threadId, openRun, present, version }: Asked) {
+  const { fetch, url } = useAgent()
+  const { data, error } = useQuery({
+    queryKey: ["answers", url, threadId, version],
+    queryFn: async ({ signal }) => {
+      const reply = await fetch(`${requestPath`/threads/${threadId}/answers`}?limit=${mostAnswers}`, { signal })
+      // An agent server of an earlier release keeps no answers.
+      return reply.status === 404 ? [] : ((await jsonOf(reply)) as GivenAnswer[])
+    },
+    placeholderData: keepPreviousData,
+  })
+  const answers = useMemo(() => {
+    const coming = openRun && answerComing(openRun, present)
+    return [...(data ?? []), ...(coming ? [coming] : [])]
+  }, [data, openRun, present])
+  return { answers, error }
+}
+
+/** The answer that a run brings which has not ended: the server keeps it at its end. */
+export function answerComing(
+  { run_id, status, created_at, kwargs }: LastRun,
+  present: TreeItem | undefined,
+): GivenAnswer | undefined {
+  const command = kwargs?.command as { readonly resume?: unknown } | null | undefined
+  if ((status !== "pending" && status !== "running") || command?.resume === undefined) return undefined
+  const asking = (present?.item.tasks ?? []).filter(({ interrupts }) => interrupts?.length)
+  const interrupts = Object.fromEntries(
+    asking.map(({ id = "", interrupts = [] }) => [id, interrupts as readonly Interrupt[]]),
+  )
+  return { run_id, interrupts, resume: command.resume, answered_at: created_at, user_id: null, status: "running" }
+}

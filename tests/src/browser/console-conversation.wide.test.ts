@@ -1,0 +1,266 @@
+/** What a conversation of the console remembers and lets people change, in a real browser, on an agent server of `superstep dev`. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { skip as noProc } from "@superstep/toolkit/testing/processes"
+import { until } from "@superstep/toolkit/testing/until"
+import type { Page } from "playwright-core"
+import { startGraphServer } from "../testing/graph-server.js"
+import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { checkpoints, openThread, say, untilConversation, untilNode } from "./thread-page.js"
+
+const config = fileURLToPath(new URL("../../graphs/console.json", import.meta.url))
+const skip = noChromium || noProc
+
+const exchanges = (page: Page) => page.getByRole("article", { name: "Question and answer" })
+const asked = (content: unknown) => ({ input: { messages: [{ role: "user", content }] } })
+
+const dot = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+)
+
+const readLines = `[...document.querySelectorAll(".loading-line")].map((line) =>
+  getComputedStyle(line).opacity === "1" && line.getBoundingClientRect().width > 100)`
+
+test("a conversation on the console", { skip }, async (t) => {
+  const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_DEV: "1" }
+  await using server = await startGraphServer(env, { hasUnitToken: false })
+  const { client } = server
+  await using browser = await openConsole(`${server.url}/studio/`)
+  t.afterEach(() => browser.closePages())
+  const newThread = (graphId: string) => client.threads.create({ graphId })
+
+  await t.test("a question stays with its answer and its run, also for those who come later", async () => {
+    const thread = await newThread("talk")
+    const page = await openThread(browser, thread.thread_id)
+    await say(page, "ask")
+    await page.getByRole("textbox", { name: "Your answer" }).fill("gladly")
+    await page.getByRole("button", { name: "Answer", exact: true }).click()
+
+    await untilConversation(page, ["You: ask", "Agent: You answered gladly."])
+    await exchanges(page).getByText("go on?").waitFor()
+    await exchanges(page).getByText("gladly", { exact: true }).waitFor()
+    await say(page, "thanks")
+    await untilConversation(page, ["You: ask", "Agent: You answered gladly.", "You: thanks", "Agent: You said thanks."])
+    await page.reload()
+    await exchanges(page).getByText("gladly", { exact: true }).waitFor()
+    assert.equal(await exchanges(page).count(), 1)
+    const order = await page
+      .locator("article")
+      .evaluateAll((all) => all.map(({ className }) => className.split(" ")[0]))
+    assert.deepEqual(order, ["message", "exchange", "message", "message", "message"])
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "conversation-answered")
+    await exchanges(page).getByRole("link").click()
+    await page.getByRole("heading", { name: /^Run / }).waitFor()
+    const runs = await client.runs.list(thread.thread_id)
+    assert.ok(page.url().endsWith(`/runs/${runs[1]?.run_id}`))
+  })
+
+  await t.test("both answers to two questions of one step stay, and an answer by the API too", async () => {
+    const thread = await newThread("letter")
+    const page = await openThread(browser, thread.thread_id)
+    await say(page, "please sign")
+    await page.getByText("Who signs?").waitFor()
+    await page.getByRole("textbox", { name: "Your answer" }).fill("Ada")
+    await page.getByRole("button", { name: "Answer", exact: true }).click()
+    await page.getByText("Sign as Ada?").waitFor()
+    await exchanges(page).getByText("Ada", { exact: true }).waitFor()
+
+    await client.runs.wait(thread.thread_id, "letter", { command: { resume: false } })
+
+    await exchanges(page).nth(1).getByText("No", { exact: true }).waitFor()
+    await exchanges(page).nth(1).getByText("Sign as Ada?").waitFor()
+    await page.getByRole("log").getByText("Not signed.").waitFor()
+  })
+
+  await t.test(
+    "a checkpoint of the past shows its question, its graph, and the way back; a message goes on from there",
+    async () => {
+      const thread = await newThread("talk")
+      await client.runs.wait(thread.thread_id, "talk", asked("ask"))
+      await client.runs.wait(thread.thread_id, "talk", { command: { resume: "gladly" } })
+      const page = await openThread(browser, thread.thread_id)
+      await untilConversation(page, ["You: ask", "Agent: You answered gladly."])
+
+      await checkpoints(page).nth(1).click()
+      await page.getByText("The thread as it was at step 0").waitFor()
+      await untilConversation(page, ["You: ask"])
+      await exchanges(page).getByText("Not answered at this point.").waitFor()
+      await page.getByText("as it was at step 0", { exact: true }).waitFor()
+      await untilNode(page, "answer", "next")
+      assert.deepEqual(await accessibilityProblems(page), [])
+      await keepScreenshot(page, "conversation-past")
+      await page.getByRole("button", { name: "Back to now" }).click()
+      await exchanges(page).getByText("gladly", { exact: true }).waitFor()
+
+      await checkpoints(page).nth(1).click()
+      await page.getByText("The thread as it was at step 0").waitFor()
+      await say(page, "never mind")
+      await untilConversation(page, ["You: ask", "You: never mind", "Agent: You said never mind."])
+      await exchanges(page).getByText("The thread went on without an answer.").waitFor()
+      assert.doesNotMatch(page.url(), /checkpoint=/)
+    },
+  )
+
+  await t.test("a message is edited and sent again in place, and its versions can be switched", async () => {
+    const thread = await newThread("talk")
+    for (const content of ["one", "two"]) await client.runs.wait(thread.thread_id, "talk", asked(content))
+    const page = await openThread(browser, thread.thread_id)
+    const before = ["You: one", "Agent: You said one.", "You: two", "Agent: You said two."]
+    await untilConversation(page, before)
+
+    await page.getByRole("button", { name: "Edit the message" }).nth(1).click()
+    await page.getByRole("textbox", { name: "Text of the message" }).fill("three")
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await page.getByRole("button", { name: "Send again" }).press("Enter")
+    const edited = ["You: one", "Agent: You said one.", "You: three", "Agent: You said three."]
+    await untilConversation(page, edited)
+    await page.getByRole("status", { name: "Version 2 of 2" }).waitFor()
+    await keepScreenshot(page, "conversation-versions")
+    const { values } = await client.threads.getState<{ messages: { content: string }[] }>(thread.thread_id)
+    assert.deepEqual(
+      values.messages.map(({ content }) => content),
+      ["one", "You said one.", "three", "You said three."],
+    )
+
+    await page.getByRole("button", { name: "Earlier version" }).press("Enter")
+    await untilConversation(page, before)
+    await page.getByText(/^Another branch/).waitFor()
+    await say(page, "more")
+    await untilConversation(page, [...before, "You: more", "Agent: You said more."])
+    await page.getByRole("button", { name: "Later version" }).click()
+    await untilConversation(page, edited)
+
+    // The first message of a thread has nothing before it.
+    await page.getByRole("button", { name: "Back to now" }).click()
+    await untilConversation(page, [...before, "You: more", "Agent: You said more."])
+    await page.getByRole("button", { name: "Edit the message" }).first().click()
+    await page.getByRole("textbox", { name: "Text of the message" }).fill("zero")
+    await page.getByRole("button", { name: "Send again" }).click()
+    await untilConversation(page, ["You: zero", "Agent: You said zero."])
+    await page.getByRole("button", { name: "Earlier version" }).click()
+    await untilConversation(page, [...before, "You: more", "Agent: You said more."])
+  })
+
+  await t.test("a breakpoint stops runs before its node, is remembered, and lets them continue", async () => {
+    const thread = await newThread("letter")
+    const page = await openThread(browser, thread.thread_id)
+    const breakpoints = (words: string) => page.getByRole("button", { name: `Breakpoints of send: ${words}` })
+    await breakpoints("none").focus()
+    await page.keyboard.press("Enter")
+    await page.getByRole("menuitemcheckbox", { name: "Stop before it" }).waitFor()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Escape")
+    await breakpoints("before").waitFor()
+    await page.reload()
+    await breakpoints("before").waitFor()
+
+    await say(page, "rain")
+    await page.getByText("Stopped at a breakpoint, before").waitFor()
+    await untilNode(page, "send", "waiting")
+    await untilConversation(page, ["You: rain", "Agent: A plain draft about rain."])
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "conversation-stopped")
+    await page.getByRole("button", { name: "Continue" }).click()
+
+    await untilConversation(page, ["You: rain", "Agent: A plain draft about rain.", "Agent: Sent."])
+    await untilNode(page, "send", "done")
+    await page.getByRole("button", { name: "Remove the breakpoint before send" }).click()
+    await breakpoints("none").waitFor()
+    await say(page, "snow")
+    await page.getByText("Sent.").nth(1).waitFor()
+  })
+
+  await t.test("the context is set beside the chat, remembered for the thread, and taken back", async () => {
+    const thread = await newThread("letter")
+    const page = await openThread(browser, thread.thread_id)
+    await page.locator("summary", { hasText: "Configuration" }).click()
+    await page.getByRole("textbox", { name: "tone" }).fill("warm")
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "conversation-configuration")
+
+    await say(page, "rain")
+    await untilConversation(page, ["You: rain", "Agent: A warm draft about rain.", "Agent: Sent."])
+    await page.reload()
+    await page.getByText("changed", { exact: true }).waitFor()
+    await page.locator("summary", { hasText: "Configuration" }).click()
+    assert.equal(await page.getByRole("textbox", { name: "tone" }).inputValue(), "warm")
+    await page.getByRole("button", { name: "Use those of the assistant" }).click()
+    await say(page, "snow")
+
+    await page.getByText("A plain draft about snow.").waitFor()
+    const other = await openThread(browser, (await newThread("letter")).thread_id)
+    assert.equal(await other.getByText("changed", { exact: true }).count(), 0)
+  })
+
+  await t.test("images and files go with a message, and are shown in it", async () => {
+    const thread = await newThread("letter")
+    const page = await openThread(browser, thread.thread_id)
+    await page.locator("input[type=file]").setInputFiles([
+      { name: "dot.png", mimeType: "image/png", buffer: dot },
+      { name: "unwanted.txt", mimeType: "text/plain", buffer: Buffer.from("no") },
+      { name: "table.csv", mimeType: "text/csv", buffer: Buffer.from("a,b") },
+    ])
+    await page.getByRole("button", { name: "Remove unwanted.txt" }).click()
+    await until(async () => (await page.locator(".attached-file").count()) === 2, { what: "two files are attached" })
+    assert.deepEqual(await accessibilityProblems(page), [])
+
+    await say(page, "this")
+
+    await page.getByText("A plain draft about this with 2 files.").waitFor()
+    await page.locator("article.message-human img").waitFor()
+    await page.getByRole("link", { name: /table.csv/ }).waitFor()
+    assert.equal(await page.locator(".attached-file").count(), 0)
+    await keepScreenshot(page, "conversation-files")
+    await page.getByRole("button", { name: "Edit the message" }).click()
+    await page.getByRole("textbox", { name: "Text of the message" }).fill("that")
+    await page.getByRole("button", { name: "Send again" }).click()
+    await page.getByText("A plain draft about that with 2 files.").waitFor()
+    await page.locator("article.message-human img").waitFor()
+  })
+
+  await t.test("a thread that loads looks like loading, not like an empty one", async () => {
+    const thread = await newThread("talk")
+    await client.runs.wait(thread.thread_id, "talk", asked("ask"))
+    let release = () => {}
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await browser.context.route(/\/history|\/graph\?|\/state/, async (route) => {
+      await isReleased
+      await route.continue()
+    })
+    const page = await openThread(browser, thread.thread_id)
+
+    for (const what of ["the conversation", "the graph", "the checkpoints"])
+      await page.getByText(`Loading ${what}…`).waitFor({ state: "attached" })
+    // Also for those who have asked their system for less motion, as this browser has.
+    assert.deepEqual(await page.evaluate(readLines), Array(9).fill(true))
+    assert.equal(await page.getByText(/Nothing has been said|No checkpoints yet/).count(), 0)
+    await keepScreenshot(page, "conversation-loading")
+    release()
+
+    await page.getByText("go on?").waitFor()
+    await untilConversation(page, ["You: ask"])
+    await browser.context.unrouteAll({ behavior: "wait" })
+  })
+
+  await t.test("all of it works in dark colours and in a narrow window", async () => {
+    const thread = await newThread("talk")
+    await client.runs.wait(thread.thread_id, "talk", asked("ask"))
+    await client.runs.wait(thread.thread_id, "talk", { command: { resume: "gladly" } })
+    const page = await openThread(browser, thread.thread_id)
+    await page.emulateMedia({ colorScheme: "dark" })
+    await page.setViewportSize({ width: 390, height: 844 })
+    await exchanges(page).getByText("gladly", { exact: true }).waitFor()
+    await page.locator("summary", { hasText: "Configuration" }).click()
+
+    assert.deepEqual(await accessibilityProblems(page), [])
+    assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+    await keepScreenshot(page, "conversation-phone")
+  })
+
+  assert.deepEqual(browser.problems, [])
+})
