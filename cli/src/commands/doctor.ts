@@ -77,11 +77,11 @@ async function installationFindings(home: Home, config: Config): Promise<Finding
   const space = await spaceFinding(home)
   if (await isOwned(home)) {
     const runs: Finding = { level: "good", words: "Superstep is running on it" }
-    return [writable, space, runs, await apiFinding(home), ...(await programsFinding(home))]
+    return [writable, space, runs, await apiFinding(home), ...(await programsFinding(home, config))]
   }
   const { port, agentsPort } = { ...defaultPlace, ...(await readEntry(home.owner))?.place }
   // No further checks: Postgres outlived the program too, and a check that started it would stop it at the end.
-  if (await agentsOf(home).anyRuns()) return [writable, space, unattended(port, agentsPort)]
+  if (await agentsOf(home, config.environment).anyRuns()) return [writable, space, unattended(port, agentsPort)]
   const ports = await Promise.all([portFinding(port, "--port"), portFinding(agentsPort, "--agents-port")])
   return [writable, space, ...ports, await databaseFinding(home, config)]
 }
@@ -101,8 +101,8 @@ async function spaceFinding({ folder }: Home): Promise<Finding> {
 }
 
 /** An upgrade was installed, and has not taken over yet. */
-async function programsFinding(home: Home): Promise<Finding[]> {
-  const { length } = await deploymentsOnReplacedPrograms(home)
+async function programsFinding(home: Home, { environment }: Config): Promise<Finding[]> {
+  const { length } = await deploymentsOnReplacedPrograms(home, environment)
   if (length === 0) return []
   const toDo = "redeploy them by superstep up --take-over, or by a restart of the service"
   return [{ level: "missing", words: `${length} agents use program files that were replaced or removed: ${toDo}` }]

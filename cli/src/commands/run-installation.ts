@@ -64,7 +64,7 @@ export async function runInstallation(options: InstallationOptions): Promise<End
   const askedFor = () => void successorOf(home).then((successor) => successor && stop.ask(takeOverSignal))
   process.on(takeOverSignal, askedFor)
   const parts = createParts()
-  let end: End = (await agentsOf(home).anyRuns()) ? "leave" : "stop"
+  let end: End = (await agentsOf(home, context.config.environment).anyRuns()) ? "leave" : "stop"
   stop.onSecond(() => end === "stop" && parts.kill())
   const startup = startParts({ ...options, parts, stop })
   try {
@@ -93,12 +93,12 @@ export async function runInstallation(options: InstallationOptions): Promise<End
 const quietMs = 1500
 
 /** Prints once what a long stop waits for. @returns  a function that ends this */
-function announceWait({ home, context: { err } }: InstallationOptions): () => void {
+function announceWait({ home, context: { err, config } }: InstallationOptions): () => void {
   const print = (agents: number) => {
     const who = agents === 1 ? "an agent server finishes its runs" : `${agents} agent servers finish their runs`
     if (agents > 0) err.line(err.style("dim", `  waiting until ${who}; press Ctrl-C again to stop everything now`))
   }
-  const look = async () => print((await agentsOf(home).running()).length)
+  const look = async () => print((await agentsOf(home, config.environment).running()).length)
   const failed = (error: unknown) => home.log.error({ err: error }, "the running agents could not be listed")
   const timer = setTimeout(() => void look().catch(failed), quietMs)
   return () => clearTimeout(timer)
@@ -135,7 +135,7 @@ const agentsStopMs = 5000
 async function startParts(start: Start): Promise<void> {
   const { context, home, ownership, parts, place, stop } = start
   const startedAt = performance.now()
-  const agents = agentsOf(home)
+  const agents = agentsOf(home, context.config.environment)
   if (start.former === undefined && (await agents.anyRuns()))
     context.err.line("  agents kept running after the last superstep up; this one supervises them again")
   if (start.example) await requireGit(home.folder, context.config.environment.PATH ?? "")
@@ -209,7 +209,8 @@ async function startParts(start: Start): Promise<void> {
   // Uses local addresses: the public ones may need a proxy that is not up yet, or a certificate that we cannot verify. The API
   // answers plain HTTP to this machine, whatever it speaks to others.
   const warn = (words: string) => context.err.line(`  ${context.err.style("yellow", "!")} ${words}`)
-  await renewPrograms({ home, db, url, apiKey: credentials.org_api_key, signal: stop.first, warn })
+  const { environment } = context.config
+  await renewPrograms({ home, environment, db, url, apiKey: credentials.org_api_key, signal: stop.first, warn })
   await deployExample(start, { ...credentials, url }, { agentsUrl, nearAgents })
 }
 

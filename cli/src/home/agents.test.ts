@@ -51,7 +51,7 @@ async function homeWithBuild({ isShared }: { readonly isShared: boolean }) {
   const owned = ownedObjects(tested.admin, homeId)
   const { jobs, pods } = pathsIn(namespace)
   const left = async () => (await Promise.all([jobs, pods].map((path) => owned.list(path)))).map(({ length }) => length)
-  return { agents: agentsOf(home), left }
+  return { agents: agentsOf(home, {}), left }
 }
 
 test("a build that a killed control plane has left in the cluster is ended", { skip }, async () => {

@@ -24,9 +24,10 @@ export interface Agents {
   stop(ending: Ending): Promise<void>
 }
 
-export function agentsOf(home: Home): Agents {
+/** @param environment  of this process */
+export function agentsOf(home: Home, environment: NodeJS.ProcessEnv): Agents {
   const folders = machineFolders(home.folder)
-  const machine = foundMachine({ home: home.folder, homeId: () => homeIdOf(folders), log: home.log })
+  const machine = foundMachine({ home: home.folder, homeId: () => homeIdOf(folders), log: home.log, environment })
   const edge = () => readJson<ProcessIdentity>(join(folders.edge, "pid.json"))
   const edgeRuns = async () => {
     const identity = await edge()

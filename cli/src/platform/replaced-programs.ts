@@ -10,16 +10,21 @@ import type { Home } from "../home/home.js"
 import { type PlatformApi, platformApi } from "./api.js"
 import { type Deployment, followRevision } from "./deployments.js"
 
-/** @returns  the ids of deployments whose units can no longer start a worker of their own release */
-export async function deploymentsOnReplacedPrograms(home: Home): Promise<string[]> {
+/**
+ * @param environment  of this process
+ * @returns  the ids of deployments whose units can no longer start a worker of their own release
+ */
+export async function deploymentsOnReplacedPrograms(home: Home, environment: NodeJS.ProcessEnv): Promise<string[]> {
   const { units } = machineFolders(home.folder)
-  const running = await agentsOf(home).running()
+  const running = await agentsOf(home, environment).running()
   const replaced = await Promise.all(running.map((unitId) => replacedProgram(join(units, unitId))))
   return [...new Set(replaced.flatMap((program) => program?.deploymentId ?? []))]
 }
 
 interface Renewal {
   readonly home: Home
+  /** Of this process. */
+  readonly environment: NodeJS.ProcessEnv
   readonly db: Db
   /** The address of the API, and a key for all workspaces. */
   readonly url: string
@@ -33,8 +38,8 @@ interface Renewal {
  * is cut. A failure leaves the old unit serving.
  */
 export async function renewPrograms(renewal: Renewal): Promise<void> {
-  const { home, db, url, apiKey, signal, warn } = renewal
-  for (const id of await deploymentsOnReplacedPrograms(home)) {
+  const { home, environment, db, url, apiKey, signal, warn } = renewal
+  for (const id of await deploymentsOnReplacedPrograms(home, environment)) {
     const workspaceId = (await deploymentById(db, id))?.workspace_id
     if (signal.aborted || workspaceId === undefined) continue
     await renew(id, platformApi({ url, apiKey, workspaceId }), renewal).catch((error: unknown) => {

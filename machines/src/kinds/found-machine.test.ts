@@ -17,7 +17,7 @@ test("units in a shared place are not counted as units that nobody supervises", 
     kubeconfig: join(home, "none"),
     agentsNamespace: "a",
   } as const
-  const running = () => foundMachine({ home, homeId: async () => "h", log: silent }).running()
+  const running = () => foundMachine({ home, homeId: async () => "h", log: silent, environment: {} }).running()
 
   await writeMachineNote(home, note)
   await assert.rejects(running(), NoAccess)

@@ -29,9 +29,11 @@ export interface FoundMachineOptions {
   /** Its id. */
   readonly homeId: () => Promise<string>
   readonly log: Log
+  /** Of this process. */
+  readonly environment: NodeJS.ProcessEnv
 }
 
-export function foundMachine({ home, homeId: idOfHome, log }: FoundMachineOptions): FoundMachine {
+export function foundMachine({ home, homeId: idOfHome, log, environment }: FoundMachineOptions): FoundMachine {
   const folders = machineFolders(home)
   // Listing creates the folder, whose permissions the control plane must choose.
   const hasUnits = () => existsSync(folders.units)
@@ -40,7 +42,7 @@ export function foundMachine({ home, homeId: idOfHome, log }: FoundMachineOption
   const find = async (toStop: boolean): Promise<Found> => {
     const note = await readMachineNote(home)
     const homeId = note.installationId ?? (await idOfHome())
-    return kindOf(note).find({ folders, homeId, log, toStop }, note)
+    return kindOf(note).find({ folders, homeId, log, environment, toStop }, note)
   }
   const running = async (): Promise<string[]> => {
     if (!hasUnits() || (await isShared())) return []

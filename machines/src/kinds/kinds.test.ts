@@ -27,7 +27,7 @@ test("a data folder whose agents run on a kind of machine that this release lack
   const home = temporaryFolder()
   await writeMachineNote(home, { machine: "mainframe" })
 
-  const starting = requireSameMachine({ machine: "process" }, { home, homeId: "h", log: silent })
+  const starting = requireSameMachine({ machine: "process" }, { home, homeId: "h", log: silent, environment: {} })
 
   await assert.rejects(starting, (error) => error instanceof OtherMachine && /"mainframe"/.test(error.message))
 })

@@ -39,7 +39,7 @@ test("containers of one engine are not started again by another engine, or as pr
   const another = join(home, "same.sock")
   symlinkSync(engine.socketPath, another)
   const choose = (machine: "docker" | "process", engineSocket: string) =>
-    requireSameMachine({ machine, engineSocket }, { home, homeId, log: silent })
+    requireSameMachine({ machine, engineSocket }, { home, homeId, log: silent, environment: {} })
 
   await choose("docker", engine.socketPath)
   await choose("docker", another)
@@ -56,7 +56,8 @@ test("what ran in a shared place is looked for by the id that the note has, not 
   const home = temporaryFolder()
   mkdirSync(join(home, "units"))
   const former = { machine: "docker", engineSocket: engine.socketPath } as const
-  const start = () => requireSameMachine({ machine: "process", engineSocket: "" }, { home, homeId, log: silent })
+  const start = () =>
+    requireSameMachine({ machine: "process", engineSocket: "" }, { home, homeId, log: silent, environment: {} })
 
   await writeMachineNote(home, former)
   await start()
@@ -68,7 +69,8 @@ test("where the former engine was removed, a start says what to do, and that hel
   const home = temporaryFolder()
   mkdirSync(join(home, "units"))
   await writeMachineNote(home, { machine: "docker", engineSocket: join(home, "gone.sock") })
-  const start = () => requireSameMachine({ machine: "process", engineSocket: "" }, { home, homeId, log: silent })
+  const start = () =>
+    requireSameMachine({ machine: "process", engineSocket: "" }, { home, homeId, log: silent, environment: {} })
   const file = join(home, "machine.json")
 
   await assert.rejects(start, refusedWith(new RegExp(`removed for good, delete ${file}`)))
@@ -85,10 +87,10 @@ test("pods of a cluster that cannot be asked count as running until the operator
   const cluster = { machine: "kubernetes", engineSocket: "", kubeconfig, agentsNamespace: "agents" } as const
   await writeMachineNote(home, cluster)
 
-  await requireSameMachine(cluster, { home, homeId, log: silent })
+  await requireSameMachine(cluster, { home, homeId, log: silent, environment: {} })
   for (const other of [{ machine: "process", engineSocket: "" } as const, { ...cluster, agentsNamespace: "others" }])
     await assert.rejects(
-      requireSameMachine(other, { home, homeId, log: silent }),
+      requireSameMachine(other, { home, homeId, log: silent, environment: {} }),
       refusedWith(/SUPERSTEP_KUBERNETES_NAMESPACE=agents, and that cluster does not answer/),
     )
 })

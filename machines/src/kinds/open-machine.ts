@@ -29,14 +29,18 @@ function noteOf(choice: MachineChoice): MachineNote {
   return { machine: choice.machine, ...Object.fromEntries(names.map((name) => [name, choice[name]])) }
 }
 
-type Installation = Pick<MachineOptions, "home" | "homeId" | "log">
+type Installation = Pick<MachineOptions, "home" | "homeId" | "log" | "environment">
 
 /** @throws OtherMachine  units run on the machine that the data folder was used with, and that is another one */
-export async function requireSameMachine(choice: MachineNote, { home, homeId, log }: Installation): Promise<void> {
+export async function requireSameMachine(
+  choice: MachineNote,
+  { home, homeId, log, environment }: Installation,
+): Promise<void> {
   const former = await readMachineNote(home)
   if (await isSame(former, choice)) return
   const settings = Object.entries(settingsOfNote(former)).map((it) => it.join("="))
-  const input = { folders: machineFolders(home), homeId: former.installationId ?? homeId, log, toStop: false }
+  const ofFormer = { folders: machineFolders(home), homeId: former.installationId ?? homeId }
+  const input = { ...ofFormer, log, environment, toStop: false }
   const { place, anyRuns = () => anyFoundRuns(former, input) } = kindOf(former)
   const runs = await anyRuns(input).catch((cause: unknown) => {
     if (!place?.isAway(cause)) throw cause

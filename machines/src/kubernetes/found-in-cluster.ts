@@ -1,6 +1,6 @@
 /** What an installation has in a cluster, for programs that only find and stop it. */
-import type { Log } from "@superstep/toolkit/log/log"
 import type { MachineFolders } from "../parts/files/folders.js"
+import type { FindInput } from "../parts/machine-kind.js"
 import type { MachineNote } from "../port/machine-note.js"
 import type { Units } from "../port/port.js"
 import { jobEnds } from "./cluster/job-ends.js"
@@ -14,10 +14,10 @@ import { kubernetesUnits } from "./units.js"
  */
 export async function foundInCluster(
   folders: Pick<MachineFolders, "units">,
-  { homeId, log }: { readonly homeId: string; readonly log: Log },
+  { homeId, log, environment }: Pick<FindInput, "homeId" | "log" | "environment">,
   { kubeconfig, agentsNamespace }: MachineNote,
 ): Promise<{ readonly units: Units; stopBuilds(): Promise<void>; close(): Promise<void> }> {
-  const opened = await openCluster({ kubeconfig, namespace: agentsNamespace }, {})
+  const opened = await openCluster({ kubeconfig, namespace: agentsNamespace }, environment)
   const objects = ownedObjects(opened.cluster, homeId)
   const jobs = jobEnds(objects, opened.namespace)
   return {

@@ -18,7 +18,7 @@ export const kubernetesKind = {
       ...options,
       kubernetes: { ...choice, namespace: choice.agentsNamespace },
     }),
-  find: ({ folders, homeId, log }, note) => foundInCluster(folders, { homeId, log }, note),
+  find: (input, note) => foundInCluster(input.folders, input, note),
   place: { word: "cluster", isAway: (error) => error instanceof ClusterFailed || error instanceof NoAccess },
   isShared: ({ edgeToken, edgeUrl }) => edgeToken !== undefined && edgeUrl !== undefined,
   describe: async (choice, environment) =>

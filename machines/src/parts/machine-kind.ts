@@ -32,6 +32,8 @@ export interface FindInput {
   readonly folders: MachineFolders
   readonly homeId: string
   readonly log: Log
+  /** Of this process: a program that signs in at a cluster is found by it. */
+  readonly environment: NodeJS.ProcessEnv
   /** What is found will be stopped. */
   readonly toStop: boolean
 }

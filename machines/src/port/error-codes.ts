@@ -62,8 +62,9 @@ export const machineCodes = {
   unusable_kubeconfig: {
     http: [],
     what: "The kubeconfig cannot be used.",
-    cause: "It is no kubeconfig, its context is missing, or it logs in by a program.",
-    next: "Write one with a token or a client certificate; the message names what is missing.",
+    cause:
+      "It is no kubeconfig, its context is missing, or it logs in by an auth-provider or by a program that asks questions.",
+    next: "Write one with a token, a client certificate, or a program that prints tokens (exec); the message names what is missing.",
   },
   incomplete_settings: {
     http: [],

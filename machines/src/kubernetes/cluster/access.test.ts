@@ -68,10 +68,13 @@ test("a kubeconfig gives a token, a token that is read anew from a file, or a cl
   skip,
 }, async () => {
   const seenWith = async (user: object) =>
-    (await clusterAt(await accessByKubeconfig(kubeconfig(user))).json<Seen>("/version")).body
+    (await clusterAt(await accessByKubeconfig(kubeconfig(user), {})).json<Seen>("/version")).body
 
   assert.equal((await seenWith({ token: "t" })).authorization, "Bearer t")
   assert.equal((await seenWith({ tokenFile: "token" })).authorization, "Bearer of-a-file")
+  const printed = `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"of-a-program"}}`
+  const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "/bin/echo", args: [printed] }
+  assert.equal((await seenWith({ exec })).authorization, "Bearer of-a-program")
   const pair = { "client-certificate-data": base64(certificate), "client-key-data": base64(key) }
   assert.deepEqual(await seenWith(pair), { authorization: "", client: "localhost" })
 })
@@ -79,13 +82,15 @@ test("a kubeconfig gives a token, a token that is read anew from a file, or a cl
 test("a kubeconfig that cannot be used is refused with its reason, and shows no secret", { skip }, async () => {
   const refusal = (file: string, words: RegExp) =>
     assert.rejects(
-      accessByKubeconfig(file),
+      accessByKubeconfig(file, {}),
       (error: Error) => error instanceof UnusableKubeconfig && words.test(error.message),
     )
 
   await refusal(join(folder, "none"), /there is no such file/)
-  await refusal(kubeconfig({ exec: { command: "aws" } }), /token of a service account/)
-  await refusal(kubeconfig({}), /neither a token nor a client certificate/)
+  await refusal(kubeconfig({ "auth-provider": { name: "gcp" } }), /replaced by exec/)
+  const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "aws", interactiveMode: "Always" }
+  await refusal(kubeconfig({ exec }), /interactiveMode: expected Never or IfAvailable/)
+  await refusal(kubeconfig({}), /neither a token, nor a program that prints one, nor a client certificate/)
   await refusal(kubeconfig({ token: "t" }, { "insecure-skip-tls-verify": true }), /certificate-authority/)
   const broken = join(temporaryFolder(), "config")
   writeFileSync(broken, "clusters: none")
@@ -103,7 +108,7 @@ test("the documented kubeconfig is accepted and reads its token anew; the docume
   writeFileSync(join(place, "kubeconfig"), config.replace("https://api.example.com:6443", server))
   writeFileSync(join(place, "ca.crt"), certificate)
   writeFileSync(join(place, "token"), "first\n")
-  const cluster = clusterAt(await accessByKubeconfig(join(place, "kubeconfig")))
+  const cluster = clusterAt(await accessByKubeconfig(join(place, "kubeconfig"), {}))
   const seen = async () => (await cluster.json<Seen>("/version")).body.authorization
 
   assert.equal(await seen(), "Bearer first")

@@ -16,15 +16,20 @@ export class ClusterFailed extends KnownError {
   }
 }
 
-export interface ClusterAccess {
+export interface TokenSource {
+  /** Asked for each request, since tokens expire. @throws ClusterFailed */
+  readonly token?: (() => Promise<Secret>) | undefined
+  /** The API server refused this token. */
+  readonly refused?: (token: Secret) => void
+}
+
+export interface ClusterAccess extends TokenSource {
   /** Such as `https://10.96.0.1:443`. */
   readonly origin: string
   /** Certificates that the server's is checked with; undefined for those of this system. */
   readonly authority: string | undefined
   /** Shown to the server, in the place of a token or beside it. */
   readonly client?: { readonly certificate: string; readonly key: Secret } | undefined
-  /** Asked for each request, since tokens of service accounts expire. */
-  readonly token?: (() => Promise<Secret>) | undefined
 }
 
 export interface ClusterRequest {
@@ -55,7 +60,7 @@ export interface Cluster {
 // The server itself ends a request after a minute.
 const limitMs = 70_000
 
-export function clusterAt({ origin, authority, client, token }: ClusterAccess): Cluster {
+export function clusterAt({ origin, authority, client, token, refused }: ClusterAccess): Cluster {
   const agent = new Agent({
     keepAlive: true,
     maxFreeSockets: 4,
@@ -69,8 +74,9 @@ export function clusterAt({ origin, authority, client, token }: ClusterAccess): 
     const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const url = new URL(path, origin)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+    const shown = await token?.()
     const headers = {
-      ...(token && { authorization: `Bearer ${(await token()).reveal()}` }),
+      ...(shown && { authorization: `Bearer ${shown.reveal()}` }),
       accept: "application/json, */*",
       ...(content && { "content-type": contentType, "content-length": content.length }),
     }
@@ -84,6 +90,7 @@ export function clusterAt({ origin, authority, client, token }: ClusterAccess): 
       const timer = setTimeout(endAfter(answerMs), answerMs)
       const sent = request(url, { method, headers, agent, ...(signal && { signal }) }, (response) => {
         clearTimeout(timer)
+        if (shown && response.statusCode === 401) refused?.(shown)
         if (silentMs !== undefined) sent.setTimeout(silentMs, endAfter(silentMs))
         resolve(response)
       })

@@ -1,4 +1,4 @@
-/** How a program outside a cluster reaches its API server: a kubeconfig file with a token or a client certificate in it. */
+/** How a program outside a cluster reaches its API server: a kubeconfig file with a token, a client certificate, or a program that prints tokens. */
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
 import { Secret } from "@superstep/toolkit/config/settings"
@@ -7,6 +7,7 @@ import { parse } from "yaml"
 import { z } from "zod"
 import { NoAccess } from "./access.js"
 import type { ClusterAccess } from "./cluster.js"
+import { execCredentials, execSchema } from "./exec-credentials.js"
 
 /** The file cannot be used, and why. */
 export class UnusableKubeconfig extends NoAccess {
@@ -37,7 +38,7 @@ const schema = z.object({
         "client-certificate-data": z.string().optional(),
         "client-key": z.string().optional(),
         "client-key-data": z.string().optional(),
-        exec: z.unknown().optional(),
+        exec: execSchema.optional(),
         "auth-provider": z.unknown().optional(),
       }),
     }),
@@ -46,9 +47,10 @@ const schema = z.object({
 
 /**
  * The current context of the file.
+ * @param environment  of this process, for a program that prints tokens
  * @throws UnusableKubeconfig
  */
-export async function accessByKubeconfig(file: string): Promise<ClusterAccess> {
+export async function accessByKubeconfig(file: string, environment: NodeJS.ProcessEnv): Promise<ClusterAccess> {
   const unusable = (why: string, options?: ErrorOptions) => new UnusableKubeconfig(`${file}: ${why}`, options)
   const text = await readFile(file, "utf8").catch(ifCode(missing))
   if (text === undefined) throw unusable("there is no such file")
@@ -68,19 +70,23 @@ export async function accessByKubeconfig(file: string): Promise<ClusterAccess> {
   if (!cluster || !user) throw unusable(`its context ${config["current-context"]} names no cluster and user of it`)
   if (cluster["insecure-skip-tls-verify"])
     throw unusable("it skips the check of the server's certificate: give it the certificate-authority instead")
-  const { token, tokenFile } = user
+  const { token, tokenFile, exec } = user
   const certificate = await contentOf(user["client-certificate-data"], user["client-certificate"])
   const key = await contentOf(user["client-key-data"], user["client-key"])
   const hasClient = certificate !== undefined && key !== undefined
-  if (token === undefined && tokenFile === undefined && !hasClient)
+  if (token === undefined && tokenFile === undefined && !exec && !hasClient)
     throw unusable(
-      user.exec !== undefined || user["auth-provider"] !== undefined
-        ? "its user gets tokens from a program of its own: create a token of a service account instead (docs/kubernetes.md)"
-        : "its user has neither a token nor a client certificate",
+      user["auth-provider"] !== undefined
+        ? "its user has an auth-provider, which Kubernetes has replaced by exec: write it anew (docs/kubernetes.md)"
+        : "its user has neither a token, nor a program that prints one, nor a client certificate",
     )
+  const authority = await contentOf(cluster["certificate-authority-data"], cluster["certificate-authority"])
+  const data = authority && Buffer.from(authority).toString("base64")
+  const info = { server: cluster.server, ...(data && { "certificate-authority-data": data }) }
   return {
     origin: new URL(cluster.server).origin,
-    authority: await contentOf(cluster["certificate-authority-data"], cluster["certificate-authority"]),
+    authority,
+    ...(exec && execCredentials(exec, { file, environment, cluster: info })),
     ...(hasClient && { client: { certificate, key: new Secret(key) } }),
     ...(token !== undefined && { token: async () => new Secret(token) }),
     ...(tokenFile !== undefined && {
@@ -93,6 +99,8 @@ function parsed(text: string, unusable: (why: string, options?: ErrorOptions) =>
   try {
     return schema.parse(parse(text))
   } catch (cause) {
-    throw unusable("it is no kubeconfig with a current context", { cause })
+    const [issue] = cause instanceof z.ZodError ? cause.issues : []
+    const where = issue ? ` (${issue.path.join(".")}: ${issue.message})` : ""
+    throw unusable(`it is no kubeconfig with a current context${where}`, { cause })
   }
 }

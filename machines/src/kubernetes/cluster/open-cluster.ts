@@ -33,5 +33,9 @@ export async function openCluster(
   }
   if (namespace === undefined)
     throw new IncompleteSettings("SUPERSTEP_KUBERNETES_NAMESPACE: set it, since a kubeconfig is used")
-  return { cluster: clusterAt(await accessByKubeconfig(kubeconfig)), namespace, platformNamespace: namespace }
+  return {
+    cluster: clusterAt(await accessByKubeconfig(kubeconfig, environment)),
+    namespace,
+    platformNamespace: namespace,
+  }
 }
