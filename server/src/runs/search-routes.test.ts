@@ -4,8 +4,9 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
 import { wholeReads } from "../testing/rows-read.js"
-import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
 import { type RunSearch, searchRuns } from "./search-queries.js"
 
@@ -15,6 +16,7 @@ interface Found {
   readonly kwargs?: object
   readonly graph_id: string
   readonly user_id: string | null
+  readonly revision_id: string | null
 }
 
 interface Page {
@@ -72,6 +74,27 @@ test("runs of all threads are found, newest first, by each condition", async () 
   const [selected] = (await search(http, { user_id: "ann", select: ["run_id", "user_id"] })).runs
   assert.deepEqual([found?.graph_id, found?.user_id], ["agent", "ann"])
   assert.deepEqual(selected, { run_id: failed.run_id, user_id: "ann" })
+})
+
+test("runs are found by the revision that executed their last attempt, whether it claimed them at once or from the queue", async () => {
+  await using db = await freshDatabase({ migrations })
+  await db.run(sql`insert into serving_revisions (revision_id) values ('revision-1')`)
+  await using http = await startTestHttp(db, { revisionId: "revision-1", slots: 1 })
+  const atOnce = await addRun(http)
+  const queued = await addRun(http)
+  const waiting = await addRun(http, { after_seconds: 3600 })
+  const by = async (revision: string) => idsOf(await search(http, { revision_id: revision })).toSorted()
+  assert.deepEqual(await by("revision-1"), [atOnce.run_id])
+
+  ;(await until(() => http.server.workers.running.get(atOnce.run_id), { what: "the first run executes" })).done({
+    values: "{}",
+  })
+  await until(() => http.server.workers.running.get(queued.run_id), { what: "the second run executes" })
+
+  assert.deepEqual(await by("revision-1"), [atOnce.run_id, queued.run_id].toSorted())
+  assert.deepEqual(await by("revision-2"), [])
+  const shown = (await search(http, {})).runs.find(({ run_id }) => run_id === waiting.run_id)
+  assert.equal(shown?.revision_id, null)
 })
 
 test("pages follow each other without a gap or a repetition, also among equal times", async () => {

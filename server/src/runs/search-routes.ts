@@ -39,6 +39,7 @@ const foundRun = run.extend({
   due_at: z.string().describe("The earliest start: later than created_at for a run with after_seconds"),
   claimed_at: z.string().nullable().describe("When its last attempt began"),
   user_id: z.string().nullable().describe("The `identity` of the caller that asked for it"),
+  revision_id: z.string().nullable().describe("The revision that executes, or executed, its last attempt"),
 })
 
 const runSearch = z.object({
@@ -46,6 +47,7 @@ const runSearch = z.object({
   thread_id: uuid.nullish(),
   assistant_id: uuid.nullish(),
   graph_id: plainText.nullish(),
+  revision_id: plainText.nullish().describe("The revision that executes, or executed, its last attempt"),
   user_id: plainText.nullish().describe("The `identity` of the caller that asked for the run"),
   metadata: anObject.nullish().describe("What the run's metadata must contain"),
   error: plainText.max(1000).nullish().describe("Occurs in the name or message of the run's error, in any case"),
@@ -100,6 +102,7 @@ export function addRunSearchRoute(api: Api, { db }: Pick<Runs, "db">): void {
         threadId: body.thread_id,
         assistantId: body.assistant_id,
         graphId: body.graph_id,
+        revisionId: body.revision_id,
         userId: body.user_id,
         metadata: Object.keys(value.metadata ?? {}).length === 0 ? undefined : value.metadata,
         error: body.error,
@@ -127,4 +130,5 @@ const renderFound = (row: FoundRun) => ({
   due_at: row.due_at,
   claimed_at: row.claimed_at,
   user_id: row.user_id,
+  revision_id: row.executed_by,
 })

@@ -70,7 +70,7 @@ begin
   end if;
   insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, is_resumable,
       delete_thread_on_completion, not_before, attempt, claim_id, claimed_by, lease_until, claimed_at, watched_by, caller,
-      webhook, revision_id)
+      webhook, revision_id, executed_by)
     values (_run_id, _thread_id, _assistant_id, _graph_id, case when _claim_id is null then 'pending' else 'running' end,
       _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, now() + make_interval(secs => _after_seconds),
       case when _claim_id is null then 0 else 1 end, _claim_id,
@@ -78,7 +78,7 @@ begin
       case when _claim_id is not null then now() + make_interval(secs => (_claimer ->> 'leaseMs')::integer / 1000.0) end,
       case when _claim_id is not null then now() end,
       case when _claim_id is null and _is_streamed then array[_server_id] else '{}' end, _caller,
-      _webhook, _pinned_to);
+      _webhook, _pinned_to, case when _claim_id is not null then _own_revision end);
   if _claim_id is null then
     -- A server must also be notified of a delayed run.
     _waiting := case when cardinality(_in_flight) > 0 and _after_seconds <= 0 then startable_run(_thread_id)
