@@ -28,7 +28,6 @@ interface Props extends Omit<ConversationProps, "blocked"> {
   /** The nodes that a breakpoint keeps from running. */
   readonly stoppedAt: readonly string[]
   readonly runOptions: RunOptionsState
-  readonly onBackToNow: () => void
 }
 
 const notWhileRunning = "A run is in flight on this thread: stop it, or wait until it has ended."
@@ -44,7 +43,7 @@ export function Chat(props: Props) {
   const input = { sending, isRunning, blocked, from: past?.id }
   return (
     <section className="chat" aria-label="Conversation">
-      {past && <Past past={past} onBackToNow={props.onBackToNow} />}
+      {past && <Past past={past} onBackToNow={() => props.onShow(undefined)} />}
       <StickToEnd>
         <Conversation {...props} blocked={isRunning ? notWhileRunning : problem} />
         {!past && activity.attempt > 1 && (

@@ -98,6 +98,21 @@ test("of two tasks that ask at once, each gets its own answer", () => {
   ])
 })
 
+test("a question that the checkpoint still has is not asked again once the thread has gone on with its answer", () => {
+  const history = [...open, checkpoint("2", "r2", { parent: "1" })]
+
+  assert.deepEqual(said(exchanges(history, [answer("r2", { [id]: "yes" })])), [["really?", "yes", false]])
+})
+
+test("a second question of a task is without an answer when the thread went on with something else", () => {
+  const first = answer("r2", "Ada", { interrupts: { t1: [{ id, value: "who?" }] }, status: "interrupted" })
+
+  assert.deepEqual(said(exchanges([...open, checkpoint("2", "r3", { parent: "1" })], [first])), [
+    ["who?", "Ada", false],
+    ["really?", undefined, false],
+  ])
+})
+
 test("each branch shows the answer that made it", () => {
   const history = [...answered, checkpoint("3", "r3", { parent: "1" })]
   const answers = [answer("r2", { [id]: "no" }), answer("r3", { [id]: "yes" })]

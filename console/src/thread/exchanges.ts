@@ -59,20 +59,43 @@ export function exchangesOf(
       // A run that wrote checkpoints, but none of this line, has answered on another branch.
       const here = given.filter(({ run_id }) => shown.has(run_id) || !wrote.has(run_id))
       const answered = here.flatMap((answer) => exchangesIn(answer, item.id, task))
-      if (here.some(({ status }) => status === "running") || (hasResult(task) && here.length > 0)) return answered
-      // The checkpoint loses a question that is answered, on whichever branch: then the answer still says what was asked.
-      const asked = task.interrupts?.length ? (task.interrupts as readonly Interrupt[]) : questionsIn(given[0], task)
-      const open = asked.map((interrupt) => ({
-        key: `${task.id}/${interrupt.id}`,
-        checkpointId: item.id,
-        interrupt,
-        answer: undefined,
-        isOpen: n === line.length - 1,
-      }))
-      return [...answered, ...(here.length > 0 && !task.interrupts?.length ? [] : open)]
+      if (here.some(({ status }) => status === "running")) return answered
+      const isTip = n === line.length - 1
+      return [...answered, ...withoutAnswer(item.id, task, { given, answered, isTip })]
     }),
   )
 }
+
+interface Around {
+  /** The answers to the task's questions on all branches, the oldest first. */
+  readonly given: readonly GivenAnswer[]
+  /** Those on this one. */
+  readonly answered: readonly Exchange[]
+  /** Whether the line has no later checkpoint. */
+  readonly isTip: boolean
+}
+
+function withoutAnswer(checkpointId: string, task: Task, { given, answered, isTip }: Around): Exchange[] {
+  const kept = (task.interrupts ?? []) as readonly Interrupt[]
+  // LangGraph for JavaScript drops a question that was answered, on whichever branch: then the answer still says what was asked.
+  const asked = kept.length > 0 || answered.length > 0 ? kept : questionsIn(given[0], task)
+  // In Python it keeps it. A task that has no result yet may ask the same again.
+  const isOver = !isTip || hasResult(task)
+  const wasAnswered = (question: Interrupt) =>
+    isOver && answered.some(({ interrupt, answer }) => !answer?.failed && isSame(interrupt, question))
+  return asked
+    .filter((question) => !wasAnswered(question))
+    .map((interrupt) => ({
+      key: `${task.id}/${interrupt.id}`,
+      checkpointId,
+      interrupt,
+      answer: undefined,
+      isOpen: isTip,
+    }))
+}
+
+const isSame = (a: Interrupt, b: Interrupt): boolean =>
+  a.id === b.id && JSON.stringify(a.value) === JSON.stringify(b.value)
 
 function exchangesIn(given: GivenAnswer, checkpointId: string, task: Task): Exchange[] {
   return questionsIn(given, task).flatMap((interrupt) =>

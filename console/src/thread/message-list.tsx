@@ -1,5 +1,5 @@
 /** The messages of a conversation, with its questions and answers between them, and what can be done with each. */
-import { type ReactNode, useMemo, useState } from "react"
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { ChevronLeft, ChevronRight, Pencil } from "../frame/icons.js"
@@ -94,6 +94,13 @@ interface TurnProps extends Omit<MessageActions, "turns"> {
 function HumanTurn({ turn: { from, versions }, content, children, onShow, onSendAgain, blocked }: TurnProps) {
   const { mayRun } = useAgent()
   const [isEditing, setEditing] = useState(false)
+  const wasEditing = useRef(false)
+  const actions = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // Whoever leaves the editor is where it was opened.
+    if (wasEditing.current && !isEditing) actions.current?.querySelector<HTMLElement>(":scope > .button")?.focus()
+    wasEditing.current = isEditing
+  }, [isEditing])
   const at = versions.findIndex(({ isShown }) => isShown)
   const show = (n: number) => {
     const version = versions[n]
@@ -111,7 +118,7 @@ function HumanTurn({ turn: { from, versions }, content, children, onShow, onSend
   return (
     <div className="turn">
       {children}
-      <div className="turn-actions">
+      <div ref={actions} className="turn-actions">
         {versions.length > 1 && (
           <span className="turn-versions">
             <Button

@@ -29,6 +29,9 @@ test("a conversation on the console", { skip }, async (t) => {
   const { client } = server
   await using browser = await openConsole(`${server.url}/studio/`)
   t.afterEach(() => browser.closePages())
+  // A server that has just started computes them, which takes long on a busy machine; the pages wait for them.
+  await client.assistants.getSchemas("talk")
+  await client.assistants.getSchemas("letter")
   const newThread = (graphId: string) => client.threads.create({ graphId })
 
   await t.test("a question stays with its answer and its run, also for those who come later", async () => {
@@ -111,6 +114,11 @@ test("a conversation on the console", { skip }, async (t) => {
     const before = ["You: one", "Agent: You said one.", "You: two", "Agent: You said two."]
     await untilConversation(page, before)
 
+    await page.getByRole("button", { name: "Edit the message" }).first().press("Enter")
+    await page.getByRole("textbox", { name: "Text of the message" }).press("Escape")
+    await until(async () => (await page.locator(":focus").getAttribute("aria-label")) === "Edit the message", {
+      what: "who has left the editor is where it was opened",
+    })
     await page.getByRole("button", { name: "Edit the message" }).nth(1).click()
     await page.getByRole("textbox", { name: "Text of the message" }).fill("three")
     assert.deepEqual(await accessibilityProblems(page), [])
