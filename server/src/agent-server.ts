@@ -33,6 +33,7 @@ import { Readiness } from "./serving/readiness.js"
 import { itemSweep } from "./store/sweep-items.js"
 import { removalSweep, threadSweep } from "./threads/sweep.js"
 import { startTracing } from "./tracing/start-tracing.js"
+import { spanSweep } from "./tracing/sweep-spans.js"
 import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
 import { webhookObserver } from "./webhooks/observer.js"
 
@@ -80,9 +81,9 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const { requests, engine: db, calls, leases } = databases
   const serverId = await takeServerId(db, { wanted: config.serverId, log })
   const channel = await openOwnChannel()
-  const tracing = await startTracing(env, version)
+  const tracing = await startTracing(env, { version, hasContent: config.exportsContent })
   const parts = { ...assemble({ config, serverId, db, calls, leases, log, env, project, channel, tracing }), webhooks }
-  const { workers, gate, streams, journal, executor, loop, claimer, ui, sources, hints, peers } = parts
+  const { workers, gate, streams, journal, executor, loop, claimer, ui, sources, hints, peers, spans } = parts
 
   const readiness = new Readiness()
   const stopping = new AbortController()
@@ -144,6 +145,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
       ],
     }),
     runSweep(db, config.keepRunsDays),
+    spanSweep(db, config.keepTracesDays),
     threadSweep(db, project.checkpointer.ttl, log),
     removalSweep(db),
     itemSweep(parts.store),
@@ -167,6 +169,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     journal.close()
     streams.stopWaiting()
     await executor.close()
+    await spans.close()
     await peers.close()
     await deliveries?.stop()
     await streams.close()

@@ -53,12 +53,13 @@ import { addThreadAnswersRoute } from "./threads/answer-routes.js"
 import { addThreadRoutes } from "./threads/routes.js"
 import { addThreadStateRoutes } from "./threads/state-routes.js"
 import type { DefaultTtl } from "./threads/sweep-queries.js"
+import { addTraceRoutes, type TraceRoutes } from "./tracing/routes.js"
 import type { Tracing } from "./tracing/tracing.js"
 import type { UiBundles } from "./ui/bundles.js"
 import { addUiRoutes } from "./ui/routes.js"
 import type { ProjectCrashes } from "./workers/project-crashes.js"
 
-export interface AppOptions extends RunRoutes {
+export interface AppOptions extends RunRoutes, TraceRoutes {
   readonly store: Store
   readonly version: string
   readonly isDev: boolean
@@ -147,6 +148,7 @@ export function createApp(options: AppOptions): Api {
   const runs = { ...options, configurableHeaders: http.configurableHeaders }
   addRunRoutes(app, runs)
   addRunHistoryRoutes(app, runs)
+  addTraceRoutes(app, runs)
   addQueueRoutes(app, runs)
   addRunSearchRoute(app, runs)
   addStreamRoutes(app, runs)

@@ -7,6 +7,7 @@ import type { ListenAddress } from "@superstep/toolkit/http/listen"
 import { defaultKeepAliveMs } from "@superstep/toolkit/http/long-answer"
 import { signingSecretPattern } from "@superstep/toolkit/webhooks/signature"
 import { z } from "zod"
+import { traceSettings } from "./tracing/trace-setting.js"
 
 const wholeNumber = (fallback: number, least = 0) =>
   z
@@ -202,6 +203,28 @@ export const settings = {
     describe:
       "How long runs are kept after their end, in days, except the newest run of each thread. Threads are kept, with their state and history. 0: as long as their threads.",
     schema: wholeNumber(0),
+  },
+  traces: {
+    env: "SUPERSTEP_TRACES",
+    describe:
+      "What is recorded of runs: `full`, what each graph, node, model and tool did, when, and what went in and out; `timings`, without the latter; `off`, nothing.",
+    schema: z.enum(traceSettings, "expected off, timings or full").default("full"),
+  },
+  keepTracesDays: {
+    env: "SUPERSTEP_KEEP_TRACES_DAYS",
+    describe: "How long the traces of runs are kept, in days. They are deleted with their runs and threads.",
+    schema: wholeNumber(7, 1),
+  },
+  exportsContent: {
+    env: "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+    describe:
+      "`true` to send prompts, answers, and arguments and results of tools to the collector of OTEL_EXPORTER_OTLP_ENDPOINT, too.",
+    // Newer conventions name where it is captured.
+    schema: z
+      .string()
+      .transform((text) => /^(1|true|span_only|span_and_event)$/i.test(text))
+      .default(false),
+    defaultText: "`false`",
   },
   resumableTtlSeconds: {
     env: "RESUMABLE_STREAM_TTL_SECONDS",

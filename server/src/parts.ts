@@ -25,6 +25,8 @@ import { storeCalls } from "./store/calls.js"
 import { embedBy } from "./store/embedder.js"
 import { storeSettings } from "./store/store-settings.js"
 import { defaultTtlOf } from "./threads/sweep.js"
+import { SpanWriter } from "./tracing/span-writer.js"
+import { traceOf } from "./tracing/trace-setting.js"
 import type { Tracing } from "./tracing/tracing.js"
 import { UiBundles } from "./ui/bundles.js"
 import type { Limits } from "./workers/child.js"
@@ -100,9 +102,22 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
   const runTimeoutMs = config.runTimeoutSeconds * 1000
   const metrics = createMetrics()
   const outcomes = countOutcomes()
-  const observers = [metrics.observer, outcomes.observer, ...(tracing ? [tracing.observer] : [])]
-  const observer = observeWith(observers)
-  const executor = new Executor({ db, leases, log, workers, streams, journal, claimer, peers, runTimeoutMs, observer })
+  const spans = new SpanWriter({ db, log })
+  const traces = config.traces === "off" ? [] : [spans.observer]
+  const observers = [metrics.observer, outcomes.observer, ...traces, ...(tracing ? [tracing.observer] : [])]
+  const executor = new Executor({
+    db,
+    leases,
+    log,
+    workers,
+    streams,
+    journal,
+    claimer,
+    peers,
+    runTimeoutMs,
+    observer: observeWith(observers),
+    traceOf: traceOf(config.traces, tracing && { hasContent: config.exportsContent }),
+  })
   const loop = new ClaimLoop({
     db,
     leases,
@@ -137,6 +152,7 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
     startPeers: () => peers.start(localServer(loop, executor)),
     metrics,
     outcomes,
+    spans,
     tracing,
     ui,
     sources,

@@ -70,6 +70,40 @@ export interface CheckpointTuple {
   readonly writes: readonly Write[]
 }
 
+/** What a trace says about one piece of work: a graph, a node, a model call, a tool. Its payload line is the content. */
+export interface Span {
+  /** LangChain's id of the work: a UUID. The id of a model's message contains it. */
+  readonly span_id: string
+  /** Its place among the spans of the attempt, in the order in which they began, from 1. */
+  readonly number: number
+  /** The number of the span to which it belongs. Absent: it is the outermost one. */
+  readonly parent?: number
+  readonly kind: "graph" | "node" | "model" | "tool" | "retriever" | "chain"
+  readonly name: string
+  /** The path of the task in which it is, such as `sub:<task>|inner:<task>`; empty for the outermost graph. */
+  readonly namespace: string
+  /** Microseconds since 1970, of the worker's clock. */
+  readonly started_us: number
+  /** When a model that streams sent its first token. */
+  readonly first_token_us?: number
+  /** Absent while it is `running`. */
+  readonly ended_us?: number
+  /** `running`: it had not ended when the frame was sent. The span is sent again when it ends. */
+  readonly status: "running" | "success" | "interrupted" | "cancelled" | "error"
+  readonly error?: Failure
+  /** The name of the model, as the provider's answer or the request has it. */
+  readonly model?: string
+  /** Such as `openai`, as LangChain names it. */
+  readonly provider?: string
+  readonly input_tokens?: number
+  readonly output_tokens?: number
+  readonly tool_call_id?: string
+  /** The content was too large: the places where something is missing say so. */
+  readonly is_cut?: true
+  /** Only in the outermost span: how many later spans of the attempt were left out, since it had too many. */
+  readonly left_out?: number
+}
+
 /** The response with which an auth module rejects a request. */
 export interface Denial {
   readonly status: number
@@ -135,6 +169,16 @@ export interface DoneFrame {
   /** Names of the nodes that would run next. */
   readonly next?: readonly string[]
   readonly payload: readonly ("values" | "interrupts")[]
+}
+
+/** A part of a run's trace (W12). Only for a run whose `trace` asks for it; nothing waits for it. */
+export interface SpansFrame {
+  readonly type: "spans"
+  readonly run_id: string
+  readonly claim_id: string
+  readonly spans: readonly Span[]
+  /** One for each span, in order: `{"input", "output"}`, or an empty line with `trace: timings`. */
+  readonly payload: readonly "content"[]
 }
 
 /** The reply to `ping`. */
@@ -269,6 +313,8 @@ export interface RunFrame {
   readonly durability: "sync" | "async" | "exit"
   readonly interrupt_before?: "*" | readonly string[]
   readonly interrupt_after?: "*" | readonly string[]
+  /** Send `spans`: `full` with what went in and out, `timings` without. Absent: none. */
+  readonly trace?: "timings" | "full"
   /** False: the thread has no checkpoint, so the worker need not request one. */
   readonly has_checkpoint: boolean
   readonly payload: readonly ("input" | "command" | "config" | "context")[]
@@ -493,6 +539,7 @@ export type WorkerFrame =
   | LoadedFrame
   | EventFrame
   | DoneFrame
+  | SpansFrame
   | PongFrame
   | LoadReportFrame
   | WorkerCall

@@ -65,7 +65,8 @@ export const mostOfNoAttempt = 1000
 /** What comes with such an end has the ids before it. */
 const isOfNoAttempt = (seq: number): boolean => seq > lastSeq - mostOfNoAttempt
 
-const attemptOf = (seq: number): number => Math.floor(seq / eventsPerAttempt) + 1
+/** The attempt of an event. */
+export const attemptOf = (seq: number): number => Math.floor(seq / eventsPerAttempt) + 1
 
 /** Whether events are missing between two events of one run, as far as their ids show. */
 const isGap = (last: number, seq: number): boolean =>

@@ -21,7 +21,7 @@ import { leaseTimes } from "../servers/lease-times.js"
 import type { Peers } from "../servers/peers.js"
 import type { Claimer } from "../servers/server.js"
 import { type LanguageSlots, slotsForAnyGraph, slotsWithout, takes } from "../workers/language-slots.js"
-import type { LostReason, Workers } from "../workers/port.js"
+import type { LostReason, RunOrder, Workers } from "../workers/port.js"
 import { Attempt, startRunLimit, stopGraceMs } from "./attempt.js"
 import { writeEnd } from "./attempt-end.js"
 import { findHeldClaims, giveBackAfterLoss, type HeldClaim, releaseRun } from "./claims.js"
@@ -44,6 +44,8 @@ export interface ExecutorOptions {
   readonly peers: Pick<Peers, "runWaits" | "renew">
   /** How long an attempt may take, in milliseconds; 0: no limit. */
   readonly runTimeoutMs: number
+  /** What workers record of an attempt; absent: nothing. */
+  readonly traceOf?: (claim: Claim) => RunOrder["trace"]
   /** Notified of every attempt. */
   readonly observer?: RunObserver
   /** How long a run may take to stop after its time limit, in milliseconds. */
@@ -131,7 +133,7 @@ export class Executor {
    * @param firstLogged  its first events, when they were committed with the run
    */
   execute(claim: Claim, firstLogged?: AppendedEvents): void {
-    const { workers, log, runTimeoutMs } = this.#options
+    const { workers, log, runTimeoutMs, traceOf } = this.#options
     const { runId, threadId, attempt: number } = claim
     const former = this.#executing(runId)
     // The reply to this claim came after a later attempt has begun here.
@@ -147,9 +149,10 @@ export class Executor {
       return
     }
     workers.execute(
-      { ...orderOf(claim), protocolEvents: publisher.hasProtocolEvents },
+      { ...orderOf(claim), protocolEvents: publisher.hasProtocolEvents, trace: traceOf?.(claim) },
       {
         onEvent: (event, data) => attempt.publish(event, data),
+        onSpans: (part) => attempt.observed?.spans?.(part),
         onDone: (result) => {
           const end = attempt.limit.isOver ? timedOut(result, runTimeoutMs) : result
           this.#conclude(attempt, () => this.#finish(attempt, end))

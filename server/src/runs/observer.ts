@@ -1,4 +1,5 @@
 /** Observers of executions: metrics and traces. No run waits for them. */
+import type { TracePart } from "../workers/port.js"
 import type { Claim } from "./run.js"
 
 export interface RunObserver {
@@ -9,6 +10,8 @@ export interface RunObserver {
 export interface ObservedRun {
   /** Called at the graph's first event. */
   firstEvent(): void
+  /** Called with each part of the run's trace, if its worker records one; before `ended`. */
+  spans?(part: TracePart): void
   /** @param status  how the run ended; `released` when it did not end, and goes on elsewhere or later */
   ended(status: string): void
 }
@@ -21,6 +24,9 @@ export const observeWith = (observers: readonly RunObserver[]): RunObserver => (
     return {
       firstEvent: () => {
         for (const one of observed) one.firstEvent()
+      },
+      spans: (part) => {
+        for (const one of observed) one.spans?.(part)
       },
       ended: (status) => {
         if (isOver) return

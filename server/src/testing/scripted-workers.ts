@@ -1,4 +1,5 @@
 /** An implementation of the worker port whose runs are controlled by the test, without a process. */
+import type { Span } from "@superstep/protocol/worker/frames"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { LoadReport, Reply, RunListener, RunOrder, RunResult, Workers } from "../workers/port.js"
 
@@ -6,6 +7,8 @@ export interface ScriptedRun {
   readonly order: RunOrder
   /** @returns what a worker must await before it sends more events of the run */
   emit(event: string, data: unknown): Promise<void> | undefined
+  /** Sends a part of the run's trace. */
+  emitSpans(spans: readonly Span[], contents?: readonly unknown[]): void
   done(result?: Partial<RunResult>): void
   /** The worker dies. Other runs were in it unless `isAlone`. */
   die(isAlone?: boolean): void
@@ -70,6 +73,11 @@ export class ScriptedWorkers implements Workers {
     const run: ScriptedRun = {
       order,
       emit: (event, data) => listener.onEvent(event, Buffer.from(JSON.stringify(data))),
+      emitSpans: (spans, contents = []) =>
+        listener.onSpans({
+          spans,
+          contents: spans.map((_, n) => Buffer.from(n in contents ? JSON.stringify(contents[n]) : "")),
+        }),
       done: (result) => this.#conclude(runId, () => listener.onDone({ ...success, ...result })),
       die: (isAlone = true) => {
         const reason = isAlone ? "worker_died" : "shared_worker_died"

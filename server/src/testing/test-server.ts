@@ -21,6 +21,7 @@ import type { Runs } from "../runs/operations.js"
 import { Turns } from "../runs/turns.js"
 import { leaseTimes } from "../servers/lease-times.js"
 import { Peers } from "../servers/peers.js"
+import { SpanWriter } from "../tracing/span-writer.js"
 import type { Tracing } from "../tracing/tracing.js"
 import { createDeliveryLoop } from "../webhooks/delivery-loop.js"
 import { webhookObserver } from "../webhooks/observer.js"
@@ -41,6 +42,7 @@ export interface TestServer extends Runs, AsyncDisposable {
   readonly hints: Hints
   readonly metrics: Metrics
   readonly tracing: Tracing | undefined
+  readonly spans: SpanWriter
   readonly crons: CronLoop
   readonly deliveries: { stop(): Promise<void> } | undefined
   readonly webhooks: WebhookSettings
@@ -95,7 +97,8 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const streams = new Streams({ db, hints, log, serverId, threadTtlMs, slowReaderBudgetMs, ...events })
   const journal = new Journal({ db, log })
   const metrics = createMetrics()
-  const observers = [metrics.observer, ...(tracing ? [tracing.observer] : [])]
+  const spans = new SpanWriter({ db, log })
+  const observers = [metrics.observer, spans.observer, ...(tracing ? [tracing.observer] : [])]
   const observer = observeWith(observers)
   const executor = new Executor({
     db,
@@ -131,6 +134,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     await workers.stop()
     journal.close()
     await executor.close()
+    await spans.close()
     await peers.close()
     await deliveries?.stop()
     await streams.close()
@@ -162,6 +166,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     peers,
     metrics,
     tracing,
+    spans,
     maxWaitingRuns,
     crons,
     deliveries,

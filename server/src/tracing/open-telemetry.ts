@@ -5,10 +5,11 @@ import type { ServerResponse } from "node:http"
 import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources"
-import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base"
+import { BasicTracerProvider, BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace-base"
 import { statusOf } from "@superstep/toolkit/http/reply-headers"
 import type { Context } from "hono"
 import type { Claim } from "../runs/run.js"
+import { runTrace } from "./run-trace.js"
 import { contextOf, traceparentOf } from "./traceparent.js"
 import type { Tracing } from "./tracing.js"
 
@@ -17,15 +18,16 @@ export interface TracingOptions {
   readonly url: string
   readonly version: string
   readonly serviceName: string
+  /** Whether the collector gets prompts, answers, arguments and results. */
+  readonly hasContent: boolean
 }
 
-export function createTracing({ url, version, serviceName }: TracingOptions): Tracing {
-  const provider = new BasicTracerProvider({
-    resource: defaultResource().merge(
-      resourceFromAttributes({ "service.name": serviceName, "service.version": version }),
-    ),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ url }))],
-  })
+export function createTracing({ url, version, serviceName, hasContent }: TracingOptions): Tracing {
+  const processor = new BatchSpanProcessor(new OTLPTraceExporter({ url }))
+  const resource = defaultResource().merge(
+    resourceFromAttributes({ "service.name": serviceName, "service.version": version }),
+  )
+  const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] })
   const tracer = provider.getTracer("superstep")
   const requests = new AsyncLocalStorage<Span>()
 
@@ -53,7 +55,9 @@ export function createTracing({ url, version, serviceName }: TracingOptions): Tr
     const now = Date.now()
     if (waitedMs > 0) tracer.startSpan("run queued", { attributes, startTime: now - waitedMs }, parent).end(now)
     const span = tracer.startSpan("run executed", { attributes, startTime: now }, parent)
+    const exportSpan = (one: ReadableSpan) => processor.onEnd(one)
     return {
+      spans: runTrace({ claim, attempt: span.spanContext(), resource, hasContent, exportSpan }),
       firstEvent: () => void span.addEvent("first event"),
       ended: (status: string) => {
         span.setAttribute("superstep.status", status)

@@ -1,4 +1,5 @@
 /** Starts tracing if the environment names a collector; see `tracing.ts`. */
+import type { TracingOptions } from "./open-telemetry.js"
 import type { Tracing } from "./tracing.js"
 
 /**
@@ -6,11 +7,14 @@ import type { Tracing } from "./tracing.js"
  *             collector may be in the settings file only, since it may contain credentials
  * @returns    undefined when no collector is named
  */
-export async function startTracing(env: NodeJS.ProcessEnv, version: string): Promise<Tracing | undefined> {
+export async function startTracing(
+  env: NodeJS.ProcessEnv,
+  own: Pick<TracingOptions, "version" | "hasContent">,
+): Promise<Tracing | undefined> {
   const url = tracesUrl(env)
   if (url === undefined || env.OTEL_SDK_DISABLED === "true") return undefined
   const { createTracing } = await import("./open-telemetry.js")
-  return createTracing({ url, version, serviceName: env.OTEL_SERVICE_NAME ?? "superstep-agent-server" })
+  return createTracing({ ...own, url, serviceName: env.OTEL_SERVICE_NAME ?? "superstep-agent-server" })
 }
 
 /** OpenTelemetry's two variables for a collector: the address for traces, and one for all signals, below which traces have a path. Pure. */

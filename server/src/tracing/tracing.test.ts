@@ -36,12 +36,14 @@ async function startCollector() {
   return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: stop }
 }
 
+const own = { version: "0.0.0", hasContent: false }
+
 const attribute = ({ attributes }: ReceivedSpan, name: string) => attributes.find(({ key }) => key === name)?.value
 
 test("without a collector nothing is traced", async () => {
-  assert.equal(await startTracing({}, "0.0.0"), undefined)
+  assert.equal(await startTracing({}, own), undefined)
   assert.equal(
-    await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://x", OTEL_SDK_DISABLED: "true" }, "0.0.0"),
+    await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://x", OTEL_SDK_DISABLED: "true" }, own),
     undefined,
   )
 })
@@ -60,7 +62,7 @@ test("a collector is named by its address for traces, or by one for all signals"
 
 test("a request and its runs belong to the trace that the caller started", async () => {
   await using collector = await startCollector()
-  const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, "0.0.0")
+  const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, own)
   assert.ok(tracing)
   await using http = await freshHttp({ slots: 1, tracing })
   const { workers } = http.server

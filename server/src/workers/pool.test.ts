@@ -254,19 +254,18 @@ test("P8: fifty thousand events arrive completely, in order and before the end",
   const order = runOrder([{ do: "events", count: 50_000, sizeBytes: 200 }, { do: "done" }])
   let next = 0
   let outOfOrder = 0
-  const ends: unknown[] = []
+  const told = { events: [], ends: [] } as Parameters<typeof recordCalls>[0]
 
   testing.pool.execute(order, {
+    ...recordCalls(told),
     onEvent: (_event, data) => {
       if (!data.toString("latin1", 0, 12).startsWith(`{"n":${next},`.slice(0, 12))) outOfOrder += 1
       next += 1
     },
-    onDone: () => ends.push(next),
-    onLost: (...lost) => ends.push(lost),
   })
 
-  await until(() => ends.length > 0, { what: "the run has ended" })
-  assert.deepEqual([outOfOrder, ends], [0, [50_000]])
+  await until(() => told.ends.length > 0, { what: "the run has ended" })
+  assert.deepEqual([outOfOrder, next, "done" in (told.ends[0] ?? {})], [0, 50_000, true])
 })
 
 test("a graph that fails to load does not affect the others, and its runs fail with the reason", async () => {

@@ -4,6 +4,7 @@
  * worker died or the claim was lost.
  */
 
+import type { RunFrame, Span } from "@superstep/protocol/worker/frames"
 import type { LanguageSlots } from "./language-slots.js"
 import type { Language } from "./languages.js"
 import type { RoomLimit } from "./worker-room.js"
@@ -28,6 +29,8 @@ export interface RunOrder {
   readonly durability: "sync" | "async" | "exit"
   readonly interruptBefore: "*" | readonly string[] | undefined
   readonly interruptAfter: "*" | readonly string[] | undefined
+  /** What the worker records of the run; absent: nothing. */
+  readonly trace?: RunFrame["trace"] | undefined
   /** False when the thread cannot have a checkpoint yet, so that the worker need not ask for it. */
   readonly hasCheckpoint: boolean
   /** Whether the run gets its own process, because an earlier one died (P12). */
@@ -75,6 +78,13 @@ export type LostReason =
   | "no_worker"
   | "stopped"
 
+/** A part of a run's trace: spans that began or ended since the last part. */
+export interface TracePart {
+  readonly spans: readonly Span[]
+  /** For each span a line of JSON, empty when the worker records times only. They are valid only during the call. */
+  readonly contents: readonly Buffer[]
+}
+
 /** Callbacks come in the order of events; none is called after `onDone` or `onLost`. */
 export interface RunListener {
   /**
@@ -82,6 +92,7 @@ export interface RunListener {
    * @returns a promise to wait for before the worker sends more events of this run; usually undefined
    */
   onEvent(event: string, data: Buffer): Promise<void> | undefined
+  onSpans(part: TracePart): void
   onDone(result: RunResult): void
   /** Called when the run ended on this worker without being over, for example because the worker died. */
   onLost(reason: LostReason, detail: string): void

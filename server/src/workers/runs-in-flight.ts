@@ -1,7 +1,7 @@
 /** The runs that one worker executes, by claim: a run's earlier attempt may still be ending while the new one executes. */
 import type { DoneFrame } from "@superstep/protocol/worker/frames"
 import { reportedFailure } from "./error-codes.js"
-import type { LostReason, RunListener, RunOrder } from "./port.js"
+import type { LostReason, RunListener, RunOrder, TracePart } from "./port.js"
 
 interface RunInFlight {
   readonly runId: string
@@ -54,6 +54,10 @@ export class RunsInFlight {
   /** @returns a promise to wait for before the worker sends more events of this run */
   event(claimId: string, event: string, data: Buffer): Promise<void> | undefined {
     return this.#runs.get(claimId)?.listener.onEvent(event, data)
+  }
+
+  spans(claimId: string, part: TracePart): void {
+    this.#runs.get(claimId)?.listener.onSpans(part)
   }
 
   /** @returns whether this changed the state of a run that executes here */

@@ -90,6 +90,7 @@ export class Session {
         durability: order.durability,
         interrupt_before: order.interruptBefore,
         interrupt_after: order.interruptAfter,
+        trace: order.trace,
         has_checkpoint: order.hasCheckpoint,
       },
       [
@@ -157,6 +158,9 @@ export class Session {
     switch (frame.type) {
       case "event":
         this.#onEvent(frame, payload[0] ?? Buffer.alloc(0))
+        break
+      case "spans":
+        this.runs.spans(frame.claim_id, { spans: frame.spans, contents: payload })
         break
       case "done":
         this.runs.done(frame, payload)

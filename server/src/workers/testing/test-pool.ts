@@ -59,6 +59,7 @@ export async function startTestPool(over: Partial<WorkerPoolOptions> = {}): Prom
 export const recordCalls = ({ events, ends }: RecordedCalls): RunListener => ({
   onEvent: (event, data) => void events.push({ event, data: JSON.parse(data.toString("utf8")) }),
   onDone: (done) => ends.push({ done }),
+  onSpans: () => undefined,
   onLost: (lost, detail) => ends.push({ lost, detail }),
 })
 

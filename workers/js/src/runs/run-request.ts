@@ -64,10 +64,12 @@ export function streamPlan({
 /**
  * LangGraph's options. Values that were not requested are absent: an explicit `undefined` would erase values set with
  * `withConfig`, such as the recursion limit.
+ * @param recorder  a callback handler of the run
  */
 export function runnableConfig(
   { frame, config, context }: RunRequest,
   langgraphVersion: string | undefined,
+  recorder?: object,
 ): RunnableConfig {
   const { run_id, thread_id, graph_id, attempt } = frame
   const version = langgraphVersion === undefined ? {} : { langgraph_version: langgraphVersion }
@@ -76,6 +78,8 @@ export function runnableConfig(
     metadata: { graph_id, run_attempt: attempt, ...version, ...config.metadata, run_id, thread_id },
     context,
     runId: run_id,
+    // LangGraph adds those with which the project has compiled its graph.
+    ...(recorder === undefined ? {} : { callbacks: [recorder] }),
     durability: frame.durability,
     subgraphs: frame.stream_subgraphs || frame.protocol_events === true,
     ...(config.tags === undefined ? {} : { tags: config.tags }),

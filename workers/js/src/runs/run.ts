@@ -22,6 +22,7 @@ import type { CompiledGraph, StateSnapshot } from "../loading/langgraph.js"
 import type { LoadedGraph } from "../loading/loader.js"
 import { createStore } from "../store/store.js"
 import { openInterrupts } from "../threads/thread-state.js"
+import { SpanRecorder } from "../traces/span-recorder.js"
 import { describeError, runFailure, serialise } from "../values/serialise.js"
 import { drainBetweenSteps, isGraphDrained } from "./drain.js"
 import { EarlyCancel } from "./early-cancel.js"
@@ -51,6 +52,8 @@ export class Run {
   readonly #pause = new EventPause()
   readonly #interrupts: InterruptEvents
   readonly #cancel: EarlyCancel
+  /** Undefined when the run is not traced. */
+  readonly #recorder: SpanRecorder | undefined
   #graph: CompiledGraph | undefined
   #events: EventMapper | undefined
   #ending: Ending | undefined
@@ -60,7 +63,7 @@ export class Run {
   #isOver = false
 
   constructor(request: RunRequest, connection: Connection) {
-    const { run_id, claim_id, thread_id, has_checkpoint, attempt, durability } = request.frame
+    const { run_id, claim_id, thread_id, has_checkpoint, attempt, durability, trace } = request.frame
     this.#request = request
     this.#connection = connection
     this.#cancel = new EarlyCancel(request, () => this.#end("cancelled", new Error("the run was cancelled")))
@@ -79,6 +82,12 @@ export class Run {
       savedSoFar: () => this.#checkpoints.answeredSoFar(),
       allSaved: () => this.#checkpoints.idle(),
       send: (events) => this.#emit(events),
+    })
+    if (trace === undefined) return
+    this.#recorder = new SpanRecorder({
+      trace,
+      send: (frame, lines) => connection.send({ type: "spans", run_id, claim_id, ...frame }, lines),
+      isFull: () => connection.full() !== undefined,
     })
   }
 
@@ -132,6 +141,7 @@ export class Run {
   #end(ending: Ending, reason: unknown): void {
     if (this.#isOver) return
     this.#ending ??= ending
+    if (this.#ending === "abandoned") this.#recorder?.drop()
     this.#pause.end()
     this.#abort.abort(reason)
   }
@@ -164,7 +174,7 @@ export class Run {
   async #prepare(loaded: LoadedGraph): Promise<RunStart & { graph: CompiledGraph }> {
     const { context, frame } = this.#request
     const { run_id, claim_id, thread_id } = frame
-    const config = runnableConfig(this.#request, loaded.library.version)
+    const config = runnableConfig(this.#request, loaded.library.version, this.#recorder)
     const runtime = { accessContext: "threads.create_run", executionRuntime: { context } } as const
     const { graph: shared, library } = await loaded.use(config, runtime)
     const checkpointer = createCheckpointer(library.module, this.#checkpoints, {
@@ -234,6 +244,8 @@ export class Run {
   }
 
   async #finish(thrown: Problem | undefined): Promise<void> {
+    // Here, since the worker waits for the server anyway.
+    this.#recorder?.flush()
     await this.#checkpoints.sent()
     let state: StateSnapshot | undefined
     let problem = thrown
@@ -243,6 +255,7 @@ export class Run {
       problem ??= { error }
     }
     await this.#endProtocol(state, problem)
+    this.#recorder?.end()
     this.#isOver = true
     this.#cancel.end()
     this.#checkpoints.close(new Error(`run ${this.#request.frame.run_id} is over`))

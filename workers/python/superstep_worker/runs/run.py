@@ -10,7 +10,7 @@ Between `pause_events` and `resume_events` it sends no events (W9).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ from ..loading.graph_export import Graph, with_persistence
 from ..loading.loader import LoadedGraph
 from ..store.store import Store
 from ..threads.thread_state import open_interrupts
+from ..traces.span_recorder import RecorderOptions, SpanRecorder
 from ..values.serialise import run_failure, serialise, stack_of
 from .drain import drain_option, is_drained
 from .early_cancel import EarlyCancel
@@ -75,6 +76,8 @@ class Run:
             )
         )
         self._cancel = EarlyCancel(request, lambda: self._end("cancelled"))
+        # None when the run is not traced.
+        self._recorder = self._recorder_for(header.get("trace"))
         self._graph: Graph | None = None
         self._ending: Ending | None = None
         # The reason of the ending `failed`.
@@ -96,6 +99,16 @@ class Run:
             if self._is_draining and self._ending is None and is_drained(problem):
                 self._ending = "drained"
             await self._finish(problem)
+
+    def _recorder_for(self, trace: Literal["timings", "full"] | None) -> SpanRecorder | None:
+        if trace is None:
+            return None
+
+        def send(spans: Sequence[Mapping[str, Any]], lines: Sequence[str]) -> None:
+            header = {"type": "spans", **self._request.claim, "spans": spans, "payload": ["content"] * len(lines)}
+            self._connection.send(header, lines)
+
+        return SpanRecorder(RecorderOptions(trace, send, lambda: self._connection.is_full))
 
     @property
     def run_id(self) -> str:
@@ -134,6 +147,8 @@ class Run:
         if self._is_over:
             return
         self._ending = self._ending or ending
+        if self._ending == "abandoned" and self._recorder is not None:
+            self._recorder.drop()
         self._link.stop()
         self._may_send.set()
         self._stopped.set()
@@ -157,7 +172,7 @@ class Run:
 
     async def _stream(self, loaded: LoadedGraph, uses: AsyncExitStack) -> None:
         request = self._request
-        config = runnable_config(request, self._langgraph_version)
+        config = runnable_config(request, self._langgraph_version, self._recorder)
         store = Store(self._call, request.claim)
         checkpointer = Checkpointer(self._link, self._cancel.input_applied, self._cancel.checkpoint_asked)
         purpose = Purpose("threads.create_run", store, request.context)
@@ -264,6 +279,9 @@ class Run:
             raise
 
     async def _finish(self, problem: BaseException | None) -> None:
+        if self._recorder is not None:
+            # Here, since the worker waits for the server anyway.
+            self._recorder.flush()
         await self._link.sent()
         state: StateSnapshot | None = None
         try:
@@ -271,6 +289,8 @@ class Run:
         except Exception as error:
             problem = problem or error
         await self._end_protocol(state, self._failed(problem))
+        if self._recorder is not None:
+            self._recorder.end()
         self._is_over = True
         self._cancel.end()
         self._link.close(RuntimeError(f"run {self._request.run_id} is over"))

@@ -84,8 +84,11 @@ def uses_events(wire_modes: Sequence[str]) -> bool:
     return "events" in wire_modes or "messages" in wire_modes
 
 
-def runnable_config(request: RunRequest, langgraph_version: str | None) -> RunnableConfig:
-    """LangGraph's config. Values that were not requested are absent, so that those set with `with_config` stay in force."""
+def runnable_config(request: RunRequest, langgraph_version: str | None, recorder: object | None = None) -> RunnableConfig:
+    """LangGraph's config. Values that were not requested are absent, so that those set with `with_config` stay in force.
+
+    :param recorder: a callback handler of the run
+    """
     header, config = request.header, request.config
     ids = {"run_id": request.run_id, "thread_id": request.thread_id}
     version = {} if langgraph_version is None else {"langgraph_version": langgraph_version}
@@ -100,6 +103,8 @@ def runnable_config(request: RunRequest, langgraph_version: str | None) -> Runna
             **ids,
         },
         **({} if run_id is None else {"run_id": run_id}),
+        # LangGraph adds those with which the project has compiled its graph.
+        **({} if recorder is None else {"callbacks": [recorder]}),
         **{name: config[name] for name in ("tags", "recursion_limit") if config.get(name) is not None},
     }
     return cast("RunnableConfig", told)

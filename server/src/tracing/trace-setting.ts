@@ -1,0 +1,25 @@
+/** What workers record of runs. Pure. */
+import type { Claim } from "../runs/run.js"
+import type { RunOrder } from "../workers/port.js"
+
+/** `SUPERSTEP_TRACES`: nothing, when each piece of work began and ended, or also what went in and out. */
+export const traceSettings = ["off", "timings", "full"] as const
+export type TraceSetting = (typeof traceSettings)[number]
+
+/** What a collector gets. */
+export interface Exported {
+  readonly hasContent: boolean
+}
+
+/**
+ * What a run's worker records. The trace of a stateless run is not kept, so it is recorded only for a collector.
+ * @param exported  undefined without a collector
+ */
+export const traceOf =
+  (setting: TraceSetting, exported: Exported | undefined) =>
+  ({ deletesThread }: Pick<Claim, "deletesThread">): RunOrder["trace"] => {
+    if (setting === "off") return undefined
+    if (!deletesThread) return setting
+    if (exported === undefined) return undefined
+    return exported.hasContent ? setting : "timings"
+  }

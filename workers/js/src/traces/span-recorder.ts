@@ -1,0 +1,289 @@
+/**
+ * Records the spans of one run, as a callback handler of LangChain (decision 93). Its twin is `traces/span_recorder.py`.
+ *
+ * A callback only notes references and the time: values are serialised when they are sent, some times a second and when the run ends.
+ * A graph waits for its handlers (decision 89), so none of them waits for anything. It never throws: LangChain reports errors of a handler
+ * in the log and goes on. It stops with `end`.
+ */
+import type { RunFrame, SpansFrame } from "@superstep/protocol/worker/frames"
+import { contentOf } from "./content.js"
+import { answerOf, factsOf, type OpenSpan, record, spanFields, statusOfThrown, text } from "./span.js"
+
+// Soon enough for a person who watches, and seldom enough that a short run sends its spans once.
+const sendEveryMs = 250
+// More are no help to a person, and a loop must not fill the database.
+const maxSpans = 5_000
+// Keeps the pause of the event loop short: at most this many values are serialised at once.
+const maxPerFrame = 50
+// In characters. Prompts and answers are what people look for; the state around them is in the checkpoints, too.
+const contentLimits = { model: 32_768, tool: 32_768, retriever: 8_192, chain: 8_192, node: 8_192, graph: 8_192 }
+
+const hiddenTag = "langsmith:hidden"
+
+type Send = (frame: Pick<SpansFrame, "spans" | "payload">, lines: readonly string[]) => void
+
+export interface RecorderOptions {
+  readonly trace: NonNullable<RunFrame["trace"]>
+  readonly send: Send
+  /** Whether the socket is full, so that sending has to wait. */
+  readonly isFull: () => boolean
+}
+
+export class SpanRecorder {
+  readonly name = "superstep_spans"
+  readonly awaitHandlers = true
+  readonly raiseError = false
+  readonly ignoreLLM = false
+  readonly ignoreChain = false
+  readonly ignoreAgent = false
+  readonly ignoreRetriever = false
+  readonly ignoreCustomEvent = true
+  readonly #options: RecorderOptions
+  /** Spans that have not ended, by LangChain's id. Of hidden work, and of work that is left out, the span around it. */
+  readonly #open = new Map<string, OpenSpan | { readonly around: OpenSpan | undefined }>()
+  #queue: OpenSpan[] = []
+  #count = 0
+  #leftOut = 0
+  #timer: NodeJS.Timeout | undefined
+  #isOver = false
+  // A clock that does not jump within the run.
+  readonly #clockMs = Date.now() - performance.now()
+
+  constructor(options: RecorderOptions) {
+    this.#options = options
+  }
+
+  handleChainStart(
+    chain: unknown,
+    inputs: unknown,
+    runId: string,
+    parentId?: string,
+    tags: readonly string[] = [],
+    metadata?: unknown,
+    _runType?: string,
+    runName?: string,
+  ): void {
+    const isNode = tags.some((tag) => tag.startsWith("graph:step:"))
+    const around = this.#around(parentId)
+    // Only a graph has nodes.
+    if (isNode && around !== undefined) around.kind = "graph"
+    const kind = isNode ? "node" : parentId === undefined ? "graph" : "chain"
+    this.#begin({ id: runId, parentId, kind, name: text(runName) ?? nameOf(chain), input: inputs, tags, metadata })
+  }
+
+  handleChainEnd(outputs: unknown, runId: string): void {
+    this.#end(runId, "success", { output: outputs })
+  }
+
+  handleChainError(error: unknown, runId: string): void {
+    this.#fail(runId, error)
+  }
+
+  handleChatModelStart(
+    model: unknown,
+    [messages]: readonly unknown[],
+    runId: string,
+    parentId?: string,
+    extra?: unknown,
+    tags: readonly string[] = [],
+    metadata?: unknown,
+    runName?: string,
+  ): void {
+    const { ls_model_name: known, ls_provider: provider } = record(metadata)
+    const asked = record(record(extra).invocation_params)
+    const modelName = text(known) ?? text(asked.model) ?? text(asked.model_name)
+    const name = text(runName) ?? modelName ?? nameOf(model)
+    const fields = { id: runId, parentId, kind: "model", name, input: messages, tags, metadata } as const
+    this.#begin({ ...fields, model: modelName, provider: text(provider) })
+  }
+
+  handleLLMStart(...args: Parameters<SpanRecorder["handleChatModelStart"]>): void {
+    this.handleChatModelStart(...args)
+  }
+
+  handleLLMNewToken(_token: string, _place: unknown, runId: string): void {
+    const span = this.#open.get(runId)
+    if (span !== undefined && "id" in span) span.firstTokenUs ??= this.#nowUs()
+  }
+
+  handleLLMEnd(result: unknown, runId: string): void {
+    this.#end(runId, "success", { output: answerOf(result), ...factsOf(result) })
+  }
+
+  handleLLMError(error: unknown, runId: string): void {
+    this.#fail(runId, error)
+  }
+
+  handleToolStart(
+    tool: unknown,
+    input: string,
+    runId: string,
+    parentId?: string,
+    tags: readonly string[] = [],
+    metadata?: unknown,
+    runName?: string,
+    toolCallId?: string,
+  ): void {
+    const name = text(runName) ?? nameOf(tool)
+    const fields = { id: runId, parentId, kind: "tool", name, input: parsed(input), tags, metadata } as const
+    this.#begin({ ...fields, toolCallId: text(toolCallId) })
+  }
+
+  handleToolEnd(output: unknown, runId: string): void {
+    this.#end(runId, "success", { output })
+  }
+
+  handleToolError(error: unknown, runId: string): void {
+    this.#fail(runId, error)
+  }
+
+  handleRetrieverStart(
+    retriever: unknown,
+    query: string,
+    runId: string,
+    parentId?: string,
+    tags: readonly string[] = [],
+    metadata?: unknown,
+    name?: string,
+  ): void {
+    const kind = "retriever"
+    this.#begin({ id: runId, parentId, kind, name: text(name) ?? nameOf(retriever), input: query, tags, metadata })
+  }
+
+  handleRetrieverEnd(documents: unknown, runId: string): void {
+    this.#end(runId, "success", { output: documents })
+  }
+
+  handleRetrieverError(error: unknown, runId: string): void {
+    this.#fail(runId, error)
+  }
+
+  /** Sends all that is recorded, also the spans that have not ended. */
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    while (this.#queue.length > 0) this.#sendSome()
+  }
+
+  /** Sends the rest, and records nothing more. */
+  end(): void {
+    this.flush()
+    this.#isOver = true
+    this.#open.clear()
+  }
+
+  /** Records nothing more, and sends nothing: the run has moved on. */
+  drop(): void {
+    clearTimeout(this.#timer)
+    this.#isOver = true
+    this.#queue = []
+    this.#open.clear()
+  }
+
+  #begin(begun: Begun): void {
+    if (this.#isOver) return
+    const { id, parentId, tags, metadata, ...fields } = begun
+    const parent = this.#around(parentId)
+    const isLeftOut = this.#count >= maxSpans
+    if (isLeftOut) this.#leftOut += 1
+    if (isLeftOut || tags.includes(hiddenTag)) {
+      this.#open.set(id, { around: parent })
+      return
+    }
+    this.#count += 1
+    const namespace = text(record(metadata).langgraph_checkpoint_ns) ?? ""
+    const times = { startedUs: this.#nowUs(), status: "running", isQueued: false } as const
+    const span: OpenSpan = { ...fields, ...times, id, number: this.#count, parent, namespace }
+    this.#open.set(id, span)
+    this.#enqueue(span)
+  }
+
+  #end(id: string, status: OpenSpan["status"], facts: Partial<OpenSpan>): void {
+    const span = this.#open.get(id)
+    this.#open.delete(id)
+    if (span === undefined || !("id" in span)) return
+    const ended = { endedUs: Math.max(span.startedUs, this.#nowUs()), status }
+    // The requested name, where it is known.
+    Object.assign(span, facts, ended, { model: span.model ?? facts.model })
+    this.#enqueue(span)
+  }
+
+  #fail(id: string, error: unknown): void {
+    const status = statusOfThrown(error)
+    this.#end(id, status, status === "error" ? { error } : {})
+  }
+
+  #around(parentId: string | undefined): OpenSpan | undefined {
+    const parent = parentId === undefined ? undefined : this.#open.get(parentId)
+    return parent !== undefined && "around" in parent ? parent.around : parent
+  }
+
+  #enqueue(span: OpenSpan): void {
+    if (span.isQueued || this.#isOver) return
+    span.isQueued = true
+    this.#queue.push(span)
+    this.#timer ??= setTimeout(() => this.#onTime(), sendEveryMs).unref()
+  }
+
+  #onTime(): void {
+    this.#timer = undefined
+    if (!this.#options.isFull()) this.#sendSome()
+    if (this.#queue.length > 0) this.#timer = setTimeout(() => this.#onTime(), sendEveryMs).unref()
+  }
+
+  #sendSome(): void {
+    const { trace, send } = this.#options
+    const spans = this.#queue.splice(0, maxPerFrame)
+    const lines: string[] = []
+    const headers = spans.map((span) => {
+      span.isQueued = false
+      const { line, isCut } = trace === "full" ? contentLine(span) : { line: "", isCut: false }
+      lines.push(line)
+      const leftOut = span.parent === undefined && this.#leftOut > 0 ? { left_out: this.#leftOut } : {}
+      return { ...spanFields(span), ...(isCut && { is_cut: true as const }), ...leftOut }
+    })
+    send({ spans: headers, payload: spans.map(() => "content" as const) }, lines)
+  }
+
+  #nowUs(): number {
+    return Math.round((this.#clockMs + performance.now()) * 1000)
+  }
+}
+
+interface Begun {
+  readonly id: string
+  readonly parentId: string | undefined
+  readonly kind: OpenSpan["kind"]
+  readonly name: string
+  readonly input: unknown
+  readonly tags: readonly string[]
+  readonly metadata: unknown
+  readonly model?: string | undefined
+  readonly provider?: string | undefined
+  readonly toolCallId?: string | undefined
+}
+
+function contentLine({ kind, input, output }: OpenSpan): { line: string; isCut: boolean } {
+  const limit = contentLimits[kind]
+  const given = contentOf(input, limit)
+  if (output === undefined) return { line: `{"input":${given.text}}`, isCut: given.isCut }
+  const returned = contentOf(output, limit)
+  const line = `{"input":${given.text},"output":${returned.text}}`
+  return { line, isCut: given.isCut || returned.isCut }
+}
+
+/** The name of the class of something that LangChain has serialised. */
+function nameOf(serialized: unknown): string {
+  const { id, name } = record(serialized)
+  return text(name) ?? (Array.isArray(id) ? text(id.at(-1)) : undefined) ?? "unnamed"
+}
+
+/** LangChain gives tools' arguments as JSON text. */
+function parsed(input: string): unknown {
+  try {
+    return JSON.parse(input)
+  } catch {
+    // A tool may have one text as its input.
+    return input
+  }
+}

@@ -1,0 +1,105 @@
+/** A span as it is recorded: what LangChain told, untouched until it is sent. Pure. */
+import type { Failure, Span } from "@superstep/protocol/worker/frames"
+import { isRecord } from "@superstep/protocol/worker/validate"
+import { describeError } from "../values/serialise.js"
+
+export interface OpenSpan {
+  readonly id: string
+  readonly number: number
+  readonly parent: OpenSpan | undefined
+  kind: Span["kind"]
+  readonly name: string
+  readonly namespace: string
+  readonly startedUs: number
+  readonly input: unknown
+  readonly provider?: string | undefined
+  readonly toolCallId?: string | undefined
+  model?: string | undefined
+  firstTokenUs?: number
+  endedUs?: number
+  status: Span["status"]
+  error?: unknown
+  output?: unknown
+  tokens?: Tokens | undefined
+  /** It waits to be sent. */
+  isQueued: boolean
+}
+
+export interface Tokens {
+  readonly input_tokens?: number
+  readonly output_tokens?: number
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The header of a span in a frame. */
+export function spanFields(span: OpenSpan): Span {
+  const { id, number, parent, kind, name, namespace, startedUs, firstTokenUs, endedUs, status, error } = span
+  return {
+    span_id: id,
+    number,
+    ...(parent !== undefined && { parent: parent.number }),
+    kind,
+    name,
+    namespace,
+    started_us: startedUs,
+    ...(firstTokenUs !== undefined && { first_token_us: firstTokenUs }),
+    ...(endedUs !== undefined && { ended_us: endedUs }),
+    status,
+    ...(status === "error" && { error: failureOf(error) }),
+    ...(span.model !== undefined && { model: span.model }),
+    ...(span.provider !== undefined && { provider: span.provider }),
+    ...span.tokens,
+    ...(span.toolCallId !== undefined && { tool_call_id: span.toolCallId }),
+  }
+}
+
+// A message may contain a whole page. A person reads its beginning.
+const maxMessage = 4_000
+
+function failureOf(thrown: unknown): Failure {
+  const { error, message } = describeError(thrown)
+  // The properties of an error may have any type.
+  return { error: String(error), message: String(message).slice(0, maxMessage) }
+}
+
+/** How work ended that threw: LangGraph throws to stop at an interrupt, and to pass a command to the parent graph. */
+export function statusOfThrown(thrown: unknown): Span["status"] {
+  const { name, is_bubble_up: bubblesUp } = (isRecord(thrown) ? thrown : {}) as Fields
+  if (name === "ParentCommand") return "success"
+  if (bubblesUp === true || name === "GraphInterrupt" || name === "NodeInterrupt") return "interrupted"
+  return name === "AbortError" ? "cancelled" : "error"
+}
+
+/** The messages or the texts of a model's answer, without LangChain's wrapping. */
+export function answerOf(result: unknown): unknown {
+  const generations = isRecord(result) && Array.isArray(result.generations) ? result.generations.flat() : []
+  const answers = generations.map((each: unknown) => (isRecord(each) ? (each.message ?? each.text) : each))
+  return answers.length === 1 ? answers[0] : answers
+}
+
+/** What a model's answer says about the call. */
+export function factsOf(result: unknown): { readonly model?: string; readonly tokens?: Tokens } {
+  const answer = answerOf(result)
+  const message: Fields = isRecord(answer) ? answer : {}
+  const about = record(message.response_metadata)
+  const usage = record(message.usage_metadata ?? record(record(result).llmOutput).tokenUsage)
+  const model = text(about.model_name) ?? text(about.model)
+  const input = count(usage.input_tokens) ?? count(usage.promptTokens)
+  const output = count(usage.output_tokens) ?? count(usage.completionTokens)
+  return {
+    ...(model !== undefined && { model }),
+    tokens: {
+      ...(input !== undefined && { input_tokens: input }),
+      ...(output !== undefined && { output_tokens: output }),
+    },
+  }
+}
+
+export const record = (value: unknown): Fields => (isRecord(value) ? value : {})
+
+export const text = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined
+
+const count = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isSafeInteger(value) ? value : undefined

@@ -1,0 +1,183 @@
+/** The trace of a run, as the workers of both languages record it. */
+import assert from "node:assert/strict"
+import { after, before, describe, test } from "node:test"
+import type { Span } from "@superstep/protocol/worker/frames"
+import type { FakeServer } from "../testing/fake-server.js"
+import { languages } from "../testing/languages.js"
+
+interface Recorded extends Span {
+  readonly content: { readonly input?: unknown; readonly output?: unknown } | undefined
+}
+
+/** The spans of a run as they were at its end, in the order in which they began. */
+function spansOf({ received }: FakeServer, claimId: string): Recorded[] {
+  const spans = new Map<number, Recorded>()
+  for (const { header, lines } of received) {
+    if (header.type !== "spans" || header.claim_id !== claimId) continue
+    header.spans.forEach((span, n) => {
+      const line = lines[n] ?? ""
+      spans.set(span.number, { ...span, content: line === "" ? undefined : JSON.parse(line) })
+    })
+  }
+  return [...spans.values()].sort((a, b) => a.number - b.number)
+}
+
+/** `kind name` of each span, indented by its depth. */
+function treeOf(spans: readonly Recorded[]): string[] {
+  const depthOf = (span: Recorded | undefined): number =>
+    span?.parent === undefined ? 0 : 1 + depthOf(spans.find(({ number }) => number === span.parent))
+  return spans.map((span) => `${"  ".repeat(depthOf(span))}${span.kind} ${span.name}`)
+}
+
+const one = (spans: readonly Recorded[], kind: Span["kind"], n = 0): Recorded => {
+  const found = spans.filter((span) => span.kind === kind)[n]
+  if (found === undefined) throw new Error(`no span ${n} of kind ${kind} in ${treeOf(spans).join(", ")}`)
+  return found
+}
+
+for (const { name, skip, start } of languages) {
+  describe(`in ${name}`, { skip }, () => {
+    let server: FakeServer
+    before(async () => {
+      server = await start("agent", "nested", "error", "hitl", "slow", "echo")
+    })
+    after(() => server?.[Symbol.asyncDispose]())
+
+    test("an agent's trace has its nodes, models and tools with prompt, answer, arguments, result and tokens", async () => {
+      const input = { messages: [{ role: "user", content: "1 + 2?" }] }
+
+      const { frame, status } = await server.run("agent", { input, trace: "full", stream_modes: ["messages-tuple"] })
+
+      const spans = spansOf(server, frame.claim_id)
+      assert.equal(status, "success")
+      const work = spans.filter(({ kind }) => kind !== "chain")
+      assert.deepEqual(
+        treeOf(work).map((line) => line.replace(/model .*/, "model")),
+        ["graph LangGraph", "  node agent", "    model", "  node tools", "    tool add", "  node agent", "    model"],
+      )
+      assert.equal(one(spans, "graph").span_id, frame.run_id)
+      assert.match(one(spans, "node").namespace, /^agent:[0-9a-f-]{36}$/)
+      const first = one(spans, "model")
+      const [prompt] = first.content?.input as { type: string; content: string }[]
+      assert.deepEqual([prompt?.type, prompt?.content], ["human", "1 + 2?"])
+      assert.deepEqual([first.input_tokens, first.output_tokens, first.model], [3, 4, "scripted-1"])
+      const { content, tool_calls: calls } = one(spans, "model", 1).content?.output as Record<string, unknown>
+      assert.deepEqual([content, calls], ["The sum is 3.", []])
+      const tool = one(spans, "tool")
+      assert.deepEqual(tool.content?.input, { a: 1, b: 2 })
+      assert.equal((tool.content?.output as { content: string }).content, "3")
+      assert.equal(tool.tool_call_id, "call_1")
+      assert.equal((one(spans, "graph").content?.output as { messages: unknown[] }).messages.length, 4)
+    })
+
+    test("each span begins and ends within the one around it, and a streaming model has its first token", async () => {
+      const input = { messages: [{ role: "user", content: "1 + 2?" }] }
+
+      const { frame } = await server.run("agent", { input, trace: "timings", stream_modes: ["messages-tuple"] })
+
+      const spans = spansOf(server, frame.claim_id)
+      for (const span of spans) {
+        const around = spans.find(({ number }) => number === span.parent) ?? span
+        assert.equal(span.status, "success")
+        assert.ok(around.started_us <= span.started_us, `${span.name} begins within ${around.name}`)
+        assert.ok(span.started_us <= (span.ended_us ?? 0), `${span.name} ends after it began`)
+        assert.ok((span.ended_us ?? 0) <= (around.ended_us ?? 0), `${span.name} ends within ${around.name}`)
+      }
+      const { started_us: begun, first_token_us: token = 0, ended_us: end = 0 } = one(spans, "model")
+      assert.ok(begun <= token && token <= end)
+    })
+
+    test("a subgraph is a graph in its node, and its spans have its namespace", async () => {
+      const { frame } = await server.run("nested", { input: { log: [] }, trace: "full" })
+
+      const spans = spansOf(server, frame.claim_id)
+      const [outer, inner] = spans.filter(({ kind }) => kind === "graph")
+      const nodes = spans.filter(({ kind }) => kind === "node")
+      assert.equal(outer?.parent, undefined)
+      assert.equal(nodes.find(({ number }) => number === inner?.parent)?.name, "sub")
+      assert.deepEqual(
+        nodes.map(({ name: node, parent }) => [node, parent]),
+        [
+          ["first", outer?.number],
+          ["sub", outer?.number],
+          ["inner", inner?.number],
+        ],
+      )
+      assert.match(one(spans, "model").namespace, /^sub:[0-9a-f-]{36}\|inner:[0-9a-f-]{36}$/)
+    })
+
+    test("with timings only, no value leaves the worker", async () => {
+      const { frame } = await server.run("nested", { input: { log: ["a secret"] }, trace: "timings" })
+
+      const frames = server.received.filter(({ header }) => "claim_id" in header && header.claim_id === frame.claim_id)
+      const sent = frames.filter(({ header }) => header.type === "spans")
+      assert.ok(sent.length > 0)
+      assert.deepEqual(new Set(sent.flatMap(({ lines }) => lines)), new Set([""]))
+      assert.ok(!JSON.stringify(sent).includes("a secret"))
+    })
+
+    test("a run that is not traced sends no spans", async () => {
+      const { frame } = await server.run("nested", { input: { log: [] } })
+
+      assert.deepEqual(spansOf(server, frame.claim_id), [])
+    })
+
+    test("a failed node and its graph have the error", async () => {
+      const { frame, error } = await server.run("error", { input: {}, trace: "full" })
+
+      const spans = spansOf(server, frame.claim_id)
+      assert.deepEqual(
+        [spans.findLast(({ kind }) => kind === "node"), one(spans, "graph")].map((span) => [
+          span?.status,
+          span?.error?.message,
+        ]),
+        [
+          ["error", error?.message],
+          ["error", error?.message],
+        ],
+      )
+    })
+
+    test("a node that waits for an answer is interrupted, not failed", async () => {
+      const { frame, status } = await server.run("hitl", { input: {}, trace: "full" })
+
+      const spans = spansOf(server, frame.claim_id)
+      assert.equal(status, "interrupted")
+      const asking = spans.filter(({ kind }) => kind === "node").at(-1)
+      assert.deepEqual([asking?.status, asking?.error], ["interrupted", undefined])
+    })
+
+    test("a cancelled run's spans have all ended, or say that they have not", async () => {
+      const config = { configurable: { tick_ms: 60_000 } }
+      const frame = server.startRun("slow", { input: { n: 0 }, config, trace: "timings" })
+      const { claim_id, run_id } = frame
+      // It has begun, as the spans that are sent while the run executes show.
+      await server.frame(
+        ({ header }) =>
+          header.type === "spans" &&
+          header.claim_id === claim_id &&
+          header.spans.some(({ kind, status }) => kind === "graph" && status === "running"),
+      )
+      server.send({ type: "cancel", run_id, claim_id })
+
+      await server.done(frame)
+
+      const graph = one(spansOf(server, claim_id), "graph")
+      assert.ok(["cancelled", "running", "error"].includes(graph.status), graph.status)
+      assert.equal(graph.ended_us === undefined, graph.status === "running")
+    })
+
+    test("a state that is too large is cut: the newest messages are kept, and the place is marked", async () => {
+      const messages = Array.from({ length: 400 }, (_, n) => ({ role: "user", content: `${n} ${"x".repeat(500)}` }))
+
+      const { frame } = await server.run("agent", { input: { messages }, trace: "full" })
+
+      const { content, is_cut: isCut } = one(spansOf(server, frame.claim_id), "model")
+      const prompt = content?.input as (string | { content: string })[]
+      assert.equal(isCut, true)
+      assert.match(String(prompt[0]), /^… \(\d+ items before these\)$/)
+      assert.match((prompt.at(-1) as { content: string }).content, /^399 x+$/)
+      assert.ok(JSON.stringify(content).length < 100_000)
+    })
+  })
+}
