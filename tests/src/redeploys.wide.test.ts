@@ -45,20 +45,24 @@ for (const { name: language, skip } of agentLanguages)
 
     const order = [deployment.latest_revision_id]
     const behind: (readonly [string, string[]])[] = []
-    for (let turn = 1; turn <= size.redeploys; turn++) {
-      const revisionId = await changeSecret(platform, deployment.id, `turn ${turn} of the test`)
-      await untilDeployed(platform, deployment.id, revisionId)
-      // C5: DEPLOYED means that all traffic is on it.
-      const seen: string[] = []
-      for (let n = 0; n < 6; n++) {
-        const reply = await fetch(`${url}/ok?check_db=1`)
-        await reply.text()
-        seen.push(`${reply.status} ${reply.headers.get("x-revision-id")}`)
+    try {
+      for (let turn = 1; turn <= size.redeploys; turn++) {
+        const revisionId = await changeSecret(platform, deployment.id, `turn ${turn} of the test`)
+        await untilDeployed(platform, deployment.id, revisionId)
+        // C5: DEPLOYED means that all traffic is on it.
+        const seen: string[] = []
+        for (let n = 0; n < 6; n++) {
+          const reply = await fetch(`${url}/ok?check_db=1`)
+          await reply.text()
+          seen.push(`${reply.status} ${reply.headers.get("x-revision-id")}`)
+        }
+        behind.push([revisionId, [...new Set(seen)]])
+        order.push(revisionId)
       }
-      behind.push([revisionId, [...new Set(seen)]])
-      order.push(revisionId)
+    } finally {
+      // Else the process of a test that fails asks for ever.
+      await Promise.all([requests.stop(), conversations.stop()])
     }
-    await Promise.all([requests.stop(), conversations.stop()])
 
     const { answers } = requests
     t.diagnostic(`${size.redeploys} redeploys, ${answers.length} requests, ${conversations.ended.length} streams`)
