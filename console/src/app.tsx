@@ -32,6 +32,7 @@ const platformPages: Pages = [
   ],
   ["/settings", () => import("./settings/settings-page.js"), "SettingsPage"],
   ["/system", () => import("./system/system-page.js"), "SystemPage"],
+  ["/runs", () => import("./all-runs/all-runs-page.js"), "AllRunsPage"],
   ["/approvals", () => import("./approvals/all-approvals-page.js"), "AllApprovalsPage"],
 ]
 

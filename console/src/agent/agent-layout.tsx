@@ -3,8 +3,9 @@ import { useSuspenseQuery } from "@tanstack/react-query"
 import { Outlet, useParams } from "@tanstack/react-router"
 import { type ReactNode, useMemo } from "react"
 import { usePlatform } from "../platform/use-platform.js"
-import { keepToken, readAgentToken } from "./agent-token.js"
-import { AgentContext, deployedAgent, ownAgent } from "./use-agent.js"
+import { readAgentToken } from "./agent-token.js"
+import { agentOfToken } from "./deployed-agents.js"
+import { AgentContext, ownAgent } from "./use-agent.js"
 
 export function DeployedAgentLayout() {
   const { deploymentId = "" } = useParams({ strict: false })
@@ -28,10 +29,7 @@ export function DeployedAgent({ deploymentId, children }: { deploymentId: string
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   })
-  const agent = useMemo(() => {
-    const current = keepToken(first, () => readAgentToken(api, deploymentId))
-    return deployedAgent(deploymentId, first, current)
-  }, [api, deploymentId, first])
+  const agent = useMemo(() => agentOfToken(api, deploymentId, first), [api, deploymentId, first])
   return <AgentContext.Provider value={agent}>{children}</AgentContext.Provider>
 }
 

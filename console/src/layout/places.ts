@@ -49,6 +49,7 @@ export const agentPlaces = (base: string): readonly Place[] =>
 /** @param isInDeployment  whether a deployment's own pages are listed beside them */
 export const platformPlaces = (isInDeployment: boolean): readonly Place[] => [
   { to: "/", label: "Deployments", icon: "Boxes", key: "d", isExact: !isInDeployment },
+  { to: "/runs", label: "Runs", icon: "History", key: "u" },
   { to: "/approvals", label: "Approvals", icon: "Hand", key: "a" },
   { to: "/system", label: "System", icon: "Activity", key: "y" },
   { to: "/settings", label: "Settings", icon: "Settings", key: "s" },

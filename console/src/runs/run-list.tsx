@@ -60,7 +60,7 @@ interface RowProps {
 
 const Row = memo(({ row, run, isChosen, isCurrent, onFocus, onChoose }: RowProps) => {
   const { base } = useAgent()
-  const { run_id, thread_id, status, graph_id, created_at } = run
+  const { run_id, thread_id, graph_id } = run
   const id = run_id.slice(-8)
   return (
     <div className="runs-row">
@@ -80,19 +80,26 @@ const Row = memo(({ row, run, isChosen, isCurrent, onFocus, onChoose }: RowProps
         onFocus={() => onFocus(row)}
         preload={false}
       >
-        <RunStatus status={status} />
-        <span className="runs-text">
-          <span className="runs-title">{titleOf(run)}</span>
-          <span className="runs-note">{noteOf(run)}</span>
-        </span>
-        <span className="runs-id mono">{id}</span>
-        <span className="runs-took number">{durationText(tookMs(run, Date.now()))}</span>
-        <Ago className="runs-time number" at={created_at} />
+        <RunCells run={run} />
       </Link>
       <span className="visually-hidden">{graph_id}</span>
     </div>
   )
 })
+
+/** What a row says of its run. @param agent  its name, in a list of several agents */
+export const RunCells = ({ run, agent }: { run: ListedRun; agent?: string }) => (
+  <>
+    <RunStatus status={run.status} />
+    <span className="runs-text">
+      <span className="runs-title">{titleOf(run)}</span>
+      <span className="runs-note">{[agent, noteOf(run)].filter(Boolean).join(" · ")}</span>
+    </span>
+    <span className="runs-id mono">{run.run_id.slice(-8)}</span>
+    <span className="runs-took number">{durationText(tookMs(run, Date.now()))}</span>
+    <Ago className="runs-time number" at={run.created_at} />
+  </>
+)
 
 const titleOf = ({ error, graph_id }: ListedRun): string =>
   error ? `${error.error}: ${error.message}`.slice(0, 240) : graph_id

@@ -47,17 +47,25 @@ const bodyOf = (filters: Filters, cursor: string | null): object => ({
 export const listRequest = (agent: Agent, filters: Filters): ApiRequest =>
   agentRequest(agent, "POST", path, bodyOf(filters, null))
 
+/** Reads a page of runs. @param cursor  the end of the page before; null for the newest */
+export async function readRunPage(
+  agent: Pick<Agent, "fetch">,
+  filters: Filters,
+  cursor: string | null,
+  signal: AbortSignal,
+): Promise<RunPage> {
+  const body = JSON.stringify(bodyOf(filters, cursor))
+  const headers = { "content-type": "application/json" }
+  return (await jsonOf(await agent.fetch(path, { method: "POST", headers, body, signal }))) as RunPage
+}
+
 export const runsKey = (agent: Pick<Agent, "url">) => ["runs", agent.url]
 
 /** Pages are read once, further and further back. The newest one is read again and again, and goes into the first. */
 export function useRunPages(filters: Filters) {
   const agent = useAgent()
   const queries = useQueryClient()
-  const read = async (cursor: string | null, signal: AbortSignal): Promise<RunPage> => {
-    const body = JSON.stringify(bodyOf(filters, cursor))
-    const headers = { "content-type": "application/json" }
-    return (await jsonOf(await agent.fetch(path, { method: "POST", headers, body, signal }))) as RunPage
-  }
+  const read = (cursor: string | null, signal: AbortSignal) => readRunPage(agent, filters, cursor, signal)
   const pagesKey = [...runsKey(agent), "pages", filters]
   const pages = useInfiniteQuery({
     queryKey: pagesKey,

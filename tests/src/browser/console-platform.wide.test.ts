@@ -11,6 +11,7 @@ import type { Deployment, Revision } from "../testing/deployments.js"
 import type { Platform } from "../testing/installation.js"
 import { testPython } from "../testing/languages.js"
 import { startPlatform } from "../testing/platform.js"
+import { allRuns, walkAllRuns } from "./all-runs-walk.js"
 import { accessibilityProblems, keepScreenshot, openConsole, noChromium as skip } from "./console-page.js"
 import { copiedCommands, executed } from "./curl-commands.js"
 import { startDesk } from "./desk.js"
@@ -297,6 +298,10 @@ test("the pages of the platform", { skip }, async (t) => {
     await page.getByLabel("Level").selectOption("")
     await page.getByRole("log").getByText("run ended").waitFor()
     await look("logs")
+  })
+
+  await t.test(allRuns, async () => {
+    await walkAllRuns({ platform, browser, page, deployment: await exampleOf(platform), look })
   })
 
   let readKey = ""
