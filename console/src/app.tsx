@@ -9,8 +9,8 @@ import {
   notFound,
   redirect,
 } from "@tanstack/react-router"
-import { Loading } from "./frame/empty.js"
 import type { Home } from "./frame/home.js"
+import { PageLoading } from "./frame/page.js"
 import { NotFound, PageFailed } from "./frame/page-failed.js"
 import { areIds } from "./frame/request-path.js"
 import { AgentFrame, PlatformFrame } from "./layout/layout.js"
@@ -83,7 +83,7 @@ export function createConsoleRouter({ home, base }: Home, queryClient: QueryClie
     routeTree: home === "platform" ? platformTree(queryClient) : agentTree(),
     basepath: base.pathname,
     defaultPreload: "intent",
-    defaultPendingComponent: Loading,
+    defaultPendingComponent: PageLoading,
     defaultErrorComponent: PageFailed,
     defaultNotFoundComponent: NotFound,
     scrollRestoration: true,

@@ -1,6 +1,7 @@
 /** One revision: its stages with durations, and the log of its build as it is written. */
+
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
-import { Link, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
 import { CodeDifference } from "../code-changes/code-difference.js"
 import { reasonOf, shortId, shownRevision, titleOf } from "../deployments/status.js"
@@ -15,6 +16,7 @@ import { oneIn, type RawSearch, textIn, useSearchState } from "../frame/search.j
 import { durationText } from "../frame/time-text.js"
 import { LogView } from "../log-lines/log-view.js"
 import { useLog } from "../log-lines/use-log.js"
+import { DeploymentPath } from "../platform/deployment-path.js"
 import { paths } from "../platform/paths.js"
 import { deploymentQuery, isFinal, revisionQuery, revisionsQuery } from "../platform/queries.js"
 import type { Revision } from "../platform/types.js"
@@ -49,8 +51,7 @@ export function BuildLogPage() {
       isWide
       above={
         <>
-          <Link to="/">Deployments</Link> / <Link to={`/deployments/${deploymentId}`}>{deployment.name}</Link> /
-          revision <code>{shortId(revisionId)}</code>
+          <DeploymentPath {...deployment} /> / revision <code>{shortId(revisionId)}</code>
         </>
       }
       actions={

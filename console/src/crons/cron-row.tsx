@@ -34,7 +34,7 @@ export function CronRow({ cron, actions }: { cron: CronInfo; actions: ReturnType
         <code>{cron.schedule}</code>
         <div className="faint">{zoneText(cron.timezone)}</div>
       </td>
-      <td>
+      <td className="crons-times">
         <Next cron={cron} />
       </td>
       <td>{assistant}</td>
@@ -96,8 +96,9 @@ function Next({ cron }: { cron: CronInfo }) {
       <div className="faint number">
         {further
           .filter((time) => cron.end_time === null || time <= new Date(cron.end_time))
-          .map((time) => inZone(time, timezone))
-          .join(" · ")}
+          .map((time) => (
+            <span key={time.getTime()}>{inZone(time, timezone)}</span>
+          ))}
       </div>
     </>
   )

@@ -1,8 +1,10 @@
 /** The settings of one deployment. */
+
 import { useSuspenseQuery } from "@tanstack/react-query"
-import { Link, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { CurlButton } from "../frame/curl-button.js"
 import { Page } from "../frame/page.js"
+import { DeploymentPath } from "../platform/deployment-path.js"
 import { paths } from "../platform/paths.js"
 import { deploymentQuery } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -19,11 +21,7 @@ export function DeploymentSettingsPage() {
   return (
     <Page
       title="Settings"
-      above={
-        <>
-          <Link to="/">Deployments</Link> / <Link to={`/deployments/${deploymentId}`}>{deployment.name}</Link>
-        </>
-      }
+      above={<DeploymentPath {...deployment} />}
       actions={
         <CurlButton
           requests={[

@@ -1,8 +1,10 @@
 /** What is shown in place of a page that failed or does not exist. */
 import { useQueryErrorResetBoundary } from "@tanstack/react-query"
 import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router"
+import { useContext } from "react"
 import { Button } from "./button.js"
 import { Empty } from "./empty.js"
+import { Page, TitleContext } from "./page.js"
 import { Problem } from "./problem.js"
 
 export function PageFailed({ error, reset }: ErrorComponentProps) {
@@ -13,10 +15,11 @@ export function PageFailed({ error, reset }: ErrorComponentProps) {
     reset()
     void router.invalidate()
   }
+  const title = useContext(TitleContext)
   return (
-    <div className="page">
+    <Page title={title ?? "This page could not be shown"}>
       <Problem error={error} action={<Button onPress={retry}>Try again</Button>} />
-    </div>
+    </Page>
   )
 }
 

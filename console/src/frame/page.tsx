@@ -1,5 +1,6 @@
 /** The frame of one page: its title, what can be done there, its content. */
-import { type ReactNode, useEffect } from "react"
+import { createContext, type ReactNode, useContext, useEffect } from "react"
+import { Loading } from "./empty.js"
 
 export interface PageProps {
   readonly title: string
@@ -10,6 +11,9 @@ export interface PageProps {
   readonly isWide?: boolean
   readonly children: ReactNode
 }
+
+/** The title of the page of this address while it loads or has failed; undefined where only the page itself knows it. */
+export const TitleContext = createContext<string | undefined>(undefined)
 
 export function Page({ title, above, actions, isWide = false, children }: PageProps) {
   useEffect(() => {
@@ -26,5 +30,17 @@ export function Page({ title, above, actions, isWide = false, children }: PagePr
       </header>
       {children}
     </div>
+  )
+}
+
+/** In place of a page that is loading. */
+export function PageLoading() {
+  const title = useContext(TitleContext)
+  return title === undefined ? (
+    <Loading />
+  ) : (
+    <Page title={title}>
+      <Loading />
+    </Page>
   )
 }

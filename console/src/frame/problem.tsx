@@ -50,6 +50,8 @@ function nextStepOf(error: unknown): string {
   if (error instanceof ApiError && error.status === 403)
     return "Use a key with more rights, or ask an admin of the workspace."
   if (error instanceof ApiError && error.status === 404) return "It may have been deleted. Go back to the list."
+  if (error instanceof ApiError && error.status >= 500)
+    return "Try again in a moment. If it happens again, the log of the server says more."
   if (error instanceof ApiError) return "Change what the message names, then try again."
   if (error instanceof TypeError) return "Check that Superstep is running and that you are online, then try again."
   return "Load the page again. If it happens again, please report it."

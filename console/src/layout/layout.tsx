@@ -3,8 +3,8 @@ import { useSuspenseQuery } from "@tanstack/react-query"
 import { Outlet, useLocation, useRouter } from "@tanstack/react-router"
 import { type ComponentType, lazy, Suspense, useEffect, useRef, useState } from "react"
 import { Button } from "../frame/button.js"
-import { Loading } from "../frame/empty.js"
 import { Menu, Search } from "../frame/icons.js"
+import { PageLoading, TitleContext } from "../frame/page.js"
 import { type RawSearch, textIn } from "../frame/search.js"
 import { chooseWorkspace, type Session, sessionQuery } from "../platform/session.js"
 import { keepFocus } from "./kept-focus.js"
@@ -78,9 +78,11 @@ function Frame({ groups, deploymentId, session, Palette }: FrameProps) {
       </button>
       {isNarrow ? <Bar groups={groups} onOpen={open} /> : navigation}
       <main id="content" ref={content} className="frame-content" tabIndex={-1}>
-        <Suspense fallback={<Loading />}>
-          <Outlet />
-        </Suspense>
+        <TitleContext value={titleAt(groups, pathname)}>
+          <Suspense fallback={<PageLoading />}>
+            <Outlet />
+          </Suspense>
+        </TitleContext>
       </main>
       <Suspense>
         {shown === "drawer" && isNarrow && <Drawer onClose={close}>{navigation}</Drawer>}
@@ -89,6 +91,11 @@ function Frame({ groups, deploymentId, session, Palette }: FrameProps) {
       </Suspense>
     </div>
   )
+}
+
+function titleAt(groups: readonly PlaceGroup[], pathname: string): string | undefined {
+  const [place] = groups.flatMap(({ places }) => places).filter(({ to }) => to === pathname.replace(/(?<=.)\/$/, ""))
+  return place?.label
 }
 
 /** Above the page in a narrow window. */

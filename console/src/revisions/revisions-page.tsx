@@ -1,11 +1,13 @@
 /** The revisions of a deployment as a timeline. */
+
 import { useSuspenseQuery } from "@tanstack/react-query"
-import { Link, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { ArrowLeftRight } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
+import { DeploymentPath } from "../platform/deployment-path.js"
 import { paths } from "../platform/paths.js"
 import { deploymentQuery, revisionsQuery } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -32,7 +34,7 @@ export function RevisionsPage() {
   return (
     <Page
       title="Revisions"
-      above={<Link to={`/deployments/${deploymentId}`}>{deployment.name}</Link>}
+      above={<DeploymentPath {...deployment} />}
       actions={
         <>
           <CurlButton

@@ -1,6 +1,7 @@
 /** What the processes of a deployment write: by level, text, time, revision and run. */
+
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query"
-import { Link, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { shortId, titleOf } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
@@ -8,6 +9,7 @@ import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { useSearchState } from "../frame/search.js"
 import { Switch } from "../frame/switch.js"
+import { DeploymentPath } from "../platform/deployment-path.js"
 import { deploymentQuery, revisionsQuery } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { addressOf, levels, searchOf } from "./filter.js"
@@ -89,11 +91,7 @@ export function RuntimeLogPage() {
     <Page
       title="Logs"
       isWide
-      above={
-        <>
-          <Link to="/">Deployments</Link> / <Link to={`/deployments/${deploymentId}`}>{deployment.name}</Link>
-        </>
-      }
+      above={<DeploymentPath {...deployment} />}
       actions={<CurlButton requests={[{ method: "GET", url: curlPath, workspaceId: platform.workspaceId }]} />}
     >
       {search.from === undefined ? (
