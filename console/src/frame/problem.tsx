@@ -29,6 +29,8 @@ export interface ProblemProps {
 
 export function Problem({ error, next, explained, action }: ProblemProps) {
   const shown = agentFailureOf(error) ?? error
+  // An error that says itself what to do knows more than the page.
+  const ownNext = shown instanceof ApiError ? shown.next : undefined
   const entry = explained ?? (shown instanceof ApiError ? shown.explained : undefined)
   return (
     <div className="problem" role="alert">
@@ -36,7 +38,7 @@ export function Problem({ error, next, explained, action }: ProblemProps) {
       <div>
         <p>{shown instanceof Error ? shown.message : String(shown)}</p>
         <p className="problem-next">
-          {next ?? nextStepOf(shown)} {entry && <ErrorCode explained={entry} />}
+          {ownNext ?? next ?? nextStepOf(shown)} {entry && <ErrorCode explained={entry} />}
         </p>
         {action}
       </div>
@@ -45,7 +47,6 @@ export function Problem({ error, next, explained, action }: ProblemProps) {
 }
 
 function nextStepOf(error: unknown): string {
-  if (error instanceof ApiError && error.next !== undefined) return error.next
   if (error instanceof ApiError && error.status === 401) return "Sign in to the console, then open this page again."
   if (error instanceof ApiError && error.status === 403)
     return "Use a key with more rights, or ask an admin of the workspace."

@@ -33,7 +33,7 @@ export function useShownThread({ thread, lastRun, assistantId }: ThreadGiven) {
   const { url } = useAgent()
   const threadId = thread.thread_id
   const { history, historyGrows, items, head, present, past, show, changed } = usePlace(threadId)
-  const { data: schemas, isPending: isSchemaPending } = useSchemas(assistantId)
+  const { data: schemas, isPending: isSchemaPending, error: schemasError } = useSchemas(assistantId)
   const chatKey = chatKeyOf(schemas?.input_schema)
   const messagesKey = chatKey ?? "messages"
   const saved = valuesOf(present)[messagesKey]
@@ -71,8 +71,8 @@ export function useShownThread({ thread, lastRun, assistantId }: ThreadGiven) {
     ...{ history, items, present, past, show, conversation, messages, chatKey, isSchemaPending, activity, runId },
     ...{ runOptions, sending, isRunning, failure, asks, stoppedAt, talk, status, inputSchema },
     contextSchema: schemas?.context_schema,
-    /** Why the stream, and the answers, are not known if they are not. */
-    problems: { stream: error, answers: answersError },
+    /** Why the stream, the answers and the schemas are not known if they are not. */
+    problems: { stream: error, answers: answersError, schemas: schemasError },
   }
 }
 

@@ -50,6 +50,7 @@ export function ThreadView(given: ThreadGiven) {
         <Problem error={problems.stream} next="Load this page again to see what its runs do." />
       )}
       {problems.answers && <Problem error={problems.answers} next="The answers to earlier questions are not shown." />}
+      {problems.schemas && <Problem error={problems.schemas} next="The graph's input is edited as JSON." />}
       <fieldset className="thread-views" aria-label="What to show">
         {views.map((each) => (
           <button key={each} type="button" aria-pressed={each === view} onClick={() => setView(each)}>

@@ -8,9 +8,20 @@ import { createRun } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
 
-async function execute({ server }: TestHttp, threadId: string, body: object, result: object): Promise<string> {
+/** @param caller  the identity of the caller, as the access rules of a project tell it */
+async function execute(
+  { server }: TestHttp,
+  threadId: string,
+  body: object,
+  result: object,
+  caller?: string,
+): Promise<string> {
   const run = await createRun(server, { threadId, body: newRun.parse({ assistant_id: "agent", ...body }) })
   const scripted = await until(() => server.workers.running.get(run.run_id), { what: "the run starts" })
+  if (caller !== undefined) {
+    const known = JSON.stringify({ langgraph_auth_user_id: caller })
+    await server.db.run(sql`update runs set caller = ${known} where run_id = ${run.run_id}`)
+  }
   const ended = waitForEnd(server, run.run_id)
   scripted.done(result)
   await ended
@@ -35,7 +46,7 @@ test("answers stay with what was asked, also after their runs were deleted", asy
 
   await execute(http, threadId, { input: {} }, asking(first))
   const one = await execute(http, threadId, { command: { resume: "Ada" } }, asking(second))
-  const two = await execute(http, threadId, { command: { resume: { q: false } } }, done)
+  const two = await execute(http, threadId, { command: { resume: { q: false } } }, done, "ada")
   await execute(http, threadId, { input: { resume: "no command" } }, done)
   await http.db.run(sql`delete from runs where thread_id = ${threadId}`)
 
@@ -43,7 +54,7 @@ test("answers stay with what was asked, also after their runs were deleted", asy
   assert.deepEqual(
     answers.map(({ answered_at, ...others }) => others),
     [
-      { run_id: two, interrupts: second, resume: { q: false }, user_id: null, status: "success" },
+      { run_id: two, interrupts: second, resume: { q: false }, user_id: "ada", status: "success" },
       { run_id: one, interrupts: first, resume: "Ada", user_id: null, status: "interrupted" },
     ],
   )

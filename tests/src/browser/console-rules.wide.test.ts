@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { startGraphServer } from "../testing/graph-server.js"
 import { makeGuarded } from "../testing/guarded-project.js"
-import { keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
 
 const pages = ["threads", "approvals", "queue", "crons", "assistants", "store"]
 
@@ -17,9 +17,10 @@ export const auth = new Auth().authenticate((request) => {
 })
 `
 
-function serverWith(change: object) {
+/** @param handlers  calls of `auth.on`, which decide what each user may do */
+function serverWith(change: object, handlers = "") {
   const auth = { path: "./src/auth.ts:auth", ...change }
-  const { config } = makeGuarded("guarded", { auth }, { "src/auth.ts": rules })
+  const { config } = makeGuarded("guarded", { auth }, { "src/auth.ts": rules + handlers })
   return startGraphServer({ SUPERSTEP_CONFIG: config, SUPERSTEP_DEV: "1" }, { hasUnitToken: false })
 }
 
@@ -56,4 +57,23 @@ test("where the project refuses the console, its pages say that, and not to sign
     assert.equal(await page.locator(".problem").count(), 1, path)
   }
   await keepScreenshot(await browser.open("threads"), "rules-refuse")
+})
+
+test("what a rule refuses is shown where it was asked for, with what to do", {
+  skip: noChromium,
+}, async () => {
+  const handlers = `auth.on("threads:create_run", () => false).on("threads:update", () => false)`
+  await using server = await serverWith({}, handlers)
+  await using browser = await openConsole(`${server.url}/studio/`)
+  const page = await browser.open("threads")
+  await page.getByRole("button", { name: "New thread" }).first().click()
+  await page.getByRole("menuitem").first().click()
+  await page.getByRole("heading", { name: /^Thread / }).waitFor()
+
+  await page.getByRole("form", { name: "Input" }).getByRole("button", { name: "Run" }).click()
+
+  const problem = page.locator(".composer .problem")
+  await problem.getByText(/access rules .* do not allow this to the console's user, langgraph-studio-user/).waitFor()
+  assert.deepEqual(await accessibilityProblems(page), [])
+  await keepScreenshot(page, "rules-refuse-a-run")
 })
