@@ -201,9 +201,9 @@ export const faults = [
       },
       {
         file: runsSql,
-        find: "claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_by = null, updated_at = now(),\n    -- The thread's pin",
+        find: "claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_revision_id = null, updated_at = now(),\n    -- The thread's pin",
         replace:
-          "claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_by = null, updated_at = now(), cancel_action = null,\n    -- The thread's pin",
+          "claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_revision_id = null, updated_at = now(), cancel_action = null,\n    -- The thread's pin",
       },
     ],
     campaign: chaos("--histories", "--kills", "400", "--seed", "1"),

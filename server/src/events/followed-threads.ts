@@ -29,7 +29,7 @@ export interface FollowedThreadsOptions {
   /** Called when a thread becomes followed for the newer streaming protocol. */
   readonly onProtocol: (threadId: string) => void
   /** Called when a thread that is followed here has been deleted; another one may have its id by now. */
-  readonly onGone: (threadId: string) => void
+  readonly onDeleted: (threadId: string) => void
 }
 
 // Two renewals may fail before a thread with a client counts as not followed.
@@ -42,7 +42,7 @@ export class FollowedThreads {
   /** The same for clients of the newer streaming protocol. */
   readonly #protocolUntil = new Map<string, number>()
   /** When each thread that clients of this server follow was created (T3). */
-  readonly #born = new Map<string, string>()
+  readonly #createdAt = new Map<string, number>()
   #subscriptions: Subscription[] = []
   #renewal: NodeJS.Timeout | undefined
 
@@ -119,7 +119,7 @@ export class FollowedThreads {
   }
 
   /** Called when a thread may have been deleted: ends the streams of its clients here if it has been (T3). */
-  async lookAfter(threadId: string): Promise<void> {
+  async endIfDeleted(threadId: string): Promise<void> {
     const { followedHere, followedByProtocol } = this.#options
     const isThis = (id: string) => id === threadId
     await this.#renewAll(followedHere().filter(isThis), false)
@@ -127,18 +127,20 @@ export class FollowedThreads {
   }
 
   async #follow(threadIds: readonly string[], forProtocol: boolean): Promise<FollowedThread[]> {
-    const { db, hints, ttlMs: forMs, onGone } = this.#options
+    const { db, hints, ttlMs: forMs, onDeleted } = this.#options
     const found = await followThreads(db, threadIds, { forMs, forProtocol })
-    for (const { threadId, born } of found) {
-      if ((this.#born.get(threadId) ?? born) !== born) onGone(threadId)
-      this.#born.set(threadId, born)
+    // Statements may end in another order than they began: one may say what another has found to be gone.
+    const present = found.filter(({ threadId, createdAt }) => createdAt >= (this.#createdAt.get(threadId) ?? createdAt))
+    for (const { threadId, createdAt } of present) {
+      if ((this.#createdAt.get(threadId) ?? createdAt) !== createdAt) onDeleted(threadId)
+      this.#createdAt.set(threadId, createdAt)
       if (forProtocol) this.noteProtocolClient(threadId)
       else {
         this.note(threadId, forMs)
         hints.send("thread_watched", threadId)
       }
     }
-    return found
+    return present
   }
 
   /** Reads the followed threads, whose notifications may have been missed while not listening. */
@@ -159,17 +161,21 @@ export class FollowedThreads {
     for (const threadId of this.#until.keys()) if (!this.isFollowed(threadId)) this.#until.delete(threadId)
     for (const threadId of this.#protocolUntil.keys())
       if (!this.isFollowedByProtocol(threadId)) this.#protocolUntil.delete(threadId)
-    for (const threadId of this.#born.keys()) if (!this.isFollowed(threadId)) this.#born.delete(threadId)
+    for (const threadId of this.#createdAt.keys()) if (!this.isFollowed(threadId)) this.#createdAt.delete(threadId)
     await this.#renewAll(followedHere(), false)
     await this.#renewAll(followedByProtocol(), true)
   }
 
   async #renewAll(asked: readonly string[], forProtocol: boolean): Promise<void> {
-    const { log, onGone } = this.#options
+    const { log, onDeleted } = this.#options
     if (asked.length === 0) return
     try {
       const there = new Set((await this.#follow(asked, forProtocol)).map(({ threadId }) => threadId))
-      for (const threadId of asked) if (!there.has(threadId)) onGone(threadId)
+      for (const threadId of asked) {
+        if (there.has(threadId)) continue
+        this.#createdAt.delete(threadId)
+        onDeleted(threadId)
+      }
     } catch (err) {
       log.warn({ err, threads: asked.length }, "following threads could not be renewed")
     }

@@ -136,7 +136,7 @@ export class Streams {
       followedByProtocol: () => this.protocol.ids(),
       onFollowed: (threadId) => this.#logRunsOf(threadId),
       onProtocol: (threadId) => this.#showRunsOf(threadId),
-      onGone: (threadId) => this.#endThread(threadId),
+      onDeleted: (threadId) => this.#endThread(threadId),
     })
   }
 
@@ -165,7 +165,7 @@ export class Streams {
         },
       ),
       await db.listen("run_watched", (payload) => this.#onWatched(payload)),
-      await db.listen("thread_gone", (threadId) => void this.followed.lookAfter(threadId)),
+      await db.listen("thread_gone", (threadId) => void this.followed.endIfDeleted(threadId)),
     ]
     await this.followed.start()
     this.#timer = setInterval(() => void this.#sweep(), this.#options.sweepMs ?? defaultSweepMs)
@@ -259,7 +259,7 @@ export class Streams {
 
   /** Ends all subscribers of a deleted thread. A server that misses the hint finds out when it renews what its clients follow. */
   announceGone(threadId: string): void {
-    void this.followed.lookAfter(threadId)
+    void this.followed.endIfDeleted(threadId)
     this.#options.hints.send("thread_gone", threadId)
   }
 

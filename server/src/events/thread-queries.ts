@@ -10,8 +10,8 @@ export interface Follow {
 
 export interface FollowedThread {
   readonly threadId: string
-  /** When it was created: tells it from another thread that had the same id. */
-  readonly born: string
+  /** In seconds since 1970: tells it from another thread that had the same id. */
+  readonly createdAt: number
 }
 
 /**
@@ -32,7 +32,7 @@ export const followThreads = async (
     on conflict (thread_id) do update
       set until = excluded.until, protocol_until = coalesce(excluded.protocol_until, watched_threads.protocol_until)
     returning thread_id as "threadId",
-      (select extract(epoch from t.created_at)::text from threads t where t.thread_id = watched_threads.thread_id) as born`)
+      (select extract(epoch from t.created_at)::float8 from threads t where t.thread_id = watched_threads.thread_id) as "createdAt"`)
 
 /** For how much longer a thread is followed, in milliseconds; null when nobody follows it. Part of other statements. */
 export const followedMs = (threadId: Sql): Sql => sql`(

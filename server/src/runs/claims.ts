@@ -47,7 +47,7 @@ export const claimRuns = async (
       select run_id from (select * from unpinned union all select * from pinned) waiting
       order by not_before, seq limit ${limit})
     update runs r set status = 'running', attempt = r.attempt + 1, claim_id = gen_random_uuid(), claimed_by = ${serverId},
-      executed_by = ${revisionId}, lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0), claimed_at = clock_timestamp(), updated_at = now()
+      executed_revision_id = ${revisionId}, lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0), claimed_at = clock_timestamp(), updated_at = now()
     from next where r.run_id = next.run_id
     returning r.run_id as "runId", r.claim_id as "claimId", r.thread_id as "threadId", r.graph_id as "graphId", r.attempt,
       r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone", r.webhook is not null as "hasWebhook",

@@ -55,7 +55,7 @@ export interface FoundRun extends RunRow {
   readonly claimed_at: Date | null
   readonly user_id: string | null
   /** The revision that executes or executed its last attempt; null when none does, or it is unknown. */
-  readonly executed_by: string | null
+  readonly executed_revision_id: string | null
 }
 
 export interface FoundRuns {
@@ -88,7 +88,7 @@ export async function searchRuns(db: Db, search: RunSearch): Promise<FoundRuns> 
         (select ${placeOf(sql`read_runs`)} from read_runs order by created_at, run_id limit 1) as read_until)
     select read.*, ${placeOf(sql`r`)} as place, r.run_id, r.thread_id, r.assistant_id, r.graph_id, r.status, r.attempt,
       ${withMetadata ? sql`r.metadata` : sql`'{}'::json as metadata`}, ${withKwargs ? sql`r.kwargs` : sql`'{}'::json as kwargs`}, r.error, r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, r.created_at, r.updated_at,
-      r.claimed_at, r.not_before as due_at, r.executed_by, ${userOf(sql`r`)} as user_id
+      r.claimed_at, r.not_before as due_at, r.executed_revision_id, ${userOf(sql`r`)} as user_id
     from read left join (found join runs r using (run_id)) on true
     order by r.created_at desc, r.run_id desc`)
   const found = rows.filter((row): row is FoundRow => row.run_id !== null)
@@ -133,7 +133,7 @@ const conditionsOf = (filter: RunFilter, access: MetadataFilter | undefined): Sq
   ...when(filter.statuses, (statuses) => sql`status = any (${statuses})`),
   ...when(filter.assistantId, (id) => sql`assistant_id = ${id}`),
   ...when(filter.graphId, (id) => sql`graph_id = ${id}`),
-  ...when(filter.revisionId, (id) => sql`executed_by = ${id}`),
+  ...when(filter.revisionId, (id) => sql`executed_revision_id = ${id}`),
   ...when(filter.userId, (id) => sql`${userOf(sql`runs`)} = ${id}`),
   ...when(filter.metadata, (wanted) => sql`searchable(metadata) @> searchable(${toJsonText(wanted)}::json)`),
   ...when(filter.error, (text) => sql`strpos(lower(${errorText}), lower(${text})) > 0`),

@@ -130,5 +130,5 @@ const renderFound = (row: FoundRun) => ({
   due_at: row.due_at,
   claimed_at: row.claimed_at,
   user_id: row.user_id,
-  revision_id: row.executed_by,
+  revision_id: row.executed_revision_id,
 })

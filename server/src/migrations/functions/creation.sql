@@ -70,7 +70,7 @@ begin
   end if;
   insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, is_resumable,
       delete_thread_on_completion, not_before, attempt, claim_id, claimed_by, lease_until, claimed_at, watched_by, caller,
-      webhook, revision_id, executed_by)
+      webhook, revision_id, executed_revision_id)
     values (_run_id, _thread_id, _assistant_id, _graph_id, case when _claim_id is null then 'pending' else 'running' end,
       _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, now() + make_interval(secs => _after_seconds),
       case when _claim_id is null then 0 else 1 end, _claim_id,

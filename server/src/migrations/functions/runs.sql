@@ -253,7 +253,7 @@ begin
   end if;
   _runs_alone := _run.runs_alone or _ending in ('worker_died', 'worker_blocked', 'shared_worker_died') or _servers_lost >= _most_losses;
   update runs r set status = 'pending', losses = _losses, servers_lost = _servers_lost, runs_alone = _runs_alone,
-    claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_by = null, updated_at = now(),
+    claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_revision_id = null, updated_at = now(),
     -- The thread's pin may have ended while it ran.
     revision_id = (select t.revision_id from threads t where t.thread_id = _run.thread_id),
     past_attempts = coalesce(r.past_attempts, '[]') || jsonb_build_object(
