@@ -30,6 +30,7 @@ function fakeAgent() {
     }))
   const reply = (path: string, body: { metadata?: unknown; limit?: number; before?: string }): unknown => {
     const { pathname, searchParams } = new URL(path, "http://agent.test")
+    if (pathname.endsWith("/trace")) return []
     if (pathname.endsWith("/attempts")) return { attempts: [] }
     if (pathname.endsWith("/events")) return eventsAfter(Number(searchParams.get("after")))
     if (pathname.endsWith("/history")) {

@@ -2,7 +2,7 @@
 import type { Agent } from "../agent/use-agent.js"
 import { ApiError, jsonOf } from "../frame/api-error.js"
 import { requestPath } from "../frame/request-path.js"
-import type { Attempts, RunInfo, StateInfo, TimedEvent } from "./run-data.js"
+import type { Attempts, RunInfo, StateInfo, TimedEvent, TraceSpan } from "./run-data.js"
 import { idOf, joinedStates, missingParents, requestedBase } from "./states.js"
 import type { RunHistory } from "./waterfall.js"
 
@@ -11,6 +11,7 @@ const historyLimit = 200
 // A running run writes few checkpoints between two readings.
 const newStates = 10
 const eventsPage = 1000
+const tracePage = 1000
 // Of a run with very many events the first ones are shown.
 const maxEvents = 5000
 
@@ -26,6 +27,7 @@ export const requestsOf = ({ threadId, runId }: RunPlace) => {
     run: path,
     attempts: `${path}/attempts`,
     events: `${path}/events?limit=${eventsPage}`,
+    trace: `${path}/trace`,
     history: {
       path: requestPath`/threads/${threadId}/history`,
       body: { limit: historyLimit, metadata: { run_id: runId } },
@@ -41,13 +43,14 @@ export async function readRun(agent: Agent, place: RunPlace, before: RunHistory 
   const read: Read = async (path, init) => (await jsonOf(await agent.fetch(path, init))) as never
   // The run first: what is read after its end is complete.
   const run = await read<RunInfo>(runPath)
-  const [attempts, states, events] = await Promise.all([
+  const [attempts, states, events, trace] = await Promise.all([
     read<Attempts>(attemptsPath),
     // After its end all states are read once more: what was read while a worker wrote it may lack results.
     readStates(read, place, { run, before: isOver(run) ? [] : (before?.states ?? []) }),
     readEvents(agent, place, before?.events ?? []),
+    readTrace(agent, place),
   ])
-  return { run, attempts, states, events }
+  return { run, attempts, states, events, trace }
 }
 
 type Read = <Reply>(path: string, init?: RequestInit) => Promise<Reply>
@@ -117,4 +120,17 @@ async function readEvents(agent: Agent, place: RunPlace, before: readonly TimedE
     after = reply.headers.get("x-pagination-next")
   }
   return events
+}
+
+/** All of it each time: a span changes when it ends. @returns  nothing of an agent whose release has no traces */
+async function readTrace(agent: Agent, place: RunPlace): Promise<TraceSpan[]> {
+  const spans: TraceSpan[] = []
+  for (let after: string | null = "-1"; after !== null; ) {
+    const query = new URLSearchParams({ content: "false", limit: String(tracePage), after })
+    const reply: Response = await agent.fetch(`${requestsOf(place).trace}?${query}`)
+    if (reply.status === 404) return []
+    spans.push(...((await jsonOf(reply)) as TraceSpan[]))
+    after = reply.headers.get("x-pagination-next")
+  }
+  return spans
 }

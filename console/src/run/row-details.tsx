@@ -2,9 +2,21 @@
 import type { ReactNode } from "react"
 import { clockOf, durationText } from "../frame/time-text.js"
 import { JsonView } from "../json-editor/json-view.js"
-import type { Row, RunHistory } from "./waterfall.js"
+import type { Row, RowKind } from "./row.js"
+import { SpanContent } from "./span-content.js"
+import type { RunHistory } from "./waterfall.js"
 
-const kindNames = { wait: "Waiting", attempt: "Attempt", step: "Super-step", node: "Node", model: "Model call" }
+const kindNames: Readonly<Record<RowKind, string>> = {
+  wait: "Waiting",
+  attempt: "Attempt",
+  step: "Super-step",
+  graph: "Graph",
+  node: "Node",
+  model: "Model call",
+  tool: "Tool",
+  retriever: "Retriever",
+  chain: "Step of a chain",
+}
 
 export function RowDetails({ row, history, again }: { row: Row; history: RunHistory; again: ReactNode }) {
   const result = resultOf(row, history)
@@ -34,11 +46,12 @@ export function RowDetails({ row, history, again }: { row: Row; history: RunHist
       </dl>
       {!row.isExact && (
         <p className="faint">
-          Its own times were not logged: a resumable run with the stream mode tasks has them for some minutes.
+          Its own times are not known: the run has no trace. Traces are off, or it is older than they are kept.
         </p>
       )}
       {row.error !== undefined && <pre className="run-error">{row.error}</pre>}
       {again}
+      {row.span !== undefined && <SpanContent run={history.run} span={row.span} />}
       {result !== undefined && (
         <>
           <h3>Returned</h3>
@@ -51,7 +64,7 @@ export function RowDetails({ row, history, again }: { row: Row; history: RunHist
 
 /** What a node returned, from the task of the state before it. */
 function resultOf(row: Row, { states }: RunHistory): unknown {
-  if (row.kind !== "node") return undefined
+  if (row.kind !== "node" || row.span !== undefined) return undefined
   const state = states.find(({ checkpoint }) => checkpoint?.checkpoint_id === row.checkpointId)
   const task = state?.tasks.find(({ id }) => row.key.endsWith(id))
   return task?.result ?? undefined

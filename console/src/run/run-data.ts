@@ -1,4 +1,4 @@
-/** What the run page reads: of the official API, and of Superstep's extensions `attempts` and `events`. Types only. */
+/** What the run page reads: of the official API, and of Superstep's extensions `attempts`, `events` and `trace`. Types only. */
 
 export interface RunInfo {
   readonly run_id: string
@@ -34,6 +34,29 @@ export interface TimedEvent {
   readonly event: string
   readonly data: unknown
   readonly created_at: string
+}
+
+/** One piece of work of a run's trace (docs/observability.md). */
+export interface TraceSpan {
+  readonly id: string
+  readonly parent_id: string | null
+  readonly attempt: number
+  readonly kind: "graph" | "node" | "model" | "tool" | "retriever" | "chain"
+  readonly name: string
+  readonly namespace: string
+  readonly status: "running" | "success" | "interrupted" | "cancelled" | "error"
+  readonly started_at: string
+  readonly ended_at: string | null
+  readonly first_token_at: string | null
+  readonly error: { readonly error: string; readonly message: string } | null
+  readonly model: string | null
+  readonly input_tokens: number | null
+  readonly output_tokens: number | null
+  readonly is_cut: boolean
+  readonly left_out: number
+  /** Absent: not read, or not kept. */
+  readonly input?: unknown
+  readonly output?: unknown
 }
 
 /** A task of a state: one node that executes after this checkpoint. */

@@ -8,9 +8,8 @@ import { RunStatus } from "./run-status.js"
 import type { Waterfall } from "./waterfall.js"
 
 export function RunFacts({ run, waterfall, wait }: { run: RunInfo; waterfall: Waterfall; wait: string | undefined }) {
-  const { tokens, waitedMs, executedMs, rows } = waterfall
+  const { tokens, waitedMs, executedMs, rows, superSteps } = waterfall
   const attempts = rows.filter(({ kind }) => kind === "attempt").length
-  const steps = rows.filter(({ kind }) => kind === "step").length
   return (
     <>
       <dl className="run-facts">
@@ -23,7 +22,7 @@ export function RunFacts({ run, waterfall, wait }: { run: RunInfo; waterfall: Wa
         <Fact name="Waited">{durationText(waitedMs)}</Fact>
         <Fact name="Executed">{durationText(executedMs)}</Fact>
         <Fact name="Attempts">{attempts}</Fact>
-        <Fact name="Super-steps">{steps}</Fact>
+        <Fact name="Super-steps">{superSteps}</Fact>
         {tokens.calls > 0 && <Fact name="Model calls">{tokens.calls}</Fact>}
         {tokens.calls > tokens.unknown && (
           <Fact name="Tokens">

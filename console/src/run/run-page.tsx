@@ -15,11 +15,12 @@ import { oneIn, textIn, useSearchState } from "../frame/search.js"
 import { EventList } from "./event-list.js"
 import { isOver, requestsOf } from "./read-run.js"
 import { RequestView } from "./request-view.js"
+import type { Row } from "./row.js"
 import { RowDetails } from "./row-details.js"
 import type { RunInfo } from "./run-data.js"
 import { RunFacts } from "./run-facts.js"
 import { useRun, useWait } from "./use-run.js"
-import { type Row, waterfallOf } from "./waterfall.js"
+import { waterfallOf } from "./waterfall.js"
 import { WaterfallView } from "./waterfall-view.js"
 
 const views = ["waterfall", "events", "request"] as const
@@ -43,9 +44,9 @@ export function RunPage() {
     waterfall.rows.find(({ key }) => key === rowKey) ??
     waterfall.firstError ??
     waterfall.rows.find(({ kind }) => kind === "attempt")
-  const { run: path, attempts, events: eventsPath, history: states } = requestsOf({ threadId, runId })
+  const { run: path, attempts, events: eventsPath, trace, history: states } = requestsOf({ threadId, runId })
   const requests = [
-    ...[path, attempts, eventsPath].map((one) => agentRequest(agent, "GET", one)),
+    ...[path, attempts, eventsPath, trace].map((one) => agentRequest(agent, "GET", one)),
     agentRequest(agent, "POST", states.path, states.body),
   ]
   return (

@@ -2,7 +2,8 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react"
 import { durationText } from "../frame/time-text.js"
 import { countText, ticksOf } from "./axis.js"
-import type { Row, Waterfall } from "./waterfall.js"
+import type { Row } from "./row.js"
+import type { Waterfall } from "./waterfall.js"
 
 interface WaterfallViewProps {
   readonly waterfall: Waterfall

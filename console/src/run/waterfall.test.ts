@@ -78,6 +78,7 @@ const history = (fields: Partial<RunHistory> = {}): RunHistory => ({
   attempts: attempts(),
   states: twoSteps,
   events: [],
+  trace: [],
   ...fields,
 })
 
@@ -274,4 +275,37 @@ test("a run that failed before it saved a checkpoint shows the step that it was 
     ["write", "no paper"],
   )
   assert.equal(again({})?.label, "later")
+})
+
+test("a trace takes the place of super-steps, and a run without models in it has the tokens of its messages", () => {
+  const node = {
+    id: "2",
+    parent_id: null,
+    attempt: 1,
+    kind: "node",
+    name: "plan",
+    namespace: "plan:task-plan",
+    status: "success",
+    started_at: second(3),
+    ended_at: second(4),
+    first_token_at: null,
+    error: null,
+    model: null,
+    input_tokens: null,
+    output_tokens: null,
+    is_cut: false,
+    left_out: 0,
+  } as const
+
+  const { rows, superSteps, tokens } = waterfallOf(history({ trace: [node] }))
+
+  assert.deepEqual(
+    rows.map(({ kind, isExact }) => [kind, isExact]),
+    [
+      ["wait", true],
+      ["attempt", true],
+      ["node", true],
+    ],
+  )
+  assert.deepEqual([superSteps, tokens.output, rows[2]?.checkpointId], [2, 12, "c3"])
 })

@@ -1,38 +1,17 @@
 /**
- * A run as rows of a waterfall: waiting, attempts, super-steps, nodes, model calls. Pure.
+ * A run as rows of a waterfall: waiting, attempts, and what they did. Pure.
  *
- * Attempts come from the queue, super-steps from the thread's checkpoints, exact times of nodes and model calls from logged
- * events. Where no event tells when a node began or ended, its row spans its super-step and says so (`isExact`).
+ * Attempts come from the queue, and what they did from the run's trace. Where there is none, super-steps from the thread's checkpoints, exact times of nodes and
+ * model calls from logged events; where no event tells when a node began or ended, its row spans its super-step and says so (`isExact`).
  */
 import { endingText } from "./endings.js"
 import { errorText, isAborted } from "./error-text.js"
 import { type EventTimes, eventTimesOf, type Span } from "./event-times.js"
 import { type ModelCall, modelCallsOf, sumOf, type Tokens } from "./model-calls.js"
-import type { AttemptInfo, Attempts, RunInfo, StateInfo, StateTask, TimedEvent } from "./run-data.js"
+import type { Row, RowState } from "./row.js"
+import type { AttemptInfo, Attempts, RunInfo, StateInfo, StateTask, TimedEvent, TraceSpan } from "./run-data.js"
 import { type Step, stepsOf } from "./steps.js"
-
-export type RowKind = "wait" | "attempt" | "step" | "node" | "model"
-export type RowState = "done" | "running" | "error" | "interrupted" | "lost" | "waiting"
-
-export interface Row {
-  readonly key: string
-  readonly kind: RowKind
-  readonly label: string
-  /** Milliseconds since 1970. */
-  readonly start: number
-  readonly end: number
-  readonly state: RowState
-  /** How deep it is indented. */
-  readonly depth: number
-  /** False: the node's own times are not known, and the row spans its super-step. */
-  readonly isExact: boolean
-  /** What to say beside the bar. */
-  readonly note: string | undefined
-  readonly error: string | undefined
-  /** From where the run can be run again: the checkpoint before this super-step. */
-  readonly checkpointId: string | undefined
-  readonly tokens: Tokens | undefined
-}
+import { traceRows, traceTokens } from "./trace-rows.js"
 
 export interface Waterfall {
   readonly start: number
@@ -41,6 +20,7 @@ export interface Waterfall {
   /** The first row with an error. */
   readonly firstError: Row | undefined
   readonly tokens: Tokens
+  readonly superSteps: number
   readonly waitedMs: number
   readonly executedMs: number
 }
@@ -51,25 +31,33 @@ export interface RunHistory {
   /** The states of the run, newest first, then those from which it went on. */
   readonly states: readonly StateInfo[]
   readonly events: readonly TimedEvent[]
+  /** In the order in which its spans began; empty if traces are off, or it was deleted. */
+  readonly trace: readonly TraceSpan[]
 }
 
-export function waterfallOf({ run, attempts, states, events }: RunHistory): Waterfall {
+export function waterfallOf({ run, attempts, states, events, trace }: RunHistory): Waterfall {
   const now = Date.parse(attempts.now)
   const spans = attempts.attempts.map((attempt) => spanOf(attempt, { run, attempts, now }))
   const steps = stepsOf(run, states)
   const times = eventTimesOf(events)
   const lastEnd = spans.at(-1)?.end
+  const checkpoints = new Map(
+    steps.flatMap(({ tasks, checkpointId = "" }) => tasks.map(({ id }) => [id, checkpointId] as const)),
+  )
+  const rowsIn = (span: AttemptSpan, n: number): Row[] => {
+    const traced = trace.filter(({ attempt }) => attempt === span.attempt)
+    const isOver = span.ended_at !== null || (run.status !== "running" && run.status !== "pending")
+    if (traced.length > 0) return traceRows(traced, { end: span.end, isOver, checkpoints })
+    return stepRows(stepsIn(n, spans, steps), span, { run, times, isLast: n === spans.length - 1 })
+  }
   const waits = waitRows(attempts, spans, { run, now })
   const rows = [
-    ...spans.flatMap((span, n) => [
-      ...(waits[n] ?? []),
-      attemptRow(span),
-      ...stepRows(stepsIn(n, spans, steps), span, { run, times, isLast: n === spans.length - 1 }),
-    ]),
+    ...spans.flatMap((span, n) => [...(waits[n] ?? []), attemptRow(span), ...rowsIn(span, n)]),
     ...(waits[spans.length] ?? []),
   ]
   const start = Date.parse(attempts.created_at)
   const ends = rows.map(({ end }) => end)
+  const traced = traceTokens(rows)
   return {
     start,
     end: Math.max(start + 1, lastEnd ?? start, ...ends),
@@ -77,7 +65,9 @@ export function waterfallOf({ run, attempts, states, events }: RunHistory): Wate
     firstError:
       rows.find(({ state, kind }) => state === "error" && kind === "node") ??
       rows.find(({ state }) => state === "error"),
-    tokens: sumOf(steps.flatMap(({ calls }) => calls)),
+    // A node that calls a model without LangChain still returns a message with its tokens.
+    tokens: traced.calls > 0 ? traced : sumOf(steps.flatMap(({ calls }) => calls)),
+    superSteps: steps.length,
     waitedMs: rows.filter(({ kind }) => kind === "wait").reduce((sum, row) => sum + row.end - row.start, 0),
     executedMs: spans.reduce((sum, { start: from, end }) => sum + end - from, 0),
   }

@@ -144,16 +144,23 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByText("80 in, 21 out").first().waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
     await keepScreenshot(page, "run")
-    const [run, attempts, events, history] = (await copiedResults(page)) as [
+    const [run, attempts, events, trace, history] = (await copiedResults(page)) as [
       { run_id: string },
       { attempts: unknown[] },
+      unknown[],
       unknown[],
       unknown[],
     ]
     assert.equal(run.run_id, runId)
     assert.equal(attempts.attempts.length, 2)
     assert.ok(events.length > 5)
+    assert.ok(trace.length > 5)
     assert.ok(history.length > 4)
+    assert.ok(!(await page.locator(".waterfall-rows").innerText()).includes("≤"))
+    await row(/^reply .*done/).click()
+    await page.getByRole("region", { name: "Node reply" }).getByRole("heading", { name: "Output" }).waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await keepScreenshot(page, "run-node")
   })
 
   await t.test("the first error of a run is in view, and it is run again from there", async () => {
@@ -176,8 +183,9 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.keyboard.press("ArrowUp")
     await page.keyboard.press("ArrowUp")
     await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("ArrowDown")
     await page.keyboard.press("Enter")
-    await page.getByRole("region", { name: /^Super-step/ }).waitFor()
+    await page.getByRole("region", { name: "Node look_up" }).waitFor()
     await page.getByRole("button", { name: "Run again from here" }).click()
 
     await page.waitForURL((url) => !url.pathname.endsWith(runId))
