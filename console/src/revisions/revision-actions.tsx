@@ -55,6 +55,15 @@ export function RevisionActions({ revision, deployment, hasLogLink = true }: Rev
           A new revision repeats this one: the same commit, secrets and resources.
         </Confirm>
       )}
+      {status === "DEPLOYED" && (
+        <Link
+          to={`/deployments/${deployment.id}/agent/runs`}
+          search={{ revision: id } as never}
+          className="button button-quiet"
+        >
+          Its runs
+        </Link>
+      )}
       {hasLogLink && (
         <Link to={`/deployments/${deployment.id}/revisions/${id}`} className="button button-quiet">
           Build log

@@ -27,6 +27,8 @@ export interface Filters {
   readonly graph: string | undefined
   /** The id of an assistant. */
   readonly assistant: string | undefined
+  /** The id of the revision that executed its last attempt. */
+  readonly revision: string | undefined
   /** The id of a thread. */
   readonly thread: string | undefined
   /** The identity of the caller. */
@@ -44,6 +46,7 @@ export const filtersIn = (raw: RawSearch): Filters => ({
   status: oneIn(raw, "status", keysOf(statuses)),
   graph: textIn(raw, "graph"),
   assistant: textIn(raw, "assistant"),
+  revision: textIn(raw, "revision"),
   thread: textIn(raw, "thread"),
   user: textIn(raw, "user"),
   metadata: textIn(raw, "metadata"),
@@ -57,13 +60,14 @@ export const areSet = (filters: Filters): boolean => Object.values(filters).some
 
 /** The conditions of `POST /runs/search`. @param now  in milliseconds */
 export function conditionsOf(filters: Filters, now: number): Record<string, unknown> {
-  const { error, status, graph, assistant, thread, user, since, took } = filters
+  const { error, status, graph, assistant, revision, thread, user, since, took } = filters
   const metadata = metadataOf(filters.metadata ?? "")
   return {
     ...(error && { error }),
     ...(status && { status: statuses[status] }),
     ...(graph !== undefined && { graph_id: graph }),
     ...(assistant !== undefined && { assistant_id: assistant }),
+    ...(revision !== undefined && { revision_id: revision }),
     ...(thread !== undefined && { thread_id: thread }),
     ...(user !== undefined && { user_id: user }),
     ...(Object.keys(metadata).length > 0 && { metadata }),

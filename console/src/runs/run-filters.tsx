@@ -57,6 +57,9 @@ export const SharedRunFilters = ({ filters, onChange, children }: Props & { read
       value={filters.metadata}
       onChange={(metadata) => onChange({ metadata })}
     />
+    {filters.revision !== undefined && (
+      <TypedField label="Revision" value={filters.revision} onChange={(revision) => onChange({ revision })} />
+    )}
     {filters.thread !== undefined && (
       <TypedField label="Thread" value={filters.thread} onChange={(thread) => onChange({ thread })} />
     )}
