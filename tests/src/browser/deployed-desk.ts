@@ -21,13 +21,19 @@ export interface DeployedDesk extends PageIds {
   readonly asking: readonly string[]
 }
 
-export async function deployDesk(platform: Platform): Promise<DeployedDesk> {
+/** Its sources. */
+export async function deskRepository() {
   const repository = await createRepository()
   await repository.push({
     "langgraph.json": JSON.stringify(project),
     "src/desk.ts": sourceOf("desk"),
     "src/talk.ts": sourceOf("talk"),
   })
+  return repository
+}
+
+export async function deployDesk(platform: Platform): Promise<DeployedDesk> {
+  const repository = await deskRepository()
   const deployment = await deploy(platform, "help-desk", repository.url)
   const client = clientOf(platform, deployment)
   const asking = [await askForRefund(client, 20), await askForRefund(client, 30)]

@@ -14,12 +14,26 @@ const source = readFileSync(new URL("../../../console/src/app.tsx", import.meta.
 const pathsIn = (text: string): string[] =>
   [...text.matchAll(/"\/([^"]*)",\s*\(\) => import\(/g)].map(([, path = ""]) => path)
 
-/** Below the start of the console of the control plane. The sign-in page is not among them. */
-export function everyPage(ids: PageIds): string[] {
+function routes(): string[] {
   const [ofPlatform = "", ofAgent = ""] = source.split("const agentPages")
   const agentPages = pathsIn(ofAgent.split("const pagesBelow")[0] ?? "")
   const platformPages = pathsIn(ofPlatform)
   assert.ok(platformPages.length >= 9 && agentPages.length >= 9, "the pages were not found in app.tsx")
-  const all = [...platformPages, ...agentPages.map((path) => `deployments/$deploymentId/agent/${path}`)]
-  return all.map((path) => path.replace(/\$(\w+)/g, (_, name: keyof PageIds) => ids[name]))
+  return [...platformPages, ...agentPages.map((path) => `deployments/$deploymentId/agent/${path}`)]
 }
+
+/** Below the start of the console of the control plane. The sign-in page is not among them. */
+export const everyPage = (ids: PageIds): string[] =>
+  routes().map((path) => path.replace(/\$(\w+)/g, (_, name: keyof PageIds) => ids[name]))
+
+/** A name of each of these pages, such as `agent-threads-threadId`. */
+export const namesOfPages = (): string[] =>
+  routes().map(
+    (path) =>
+      path
+        .replace(/^deployments\/\$deploymentId\/?/, "deployment/")
+        .replace("deployment/agent", "agent")
+        .replaceAll("$", "")
+        .replace(/\/$/, "")
+        .replaceAll("/", "-") || "deployments",
+  )
