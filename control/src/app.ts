@@ -21,6 +21,7 @@ import { addAuditRoutes } from "./audit/routes.js"
 import type { ReadCodeChanges } from "./code-changes/operations.js"
 import { addCodeChangeRoutes } from "./code-changes/routes.js"
 import { addCodeRoute, addSessionRoutes } from "./console/routes.js"
+import { addSessionListRoutes } from "./console/session-list-routes.js"
 import { addSite, pageOrNotFound } from "./console/site-routes.js"
 import { addDeploymentActions } from "./deployments/action-routes.js"
 import { addAgentTokenRoute } from "./deployments/agent-token-routes.js"
@@ -53,6 +54,10 @@ import { whyEdgesBehind } from "./metrics/problems.js"
 import { addMetricsRoutes } from "./metrics/routes.js"
 import type { RunSample } from "./metrics/run-sample.js"
 import { addSystemRoute } from "./metrics/system-routes.js"
+import { connectProvider } from "./people/oidc/provider.js"
+import type { ProviderSettings } from "./people/oidc/settings.js"
+import { addPeopleRoutes } from "./people/routes.js"
+import { addSignInRoutes } from "./people/sign-in-routes.js"
 import { takePullRequest } from "./previews/operations.js"
 import { addPreviewRoutes } from "./previews/routes.js"
 import { addDeliveryRoutes, addWebhookRoutes, isDeliveryPath } from "./pushes/routes.js"
@@ -93,6 +98,8 @@ export interface AppOptions {
   readonly consoleOrigins?: readonly string[]
   /** Closing it ends all streams of logs; default one of the app's own. */
   readonly liveLogs?: LiveLogs
+  /** With which people sign in; default none. */
+  readonly oidcProvider?: ProviderSettings | undefined
   /** While it returns true, requests get 503; default never. */
   readonly isStopping?: () => boolean
   /** While it returns true, /health returns 503; default never. */
@@ -148,6 +155,9 @@ export function createApp(given: AppOptions): Hono {
   const entering = { db, log, trustedProxies, counted, consoleOrigins: options.consoleOrigins ?? [] }
   const identify = identifyBy(entering)
   addSessionRoutes(api, entering)
+  const publishRoutes = given.publishRoutes ?? (async () => undefined)
+  const provider = options.oidcProvider && connectProvider(options.oidcProvider)
+  addSignInRoutes(api, { ...entering, key: options.key, provider, publishRoutes })
   const entrance = authenticate(identify)
   for (const version of ["/v1/*", "/v2/*"]) api.use(version, entrance, auditWrites({ db, trustedProxies }))
   addDeploymentRoutes(api, options)
@@ -160,8 +170,10 @@ export function createApp(given: AppOptions): Hono {
   addLogStreamRoutes(api, { ...options, liveLogs: options.liveLogs ?? new LiveLogs({ db, log }) })
   addSecretRoutes(api, options)
   addIntegrationRoutes(api, options)
-  addKeyRoutes(api, { db, log, publishRoutes: given.publishRoutes ?? (async () => undefined) })
+  addKeyRoutes(api, { db, log, publishRoutes })
+  addPeopleRoutes(api, { db, log, publishRoutes, publicUrl: options.publicUrl })
   addCodeRoute(api, options)
+  addSessionListRoutes(api, options)
   addAgentTokenRoute(api, options)
   addGithubRepositories(api, options)
   addListenerRoutes(api, options)

@@ -1,5 +1,6 @@
 /** Background work besides the API and the pipeline: webhook calls, certificates, forwarded logs, samples of units, and deletion of old data. */
 import { repeated } from "@superstep/toolkit/exec/repeated"
+import { startCollector } from "./acts/collector.js"
 import { deleteEndedSessions } from "./console/queries.js"
 import { deleteOldEvents } from "./events/queries.js"
 import type { Authority } from "./host-names/authority-settings.js"
@@ -12,6 +13,7 @@ import { switchOff } from "./log-forwarding/queries.js"
 import type { Sink } from "./log-forwarding/sink.js"
 import { deleteOldSamples } from "./metrics/queries.js"
 import { type SamplerOptions, startSampler } from "./metrics/sampler.js"
+import { deleteExpiredInvitations } from "./people/queries.js"
 import type { PipelineContext } from "./planner/context.js"
 import { deleteOldPreviews } from "./previews/queries.js"
 import { deleteOldDeliveries } from "./pushes/queries.js"
@@ -48,6 +50,7 @@ export async function startBackground(context: PipelineContext, options: Backgro
   const deliveries = createDeliveryLoop({ db, log, key, rules })
   const certificates = issuing(context, options)
   const cleaning = repeated(() => deleteOldRecords(context, options), cleanUpEveryMs)
+  const acts = startCollector(context, options)
   const sampler = startSampler(context, options)
   const following = await startFollowing(context, options)
   await deliveries.start()
@@ -55,7 +58,7 @@ export async function startBackground(context: PipelineContext, options: Backgro
   cleaning.wake()
   return {
     stop: async () => {
-      const loops = [deliveries, certificates, cleaning, sampler, forwarder, following]
+      const loops = [deliveries, certificates, cleaning, acts, sampler, forwarder, following]
       await Promise.all(loops.map((loop) => loop?.stop()))
     },
   }
@@ -90,6 +93,7 @@ export async function deleteOldRecords(
     samples: () => deleteOldSamples(db, keepMetricsHours),
     "idempotency keys": () => deleteOldKeys(db),
     sessions: () => deleteEndedSessions(db),
+    invitations: () => deleteExpiredInvitations(db),
     "deliveries of git hosts": () => deleteOldDeliveries(db),
     previews: () => deleteOldPreviews(db, keepEventsDays),
   }

@@ -14,6 +14,7 @@ import { authoritySettings } from "./host-names/authority-settings.js"
 import { canonicalHostName } from "./host-names/host-name.js"
 import { listenerSettings } from "./listeners/mirror/settings.js"
 import { logForwardSettings } from "./log-forwarding/settings.js"
+import { oidcSettings } from "./people/oidc/settings.js"
 import type { Amounts } from "./quotas/quota.js"
 import type { GitProtocol } from "./revisions/repository.js"
 
@@ -280,6 +281,7 @@ export const settings = {
   ...listenerSettings,
   ...logForwardSettings,
   ...authoritySettings,
+  ...oidcSettings,
   sourceMs: {
     env: "SUPERSTEP_TIMEOUT_SOURCE",
     describe: "Time limit of a fetch, from resolving the ref until its files are stored, in seconds.",

@@ -48,6 +48,7 @@ import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import { loadMasterKey } from "./master-key.js"
 import type { RunTotals } from "./metrics/sampler.js"
+import { oidcProblem, providerOf } from "./people/oidc/settings.js"
 import { defaultBuilds, startPipeline } from "./pipeline/pipeline.js"
 import { startReconciler } from "./pipeline/reconciler.js"
 import type { PipelineContext, PipelineLimits } from "./planner/context.js"
@@ -114,7 +115,7 @@ export async function startControlPlane(input: ControlPlaneOptions): Promise<Con
   const { config, log, place } = input
   const logSink = allowedSink(config)
   const isShared = "openHost" in place
-  refuse(authorityProblem(config) ?? listenerSettingsProblem(config))
+  refuse(authorityProblem(config) ?? oidcProblem(config) ?? listenerSettingsProblem(config))
   refuse(isShared ? sharedKeyProblem(config) : certificateProblem(config, place.host))
   const folders = foldersOf(config.home)
   await removeLeftovers(folders)
@@ -248,6 +249,7 @@ async function startParts(
     crashPoint: context.crashPoint,
     publicUrl: config.publicUrl,
     consoleOrigins: context.consoleOrigins,
+    oidcProvider: providerOf(config),
     consoleFolder,
     docsFolder,
     version,

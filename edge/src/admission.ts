@@ -1,6 +1,6 @@
 /** Decides whether a request is admitted, and to which route, before anything is sent. Pure. */
-import { isAgentToken } from "./agent-token.js"
-import { keyHashOf, rightOf } from "./authorise.js"
+import type { Person } from "@superstep/protocol/http/person"
+import { type Credential, credentialOf, rightOf } from "./authorise.js"
 import type { HeaderLists } from "./headers.js"
 import { onlyReads } from "./reads.js"
 import {
@@ -38,6 +38,10 @@ export interface Admitted {
   readonly keyHash: Buffer | undefined
   /** The caller has an agent token, not a key, and may run: the console of a person who may (decision 63). */
   readonly isConsole: boolean
+  /** Whose token it is: the unit is told (decision 94). */
+  readonly person: Person | undefined
+  /** False for a person who may run, but not answer what the agent asks: the unit refuses that. */
+  readonly mayApprove: boolean
 }
 
 export type Admission = Admitted | { readonly refusal: Refusal }
@@ -50,16 +54,24 @@ export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number)
   if (!target || !route) return { refusal: notReachable(target?.prefix ?? asked.url) }
   if (hasDotSegment(target.path)) return { refusal: malformed("the path contains a segment . or ..: resolve it first") }
   const kind = kindOf(asked, target)
-  const keyHash = kind === "use" ? keyHashOfCaller(asked.headers, route) : undefined
-  const right = kind === "use" ? keyHash && rightOf(keyHash, route) : "run"
+  const credential = kind === "use" ? credentialOfCaller(asked.headers, route) : undefined
+  const right = kind === "use" ? credential && rightOf(credential.keyHash, route) : "run"
   if (!right) return { refusal: unauthenticated }
   if (isInternal(target.path)) return { refusal: noSuchPath(target.path) }
-  if (right !== "run" && !onlyReads({ ...asked, path: target.path })) {
+  const mayRun = right === "run" || right === "run without approval"
+  if (!mayRun && !onlyReads({ ...asked, path: target.path })) {
     return { refusal: right === "read" ? readOnlyKey : unknownRight }
   }
   if (Number(asked.headers["content-length"]?.[0] ?? 0) > bodyLimitBytes) return { refusal: tooLarge(bodyLimitBytes) }
-  const isConsole = kind === "use" && right === "run" && isAgentToken(asked.headers["x-api-key"]?.[0] ?? "")
-  return { route, target, kind, keyHash, isConsole }
+  return {
+    route,
+    target,
+    kind,
+    keyHash: credential?.keyHash,
+    isConsole: mayRun && credential?.isToken === true,
+    person: credential?.person,
+    mayApprove: right === "run",
+  }
 }
 
 /** At a host name of a deployment only that one is reachable, also below `/d/`: pages there share an origin. */
@@ -80,7 +92,7 @@ function kindOf({ method, headers, isUpgrade }: Asked, { path }: Target): Reques
   return method === "OPTIONS" && headers["access-control-request-method"] !== undefined ? "preflight" : "use"
 }
 
-function keyHashOfCaller(headers: HeaderLists, route: Route): Buffer | undefined {
+function credentialOfCaller(headers: HeaderLists, route: Route): Credential | undefined {
   const [key, ...more] = headers["x-api-key"] ?? []
-  return key === undefined || more.length > 0 ? undefined : keyHashOf(key, route)
+  return key === undefined || more.length > 0 ? undefined : credentialOf(key, route)
 }

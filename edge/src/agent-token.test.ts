@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import { test } from "node:test"
 import { admit } from "./admission.js"
-import { keyOfAgentToken, signAgentToken } from "./agent-token.js"
+import { readAgentToken, signAgentToken } from "./agent-token.js"
 import { indexTable, type Route } from "./table.js"
 import { key, readKey, route } from "./testing/harness.js"
 
@@ -42,8 +42,8 @@ test("a token is refused after its key was revoked, and after its end", () => {
 
   assert.equal(answer(tokenOf(key), "/d/chat/threads", { table: revoked }), 401)
   assert.equal(answer(tokenOf(key, Math.floor(Date.now() / 1000) - 1)), 401)
-  assert.equal(keyOfAgentToken(tokenOf(key), chat, now), undefined)
-  assert.equal(keyOfAgentToken(tokenOf(key), chat, new Date(now.getTime() - 1)), hashOf(key))
+  assert.equal(readAgentToken(tokenOf(key), chat, now), undefined)
+  assert.equal(readAgentToken(tokenOf(key), chat, new Date(now.getTime() - 1))?.keySha256, hashOf(key))
 })
 
 test("a token for one agent is refused at every other one, also where it would know the same key", () => {
@@ -71,6 +71,37 @@ test("a token that was altered in any part is refused, and so is the hash of a k
 
   assert.deepEqual(
     altered.map((it) => answer(it)),
+    altered.map(() => 401),
+  )
+})
+
+test("a person's token says who they are, and neither that nor their right can be altered", () => {
+  const member = "d".repeat(64)
+  const ann = { person_id: "p1", name: "Ann Ångström", email: "ann@example.com" }
+  const token = signAgentToken({ keySha256: member, expiresAt: soon, person: ann }, chat)
+  const anonymous = signAgentToken({ keySha256: member, expiresAt: soon }, chat)
+  const [head = "", end = "", whose = "", signature = ""] = token.split(".")
+  const bob = signAgentToken({ keySha256: member, expiresAt: soon, person: { ...ann, person_id: "p2" } }, chat)
+  const admitted = (table: ReturnType<typeof tableWith>, method = "POST") => {
+    const admission = admit({ method, url: "/d/chat/runs", headers: { "x-api-key": [token] } }, table, 100)
+    if ("refusal" in admission) return admission.refusal.status
+    return [admission.person, admission.mayApprove, admission.isConsole]
+  }
+
+  assert.deepEqual(admitted(tableWith({ keys: [member] })), [ann, true, true])
+  assert.deepEqual(admitted(tableWith({ no_approval_keys: [member] })), [ann, false, true])
+  assert.equal(admitted(tableWith({ read_keys: [member] })), 403)
+  assert.deepEqual(admitted(tableWith({ read_keys: [member] }), "GET"), [ann, false, false])
+  assert.equal(admitted(tableWith()), 401)
+  const altered = [
+    [head, end, signature],
+    [head, end, bob.split(".")[2], signature],
+    [head, end, whose, anonymous.split(".")[2]],
+    [head, end, `${whose}.p`, signature],
+  ]
+  const table = tableWith({ keys: [member] })
+  assert.deepEqual(
+    altered.map((parts) => answer(parts.join("."), "/d/chat/threads", { table })),
     altered.map(() => 401),
   )
 })

@@ -1,6 +1,7 @@
 /** What a key, or a token that stands for one, may do at a route. Pure, apart from the clock. */
 import { createHash, timingSafeEqual } from "node:crypto"
-import { isAgentToken, keyOfAgentToken } from "./agent-token.js"
+import type { Person } from "@superstep/protocol/http/person"
+import { isAgentToken, readAgentToken } from "./agent-token.js"
 import type { Route } from "./table.js"
 
 // Decoded hashes by list: a list never changes and is collected with its table. Decoding the hex at each request would cost
@@ -13,29 +14,47 @@ function bytesOf(keyHashes: readonly string[]): readonly Buffer[] {
   return known
 }
 
-/** `unknown`: a table of an older release does not say. Such a key may read, as every key may. */
-export type Right = "run" | "read" | "unknown"
+/**
+ * `run without approval`: a person who may not answer what the agent asks. `unknown`: a table of an older release does not say. Such a key may
+ * read, as every key may.
+ */
+export type Right = "run" | "run without approval" | "read" | "unknown"
 
-type Rights = Pick<Route, "keys" | "read_keys">
+type Rights = Pick<Route, "keys" | "read_keys" | "no_approval_keys">
 type TokenRoute = Partial<Pick<Route, "deployment_id" | "token_key">>
 
+/** Whom a credential stands for. */
+export interface Credential {
+  /** Of an API key, or by which the table knows a member. */
+  readonly keyHash: Buffer
+  /** It is a token of the console. */
+  readonly isToken: boolean
+  /** Whose token it is; undefined for a key's. */
+  readonly person: Person | undefined
+}
+
 /**
- * The hash of an API key, or of the key that an agent token stands for; undefined for a token that is not valid.
+ * Reads an API key or an agent token; undefined for a token that is not valid.
  * @param shown  what the caller sent
  */
-export function keyHashOf(
+export function credentialOf(
   shown: string,
   { deployment_id: deploymentId, token_key: tokenKey }: TokenRoute,
-): Buffer | undefined {
-  if (!isAgentToken(shown)) return createHash("sha256").update(shown).digest()
+): Credential | undefined {
+  if (!isAgentToken(shown))
+    return { keyHash: createHash("sha256").update(shown).digest(), isToken: false, person: undefined }
   if (deploymentId === undefined || tokenKey === undefined) return undefined
-  const sha256 = keyOfAgentToken(shown, { deploymentId, tokenKey }, new Date())
-  return sha256 === undefined ? undefined : Buffer.from(sha256, "hex")
+  const token = readAgentToken(shown, { deploymentId, tokenKey }, new Date())
+  return token && { keyHash: Buffer.from(token.keySha256, "hex"), isToken: true, person: token.person }
 }
 
 /** @returns  undefined when the route does not know the key */
-export function rightOf(keyHash: Buffer, { keys, read_keys: readKeys }: Rights): Right | undefined {
+export function rightOf(
+  keyHash: Buffer,
+  { keys, read_keys: readKeys, no_approval_keys: noApproval = [] }: Rights,
+): Right | undefined {
   if (isKnownKey(keyHash, keys)) return readKeys ? "run" : "unknown"
+  if (isKnownKey(keyHash, noApproval)) return "run without approval"
   return readKeys && isKnownKey(keyHash, readKeys) ? "read" : undefined
 }
 

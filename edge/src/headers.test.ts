@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { personIn } from "@superstep/protocol/http/person"
 import { type AskedHeaders, hasBody, requestHeaders, requestIdOf, responseHeaders, type Stamp } from "./headers.js"
 
 const stamp = (change: Partial<Stamp> = {}): Stamp => ({
@@ -8,6 +9,8 @@ const stamp = (change: Partial<Stamp> = {}): Stamp => ({
   requestId: "r-1",
   unitToken: "secret-of-unit",
   isConsole: false,
+  person: undefined,
+  mayApprove: true,
   httpVersion: "1.1",
   ...change,
 })
@@ -24,6 +27,20 @@ function byName(flat: readonly string[]): Record<string, string> {
   assert.equal(new Set(entries.map(([name]) => name)).size, entries.length, flat.join(" "))
   return Object.fromEntries(entries)
 }
+
+test("a unit learns whose session sends a request, and by another credential that they may not approve", () => {
+  const forged = asked({ "x-superstep-person": ["e30"], "x-superstep-unit-no-approval": ["guess"] })
+  const person = { person_id: "p1", name: "Ann Ångström", email: "ann@example.com" }
+
+  const plain = byName(requestHeaders(forged, stamp()))
+  const may = byName(requestHeaders(forged, stamp({ person })))
+  const mayNot = byName(requestHeaders(forged, stamp({ person, mayApprove: false })))
+
+  assert.deepEqual([plain["x-superstep-person"], plain["x-superstep-unit-no-approval"]], [undefined, undefined])
+  assert.deepEqual(personIn(may["x-superstep-person"] ?? ""), person)
+  assert.deepEqual([may["x-superstep-unit"], may["x-superstep-unit-no-approval"]], ["secret-of-unit", undefined])
+  assert.deepEqual([mayNot["x-superstep-unit"], mayNot["x-superstep-unit-no-approval"]], [undefined, "secret-of-unit"])
+})
 
 test("the Connection header cannot remove identifying headers", () => {
   const sent = byName(

@@ -1,7 +1,14 @@
 /** Decides which headers pass, which stop here and which the edge sets itself. Pure. */
 
 import { answerHeadersOnward, headerValue, requestHeadersOnward } from "@superstep/protocol/http/end-to-end"
-import { consoleHeader, isOwnHeader, unitHeader } from "@superstep/protocol/http/own-headers"
+import {
+  consoleHeader,
+  isOwnHeader,
+  noApprovalUnitHeader,
+  personHeader,
+  unitHeader,
+} from "@superstep/protocol/http/own-headers"
+import { type Person, personText } from "@superstep/protocol/http/person"
 import { isSessionCookie, sessionCookieName } from "@superstep/protocol/http/session-cookie"
 import { openToAll, type PreflightRule } from "@superstep/toolkit/http/cross-origin"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
@@ -35,6 +42,8 @@ export interface Stamp {
   readonly requestId: string
   readonly unitToken: string
   readonly isConsole: boolean
+  readonly person: Person | undefined
+  readonly mayApprove: boolean
   /** Of the request: on 1.0 the caller cannot see that an answer breaks off, so the unit must know it. */
   readonly httpVersion: string
 }
@@ -49,8 +58,9 @@ export interface AskedHeaders {
 export const requestHeaders = ({ rawHeaders, headersDistinct }: AskedHeaders, stamp: Stamp): string[] => [
   ...withoutSession(requestHeadersOnward(rawHeaders, (name) => ours.has(name) || isOwnHeader(name))),
   ...Object.entries(forwarded(headersDistinct, stamp)).flat(),
-  ...["x-request-id", stamp.requestId, unitHeader, stamp.unitToken],
+  ...["x-request-id", stamp.requestId, stamp.mayApprove ? unitHeader : noApprovalUnitHeader, stamp.unitToken],
   ...(stamp.isConsole ? [consoleHeader, "1"] : []),
+  ...(stamp.person ? [personHeader, personText(stamp.person)] : []),
   ...(stamp.httpVersion === "1.0" ? ["via", "1.0 superstep"] : []),
 ]
 

@@ -152,7 +152,7 @@ async function carry(visit: Visit, admitted: Admitted, { unit, exchange, gone }:
 /** The request as sent to this unit, with the unit's token among the headers. */
 function onwardRequest(
   { edge, request, requestId }: Visit,
-  { target, isConsole }: Admitted,
+  { target, isConsole, person, mayApprove }: Admitted,
   { token }: Unit,
   signal: AbortSignal,
 ): ForwardedRequest {
@@ -164,6 +164,8 @@ function onwardRequest(
     requestId,
     unitToken: token,
     isConsole,
+    person,
+    mayApprove,
     httpVersion,
   }
   const body = { source: request, length: lengthOf(headersDistinct), limitBytes: edge.config.maxBodyBytes }

@@ -88,7 +88,7 @@ async function shakeHands(handshake: Handshake): Promise<void> {
 /** Resolves when the WebSocket, or the answer that declined it, has ended. @throws NotSent  the unit cannot be connected to */
 async function carry(
   handshake: Handshake,
-  { route, target, isConsole }: Admitted,
+  { route, target, isConsole, person, mayApprove }: Admitted,
   unit: Unit,
   gone: AbortSignal,
 ): Promise<void> {
@@ -100,6 +100,8 @@ async function carry(
     requestId,
     unitToken: unit.token,
     isConsole,
+    person,
+    mayApprove,
     httpVersion: request.httpVersion,
   })
   const upgrade = { method: "GET", path: target.path, headers, body: null, upgrade: "websocket", signal: gone } as const

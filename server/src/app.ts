@@ -49,6 +49,7 @@ import { addStoreRoutes } from "./store/routes.js"
 import type { Store } from "./store/store-settings.js"
 import { addStudio } from "./studio/routes.js"
 import { addThreadProtocolRoutes, isThreadSocket } from "./thread-stream/routes.js"
+import { addThreadActRoute } from "./threads/act-routes.js"
 import { addThreadAnswersRoute } from "./threads/answer-routes.js"
 import { addThreadRoutes } from "./threads/routes.js"
 import { addThreadStateRoutes } from "./threads/state-routes.js"
@@ -145,6 +146,7 @@ export function createApp(options: AppOptions): Api {
   addThreadRoutes(app, options)
   addThreadStateRoutes(app, options)
   addThreadAnswersRoute(app, options)
+  addThreadActRoute(app, options)
   const runs = { ...options, configurableHeaders: http.configurableHeaders }
   addRunRoutes(app, runs)
   addRunHistoryRoutes(app, runs)

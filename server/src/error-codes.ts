@@ -10,6 +10,13 @@ export const serverCodes = {
       'A second message while the first is answered, with `multitask_strategy: "reject"`; or an update of the state during a run.',
     next: "Wait for the run (`runs.join`), cancel it, or send `multitask_strategy` `enqueue`, `interrupt` or `rollback`.",
   },
+  approval_required: {
+    http: [403],
+    what: "The person may start runs, but not answer what an agent asks, nor change the state of a thread.",
+    cause:
+      "The role `run`, with a run that has a command, no input or breakpoints of its own, with an update of a state, or with a cron of such a run.",
+    next: "Ask an admin of the workspace for the role `approve`.",
+  },
   thread_exists: {
     http: [409],
     what: "A thread with this id exists.",

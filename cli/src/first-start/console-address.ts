@@ -1,6 +1,6 @@
 /** The address that `superstep up` prints, with which a person signs in to the console. */
 
-import { createCode } from "@superstep/control/console/operations"
+import { createCode, holderOf } from "@superstep/control/console/operations"
 import { findCaller } from "@superstep/control/workspaces/operations"
 import type { Database } from "@superstep/toolkit/db/database"
 import { KnownError } from "@superstep/toolkit/errors/errors"
@@ -21,7 +21,7 @@ export async function consoleAddress(db: Database, credentials: Credentials, rea
   if (!reader.isTerminal) return page
   try {
     const caller = await findCaller(db, credentials.org_api_key, credentials.tenant_id)
-    return `${page}#code=${(await createCode(db, caller)).code}`
+    return `${page}#code=${(await createCode(db, holderOf(caller), caller.workspaceId)).code}`
   } catch (error) {
     if (error instanceof KnownError) return page
     throw error

@@ -20,6 +20,8 @@ export interface Agent {
   readonly curl: (method: string, path: string, body?: unknown) => string
   /** False if the session's key may only read: buttons that write are disabled. */
   readonly mayRun: boolean
+  /** False if the session's person may not answer what the agent asks, nor change states. */
+  readonly mayApprove: boolean
   /** Where the agent's pages are: `/deployments/<id>/agent`, or "" below `superstep dev`. */
   readonly base: string
   /** The deployment's id; undefined below `superstep dev`. */
@@ -41,6 +43,7 @@ export const ownAgent = (origin: string): Agent =>
     base: "",
     deploymentId: undefined,
     mayRun: true,
+    mayApprove: true,
     // LangGraph's Studio says so too. The server believes it of a page on its own machine (decision 63).
     headers: async () => ({ "x-auth-scheme": "langsmith" }),
     lastHeaders: () => ({ "x-auth-scheme": "langsmith" }),
@@ -54,6 +57,7 @@ export function deployedAgent(deploymentId: string, first: AgentToken, current: 
     base: `/deployments/${deploymentId}/agent`,
     deploymentId,
     mayRun: first.scopes.includes("run"),
+    mayApprove: first.scopes.includes("approve"),
     headers: async () => {
       last = (await current()).token
       return { "x-api-key": last }
@@ -67,13 +71,14 @@ interface AgentOptions {
   readonly base: string
   readonly deploymentId: string | undefined
   readonly mayRun: boolean
+  readonly mayApprove: boolean
   /** What says who asks. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>
   /** Those of the last request; the pages send some all the time, so they are fresh. */
   readonly lastHeaders: () => Readonly<Record<string, string>>
 }
 
-function agentOf({ url, base, deploymentId, mayRun, headers: ours, lastHeaders }: AgentOptions): Agent {
+function agentOf({ url, base, deploymentId, mayRun, mayApprove, headers: ours, lastHeaders }: AgentOptions): Agent {
   const fetchWithKey = async (input: string | URL | Request, init: RequestInit = {}) => {
     const headers = new Headers(init.headers)
     for (const [name, value] of Object.entries(await ours())) headers.set(name, value)
@@ -87,6 +92,7 @@ function agentOf({ url, base, deploymentId, mayRun, headers: ours, lastHeaders }
     base,
     deploymentId,
     mayRun,
+    mayApprove,
     client: newClient(),
     newClient,
     fetch: (path, init) => fetchWithKey(url + path, init),

@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
-import { Button, onlyReads } from "../frame/button.js"
+import { Button, notApproving, onlyReads } from "../frame/button.js"
 import { Empty } from "../frame/empty.js"
 import { Check, X } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
@@ -23,7 +23,7 @@ const searchOf = (raw: Readonly<Record<string, unknown>>) => ({
 export function Approvals({ isOneOfMany = false }: { isOneOfMany?: boolean }) {
   const waiting = useApprovals(isOneOfMany)
   const answers = useAnswers()
-  const { mayRun } = useAgent()
+  const { mayRun, mayApprove } = useAgent()
   const [{ interrupt }, change] = useSearchState(searchOf)
   const [marks, setMarks] = useState<ReadonlySet<string>>(new Set())
   const [before, setBefore] = useState<string>()
@@ -52,7 +52,7 @@ export function Approvals({ isOneOfMany = false }: { isOneOfMany?: boolean }) {
     change({ interrupt: key })
     requestAnimationFrame(() => panel.current?.scrollIntoView({ block: "nearest" }))
   }
-  const blocked = mayRun ? undefined : onlyReads
+  const blocked = mayApprove ? undefined : mayRun ? notApproving : onlyReads
   return (
     <>
       <Outcome sent={answers.data} />

@@ -46,5 +46,8 @@ export function Button(props: ButtonProps) {
   )
 }
 
-/** The reason for all buttons that a key of scope `read` may not press. */
-export const onlyReads = "Your key may only read. Sign in with a key that may write."
+/** The reason for all buttons that a key of scope `read`, or a person of that role, may not press. */
+export const onlyReads = "You may only read here. Sign in with an account or a key that may write."
+
+/** The reason for buttons that answer an agent or change a thread's state. */
+export const notApproving = "Your role may not answer agents. Ask an admin for the role approve."

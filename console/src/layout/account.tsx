@@ -7,7 +7,7 @@ import { Menu, MenuItem, MenuSection, MenuTrigger } from "react-aria-components/
 import { Popover } from "react-aria-components/Popover"
 import { useHome } from "../frame/home.js"
 import { ChevronsUpDown } from "../frame/icons.js"
-import { chooseWorkspace, type Session, sessionQuery, signOut, workspaceOf } from "../platform/session.js"
+import { chooseWorkspace, nameOf, type Session, sessionQuery, signOut, workspaceOf } from "../platform/session.js"
 
 export function Account({ session }: { session: Session }) {
   const queryClient = useQueryClient()
@@ -34,7 +34,7 @@ export function Account({ session }: { session: Session }) {
         <span className="account-text">
           <span>{session.workspaces.find(({ workspace_id }) => workspace_id === current)?.name ?? "No workspace"}</span>
           <span className="account-key">
-            {session.key_prefix}… {leaving.isError ? "· signing out failed" : ""}
+            {nameOf(session)} {leaving.isError ? "· signing out failed" : ""}
           </span>
         </span>
         <ChevronsUpDown size={14} aria-hidden />
@@ -51,7 +51,7 @@ export function Account({ session }: { session: Session }) {
             ))}
           </MenuSection>
           <MenuSection>
-            <Header className="menu-heading">superstep {version}</Header>
+            <Header className="menu-heading">{session.person?.email ?? `superstep ${version}`}</Header>
             <MenuItem className="menu-item" onAction={() => leaving.mutate()}>
               Sign out
             </MenuItem>

@@ -1,7 +1,7 @@
 /** What several pages read of the control plane, with one key each, so that they share what was read. */
 import { queryOptions } from "@tanstack/react-query"
 import { paths } from "./paths.js"
-import type { Deployment, Metrics, PageOf, Revision } from "./types.js"
+import type { Deployment, Member, Metrics, PageOf, Revision } from "./types.js"
 import type { Platform } from "./use-platform.js"
 
 type Reader = Pick<Platform, "call" | "workspaceId">
@@ -15,6 +15,13 @@ export const deploymentsQuery = ({ call, workspaceId }: Reader) =>
     queryKey: ["deployments", workspaceId],
     queryFn: ({ signal }) => call<PageOf<Deployment>>(paths.deployments, { signal }),
     refetchInterval: refreshMs,
+  })
+
+export const membersQuery = ({ call, workspaceId }: Reader) =>
+  queryOptions({
+    queryKey: ["members", workspaceId],
+    queryFn: ({ signal }) => call<PageOf<Member>>("/v2/members?limit=100", { signal }),
+    staleTime: inListMs,
   })
 
 export const deploymentQuery = ({ call }: Reader, id: string) =>

@@ -156,3 +156,12 @@ export interface PageOf<Item> {
   readonly resources: readonly Item[]
   readonly offset: number
 }
+
+/** A person of the workspace. */
+export interface Member {
+  readonly person_id: string
+  readonly name: string
+  readonly email: string
+  readonly role: string
+  readonly signed_in_at: string
+}

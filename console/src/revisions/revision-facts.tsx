@@ -1,9 +1,12 @@
 /** Where the code of a revision is from, and why it was made: one line. */
+import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { shortId, triggerText } from "../deployments/status.js"
 import { Ago } from "../frame/time.js"
 import { durationText, sizeText } from "../frame/time-text.js"
+import { membersQuery } from "../platform/queries.js"
 import type { Revision } from "../platform/types.js"
+import { usePlatform } from "../platform/use-platform.js"
 import { isNewUpload, shortHash } from "./compare.js"
 
 /** @param before  the one before it, where that is known: whether the code was uploaded with this one follows from it */
@@ -34,12 +37,23 @@ export function RevisionFacts({ revision, before }: { revision: Revision; before
         </>
       )}
       <Ago at={revision.created_at} />
+      <Actor actor={revision.actor} />
       <Took revision={revision} />
       {revision.traffic && <> · {revision.traffic.weight}% of the threads</>}
       {revision.pinned_threads > 0 && <> · {pinned(revision.pinned_threads)}</>}
       {revision.orphaned_threads ? <> · {revision.orphaned_threads} threads could not continue on it</> : null}
     </p>
   )
+}
+
+/** The person who requested it, while they are a member. */
+function Actor({ actor }: { actor: string | null }) {
+  const platform = usePlatform()
+  const { data } = useQuery(membersQuery(platform))
+  const id = actor?.startsWith("person:") ? actor.slice("person:".length) : undefined
+  const member = data?.resources.find(({ person_id }) => person_id === id)
+  if (id === undefined || data === undefined) return null
+  return <> by {member ? <span title={member.email}>{member.name}</span> : "a former member"}</>
 }
 
 const pinned = (count: number) => `${count} pinned ${count === 1 ? "thread" : "threads"}`

@@ -10,6 +10,7 @@ export interface RunInfo {
   readonly attempt?: number
   readonly error?: { readonly error: string; readonly message: string; readonly doc_url?: string } | null
   readonly cancel_reason?: string | null
+  readonly created_by?: { readonly name: string; readonly email: string } | null
   readonly metadata?: Readonly<Record<string, unknown>> | null
   readonly kwargs?: Readonly<Record<string, unknown>> | null
 }

@@ -19,6 +19,11 @@ export function RunFacts({ run, waterfall, wait }: { run: RunInfo; waterfall: Wa
         <Fact name="Created">
           <Exactly at={run.created_at} />
         </Fact>
+        {run.created_by && (
+          <Fact name="By">
+            <span title={run.created_by.email}>{run.created_by.name}</span>
+          </Fact>
+        )}
         <Fact name="Waited">{durationText(waitedMs)}</Fact>
         <Fact name="Executed">{durationText(executedMs)}</Fact>
         <Fact name="Attempts">{attempts}</Fact>

@@ -17,7 +17,10 @@ interface AuditEntry {
   readonly seq: number
   readonly at: string
   readonly actor: string
+  readonly actor_name: string | null
   readonly key_prefix: string | null
+  readonly resource_name: string | null
+  readonly changed: readonly string[] | null
   readonly ip: string | null
   readonly action: string
   readonly path: string
@@ -74,22 +77,27 @@ export function AuditLog() {
             <thead>
               <tr>
                 <th scope="col">Time</th>
-                <th scope="col">Key</th>
+                <th scope="col">Who</th>
                 <th scope="col">Action</th>
                 <th scope="col">From</th>
               </tr>
             </thead>
             <tbody>
-              {entries.map(({ id, at, key_prefix, actor, action, path, ip }) => (
+              {entries.map(({ id, at, actor_name, key_prefix, actor, action, path, ip, resource_name, changed }) => (
                 <tr key={id}>
                   <td>
                     <Ago at={at} />
                   </td>
                   <td>
-                    <code>{key_prefix ? `${key_prefix}…` : actor}</code>
+                    {actor_name ? (
+                      <span title={actor}>{actor_name}</span>
+                    ) : (
+                      <code>{key_prefix ? `${key_prefix}…` : actor}</code>
+                    )}
                   </td>
                   <td title={path}>
-                    <code>{action}</code> <Subject path={path} />
+                    <code>{action}</code> <Subject path={path} name={resource_name} />
+                    {changed && changed.length > 0 && <span className="soft"> · {changed.join(", ")}</span>}
                   </td>
                   <td className="soft">{ip ?? ""}</td>
                 </tr>
@@ -110,13 +118,13 @@ export function AuditLog() {
 }
 
 /** The deployment that an entry is about: by its name while it is there. */
-function Subject({ path }: { path: string }) {
+function Subject({ path, name }: { path: string; name: string | null }) {
   const platform = usePlatform()
   const { data } = useQuery(deploymentsQuery(platform))
   const [, id] = /\/deployments\/([0-9a-f-]{36})/.exec(path) ?? []
-  if (id === undefined) return null
+  if (id === undefined) return name === null ? null : <span>{name}</span>
   const known = data?.resources.find((deployment) => deployment.id === id)
-  if (!known) return <span className="soft">{shortId(id)}</span>
+  if (!known) return <span className="soft">{name ?? shortId(id)}</span>
   return (
     <Link to={`/deployments/${id}`} className="text-link">
       {known.name}

@@ -42,7 +42,7 @@ export function Keys() {
   return (
     <Section
       title="API keys"
-      about="Programs and people sign in with them. A revoked key ends its sessions at once."
+      about="For programs. A revoked key ends its sessions at once."
       actions={
         <Dialog
           title="New API key"

@@ -1,4 +1,4 @@
-/** The settings of the workspace: its keys, its git integrations, its quotas, and who changed what. */
+/** The settings of the workspace: its people, their sessions, its keys, its git integrations, its quotas, and who changed what. */
 import { CurlButton } from "../frame/curl-button.js"
 import { Page } from "../frame/page.js"
 import { Section } from "../frame/section.js"
@@ -6,17 +6,26 @@ import { usePlatform } from "../platform/use-platform.js"
 import { AuditLog } from "./audit-log.js"
 import { Integrations } from "./integrations.js"
 import { Keys } from "./keys.js"
+import { People } from "./people.js"
+import { Sessions } from "./sessions.js"
 
 export function SettingsPage() {
   const { session, workspaceId } = usePlatform()
   const isAdmin = session.scopes.includes("admin")
-  const requests = [
-    { method: "GET", url: "/v2/api-keys?limit=100", workspaceId },
-    { method: "GET", url: "/v2/audit-log?limit=50", workspaceId },
+  const forAll = [
+    { method: "GET", url: "/v2/members?limit=100", workspaceId },
+    { method: "GET", url: "/v2/console/sessions?limit=100", workspaceId },
     { method: "GET", url: "/v2/integrations/git", workspaceId },
   ]
+  const forAdmins = [
+    { method: "GET", url: "/v2/invitations?limit=100", workspaceId },
+    { method: "GET", url: "/v2/api-keys?limit=100", workspaceId },
+    { method: "GET", url: "/v2/audit-log?limit=50", workspaceId },
+  ]
   return (
-    <Page title="Settings" actions={<CurlButton requests={isAdmin ? requests : requests.slice(2)} />}>
+    <Page title="Settings" actions={<CurlButton requests={isAdmin ? [...forAll, ...forAdmins] : forAll} />}>
+      <People isAdmin={isAdmin} />
+      <Sessions />
       {isAdmin ? <Keys /> : <NeedsAdmin title="API keys" />}
       <Integrations isAdmin={isAdmin} />
       {isAdmin ? <AuditLog /> : <NeedsAdmin title="Audit log" />}
@@ -27,7 +36,7 @@ export function SettingsPage() {
 function NeedsAdmin({ title }: { title: string }) {
   return (
     <Section title={title}>
-      <p className="soft">Reading this needs a key with the scope admin. Sign in with one to see it.</p>
+      <p className="soft">Reading this needs the role admin, or a key with the scope admin.</p>
     </Section>
   )
 }

@@ -1,16 +1,12 @@
-/** Signing in: with the one-time code of the address that the terminal printed, or with an API key. */
+/** Signing in: at the provider, with a one-time code or an invitation of the address, or with an API key. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useCallback, useEffect, useState } from "react"
-import { Form } from "react-aria-components/Form"
-import { Input } from "react-aria-components/Input"
-import { Label } from "react-aria-components/Label"
-import { TextField } from "react-aria-components/TextField"
-import { Button } from "../frame/button.js"
 import { Logo } from "../frame/logo.js"
 import { Problem } from "../frame/problem.js"
-import { sessionQuery, signIn } from "../platform/session.js"
-import { codeIn, pathIn } from "./address.js"
+import { beginAtProvider, type Proof, providerQuery, sessionQuery, signIn } from "../platform/session.js"
+import { codeIn, invitationIn, pathIn, problemIn } from "./address.js"
+import { InvitationForm, KeyForm, ProviderButton } from "./forms.js"
 import { ReplaceSession } from "./replace-session.js"
 
 export function SignInPage() {
@@ -26,6 +22,13 @@ export function SignInPage() {
     },
   })
   const [code, setCode] = useState(() => codeIn(location.hash))
+  const [invitation] = useState(() => invitationIn(location.hash))
+  const [refusal] = useState(() => problemIn(location.hash))
+  const provider = useQuery(providerQuery)
+  const leaving = useMutation({
+    mutationFn: beginAtProvider,
+    onSuccess: (url) => location.assign(url),
+  })
   const { data: session, isPending: isSessionPending } = useQuery({ ...sessionQuery, enabled: code !== undefined })
   const isSignedIn = session !== undefined && session !== null
   const sendCode = useCallback(() => {
@@ -40,13 +43,19 @@ export function SignInPage() {
   useEffect(() => {
     if (code !== undefined && !isSessionPending && !isSignedIn) sendCode()
   }, [code, isSessionPending, isSignedIn, sendCode])
+  const goToProvider = () =>
+    leaving.mutate({ ...(invitation !== undefined && { invitation }), ...(typeof next === "string" && { next }) })
+  const providerName = provider.data?.name
+  const isKnown = provider.data !== undefined
+  const failed = error ?? leaving.error ?? provider.error
   return (
     <main className="sign-in">
       <div className="sign-in-box">
         <h1>
           <Logo size={28} /> Superstep
         </h1>
-        {error && <Problem error={error} next={variables && "code" in variables ? oldCode : wrongKey} />}
+        {failed && <Problem error={failed} next={nextStep(variables)} />}
+        {refusal !== undefined && !failed && <Problem error={refusal.what} next={refusal.next} />}
         {code !== undefined && session ? (
           <ReplaceSession
             session={session}
@@ -54,38 +63,39 @@ export function SignInPage() {
             onReplace={sendCode}
           />
         ) : (
-          <KeyForm isPending={isPending} onSend={(api_key) => mutate({ api_key })} />
+          <>
+            {invitation !== undefined && isKnown && providerName === undefined ? (
+              <InvitationForm isPending={isPending} onSend={(name) => mutate({ invitation, name })} />
+            ) : (
+              <>
+                {providerName !== undefined && (
+                  <ProviderButton
+                    name={providerName}
+                    isInvited={invitation !== undefined}
+                    isPending={leaving.isPending || leaving.isSuccess}
+                    onPress={goToProvider}
+                  />
+                )}
+                {invitation === undefined && (isKnown || provider.isError) && (
+                  <KeyForm
+                    isPending={isPending}
+                    isSecond={providerName !== undefined}
+                    onSend={(api_key) => mutate({ api_key })}
+                  />
+                )}
+              </>
+            )}
+          </>
         )}
       </div>
     </main>
   )
 }
 
-function KeyForm({ isPending, onSend }: { isPending: boolean; onSend: (apiKey: string) => void }) {
-  const [apiKey, setApiKey] = useState("")
-  return (
-    <>
-      <Form
-        className="sign-in-card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          onSend(apiKey.trim())
-        }}
-      >
-        <TextField value={apiKey} onChange={setApiKey} type="password" isRequired autoFocus>
-          <Label>API key</Label>
-          <Input placeholder="ssk_…" autoComplete="off" spellCheck="false" />
-        </TextField>
-        <Button type="submit" look="primary" isPending={isPending}>
-          {isPending ? "Signing in…" : "Sign in"}
-        </Button>
-      </Form>
-      <p className="sign-in-help">
-        <code>superstep console</code> prints an address that signs you in without a key.
-      </p>
-    </>
-  )
+function nextStep(tried: Proof | undefined): string | undefined {
+  if (tried === undefined) return undefined
+  if ("code" in tried)
+    return "A code works once, for ten minutes. Run superstep console for a new one, or sign in again."
+  if ("invitation" in tried) return "Ask an admin of the workspace for a new invitation."
+  return "Check that the whole key was pasted, and that it was neither revoked nor has expired."
 }
-
-const oldCode = "A code works once, for ten minutes. Run superstep console for a new one, or paste an API key."
-const wrongKey = "Check that the whole key was pasted, and that it was neither revoked nor has expired."

@@ -16,8 +16,10 @@ import { RunSettings } from "./run-settings.js"
 import { answerFirst } from "./sending.js"
 import { StickToEnd } from "./stick-to-end.js"
 import { Stopped } from "./stopped.js"
+import { WhoActed } from "./who-acted.js"
 
 interface Props extends Omit<ConversationProps, "blocked"> {
+  readonly threadId: string
   readonly inputSchema: InputSchema | undefined
   readonly contextSchema: InputSchema | null | undefined
   readonly activity: Activity
@@ -58,6 +60,7 @@ export function Chat(props: Props) {
             next="Change the code or the state, then go on from a checkpoint."
           />
         )}
+        {!past && <WhoActed threadId={props.threadId} version={present?.id} />}
         {!past && !isRunning && present && <Questions answer={sending.answer} present={present} />}
         {!past && stoppedAt.length > 0 && <Stopped nodes={stoppedAt} goOn={sending.goOn} blocked={problem} />}
       </StickToEnd>

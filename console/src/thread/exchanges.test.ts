@@ -47,6 +47,8 @@ const open = [checkpoint("1", "r1", { tasks: [asks("really?")] })]
 const answered = [checkpoint("1", "r1", { tasks: [hasAsked] }), checkpoint("2", "r2", { parent: "1" })]
 
 test("a question keeps its answer, who gave it and when", () => {
+  const [named] = exchanges(answered, [answer("r2", { [id]: false }, { user_id: "ada", person: { name: "Ada L." } })])
+  assert.equal(named?.answer?.by, "Ada L.")
   const [exchange] = exchanges(answered, [answer("r2", { [id]: false }, { user_id: "ada" })])
 
   assert.equal(exchange?.checkpointId, "1")

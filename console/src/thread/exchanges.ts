@@ -15,6 +15,8 @@ export interface GivenAnswer {
   readonly resume: unknown
   readonly answered_at: string
   readonly user_id: string | null
+  /** Who answered in the console, with an account; an agent server of an earlier release does not say. */
+  readonly person?: { readonly name: string } | null
   /** How the run ended; `running` for one that has not. */
   readonly status: string
 }
@@ -112,10 +114,10 @@ function exchangesIn(given: GivenAnswer, checkpointId: string, task: Task): Exch
 const questionsIn = (given: GivenAnswer | undefined, { id = "" }: Task): readonly Interrupt[] =>
   given?.interrupts[id] ?? []
 
-const answerOf = ({ run_id, answered_at, user_id, status }: GivenAnswer, value: unknown): Answer => ({
+const answerOf = ({ run_id, answered_at, user_id, person, status }: GivenAnswer, value: unknown): Answer => ({
   value,
   at: answered_at,
-  by: user_id ?? undefined,
+  by: person?.name ?? user_id ?? undefined,
   runId: run_id,
   failed: status === "error" || status === "timeout",
 })

@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
 import { AnswerForm } from "../approvals/answer-form.js"
-import { onlyReads } from "../frame/button.js"
+import { notApproving, onlyReads } from "../frame/button.js"
 import { Problem } from "../frame/problem.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import type { Sending } from "./sending.js"
@@ -13,7 +13,7 @@ interface Interrupt {
 }
 
 export function Questions({ answer: send, present }: { answer: Sending["answer"]; present: TreeItem }) {
-  const { mayRun } = useAgent()
+  const { mayRun, mayApprove } = useAgent()
   const interrupts = (present.item.tasks ?? []).flatMap((task) => (task.interrupts ?? []) as readonly Interrupt[])
   const answering = useMutation({
     mutationFn: ({ id, answer }: { id: string; answer: unknown }) => send(id, answer),
@@ -27,7 +27,7 @@ export function Questions({ answer: send, present }: { answer: Sending["answer"]
             interrupt={interrupt as never}
             onAnswer={(answer: unknown) => answering.mutate({ id: interrupt.id, answer })}
             isPending={answering.isPending}
-            disabledBecause={mayRun ? undefined : onlyReads}
+            disabledBecause={mayApprove ? undefined : mayRun ? notApproving : onlyReads}
           />
         </div>
       ))}

@@ -1,7 +1,7 @@
 /** A run that a breakpoint has stopped, and the button that lets it go on. */
 import { useMutation } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
-import { Button, onlyReads } from "../frame/button.js"
+import { Button, notApproving, onlyReads } from "../frame/button.js"
 import { Play } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import type { Sending } from "./sending.js"
@@ -15,7 +15,7 @@ interface Props {
 }
 
 export function Stopped({ nodes, goOn, blocked }: Props) {
-  const { mayRun } = useAgent()
+  const { mayRun, mayApprove } = useAgent()
   const going = useMutation({ mutationFn: () => goOn() })
   return (
     <div className="chat-question" role="status">
@@ -25,7 +25,7 @@ export function Stopped({ nodes, goOn, blocked }: Props) {
       {going.error && <Problem error={going.error} />}
       <Button
         look="primary"
-        disabledBecause={mayRun ? blocked : onlyReads}
+        disabledBecause={mayApprove ? blocked : mayRun ? notApproving : onlyReads}
         isPending={going.isPending}
         onPress={() => going.mutate()}
       >

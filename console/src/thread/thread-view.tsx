@@ -59,7 +59,7 @@ export function ThreadView(given: ThreadGiven) {
         ))}
       </fieldset>
       <div className="thread" data-view={view}>
-        <Chat {...shown} isHistoryPending={history.isPending} onShow={show} />
+        <Chat {...shown} threadId={threadId} isHistoryPending={history.isPending} onShow={show} />
         <div className="thread-side">
           <ThreadGraph
             {...shown}

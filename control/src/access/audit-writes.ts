@@ -23,21 +23,21 @@ export const auditWrites =
 
 /** Showing a secret in clear text is audited too (CP-D5). */
 const isAudited = (c: Context, { method, path }: AskedRoute): boolean =>
-  method === "GET" ? c.req.query("reveal") === "true" : scopeOf(method, path) !== "read"
+  method === "GET" ? c.req.query("reveal") === "true" : method === "DELETE" || scopeOf(method, path) !== "read"
 
 function writeOf(c: Context, { method, path, params }: AskedRoute, ip: string | undefined): CurrentWrite {
-  const { workspaceId, apiKeyId, keyPrefix } = c.get("caller")
+  const { workspaceId, actor } = c.get("caller")
   const kind = kindOf(path)
   return {
     workspaceId,
-    actor: `api_key:${apiKeyId}`,
-    keyPrefix,
+    actor,
     ip,
     action: `${method} ${path}`,
     path: c.req.path,
     requestId: c.get("requestId"),
     kind,
     resourceId: kind && (params[kind.key] ?? params.project_id),
+    resourceName: undefined,
     isRecorded: false,
     hasNoEffect: false,
   }

@@ -3,6 +3,7 @@ import type { BlockList } from "node:net"
 import type { Db } from "@superstep/toolkit/db/database"
 import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
+import { actorText } from "../audit/audit-entry.js"
 import { findSessionCaller, recordSessionUse } from "../console/operations.js"
 import { requireOwnPage } from "../console/own-origins.js"
 import { oneSessionId } from "../console/session.js"
@@ -69,9 +70,12 @@ export function authenticate(identify: Identify): MiddlewareHandler {
  * @throws Forbidden  the caller's key lacks this scope
  */
 export function requireScope(c: Context, needed: Scope): void {
-  const { scopes } = c.get("caller")
+  const { scopes, actor } = c.get("caller")
   if (mayDo(scopes, needed)) return
-  throw new Forbidden(`This key has the scope ${scopes.join(", ")}: this request requires ${needed}`, "scope_missing")
+  throw new Forbidden(
+    `This ${"personId" in actor ? "account" : "key"} has the scope ${scopes.join(", ")}: this request requires ${needed}`,
+    "scope_missing",
+  )
 }
 
 /** @param what  what the request is about, for the message @throws Forbidden  the key belongs to a workspace */
@@ -82,4 +86,4 @@ export function requireOperator(c: Context, what: string): void {
 }
 
 /** The caller's name in revisions and logs. */
-export const actorOf = ({ apiKeyId }: Caller): string => `api_key:${apiKeyId}`
+export const actorOf = ({ actor }: Caller): string => actorText(actor)

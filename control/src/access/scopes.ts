@@ -10,12 +10,14 @@ interface ScopeRule {
 
 const rules: readonly ScopeRule[] = [
   // Keys, the audit log and webhooks: reading these needs rights too.
-  { path: /^\/v2\/(api-keys|audit-log|webhooks)(\/|$)/, scope: "admin" },
+  { path: /^\/v2\/(api-keys|audit-log|webhooks|invitations)(\/|$)/, scope: "admin" },
   // Code of a repository that may be private: keys for those who only watch do not show it.
   { isRead: true, path: /\/code-changes$/, scope: "deploy" },
   { isRead: true, path: /^/, scope: "read" },
   // The token has no more rights than the key.
   { path: /^\/v2\/deployments\/\{deployment_id\}\/agent-token$/, scope: "read" },
+  // One's own session; the operation refuses those of others to who is no admin.
+  { path: /^\/v2\/console\/sessions\/\{session_id\}$/, scope: "read" },
   // Both CLIs read logs with a POST.
   { path: /^\/v1\/projects\/.*_logs$/, scope: "read" },
   { path: /\/secrets(\/|$)/, scope: "secrets" },
@@ -24,6 +26,7 @@ const rules: readonly ScopeRule[] = [
   { path: /^\/v2\/console\/codes$/, scope: "admin" },
   { path: /^\/v2\/listeners(\/|$)/, scope: "admin" },
   { path: /^\/v2\/quotas$/, scope: "admin" },
+  { path: /^\/v2\/members(\/|$)/, scope: "admin" },
   { path: /^/, scope: "deploy" },
 ]
 

@@ -3,12 +3,11 @@
  * are audited automatically.
  */
 import { AsyncLocalStorage } from "node:async_hooks"
-import type { AuditedKind } from "./audit-entry.js"
+import type { Actor, AuditedKind } from "./audit-entry.js"
 
 export interface CurrentWrite {
   readonly workspaceId: string
-  readonly actor: string
-  readonly keyPrefix: string
+  readonly actor: Actor
   readonly ip: string | undefined
   readonly action: string
   readonly path: string
@@ -16,6 +15,8 @@ export interface CurrentWrite {
   readonly kind: AuditedKind | undefined
   /** Known from the address, or after its creation. */
   resourceId: string | undefined
+  /** By which people know the resource, where its row does not say. */
+  resourceName: string | undefined
   /** A transaction with its entry has been committed. */
   isRecorded: boolean
   /** It only repeats an earlier reply, or changed nothing. */
@@ -39,6 +40,12 @@ export function recordCreated(body: object): void {
 export function recordResource(id: string): void {
   const write = currentWrite()
   if (write) write.resourceId = id
+}
+
+/** Records by which name people know the resource, for one whose row has no name. */
+export function recordName(name: string): void {
+  const write = currentWrite()
+  if (write) write.resourceName = name
 }
 
 /** Records that the request has no effect: it repeats a reply, or everything in it was refused. */

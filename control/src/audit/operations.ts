@@ -1,9 +1,17 @@
 /** Writes the audit log together with the changes, reads it, and verifies that it was not altered. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { isUuid } from "@superstep/toolkit/text/is-uuid"
-import type { AuditEntry } from "./audit-entry.js"
+import { type AuditEntry, changedFields } from "./audit-entry.js"
 import { type CurrentWrite, currentWrite } from "./current-write.js"
-import { type AuditFilter, type ChainState, chainState, findEntries, insertEntry, stateHash } from "./queries.js"
+import {
+  type AuditFilter,
+  type ChainState,
+  chainState,
+  findEntries,
+  insertEntry,
+  type RowState,
+  stateOfRow,
+} from "./queries.js"
 
 /**
  * The database for routes: a transaction of a writing request also writes its entry (A1). A rollback leaves none.
@@ -37,13 +45,28 @@ export async function recordNow(db: Db): Promise<void> {
   write.isRecorded = true
 }
 
-async function record(tx: Db, write: CurrentWrite, beforeHash: string | undefined): Promise<void> {
-  const afterHash = await stateOf(tx, write)
-  await insertEntry(tx, { ...write, resourceType: write.kind?.type, beforeHash, afterHash })
+async function record(tx: Db, write: CurrentWrite, before: RowState | undefined): Promise<void> {
+  const after = await stateOf(tx, write)
+  const named = after ?? before
+  await insertEntry(tx, {
+    ...write,
+    resourceType: write.kind?.type,
+    resourceName: write.resourceName ?? (named && nameIn(named, write)),
+    changed: before && after && changedFields(before.fields, after.fields),
+    beforeHash: before?.hash,
+    afterHash: after?.hash,
+  })
 }
 
-const stateOf = async (tx: Db, { workspaceId, kind, resourceId }: CurrentWrite): Promise<string | undefined> =>
-  kind && resourceId !== undefined && isUuid(resourceId) ? stateHash(tx, workspaceId, kind, resourceId) : undefined
+function nameIn({ fields }: RowState, { kind }: CurrentWrite): string | undefined {
+  const name = kind?.name === undefined ? undefined : fields[kind.name]
+  return typeof name === "string" ? name : undefined
+}
+
+const stateOf = async (tx: Db, { workspaceId, kind, resourceId }: CurrentWrite): Promise<RowState | undefined> =>
+  kind?.table !== undefined && resourceId !== undefined && isUuid(resourceId)
+    ? stateOfRow(tx, { workspaceId, table: kind.table, key: kind.key, id: resourceId })
+    : undefined
 
 export interface AuditPage {
   readonly entries: readonly AuditEntry[]

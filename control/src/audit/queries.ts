@@ -1,27 +1,47 @@
-/** The table `audit_log`, each statement confined to a workspace, and the hashes of audited rows. */
+/** The table `audit_log`, each statement confined to a workspace, and the audited rows. */
+import { createHash } from "node:crypto"
 import type { Db } from "@superstep/toolkit/db/database"
 import { identifier, joinSql, sql } from "@superstep/toolkit/db/sql"
-import type { AuditEntry, AuditedKind, NewAuditEntry } from "./audit-entry.js"
+import type { AuditEntry, NewAuditEntry, RowFields } from "./audit-entry.js"
+import { actorText } from "./audit-entry.js"
 
-export const insertEntry = (tx: Db, it: NewAuditEntry): Promise<number> =>
-  tx.run(sql`
-    insert into audit_log (workspace_id, actor, key_prefix, ip, action, path, resource_type, resource_id, before_hash,
-      after_hash, request_id)
-    values (${it.workspaceId}, ${it.actor}, ${it.keyPrefix}, ${it.ip ?? null}, ${it.action}, ${it.path},
-      ${it.resourceType ?? null}, ${it.resourceId ?? null}, ${it.beforeHash ?? null}, ${it.afterHash ?? null},
-      ${it.requestId ?? null})`)
+export const insertEntry = (tx: Db, it: NewAuditEntry): Promise<number> => {
+  const { actor } = it
+  const [name, prefix] = "personId" in actor ? [actor.name, null] : [null, actor.keyPrefix]
+  return tx.run(sql`
+    insert into audit_log (audit_id, at, workspace_id, actor, actor_name, key_prefix, ip, action, path, resource_type, resource_id, resource_name,
+      changed, before_hash, after_hash, request_id)
+    values (coalesce(${it.id ?? null}::uuid, gen_random_uuid()), coalesce(${it.at ?? null}::timestamptz, clock_timestamp()), ${it.workspaceId}, ${actorText(actor)}, ${name}, ${prefix}, ${it.ip ?? null}, ${it.action}, ${it.path},
+      ${it.resourceType ?? null}, ${it.resourceId ?? null}, ${it.resourceName ?? null}, ${it.changed ?? null},
+      ${it.beforeHash ?? null}, ${it.afterHash ?? null}, ${it.requestId ?? null})
+    on conflict (audit_id) do nothing`)
+}
 
-/** @returns  a hash of a resource's whole row; undefined when the workspace has no such row */
-export const stateHash = async (
-  db: Db,
-  workspaceId: string,
-  { table, key }: AuditedKind,
-  id: string,
-): Promise<string | undefined> => {
-  const row = await db.row<{ hash: string }>(sql`
-    select encode(sha256(convert_to(to_jsonb(it)::text, 'UTF8')), 'hex') as hash from ${identifier(table)} it
+export interface RowState {
+  /** Of the whole row, SHA-256 in hex. */
+  readonly hash: string
+  readonly fields: RowFields
+}
+
+export interface PlacedRow {
+  readonly workspaceId: string
+  readonly table: string
+  /** The column with the id. */
+  readonly key: string
+  readonly id: string
+}
+
+/** A resource's whole row; undefined when the workspace has no such row. */
+export async function stateOfRow(db: Db, { workspaceId, table, key, id }: PlacedRow): Promise<RowState | undefined> {
+  const row = await db.row<{ fields: string }>(sql`
+    select to_jsonb(it)::text as fields from ${identifier(table)} it
     where it.workspace_id = ${workspaceId} and it.${identifier(key)} = ${id}`)
-  return row?.hash
+  return (
+    row && {
+      hash: createHash("sha256").update(row.fields).digest("hex"),
+      fields: JSON.parse(row.fields) as RowFields,
+    }
+  )
 }
 
 export interface AuditFilter {

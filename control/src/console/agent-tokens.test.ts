@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { keyHashOf, rightOf } from "@superstep/edge/authorise"
+import { credentialOf, rightOf } from "@superstep/edge/authorise"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { keyHashes } from "../workspaces/queries.js"
 import { agentTokenKey } from "./agent-tokens.js"
@@ -12,11 +12,11 @@ const deploy = async (api: TestApi, name = "shop-bot"): Promise<string> =>
 /** What the edge says to a token, with a table made from the database as it is now. */
 const rightAt = async (api: TestApi, deploymentId: string, token: string) => {
   const { run, read } = await keyHashes(api.db, api.workspaceId)
-  const keyHash = keyHashOf(token, {
+  const credential = credentialOf(token, {
     deployment_id: deploymentId,
     token_key: agentTokenKey(api.key, deploymentId).reveal(),
   })
-  return keyHash && rightOf(keyHash, { keys: [...run], read_keys: [...read] })
+  return credential && rightOf(credential.keyHash, { keys: [...run], read_keys: [...read] })
 }
 
 test("a session gets a token for one deployment, with the rights of its key, until that is revoked", async () => {
@@ -29,7 +29,10 @@ test("a session gets a token for one deployment, with the rights of its key, unt
   const before = [await rightAt(api, id, body.token), await rightAt(api, other, body.token)]
   await api.call("DELETE", `/v2/api-keys/${key.id}`)
 
-  assert.deepEqual([status, body.scopes, body.url], [200, ["read", "run"], "http://agents.test:8901/d/shop-bot"])
+  assert.deepEqual(
+    [status, body.scopes, body.url],
+    [200, ["read", "run", "approve"], "http://agents.test:8901/d/shop-bot"],
+  )
   assert.ok(Date.parse(body.expires_at) - Date.now() <= 600_000)
   assert.equal(headers.get("cache-control"), "no-store")
   assert.deepEqual(before, ["run", undefined])
@@ -47,7 +50,7 @@ test("the token of a key that only reads only reads; a key of the installation g
   const org = await ask({ "x-api-key": api.orgKey, "x-tenant-id": api.workspaceId })
 
   assert.deepEqual([read.body.scopes, await rightAt(api, id, read.body.token)], [["read"], "read"])
-  assert.deepEqual([org.body.scopes, await rightAt(api, id, org.body.token)], [["read", "run"], "run"])
+  assert.deepEqual([org.body.scopes, await rightAt(api, id, org.body.token)], [["read", "run", "approve"], "run"])
   assert.equal(JSON.stringify(org.body).includes(api.orgKey), false)
 })
 

@@ -7,15 +7,24 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import type { Context } from "hono"
+import { actorText } from "../audit/audit-entry.js"
 import { askedPage } from "../http/asked-page.js"
 import { callerAddress } from "../http/caller-address.js"
 import type { CountFailures } from "../http/count-failures.js"
-import { createCode, endSessions, findSession, openSession, type SignInRequest } from "./operations.js"
+import {
+  createCode,
+  endSessions,
+  findSession,
+  holderOf,
+  type OpenedSession,
+  openSession,
+  type SignInRequest,
+} from "./operations.js"
 import { requireOwnOrigin, requireOwnPage } from "./own-origins.js"
 import { codeReply, proofOf, renderSession, sessionReply, signInBody } from "./schema.js"
 import { clearedCookie, oneSessionId, sessionCookie, sessionIdsOf } from "./session.js"
 
-interface SessionRoutes {
+export interface SessionRoutes {
   readonly db: Database
   readonly log: Log
   readonly trustedProxies: BlockList
@@ -52,12 +61,17 @@ function addSignIn(api: Api, options: SessionRoutes): void {
       const request = requestOf(c, trustedProxies)
       const formerIds = sessionIdsOf(c.req.header("cookie"))
       const { id, session } = await counted(c, () => openSession(db, { proof: proofOf(body), formerIds, request }))
-      log.info({ api_key_id: session.apiKeyId, ip: request.ip }, "signed in to the console")
-      c.header("set-cookie", sessionCookie(id, page.isSecure))
-      c.header("cache-control", "no-store")
-      return c.json(renderSession(session), 201)
+      log.info({ actor: actorText(session.actor), ip: request.ip }, "signed in to the console")
+      return sendNewSession(c, { id, session }, page.isSecure)
     },
   )
+}
+
+/** @param isSecure  the browser uses HTTPS */
+export function sendNewSession(c: Context, { id, session }: OpenedSession, isSecure: boolean) {
+  c.header("set-cookie", sessionCookie(id, isSecure))
+  c.header("cache-control", "no-store")
+  return c.json(renderSession(session), 201)
 }
 
 function addShow(api: Api, { db, trustedProxies, consoleOrigins }: SessionRoutes): void {
@@ -96,8 +110,8 @@ function addSignOut(api: Api, { db, log, trustedProxies, consoleOrigins }: Sessi
       const ids = sessionIdsOf(c.req.header("cookie"))
       if (ids.length > 0) requireOwnPage(consoleOrigins, page)
       const request = requestOf(c, trustedProxies)
-      for (const { apiKeyId } of await endSessions(db, ids, request)) {
-        log.info({ api_key_id: apiKeyId, ip: request.ip }, "signed out of the console")
+      for (const { actor } of await endSessions(db, ids, request)) {
+        log.info({ actor: actorText(actor), ip: request.ip }, "signed out of the console")
       }
       c.header("set-cookie", clearedCookie(page.isSecure))
       return c.body(null, 204)
@@ -115,11 +129,13 @@ export function addCodeRoute(
     {
       method: "post",
       path: "/v2/console/codes",
-      summary: "Creates a one-time code to sign in to the console with the rights of the caller's API key.",
+      summary: "Creates a one-time code to sign in to the console with the rights of the caller.",
       responses: { 201: { description: "the code", schema: codeReply } },
     },
     async ({ c }) => {
-      const { code, expiresAt } = await db.transaction((tx) => createCode(tx, c.get("caller")))
+      const { code, expiresAt } = await db.transaction((tx) =>
+        createCode(tx, holderOf(c.get("caller")), c.get("caller").workspaceId),
+      )
       const base = (publicUrl && withoutEnd(publicUrl, "/")) ?? new URL(c.req.url).origin
       c.header("cache-control", "no-store")
       return c.json({ code, url: `${base}/sign-in#code=${code}`, expires_at: expiresAt }, 201)
@@ -127,9 +143,12 @@ export function addCodeRoute(
   )
 }
 
-const requestOf = (c: Context, proxies: BlockList): SignInRequest => ({
+const mostOfUserAgent = 300
+
+export const requestOf = (c: Context, proxies: BlockList): SignInRequest => ({
   path: c.req.path,
   ip: callerAddress(c, proxies),
+  userAgent: c.req.header("user-agent")?.replaceAll("\0", "").slice(0, mostOfUserAgent),
   requestId: c.get("requestId"),
   tenantId: c.req.header("x-tenant-id"),
 })

@@ -44,7 +44,8 @@ test("a session says whose it is; that of an installation's key names a workspac
   const vague = await api.call("GET", "/v2/deployments", fromPage(operator))
   const named = await api.call("GET", "/v2/deployments", fromPage(operator, tenant))
 
-  assert.deepEqual(own.body.workspaces, [{ workspace_id: api.workspaceId, name: "one" }])
+  const workspace = { workspace_id: api.workspaceId, name: "one", role: null, scopes: ["admin"], may_approve: true }
+  assert.deepEqual([own.body.workspaces, own.body.person], [[workspace], null])
   assert.deepEqual([own.body.scopes, own.body.is_operator], [["admin"], false])
   assert.ok(api.apiKey.startsWith(own.body.key_prefix) && Date.parse(own.body.expires_at) > Date.now())
   assert.deepEqual([org.body.is_operator, org.body.workspaces.length], [true, 2])

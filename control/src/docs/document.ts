@@ -110,7 +110,8 @@ export function openApiDocument(api: Api) {
 }
 
 /** Git hosts have no key: they sign what they send. People who sign in send a code or a key in the body. */
-const isProvedOtherwise = /^\/v1\/integrations\/\w+\/webhook$|^\/v2\/console\/sessions?$/
+const isProvedOtherwise =
+  /^\/v1\/integrations\/\w+\/webhook$|^\/v2\/console\/(sessions?|sign-in|oidc|oidc\/callback|invitation)$/
 
 function completed(path: string, item: Readonly<Record<string, Operation>>) {
   const operations = Object.entries(item).map(([method, operation]) => [
@@ -141,7 +142,7 @@ const operationId = (method: string, path: string): string =>
 
 /** Routes that only read, that are signed, or that show a secret once, whose reply must not be stored. */
 const hasNoKey =
-  /(_logs|\/push-token|\/agent-token|\/v2\/console\/codes|\/v2\/api-keys|\/v2\/webhooks|\/v2\/listeners\/.*\/tokens)$|^\/_uploads\//
+  /(_logs|\/push-token|\/agent-token|\/v2\/console\/codes|\/v2\/invitations|\/v2\/api-keys|\/v2\/webhooks|\/v2\/listeners\/.*\/tokens)$|^\/_uploads\//
 
 /** Of the deletions, only those with a reply to repeat: removing secrets creates a revision. */
 const isRepeatable = (path: string, method: string): boolean =>

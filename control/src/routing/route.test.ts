@@ -19,7 +19,13 @@ const row: PlacedRow = {
   cross_origin: null,
   unit: unit("u"),
 }
-const parts = { keys: { run: ["a"], read: ["c"] }, tokenKey: "k", hostNames: [], requestsPerSecond: 0 }
+const parts = {
+  keys: { run: ["a"], read: ["c"] },
+  members: { approve: ["m"], run: ["n"], read: ["o"] },
+  tokenKey: "k",
+  hostNames: [],
+  requestsPerSecond: 0,
+}
 
 test("a route has the keys of its workspace, the units that are ready, and those that stand by", () => {
   const former: PlacedRow = { ...row, unit_id: "old", revision_id: "r0", role: "standby", unit: unit("old") }
@@ -29,8 +35,9 @@ test("a route has the keys of its workspace, the units that are ready, and those
     name: "chat",
     deployment_id: "d",
     revision_id: "r",
-    keys: ["a"],
-    read_keys: ["c"],
+    keys: ["a", "m"],
+    read_keys: ["c", "o"],
+    no_approval_keys: ["n"],
     token_key: "k",
     units: [unit("u")],
     state: "serving",

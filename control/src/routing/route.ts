@@ -1,5 +1,6 @@
 /** What the edges know of a deployment. Pure. */
 import type { Route, Unit } from "@superstep/edge/table"
+import type { MemberHashes } from "../people/queries.js"
 import type { CallerKeys } from "../workspaces/queries.js"
 import type { RouteRow } from "./queries.js"
 
@@ -13,6 +14,8 @@ export interface RouteParts {
   readonly rows: readonly PlacedRow[]
   /** Hashes of the keys that may call. */
   readonly keys: CallerKeys
+  /** Of the people who may. */
+  readonly members: MemberHashes
   /** Verifies its agent tokens. */
   readonly tokenKey: string
   /** At which it is reachable, too. */
@@ -22,7 +25,14 @@ export interface RouteParts {
 }
 
 /** @returns  undefined when no revision serves */
-export function routeOf({ rows, keys, tokenKey, hostNames, requestsPerSecond }: RouteParts): Route | undefined {
+export function routeOf({
+  rows,
+  keys,
+  members,
+  tokenKey,
+  hostNames,
+  requestsPerSecond,
+}: RouteParts): Route | undefined {
   const serving = rows.filter(({ role }) => role === "serving")
   const row = serving[0]
   if (!row) return undefined
@@ -31,8 +41,9 @@ export function routeOf({ rows, keys, tokenKey, hostNames, requestsPerSecond }: 
     name: row.name,
     deployment_id: row.deployment_id,
     revision_id: row.revision_id,
-    keys: keys.run,
-    read_keys: keys.read,
+    keys: [...keys.run, ...members.approve],
+    read_keys: [...keys.read, ...members.read],
+    ...(members.run.length > 0 && { no_approval_keys: members.run }),
     token_key: tokenKey,
     units,
     standby: rows.filter(({ role }) => role === "standby").flatMap(({ unit = [] }) => unit),

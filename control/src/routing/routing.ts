@@ -20,6 +20,7 @@ import { agentTokenKey } from "../console/agent-tokens.js"
 import { certificatePem } from "../host-names/certificate-pem.js"
 import { allChallenges } from "../host-names/certificate-queries.js"
 import { routedNames } from "../host-names/queries.js"
+import { memberHashes } from "../people/queries.js"
 import { CannotOpen, type MasterKey, open } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
 import { callerKeys } from "../workspaces/queries.js"
@@ -150,11 +151,13 @@ async function readRoutes(tx: Db, options: RoutingOptions, ids: readonly string[
   const byDeployment = groups(await routeRows(tx, ids), ({ deployment_id }) => deployment_id)
   const workspaces = [...byDeployment.values()].flatMap(([row]) => row?.workspace_id ?? [])
   const keys = await callerKeys(tx, [...new Set(workspaces)])
+  const members = await memberHashes(tx, [...new Set(workspaces)])
   const hostNames = groups(await routedNames(tx, ids), ({ deployment_id }) => deployment_id)
   return [...byDeployment].flatMap(([deploymentId, rows]) => {
     const route = routeOf({
       rows: rows.map((row) => ({ ...row, unit: unitOf(options, row) })),
       keys: keys.get(rows[0]?.workspace_id ?? "") ?? { run: [], read: [] },
+      members: members.get(rows[0]?.workspace_id ?? "") ?? { approve: [], run: [], read: [] },
       tokenKey: agentTokenKey(key, deploymentId).reveal(),
       hostNames: hostNames.get(deploymentId) ?? [],
       requestsPerSecond: limits.requestsPerSecond,

@@ -76,7 +76,10 @@ test("every route requires its scope, at the root and below /api-host, also for 
     Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
   )
   const needsOf = ({ method, path }: { method: string; path: string }) => {
-    if (/^\/v2\/(api-keys|audit-log|webhooks|console)/.test(path)) return "admin"
+    if (path.startsWith("/v2/console/sessions/")) return "read"
+    if (/^\/v2\/(api-keys|audit-log|webhooks|console|invitations)/.test(path)) return "admin"
+    if (method !== "GET" && path.startsWith("/v2/members/")) return "admin"
+    if (path.endsWith("/code-changes")) return "deploy"
     if (method === "GET" || path.endsWith("_logs") || path.endsWith("/agent-token")) return "read"
     if (/\/secrets/.test(path)) return "secrets"
     return /^\/v[12]\/(integrations|listeners|quotas)/.test(path) ? "admin" : "deploy"
@@ -88,7 +91,9 @@ test("every route requires its scope, at the root and below /api-host, also for 
   }
 
   for (const route of routes.filter(
-    ({ path }) => /^\/v[12]\//.test(path) && !/^\/v1\/integrations\/.*\/webhook$|\/console\/sessions?$/.test(path),
+    ({ path }) =>
+      /^\/v[12]\//.test(path) &&
+      !/^\/v1\/integrations\/.*\/webhook$|\/console\/(sessions?|sign-in|oidc|oidc\/callback|invitation)$/.test(path),
   )) {
     const needed = needsOf(route)
     for (const key of Object.keys(keys)) {

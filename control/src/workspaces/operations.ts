@@ -110,7 +110,7 @@ export async function callerBy(
     throw new Forbidden("This key has no rights on the workspace that X-Tenant-Id names")
   }
   const isOperator = key.workspace_id === null
-  return { workspaceId, apiKeyId: key.api_key_id, keyPrefix: key.prefix, scopes: key.scopes, isOperator }
+  return { workspaceId, actor: { apiKeyId: key.api_key_id, keyPrefix: key.prefix }, scopes: key.scopes, isOperator }
 }
 
 export interface FirstCredentials {

@@ -1,5 +1,6 @@
 /** Defines workspaces and API keys. Pure, apart from the randomness of a new key. */
 import { createHash, randomBytes } from "node:crypto"
+import type { Actor } from "../audit/audit-entry.js"
 
 export interface Workspace {
   readonly workspace_id: string
@@ -35,12 +36,36 @@ export type Scope = (typeof scopes)[number]
 export const mayDo = (held: readonly Scope[], needed: Scope): boolean =>
   needed === "read" || held.includes(needed) || held.includes("admin") || (needed === "run" && held.includes("deploy"))
 
+/** From the fewest rights to the most: each role may also do what the ones before it may. */
+export const roles = ["read", "run", "approve", "deploy", "admin"] as const
+export type Role = (typeof roles)[number]
+
+/** The rights that a key would need for the same. Who deploys code gives it secrets, and that code can read them: so `deploy` has both. */
+export const scopesOfRole: Readonly<Record<Role, readonly Scope[]>> = {
+  read: ["read"],
+  run: ["read", "run"],
+  approve: ["read", "run"],
+  deploy: ["read", "run", "deploy", "secrets"],
+  admin: ["admin"],
+}
+
+/** Roles that answer what agents ask, and change the state of threads. Keys have no such distinction: each that may run agents may. */
+export const approvingRoles = ["approve", "deploy", "admin"] as const satisfies readonly Role[]
+
+export const mayApprove = (role: Role): boolean => (approvingRoles as readonly Role[]).includes(role)
+
+/** Whether a caller may do at agents what `approve` allows. */
+export const mayAnswer = ({ role, scopes }: Pick<Caller, "role" | "scopes">): boolean =>
+  role === undefined ? mayDo(scopes, "run") : mayApprove(role)
+
 /** The caller: every query of the request is confined to its workspace. */
 export interface Caller {
   readonly workspaceId: string
-  readonly apiKeyId: string
-  readonly keyPrefix: string
+  readonly actor: Actor
+  /** Of the key, or of the person's role in the workspace. */
   readonly scopes: readonly Scope[]
+  /** Of a person; a key has none. */
+  readonly role?: Role
   /** The key belongs to the installation, not to the workspace. */
   readonly isOperator: boolean
 }

@@ -5,11 +5,13 @@ import {
   InvalidReply,
   type Orphans,
   type Pins,
+  parseActs,
   parseIdle,
   parseOrphans,
   parsePins,
   parseRunCounts,
   parseStatus,
+  type ReportedAct,
   type UnitReport,
 } from "./unit-replies.js"
 import { ask, timeoutMs, type UnitAddress, undefinedIfUnreachable } from "./unit-request.js"
@@ -124,6 +126,22 @@ export async function askPins(address: UnitAddress, revisionId: string): Promise
 export async function endPins(address: UnitAddress, revisionId: string): Promise<void> {
   const { status, body } = await ask(address, "DELETE", `/internal/pins/${revisionId}`)
   if (status >= 300 && status !== 404) throw new Error(`the unit refused to end pins with ${status}: ${startOf(body)}`)
+}
+
+/**
+ * Answers and edits of people that the unit's deployment has recorded and nobody has confirmed, the oldest first.
+ * @returns  none while the unit gives no valid answer
+ */
+export async function askActs(address: UnitAddress): Promise<readonly ReportedAct[]> {
+  const reply = await ask(address, "GET", "/internal/acts").catch(undefinedIfUnreachable)
+  return reply?.status === 200 ? (validOrUndefined(parseActs, reply.body) ?? []) : []
+}
+
+/** Says that these acts are stored. May be repeated. @throws Error  when the unit does not answer or refuses */
+export async function confirmActs(address: UnitAddress, ids: readonly string[]): Promise<void> {
+  const request = JSON.stringify(ids)
+  const { status, body } = await ask(address, "POST", "/internal/acts/confirmed", undefined, timeoutMs, request)
+  if (status >= 300) throw new Error(`the unit refused a confirmation with ${status}: ${startOf(body)}`)
 }
 
 // The unit looks for 10 s at most.

@@ -80,6 +80,27 @@ export function parseOrphans(text: string): Orphans {
   return { ...it, examples }
 }
 
+/** What a person did to a thread. */
+export interface ReportedAct extends Omit<sent.Act, "acted_at" | "changed"> {
+  readonly acted_at: Date
+  readonly changed: readonly StorableText[] | null
+}
+
+/** @throws InvalidReply */
+export const parseActs = (text: string): ReportedAct[] =>
+  parseReply<sent.Acts>(receivers.Acts, text).map(({ acted_at, changed, ...act }) => ({
+    ...act,
+    acted_at: momentOf(acted_at),
+    changed: changed?.map(shown) ?? null,
+  }))
+
+/** @throws InvalidReply  the schema admits days that no month has */
+function momentOf(text: string): Date {
+  const moment = new Date(text)
+  if (Number.isNaN(moment.getTime())) throw new InvalidReply("the unit's reply is invalid: acted_at is no time")
+  return moment
+}
+
 /** Code of a deployment answers in place of its unit, or has changed it. */
 export class InvalidReply extends Error {
   readonly code = "INVALID_REPLY"

@@ -42,6 +42,8 @@ export interface Route {
   readonly keys: readonly Sha256[]
   /** SHA-256 of each key that may only read. A table of an older release lacks this list and has all keys in `keys`. */
   readonly read_keys?: readonly Sha256[]
+  /** The hash of each person who may run the agent, but not answer what it asks. An edge of an older release drops the list, and lets none of them in. */
+  readonly no_approval_keys?: readonly Sha256[]
   /** Verifies agent tokens of this deployment: 32 bytes in hex. Without it none is accepted. */
   readonly token_key?: string
   /** serving: requests go to its units; held: they wait until it is awake; paused: they are refused; full: it sleeps and there is no room to wake it, so they are refused. */

@@ -17,6 +17,15 @@ export const unitHeader = "x-superstep-unit"
  */
 export const consoleHeader = "x-superstep-console"
 
+/** Set by the edge: the person whose session sent the request (`person.ts`). It counts only beside the unit's credential (decision 94). */
+export const personHeader = "x-superstep-person"
+
+/**
+ * In place of `unitHeader`, for a person who may run the agent but not answer what it asks. A server of a release before it knows no such
+ * credential, and refuses the request.
+ */
+export const noApprovalUnitHeader = "x-superstep-unit-no-approval"
+
 /** The credential of a project's own code for its server's own socket. */
 export const credentialHeader = "x-superstep-credential"
 

@@ -5,7 +5,7 @@ const made =
   "Generated from `protocol/unit/replies.schema.json` by `npm run generate -w protocol`; a test compares them."
 
 /** The replies, by the request that they answer. */
-const received = ["Status", "Idle", "RunCounts", "Pins", "Orphans"]
+const received = ["Status", "Idle", "RunCounts", "Pins", "Orphans", "Acts"]
 
 /**
  * @param schema  the text of `unit/replies.schema.json`

@@ -74,6 +74,8 @@ export interface Status {
   readonly failed: readonly FailedGraph[]
   readonly serving: boolean
   readonly traffic?: Traffic
+  /** Answers and edits of people wait at /internal/acts. */
+  readonly has_acts?: boolean
   readonly runs?: RunOutcomes
   readonly run_latency?: RunLatency
   readonly load?: Load
@@ -84,6 +86,33 @@ export interface Status {
   readonly worker_crashes?: WorkerCrashes
   /** The `PreflightRule` of protocol/edge by which the edge answers preflights for the unit, or null. One that does not fit counts as null: projects choose it. */
   readonly cross_origin?: unknown
+}
+
+export type Uuid =
+  | string
+
+/** What people answered and changed, the oldest first, until it is confirmed. */
+export type Acts =
+  | readonly Act[]
+
+export interface Act {
+  readonly act_id: Uuid
+  readonly acted_at: string
+  readonly kind: "answer" | "edit"
+  readonly person: ActingPerson
+  readonly thread_id: Uuid
+  /** The run that answers; null for an edit. */
+  readonly run_id: Uuid | null
+  /** The checkpoint that an edit made; null for an answer. */
+  readonly checkpoint_id: Id | null
+  /** Names of the values that an edit gave, where it named them. */
+  readonly changed: readonly Message[] | null
+}
+
+export interface ActingPerson {
+  readonly person_id: Uuid
+  readonly name: Message
+  readonly email: Message
 }
 
 export interface Idle {

@@ -3,6 +3,7 @@
  * resource that users own takes the caller and asks for authorization once. The returned filter becomes part of the SQL
  * statement, so a resource that the caller may not see looks like one that does not exist (404).
  */
+import type { Person } from "@superstep/protocol/http/person"
 import type { MetadataFilter } from "./metadata-filter.js"
 
 /** The user that `authenticate` returned. The graph also receives all other fields that the handler returned. */
@@ -29,7 +30,17 @@ export interface Permit<Value> {
   readonly filter: MetadataFilter | undefined
 }
 
+/** What the edge has seen of the sender: a session of the console (decisions 63 and 94). */
+export interface SeenSender {
+  /** Whose session it is; undefined for that of a key. */
+  readonly person: Person | undefined
+  /** Whether they may answer what agents ask, and change states of threads. */
+  readonly mayApprove: boolean
+}
+
 export interface Caller {
+  /** Undefined for callers with a key, for users of the project, and for the server's own work. */
+  readonly seen?: SeenSender | undefined
   /** Undefined if the project has no access rules. */
   readonly user: User | undefined
   /**
@@ -50,6 +61,10 @@ export const callerFields = (user: User): Readonly<Record<string, unknown>> => (
 
 /** A caller that was authorized before: the graph receives the user, and no rule is evaluated again. */
 export const onBehalfOf = (user: User | undefined): Caller => (user === undefined ? anyone : { ...anyone, user })
+
+/** The same caller, as the edge has seen them. */
+export const seenAs = (caller: Caller, seen: SeenSender | undefined): Caller =>
+  seen === undefined ? caller : { user: caller.user, authorize: (event, value) => caller.authorize(event, value), seen }
 
 /** The caller on servers without access rules, and of the server's own work, such as a cron's run. */
 export const anyone: Caller = {

@@ -4,6 +4,7 @@ import type { Hints } from "@superstep/toolkit/db/hints"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
+import { requireApproval, requireRightToRun } from "../acts/act.js"
 import { assistantIdOf } from "../assistants/assistant.js"
 import { usableAssistant } from "../assistants/operations.js"
 import { findAssistant } from "../assistants/queries.js"
@@ -54,6 +55,8 @@ export async function prepareCron(
   threadId: string | undefined,
   body: NewCronBody,
 ): Promise<(db: Db) => Promise<CronRow>> {
+  // Nobody is asked again when it fires.
+  requireRightToRun(caller, body)
   acceptedWebhook(webhooks, body.webhook)
   const { value } = await caller.authorize("crons:create", {
     cron_id: uuidv7(),
@@ -110,6 +113,8 @@ export async function updateCron(
   cronId: string,
   body: CronPatchBody,
 ): Promise<CronRow> {
+  // What the body leaves out stays as it was: so nobody without that right changes the run of a cron.
+  if (Object.keys(payloadOf(body)).length > 0) requireApproval(caller, "a change of what a cron runs")
   acceptedWebhook(webhooks, body.webhook)
   const { value, filter } = await caller.authorize("crons:update", {
     cron_id: cronId,

@@ -1,7 +1,7 @@
 /** Identifies the caller of a request with the project's auth module (agent-server-api §12.2). */
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Context } from "hono"
-import { anyone, type Caller, type User } from "../auth/caller.js"
+import { anyone, type Caller, type SeenSender, seenAs, type User } from "../auth/caller.js"
 import { RuleCaller } from "../auth/rule-caller.js"
 import { isLoopbackRequest } from "../http/access.js"
 import type { Gate } from "./gate.js"
@@ -27,9 +27,8 @@ const studioUser: User = {
 /**
  * @returns  a function that throws `Denied` with the module's message, and `Unavailable` while the module is not loaded
  */
-export const identifyBy =
-  ({ gate, isDev }: { gate: Gate; isDev: boolean }) =>
-  async (c: Context): Promise<Caller> => {
+export const identifyBy = ({ gate, isDev }: { gate: Gate; isDev: boolean }) => {
+  const identify = async (c: Context): Promise<Caller> => {
     const origin = c.get("origin")
     const { method, path } = c.req
     if (origin.from === "own code" || isOpen(method, path) || !gate.hasRules) return anyone
@@ -39,6 +38,14 @@ export const identifyBy =
       return new RuleCaller(studioUser, gate)
     return new RuleCaller(await gate.authenticate(headOf(c)), gate)
   }
+  return async (c: Context): Promise<Caller> => seenAs(await identify(c), seenIn(c))
+}
+
+/** Whom the edge has seen, also where the project's app has passed the request on. */
+function seenIn(c: Context): SeenSender | undefined {
+  const origin = c.get("origin")
+  return origin.from === "app" ? origin.ticket.seen : c.get("seen")
+}
 
 /** A person who may run the agents of this workspace has opened it in the console (decision 63). */
 function isConsole(c: Context): boolean {

@@ -51,7 +51,8 @@ export const serveThroughApp =
     // The app gets the handshake of a WebSocket of the server as a GET request, so its middleware for HTTP applies (T10).
     const opensHere = upgrade !== undefined && hasSocketAt(c.req.path)
     const handshake = opensHere ? { handshake: { upgrade, outgoing } } : {}
-    const from = { isLoopback: isLoopbackRequest(c), address: addressOf(c), isConsole: c.get("isConsole") === true }
+    const [isLoopback, isConsole] = [isLoopbackRequest(c), c.get("isConsole") === true]
+    const from = { isLoopback, address: addressOf(c), isConsole, seen: c.get("seen") }
     const ticket = { caller, ...from, isOwn, onlyApp, ...handshake }
     const { value, done } = channel.issue(c, ticket)
     const { pathname, search } = new URL(c.req.url)

@@ -15,6 +15,7 @@ export const requireUnitToken =
       throw new Unauthenticated("this agent accepts requests only through its deployment's URL")
     }
     c.set("isConsole", origin.isConsole)
+    c.set("seen", origin.seen)
     await next()
   }
 

@@ -3,10 +3,17 @@
  * our own processes may send. A missing header never gives a request rights.
  */
 import type { IncomingMessage } from "node:http"
-import { consoleHeader, takeOwnHeaders, unitHeader } from "@superstep/protocol/http/own-headers"
+import {
+  consoleHeader,
+  noApprovalUnitHeader,
+  personHeader,
+  takeOwnHeaders,
+  unitHeader,
+} from "@superstep/protocol/http/own-headers"
+import { personIn } from "@superstep/protocol/http/person"
 import { Forbidden } from "@superstep/toolkit/errors/errors"
 import type { Context, MiddlewareHandler } from "hono"
-import type { Caller } from "../auth/caller.js"
+import type { Caller, SeenSender } from "../auth/caller.js"
 import type { Upgrade } from "./upgrade.js"
 
 /** What the server knows about a request that it has passed to the app. */
@@ -16,8 +23,9 @@ export interface Ticket {
   /** Whether the request came from this machine, and the address it came from. */
   readonly isLoopback: boolean
   readonly address: string
-  /** Whether it came from the console, through the edge. */
+  /** Whether it came from the console, through the edge, and from whom. */
   readonly isConsole: boolean
+  readonly seen: SeenSender | undefined
   /** Whether the request was sent by user code of this project or by the server itself. */
   readonly isOwn: boolean
   /** Whether the request may reach only routes of the app, and none of the server. */
@@ -31,8 +39,14 @@ export type Origin =
    * The server's public address.
    * @property unitToken  the edge's credential, if the request contains one
    * @property isConsole  the request says that the edge has seen a token of the console: true only if the credential is right
+   * @property seen       whose token that is, and whether they may approve: as true
    */
-  | { readonly from: "outside"; readonly unitToken: string | undefined; readonly isConsole: boolean }
+  | {
+      readonly from: "outside"
+      readonly unitToken: string | undefined
+      readonly isConsole: boolean
+      readonly seen: SeenSender | undefined
+    }
   /** User code of this project, or the server itself when it calls a route of the app. */
   | { readonly from: "own code"; readonly onlyApp: boolean }
   /** The app, which passes on a request that it got from the server. */
@@ -45,6 +59,8 @@ declare module "hono" {
     origin: Origin
     /** The edge has seen a token of the console. Set only where the edge's credential was checked. */
     isConsole: boolean
+    /** Whose token it was. Set like `isConsole`. */
+    seen: SeenSender | undefined
   }
 }
 
@@ -61,7 +77,17 @@ export interface FromListener {
 /** The origin of a request that came to the server's public address. */
 export function outsideOrigin(incoming: IncomingMessage): Origin {
   const own = takeOwnHeaders(incoming)
-  return { from: "outside", unitToken: own.get(unitHeader), isConsole: own.get(consoleHeader) === "1" }
+  const full = own.get(unitHeader)
+  const whose = own.get(personHeader)
+  const person = whose === undefined ? undefined : personIn(whose)
+  // The credential itself says the right, so that no server of a release before it takes such a request.
+  const mayApprove = full !== undefined
+  return {
+    from: "outside",
+    unitToken: full ?? own.get(noApprovalUnitHeader),
+    isConsole: own.get(consoleHeader) === "1",
+    seen: person || !mayApprove ? { person, mayApprove } : undefined,
+  }
 }
 
 /** Sets the origin of each request. @throws Forbidden  the request has no valid ticket or credential */

@@ -8,6 +8,8 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound, TooManyRequests } from "@superstep/toolkit/errors/errors"
+import { toJsonText } from "@superstep/toolkit/http/json"
+import { insertAct } from "../acts/queries.js"
 import { firstEvents } from "../events/added-events.js"
 import { firstSeq } from "../events/event.js"
 import type { AppendedEvents } from "../events/queries.js"
@@ -155,8 +157,8 @@ const inOwnTransaction =
     return isPlain ? insert(db) : db.transaction(insert)
   }
 
-const isUnconditional = ({ filter, requires, startsFrom }: RunPlan): boolean =>
-  filter === undefined && requires === undefined && startsFrom === undefined
+const isUnconditional = ({ filter, requires, startsFrom, act }: RunPlan): boolean =>
+  filter === undefined && requires === undefined && startsFrom === undefined && act === undefined
 
 /** The events that the run begins with when it starts at once. */
 const firstEventsOf = ({ run: { runId, graphId }, kwargs }: RunPlan) =>
@@ -188,6 +190,7 @@ async function insertEach(db: Db, insertions: readonly Insertion[]): Promise<rea
       const waits = `${run.mostWaiting} runs wait on this thread: come back when some of them are over`
       throw new TooManyRequests(waits, retryMs)
     }
+    if (plan.act) await insertAct(db, plan.act)
     inserted.push({
       plan,
       created,
@@ -252,7 +255,7 @@ async function startOrQueue(
   }
 }
 
-const rowOf = ({ run }: RunPlan, created: CreatedRun): RunRow => ({
+const rowOf = ({ run, act }: RunPlan, created: CreatedRun): RunRow => ({
   run_id: run.runId,
   thread_id: run.threadId,
   assistant_id: run.assistantId,
@@ -262,6 +265,7 @@ const rowOf = ({ run }: RunPlan, created: CreatedRun): RunRow => ({
   kwargs: run.kwargs,
   error: null,
   input_saved: null,
+  created_by: act ? toJsonText(act.person) : null,
   multitask_strategy: run.multitaskStrategy,
   is_resumable: run.isResumable,
   cancel_reason: null,

@@ -4,6 +4,7 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { printJson } from "@superstep/toolkit/http/json-printer"
 import { v7 as uuidv7 } from "uuid"
+import { goesOn, type NewAct, requireRightToRun } from "../acts/act.js"
 import { type Assistant, assistantIdOf } from "../assistants/assistant.js"
 import { usableAssistant } from "../assistants/operations.js"
 import { type Caller, callerFields } from "../auth/caller.js"
@@ -69,13 +70,15 @@ export interface RunPlan {
   readonly requires: Requirement | undefined
   /** The checkpoint to start from, which must exist when the run is inserted. */
   readonly startsFrom: CheckpointAddress | undefined
+  /** That a person has started it. */
+  readonly act: NewAct | undefined
 }
 
 /**
  * Applies the access rules, and merges the request with its assistant and thread.
  * @throws NotFound   no such assistant, or none that the caller may use
  * @throws Conflict   the run's id belonged to a deleted run whose events still exist
- * @throws Forbidden  a rule of the project forbids it
+ * @throws Forbidden  a rule of the project forbids it, or the person may not answer what the thread waits for
  * @throws InvalidInput  the webhook is not allowed, or the graph cannot hold a number
  * @throws StalePlan  it may be so only with what this server remembers; not if `isAgain`, which reads assistant and thread
  */
@@ -96,6 +99,7 @@ export async function planRun(runs: Runs, request: RunRequest, { isAgain }: { is
   const { fields, requires } = request.forThread?.(thread.row) ?? {}
   const { body: asked, filter } = await authorized({ caller, body: { ...request.body, ...fields } }, ids, assistant)
   const body = { ...asked, webhook: acceptedWebhook(runs.webhooks, asked.webhook) }
+  requireRightToRun(caller, body)
   const origin = { user: caller.user, headers: request.headers ?? {} }
   const merged = mergeKwargs({ ids, assistant, thread, body, origin, isStateless })
   const kwargs = runs.tracing ? { ...merged, traceparent: runs.tracing.traceparent() } : merged
@@ -132,7 +136,14 @@ export async function planRun(runs: Runs, request: RunRequest, { isAgain }: { is
     known: { assistant: assistant.stamp, ...thread.texts },
     mostWaiting: runs.maxWaitingRuns ?? 0,
   } as const
-  return { run, kwargs, filter, requires, startsFrom: namedCheckpoint(ids.threadId, body) }
+  const person = caller.seen?.person
+  const kind = goesOn(body) ? "answer" : "run"
+  // That of a thread which goes with its run would be gone before anybody could read it.
+  const act: NewAct | undefined =
+    person && !run.deleteThreadOnCompletion
+      ? { kind, person, threadId: ids.threadId, of: { runId: ids.runId } }
+      : undefined
+  return { run, kwargs, filter, requires, startsFrom: namedCheckpoint(ids.threadId, body), act }
 }
 
 /** What the graph gets, from the request itself and from what the run inherits. */

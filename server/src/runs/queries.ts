@@ -24,9 +24,15 @@ export interface RunRow {
   readonly cancel_reason: string | null
   /** Whether the input of a run that ended without success is in its thread; null for every other run. */
   readonly input_saved: boolean | null
+  /** The person that started it, as a JSON text; null for whoever is none. */
+  readonly created_by: string | null
   readonly created_at: Date
   readonly updated_at: Date
 }
+
+/** @param run  the table or alias of a run */
+export const createdBy = (run: Sql): Sql =>
+  sql`(select act.person from person_acts act where act.run_id = ${run}.run_id)`
 
 /** @param filter  what the thread's metadata must match; without a filter the thread is not read */
 export const findRun = (
@@ -37,7 +43,7 @@ export const findRun = (
 ): Promise<RunRow | undefined> =>
   db.row<RunRow>(sql`
     select run_id, thread_id, assistant_id, status, attempt, metadata, kwargs, error, multitask_strategy, is_resumable,
-      cancel_reason, input_saved, created_at, updated_at
+      cancel_reason, input_saved, ${createdBy(sql`runs`)} as created_by, created_at, updated_at
     from runs where thread_id = ${threadId} and run_id = ${runId}${ofThreadThat(filter)}`)
 
 export interface EndedRun {
@@ -108,7 +114,7 @@ export async function findRuns(
     select found.* from threads t left join lateral (
       select run_id, thread_id, assistant_id, status, attempt, ${withMetadata ? sql`metadata` : sql`'{}'::json as metadata`},
         ${withKwargs ? sql`kwargs` : sql`'{}'::json as kwargs`}, error, multitask_strategy, is_resumable, cancel_reason,
-        input_saved, created_at, updated_at, seq
+        input_saved, ${createdBy(sql`runs`)} as created_by, created_at, updated_at, seq
       from runs where thread_id = ${threadId} ${status === undefined ? sql`` : sql`and status = ${status}`}
         ${metadata === undefined ? sql`` : sql`and searchable(metadata) @> searchable(${toJsonText(metadata)}::json)`}
       order by seq desc limit ${limit} offset ${offset}) found on true

@@ -169,6 +169,9 @@ const runFields = {
         "Whether the run's input, or its answer to an interrupt, is in the thread. False: the run was stopped before it began, " +
         "or before anything of it was saved. Null: the run is not over.",
     }),
+  created_by: z.object({ person_id: z.string(), name: z.string(), email: z.string() }).nullable().meta({
+    description: "The person who started it in the console, as they were named then; null for a caller with a key.",
+  }),
 }
 
 type RunField = keyof typeof runFields
@@ -191,6 +194,7 @@ export const renderRun = (row: RunRow) => ({
   error: rawJson(row.error),
   cancel_reason: row.status === "interrupted" ? row.cancel_reason : null,
   input_saved: row.status === "success" ? true : row.input_saved,
+  created_by: rawJson(row.created_by),
 })
 
 /** Only the requested fields. */

@@ -4,7 +4,7 @@ import { joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
-import type { RunRow } from "./queries.js"
+import { createdBy, type RunRow } from "./queries.js"
 import type { RunStatus } from "./run.js"
 
 /** What is absent or null is no condition. */
@@ -87,7 +87,7 @@ export async function searchRuns(db: Db, search: RunSearch): Promise<FoundRuns> 
       select now() as read_at, (select count(*) from read_runs) as read_count,
         (select ${placeOf(sql`read_runs`)} from read_runs order by created_at, run_id limit 1) as read_until)
     select read.*, ${placeOf(sql`r`)} as place, r.run_id, r.thread_id, r.assistant_id, r.graph_id, r.status, r.attempt,
-      ${withMetadata ? sql`r.metadata` : sql`'{}'::json as metadata`}, ${withKwargs ? sql`r.kwargs` : sql`'{}'::json as kwargs`}, r.error, r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, r.created_at, r.updated_at,
+      ${withMetadata ? sql`r.metadata` : sql`'{}'::json as metadata`}, ${withKwargs ? sql`r.kwargs` : sql`'{}'::json as kwargs`}, r.error, r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, ${createdBy(sql`r`)} as created_by, r.created_at, r.updated_at,
       r.claimed_at, r.not_before as due_at, r.executed_revision_id, ${userOf(sql`r`)} as user_id
     from read left join (found join runs r using (run_id)) on true
     order by r.created_at desc, r.run_id desc`)

@@ -1,16 +1,28 @@
 /** What a server answers to the control plane is what the schema of replies declares (protocol/unit). */
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { PreflightRule } from "@superstep/protocol/edge/validators"
 import { received } from "@superstep/protocol/schemas/received"
-import { Idle, Orphans, Pins, RunCounts, Status } from "@superstep/protocol/unit/validators"
+import { Acts, Idle, Orphans, Pins, RunCounts, Status } from "@superstep/protocol/unit/validators"
+import { insertAct } from "../acts/queries.js"
 import { freshHttp } from "../testing/test-http.js"
 
 test("the control plane accepts each reply of a server and drops no field of it", async () => {
   await using http = await freshHttp({ unitToken: "sesame", revisionId: "r1" })
   const token = { "x-superstep-unit": "sesame" }
   await http.send("POST", "/internal/activate", undefined, token)
-  const replies = { status: Status, idle: Idle, runs: RunCounts, "pins/r0": Pins, orphans: Orphans }
+  // A reply without an act would pass whatever its fields are.
+  await http.server.db.transaction((tx) =>
+    insertAct(tx, {
+      kind: "edit",
+      person: { person_id: randomUUID(), name: "Ann", email: "ann@example.com" },
+      threadId: randomUUID(),
+      of: { checkpointId: "1" },
+      changed: ["paid"],
+    }),
+  )
+  const replies = { status: Status, idle: Idle, runs: RunCounts, "pins/r0": Pins, orphans: Orphans, acts: Acts }
 
   for (const [name, receiver] of Object.entries(replies)) {
     const { text } = await http.send("GET", `/internal/${name}`, undefined, token)

@@ -7,6 +7,7 @@ import { problemsOf } from "@superstep/toolkit/http/problems"
 import type { Api } from "@superstep/toolkit/http/route"
 import type { MiddlewareHandler } from "hono"
 import { z } from "zod"
+import { confirmActs, unauditedActs } from "../acts/queries.js"
 import type { GraphDefaults } from "../assistants/assistant.js"
 import type { Streams } from "../events/streams.js"
 import type { Gate } from "../gate/gate.js"
@@ -16,9 +17,9 @@ import type { DefaultTtl } from "../threads/sweep-queries.js"
 import type { Workers } from "../workers/port.js"
 import { type ActivationRequest, activate, activationRequest, unpin } from "./activation.js"
 import { findOrphans } from "./orphans.js"
-import { findPins, findTraffic, idleness } from "./queries.js"
+import { findPins, idleness } from "./queries.js"
 import type { Readiness } from "./readiness.js"
-import { statusReader } from "./status.js"
+import { readStored, statusReader } from "./status.js"
 import { bodyOf, type StreamedStatus, statusLines } from "./status-stream.js"
 
 export interface Unit extends StreamedStatus {
@@ -49,7 +50,7 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
     const { wait_ms: waitMs, watch: heartbeatMs } = statusQuery.parse(c.req.query())
     if (heartbeatMs === undefined) {
       await readiness.waitReady(waitMs, c.req.raw.signal)
-      return c.json(await status(await findTraffic(db)))
+      return c.json(await status(await readStored(db)))
     }
     const left = new AbortController()
     const leave = () => left.abort()
@@ -66,6 +67,13 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
     const { pending, running } = await countLiveRuns(db)
     return c.json<RunCounts>({ pending, running })
   })
+  app.get("/internal/acts", async (c) =>
+    c.body(`[${(await unauditedActs(db)).join()}]`, 200, { "content-type": "application/json" }),
+  )
+  app.post("/internal/acts/confirmed", async (c) => {
+    await confirmActs(db, parseConfirmed(await c.req.text()))
+    return new Response(null, { status: 204 })
+  })
   app.get("/internal/pins/:revision_id", async (c) => c.json(await findPins(db, c.req.param("revision_id"))))
   app.delete("/internal/pins/:revision_id", async (c) => {
     await unpin(db, c.req.param("revision_id"))
@@ -76,6 +84,15 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
     await activate(unit, parseActivation(await c.req.text()))
     return new Response(null, { status: 204 })
   })
+}
+
+const confirmed = z.array(z.uuid()).max(1000)
+
+function parseConfirmed(text: string): string[] {
+  const body = parseJsonBody(text)
+  const parsed = confirmed.safeParse(body)
+  if (!parsed.success) throw new InvalidInput(problemsOf(parsed.error.issues, body, ["body"]))
+  return parsed.data
 }
 
 function parseActivation(text: string): ActivationRequest {

@@ -3,16 +3,14 @@
  * changes sends an empty line now and then, so a client can tell an idle server from one that hangs.
  *
  * SW1 A change of readiness or traffic is sent at once, any other one within a second; the others at most once a second.
- * SW2 The traffic is read from the database at the start, after a notification, and every ten seconds in case a notification was lost.
+ * SW2 The traffic, and whether acts of people wait, is read from the database at the start, after a notification, and every ten seconds in case a notification was lost.
  * SW3 The stream ends when its client leaves, when the server stops, and when the database cannot be reached: then the client asks
  *     again, and gets the error.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Share } from "@superstep/protocol/unit/replies"
 import type { Database } from "@superstep/toolkit/db/database"
-import { findTraffic } from "./queries.js"
 import type { Readiness } from "./readiness.js"
-import { type StatusSources, statusReader, type UnitStatus } from "./status.js"
+import { readStored, type StatusSources, type Stored, statusReader, type UnitStatus } from "./status.js"
 
 const lookMs = 1000
 const trafficMs = 10_000
@@ -46,7 +44,7 @@ export async function* statusLines(
   const unsubscribe = readiness.onReady(wake)
   ended.addEventListener("abort", wake, { once: true })
   try {
-    let traffic: readonly Share[] = []
+    let stored: Stored = { traffic: [], hasActs: false }
     let last = ""
     let sentAt = 0
     while (!ended.aborted) {
@@ -54,9 +52,9 @@ export async function* statusLines(
       const now = performance.now()
       if (now - trafficAt >= trafficMs) {
         trafficAt = now
-        traffic = await findTraffic(db)
+        stored = await readStored(db)
       }
-      const status = await read(traffic)
+      const status = await read(stored)
       const next = comparable(status)
       if (next !== last || now - sentAt >= heartbeatMs) {
         yield next === last ? "\n" : `${JSON.stringify(status)}\n`

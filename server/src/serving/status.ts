@@ -2,6 +2,7 @@
 import type { Share, Status } from "@superstep/protocol/unit/replies"
 import type { Db } from "@superstep/toolkit/db/database"
 import type { PreflightRule } from "@superstep/toolkit/http/cross-origin"
+import { hasUnauditedActs } from "../acts/queries.js"
 import type { Streams } from "../events/streams.js"
 import type { Gate } from "../gate/gate.js"
 import { type CrossOrigin, preflightRuleOf } from "../http/cross-origin.js"
@@ -9,6 +10,7 @@ import type { Executor } from "../runs/executor.js"
 import { type Workers, withSource } from "../workers/port.js"
 import type { ProjectCrashes } from "../workers/project-crashes.js"
 import { loadReport } from "./load.js"
+import { findTraffic } from "./queries.js"
 import type { Readiness } from "./readiness.js"
 import type { OutcomeReport } from "./run-outcomes.js"
 
@@ -31,11 +33,22 @@ export interface UnitStatus extends Required<Status> {
   readonly cross_origin: PreflightRule | null
 }
 
-/** @returns  the status at the moment of a call, with the traffic that the caller has read. Its load counts from call to call */
-export function statusReader(sources: StatusSources): (traffic: readonly Share[]) => Promise<UnitStatus> {
+/** What a status says of the database. */
+export interface Stored {
+  readonly traffic: readonly Share[]
+  readonly hasActs: boolean
+}
+
+export const readStored = async (db: Db): Promise<Stored> => ({
+  traffic: await findTraffic(db),
+  hasActs: await hasUnauditedActs(db),
+})
+
+/** @returns  the status at the moment of a call, with what the caller has read of the database. Its load counts from call to call */
+export function statusReader(sources: StatusSources): (stored: Stored) => Promise<UnitStatus> {
   const { workers, gate, crashes, executor, streams, revisionId, outcomes, readiness, crossOrigin } = sources
   const load = loadReport(sources)
-  return async (traffic) => {
+  return async ({ traffic, hasActs }) => {
     const { graphs, failed } = workers.report()
     const refused = [...failed, ...gate.failures()]
     return {
@@ -46,6 +59,7 @@ export function statusReader(sources: StatusSources): (traffic: readonly Share[]
       failed: refused.map((failure) => ({ graph_id: failure.graphId, message: withSource(failure) })),
       serving: revisionId === null || traffic.some(({ revision_id }) => revision_id === revisionId),
       traffic,
+      has_acts: hasActs,
       runs: outcomes.report(),
       run_latency: outcomes.latency(),
       load: await load(),

@@ -11,6 +11,8 @@ export interface AnswerRow {
   readonly resume: string
   readonly answered_at: Date
   readonly user_id: string | null
+  /** JSON text; null for a caller with a key. */
+  readonly person: string | null
   readonly status: string
 }
 
@@ -21,7 +23,8 @@ export async function findAnswers(
   { limit, offset }: Page,
 ): Promise<{ readonly answers: AnswerRow[]; readonly total: number }> {
   const answers = await db.rows<AnswerRow>(sql`
-    select run_id, interrupts::text as interrupts, resume::text as resume, answered_at, user_id, status
+    select run_id, interrupts::text as interrupts, resume::text as resume, answered_at, user_id, status,
+      (select act.person::text from person_acts act where act.run_id = thread_answers.run_id) as person
     from thread_answers where thread_id = ${threadId} order by run_id desc limit ${limit} offset ${offset}`)
   const row = await db.row<{ total: number }>(sql`
     select count(*)::int as total from thread_answers where thread_id = ${threadId}`)

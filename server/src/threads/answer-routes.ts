@@ -1,10 +1,11 @@
 /** What people have answered to the questions of a thread. An extension of Superstep. */
 import type { Database } from "@superstep/toolkit/db/database"
-import { jsonResponse, RawJson } from "@superstep/toolkit/http/json"
+import { jsonResponse, RawJson, rawJson } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import { callerOf } from "../http/caller-of.js"
 import { pageHeaders, pageQueryFields } from "../http/pagination.js"
+import { person } from "./act-routes.js"
 import { findAnswers } from "./answer-queries.js"
 import { getThread } from "./operations.js"
 import { missing, tags } from "./routes.js"
@@ -17,6 +18,7 @@ const answer = z
     resume: z.unknown().describe("The answer, or answers by the ids of interrupts: the run's command.resume"),
     answered_at: z.string(),
     user_id: z.string().nullable().describe("The `identity` of the caller that answered"),
+    person: person.nullable().describe("The person who answered in the console; null for a caller with a key"),
     status: z.string().describe("How the run ended; error: the graph failed with the answer"),
   })
   .meta({ id: "ThreadAnswer" })
@@ -37,10 +39,11 @@ export function addThreadAnswersRoute(api: Api, { db }: { readonly db: Database 
     async ({ c, params: { thread_id: threadId }, query }) => {
       await getThread(db, callerOf(c), threadId)
       const { answers, total } = await findAnswers(db, threadId, query)
-      const page = answers.map(({ interrupts, resume, ...others }) => ({
+      const page = answers.map(({ interrupts, resume, person: who, ...others }) => ({
         ...others,
         interrupts: new RawJson(interrupts),
         resume: new RawJson(resume),
+        person: rawJson(who),
       }))
       return jsonResponse(page, 200, pageHeaders(query, total))
     },

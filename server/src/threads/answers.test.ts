@@ -54,8 +54,8 @@ test("answers stay with what was asked, also after their runs were deleted", asy
   assert.deepEqual(
     answers.map(({ answered_at, ...others }) => others),
     [
-      { run_id: two, interrupts: second, resume: { q: false }, user_id: "ada", status: "success" },
-      { run_id: one, interrupts: first, resume: "Ada", user_id: null, status: "interrupted" },
+      { run_id: two, interrupts: second, resume: { q: false }, user_id: "ada", person: null, status: "success" },
+      { run_id: one, interrupts: first, resume: "Ada", user_id: null, person: null, status: "interrupted" },
     ],
   )
   assert.ok(answers.every(({ answered_at }) => !Number.isNaN(Date.parse(String(answered_at)))))

@@ -1,8 +1,11 @@
 /** The state of threads, which only their graphs can read and change. The rules (T1 …) are in this folder's README. */
+import type { Person } from "@superstep/protocol/http/person"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { parseJson, RawJson, toJsonText } from "@superstep/toolkit/http/json"
 import { printJson } from "@superstep/toolkit/http/json-printer"
+import { namesOf, requireApproval } from "../acts/act.js"
+import { insertAct } from "../acts/queries.js"
 import type { Caller } from "../auth/caller.js"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import type { CheckpointTuple } from "../checkpoints/checkpoint.js"
@@ -138,6 +141,7 @@ const maxRounds = 50
  * @returns a reference to the new checkpoint
  * @throws NotFound      no such thread, or it has no such checkpoint
  * @throws Refused       the thread's graph is unknown
+ * @throws Forbidden     the person may not approve
  * @throws Conflict      a run is pending or running (T1)
  * @throws InvalidInput  the graph rejects the update
  */
@@ -147,6 +151,7 @@ export async function updateThreadState(
   threadId: string,
   { supersteps, ...place }: StatePlace & { supersteps: readonly Superstep[] },
 ): Promise<WorkedOut["checkpoint"]> {
+  requireApproval(caller, "a change of a thread's state")
   const { filter } = await caller.authorize("threads:update", { thread_id: threadId, metadata: {} })
   const values = supersteps.flatMap(({ updates }) => updates.map((update) => update.values))
   const given = { path: ["body", "values"], value: values.length === 1 ? values[0] : values }
@@ -158,7 +163,8 @@ export async function updateThreadState(
     const fields = fieldsOf(graphId, threadId, place)
     const config = await graphConfig(db, thread, caller, placeOf(place))
     const update = await workOut(workers, fields, config, supersteps, given)
-    if (await commitUpdate(db, thread, update)) return update.checkpoint
+    if (await commitUpdate(db, thread, update, { person: caller.seen?.person, changed: namesOf(values) }))
+      return update.checkpoint
   }
   throw new Conflict(`thread ${threadId} is being changed by many others: try again`, "thread_changed")
 }
@@ -170,6 +176,7 @@ export async function updateThreadState(
 export const withState =
   ({ db, workers }: ThreadStates, caller: Caller, supersteps: readonly Superstep[]): Prepare =>
   async (threadId, metadata) => {
+    requireApproval(caller, "a thread with a state")
     const nothingRan = { graph_id: null, assistant_id: null, config: "{}", last_run: null }
     const thread = { ...nothingRan, thread_id: threadId, metadata: toJsonText(metadata) }
     const graphId = graphIdOf(thread)
@@ -279,7 +286,12 @@ async function workOut(
 }
 
 /** @returns false when the thread or its state has changed since the update was computed (T1) */
-const commitUpdate = (db: Database, { thread_id: threadId, version }: ThreadVersion, update: WorkedOut) =>
+const commitUpdate = (
+  db: Database,
+  { thread_id: threadId, version }: ThreadVersion,
+  update: WorkedOut,
+  by: { readonly person: Person | undefined; readonly changed: readonly string[] | undefined },
+) =>
   db.transaction(async (tx) => {
     // Two statements: the second sees all changes that were made while the first waited for the lock.
     await lockThread(tx, threadId)
@@ -287,6 +299,9 @@ const commitUpdate = (db: Database, { thread_id: threadId, version }: ThreadVers
     requireIdle(now)
     if (now.version !== version) return false
     await write(tx, threadId, update)
+    const checkpointId = String(update.checkpoint.checkpoint_id)
+    const { person } = by
+    if (person) await insertAct(tx, { kind: "edit", person, threadId, of: { checkpointId }, changed: by.changed })
     return true
   })
 

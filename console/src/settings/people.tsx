@@ -1,0 +1,231 @@
+/** The people of the workspace with their roles, and the invitations that wait. */
+import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
+import { useId, useState } from "react"
+import { Form } from "react-aria-components/Form"
+import { Button } from "../frame/button.js"
+import { CopyText } from "../frame/copy-text.js"
+import { Confirm, Dialog } from "../frame/dialog.js"
+import { Empty } from "../frame/empty.js"
+import { Field } from "../frame/field.js"
+import { Plus } from "../frame/icons.js"
+import { Problem } from "../frame/problem.js"
+import { requestPath } from "../frame/request-path.js"
+import { Section } from "../frame/section.js"
+import { Ago } from "../frame/time.js"
+import { membersQuery } from "../platform/queries.js"
+import type { Member, PageOf } from "../platform/types.js"
+import { usePlatform } from "../platform/use-platform.js"
+import { roles } from "./roles.js"
+
+interface Invitation {
+  readonly id: string
+  readonly email: string
+  readonly role: string
+  readonly expires_at: string
+}
+
+const needsAdmin = "This needs the role admin, or a key with the scope admin."
+
+export function People({ isAdmin }: { isAdmin: boolean }) {
+  const platform = usePlatform()
+  const queryClient = useQueryClient()
+  const { data } = useSuspenseQuery(membersQuery(platform))
+  const invitations = useQuery({
+    queryKey: ["invitations", platform.workspaceId],
+    queryFn: ({ signal }) => platform.call<PageOf<Invitation>>("/v2/invitations?limit=100", { signal }),
+    enabled: isAdmin,
+  })
+  const readAgain = async () => {
+    await queryClient.invalidateQueries({ queryKey: ["members"] })
+    await queryClient.invalidateQueries({ queryKey: ["invitations"] })
+    await queryClient.invalidateQueries({ queryKey: ["sessions"] })
+  }
+  const waiting = invitations.data?.resources ?? []
+  const addPerson = (
+    <>
+      <Plus size={14} aria-hidden /> Invite
+    </>
+  )
+  return (
+    <Section
+      title="People"
+      about="Their names are in revisions, answers to agents and the audit log. A changed role counts at once."
+      actions={
+        <Dialog
+          title="Invite a person"
+          button={{ disabledBecause: isAdmin ? undefined : needsAdmin, children: addPerson }}
+        >
+          {(close) => <InviteForm close={close} onCreated={readAgain} />}
+        </Dialog>
+      }
+    >
+      {invitations.error && <Problem error={invitations.error} />}
+      <div className="card table-box">
+        {data.resources.length === 0 && waiting.length === 0 ? (
+          <Empty title="Nobody has an account here yet">Invite yourself first, with the role admin.</Empty>
+        ) : (
+          <table className="table">
+            <thead>
+              <tr>
+                <th scope="col">Person</th>
+                <th scope="col">Role</th>
+                <th scope="col">Signed in</th>
+                <th scope="col">
+                  <span className="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.resources.map((member) => (
+                <MemberRow key={member.person_id} member={member} isAdmin={isAdmin} onChanged={readAgain} />
+              ))}
+              {waiting.map((invitation) => (
+                <InvitationRow key={invitation.id} invitation={invitation} onChanged={readAgain} />
+              ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+    </Section>
+  )
+}
+
+interface MemberRowProps {
+  readonly member: Member
+  readonly isAdmin: boolean
+  readonly onChanged: () => Promise<void>
+}
+
+function MemberRow({ member, isAdmin, onChanged }: MemberRowProps) {
+  const { call, session } = usePlatform()
+  const path = requestPath`/v2/members/${member.person_id}`
+  const changing = useMutation({
+    mutationFn: (role: string) => call(path, { method: "PATCH", body: { role } }),
+    onSettled: onChanged,
+  })
+  const isOwn = session.person?.person_id === member.person_id
+  return (
+    <tr>
+      <td>
+        {member.name} {isOwn && <span className="faint">(you)</span>}
+        <div className="soft">{member.email}</div>
+        {changing.error && <Problem error={changing.error} />}
+      </td>
+      <td>
+        <select
+          className="settings-role"
+          aria-label={`Role of ${member.name}`}
+          value={member.role}
+          disabled={!isAdmin || changing.isPending}
+          title={isAdmin ? undefined : needsAdmin}
+          onChange={({ target }) => changing.mutate(target.value)}
+        >
+          {roles.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </td>
+      <td>
+        <Ago at={member.signed_in_at} />
+      </td>
+      <td className="right">
+        <Confirm
+          title={`Remove ${member.name}?`}
+          button={{ children: "Remove", look: "quiet", disabledBecause: isAdmin ? undefined : needsAdmin }}
+          confirm="Remove"
+          isDangerous
+          act={async () => {
+            await call(path, { method: "DELETE" })
+            await onChanged()
+          }}
+        >
+          What {member.name} has open here, also at agents, ends now. What they did stays in the audit log.
+        </Confirm>
+      </td>
+    </tr>
+  )
+}
+
+function InvitationRow({ invitation, onChanged }: { invitation: Invitation; onChanged: () => Promise<void> }) {
+  const { call } = usePlatform()
+  return (
+    <tr>
+      <td>
+        {invitation.email} <span className="faint">invited</span>
+      </td>
+      <td>{invitation.role}</td>
+      <td className="soft">
+        ends <Ago at={invitation.expires_at} />
+      </td>
+      <td className="right">
+        <Confirm
+          title={`Withdraw the invitation of ${invitation.email}?`}
+          button={{ children: "Withdraw", look: "quiet" }}
+          confirm="Withdraw"
+          isDangerous
+          act={async () => {
+            await call(requestPath`/v2/invitations/${invitation.id}`, { method: "DELETE" })
+            await onChanged()
+          }}
+        >
+          Its link no longer works.
+        </Confirm>
+      </td>
+    </tr>
+  )
+}
+
+function InviteForm({ close, onCreated }: { close: () => void; onCreated: () => Promise<void> }) {
+  const { call } = usePlatform()
+  const [email, setEmail] = useState("")
+  const [role, setRole] = useState("approve")
+  const id = useId()
+  const { mutate, data, isPending, error } = useMutation({
+    gcTime: 0,
+    mutationFn: () => call<{ url: string }>("/v2/invitations", { method: "POST", body: { email: email.trim(), role } }),
+    onSuccess: onCreated,
+  })
+  if (data)
+    return (
+      <>
+        <p className="dialog-text">
+          Send this link to {email.trim()}. It works once, for seven days, and is not shown again.
+        </p>
+        <div className="settings-key">
+          <CopyText text={data.url} label="the link" />
+        </div>
+        <div className="dialog-actions">
+          <Button look="primary" onPress={close}>
+            Done
+          </Button>
+        </div>
+      </>
+    )
+  return (
+    <Form
+      onSubmit={(event) => {
+        event.preventDefault()
+        mutate()
+      }}
+    >
+      <Field label="E-mail address" value={email} onChange={setEmail} isRequired />
+      <div>
+        <label htmlFor={id}>Role</label>
+        <select id={id} value={role} onChange={({ target }) => setRole(target.value)}>
+          {roles.map(({ name, about }) => (
+            <option key={name} value={name}>
+              {name}: {about}
+            </option>
+          ))}
+        </select>
+      </div>
+      {error && <Problem error={error} />}
+      <div className="dialog-actions">
+        <Button onPress={close}>Cancel</Button>
+        <Button type="submit" look="primary" isPending={isPending}>
+          Invite
+        </Button>
+      </div>
+    </Form>
+  )
+}

@@ -1,0 +1,87 @@
+/** Where the person is signed in; for an admin, where everybody of the workspace is. */
+import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { Confirm } from "../frame/dialog.js"
+import { requestPath } from "../frame/request-path.js"
+import { Section } from "../frame/section.js"
+import { Ago } from "../frame/time.js"
+import { type Person, sessionQuery } from "../platform/session.js"
+import type { PageOf } from "../platform/types.js"
+import { usePlatform } from "../platform/use-platform.js"
+import { browserOf } from "./browser.js"
+
+interface ListedSession {
+  readonly id: string
+  readonly person: Person | null
+  readonly key_prefix: string | null
+  readonly created_at: string
+  readonly last_used_at: string
+  readonly ip: string | null
+  readonly user_agent: string | null
+}
+
+export function Sessions() {
+  const { call, session, workspaceId } = usePlatform()
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const queryKey = ["sessions", workspaceId]
+  const { data } = useSuspenseQuery({
+    queryKey,
+    queryFn: ({ signal }) => call<PageOf<ListedSession>>("/v2/console/sessions?limit=100", { signal }),
+  })
+  const end = async (id: string) => {
+    await call(requestPath`/v2/console/sessions/${id}`, { method: "DELETE" })
+    if (id !== session.session_id) return queryClient.invalidateQueries({ queryKey })
+    await navigate({ to: "/sign-in" })
+    queryClient.clear()
+    queryClient.setQueryData(sessionQuery.queryKey, null)
+  }
+  return (
+    <Section title="Sessions" about="A session ends after 12 hours without use, and after 7 days.">
+      <div className="card table-box">
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Who</th>
+              <th scope="col">Browser</th>
+              <th scope="col">Signed in</th>
+              <th scope="col">Last used</th>
+              <th scope="col">
+                <span className="visually-hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.resources.map(({ id, person, key_prefix, created_at, last_used_at, ip, user_agent }) => (
+              <tr key={id}>
+                <td>{person ? <span title={person.email}>{person.name}</span> : <code>{key_prefix}…</code>}</td>
+                <td>
+                  <span title={user_agent ?? undefined}>{browserOf(user_agent)}</span>{" "}
+                  <span className="soft">{ip ?? ""}</span>
+                  {id === session.session_id && <span className="faint"> this one</span>}
+                </td>
+                <td>
+                  <Ago at={created_at} />
+                </td>
+                <td>
+                  <Ago at={last_used_at} />
+                </td>
+                <td className="right">
+                  <Confirm
+                    title="End this session?"
+                    button={{ children: "End", look: "quiet" }}
+                    confirm="End"
+                    isDangerous
+                    act={() => end(id)}
+                  >
+                    That browser is signed out at once, in all workspaces.
+                  </Confirm>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  )
+}

@@ -1,0 +1,59 @@
+/** The tables `person_acts` and `unaudited_acts`. */
+import type { Person } from "@superstep/protocol/http/person"
+import type { Db } from "@superstep/toolkit/db/database"
+import { sql } from "@superstep/toolkit/db/sql"
+import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
+import { v7 as uuidv7 } from "uuid"
+import type { ActKind, NewAct } from "./act.js"
+
+/** Records what a person did, in the transaction that does it. */
+export async function insertAct(tx: Db, { kind, person, threadId, of, changed }: NewAct): Promise<void> {
+  const [runId, checkpointId] = "runId" in of ? [of.runId, null] : [null, of.checkpointId]
+  const id = uuidv7()
+  await tx.run(sql`
+    insert into person_acts (act_id, kind, person, thread_id, run_id, checkpoint_id, changed)
+    values (${id}, ${kind}, ${toJsonText(person)}, ${threadId}, ${runId}, ${checkpointId}, ${changed ?? null})`)
+  if (kind === "run") return
+  // The status of the servers says so at once (serving/status-stream.ts).
+  await tx.run(sql`select pg_notify('serving_changed', '')`)
+  await tx.run(sql`
+    insert into unaudited_acts (act_id, act)
+    select act_id, json_build_object('act_id', act_id, 'acted_at', acted_at, 'kind', kind, 'person', person, 'thread_id', thread_id,
+      'run_id', run_id, 'checkpoint_id', checkpoint_id, 'changed', changed) from person_acts where act_id = ${id}`)
+}
+
+export interface ActRow {
+  readonly acted_at: Date
+  readonly kind: ActKind
+  readonly person: Person
+  readonly run_id: string | null
+  readonly checkpoint_id: string | null
+  readonly changed: readonly string[] | null
+}
+
+/** The newest acts on a thread, newest first. */
+export const actsOf = async (
+  db: Db,
+  threadId: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<ActRow[]> => {
+  const rows = await db.rows<Omit<ActRow, "person"> & { person: string }>(sql`
+    select acted_at, kind, person, run_id, checkpoint_id, changed from person_acts
+    where thread_id = ${threadId} order by acted_at desc, act_id desc limit ${limit} offset ${offset}`)
+  return rows.map((row) => ({ ...row, person: parseJson(row.person) as Person }))
+}
+
+// Each is a few hundred bytes.
+const mostAtOnce = 500
+
+/** The oldest acts that are not confirmed, as JSON texts. */
+export const unauditedActs = async (db: Db): Promise<string[]> =>
+  (await db.rows<{ act: string }>(sql`select act from unaudited_acts order by act_id limit ${mostAtOnce}`)).map(
+    ({ act }) => act,
+  )
+
+export const hasUnauditedActs = async (db: Db): Promise<boolean> =>
+  (await db.row(sql`select from unaudited_acts limit 1`)) !== undefined
+
+export const confirmActs = (db: Db, ids: readonly string[]): Promise<number> =>
+  db.run(sql`delete from unaudited_acts where act_id = any(${ids}::uuid[])`)

@@ -1,0 +1,184 @@
+/** People in a real browser: an invitation, a sign-in at a real provider, what a role may not do, and who answered an agent. */
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Client } from "@langchain/langgraph-sdk"
+import { startProvider } from "@superstep/control/people/testing/oidc-provider"
+import { until } from "@superstep/toolkit/testing/until"
+import type { Page } from "playwright-core"
+import { startPlatform } from "../testing/platform.js"
+import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { deployGraphs } from "./deployed-graphs.js"
+import { askForRefund, refundOf } from "./desk.js"
+
+/** Fills in the pages of the provider, which are not ours. */
+async function signInAtProvider(page: Page, login: string): Promise<void> {
+  await page.getByPlaceholder("Enter any login").fill(login)
+  await page.getByPlaceholder("and password").fill("any")
+  await page.getByRole("button", { name: "Sign-in" }).click()
+  await page.getByRole("button", { name: "Continue" }).click()
+}
+
+/** Asks the API as the page's session. @returns  the status and the code of its reply */
+const askFrom = (page: Page, method: string, path: string, body: object) =>
+  page.evaluate(
+    async ([how, at, text]) => {
+      const headers = { "content-type": "application/json" }
+      const reply = await fetch(at as string, { method: how as string, headers, body: text as string })
+      return [reply.status, ((await reply.json()) as { code?: string }).code]
+    },
+    [method, path, JSON.stringify(body)],
+  )
+
+test("people are invited, sign in at the provider, do what their role allows, and are named in what they did", {
+  skip: noChromium,
+}, async (t) => {
+  await using provider = await startProvider()
+  await using platform = await startPlatform({
+    env: {
+      SUPERSTEP_OIDC_ISSUER: provider.settings.issuer,
+      SUPERSTEP_OIDC_CLIENT_ID: provider.settings.clientId,
+      SUPERSTEP_OIDC_CLIENT_SECRET: provider.settings.clientSecret?.reveal() ?? "",
+      SUPERSTEP_OIDC_NAME: provider.settings.name,
+    },
+  })
+  const { url, tenant_id: tenant, api_key: apiKey } = platform.credentials
+  provider.serve([`${url}/v2/console/oidc/callback`])
+  provider.accounts.set("ann", { email: "ann@example.com", email_verified: true, name: "Ann Ångström" })
+  provider.accounts.set("bob", { email: "bob@example.com", email_verified: true, name: "Bob Berg" })
+  const { deployment, ...agent } = await deployGraphs(platform, "desk", ["desk"])
+  const client = new Client({ apiUrl: agent.url, defaultHeaders: agent.headers })
+  await using browser = await openConsole(`${url}/`)
+  await using others = await openConsole(`${url}/`)
+
+  let admin: Page = await browser.open("sign-in")
+  await t.test("an admin invites a person on the page of settings", async () => {
+    await admin.getByRole("button", { name: "Sign in with Example Login" }).waitFor()
+    await keepScreenshot(admin, "people-sign-in")
+    const link = (
+      await platform.api<{ url: string }>("POST", "/v2/invitations", { email: "bob@example.com", role: "admin" })
+    ).body.url
+    await admin.close()
+    admin = await browser.open(new URL(link).pathname.slice(1) + new URL(link).hash)
+    await keepScreenshot(admin, "people-invited")
+    await admin.getByRole("button", { name: "Sign in with Example Login" }).click()
+    await signInAtProvider(admin, "bob")
+    await admin.getByText("Bob Berg").first().waitFor()
+    await admin.evaluate(`localStorage.setItem("superstep.workspace", "${tenant}")`)
+    await admin.goto(`${url}/settings`)
+    await admin.getByRole("button", { name: "Invite" }).click()
+    await admin.getByLabel("E-mail address").fill("ann@example.com")
+    await admin.getByLabel("Role", { exact: true }).selectOption("run")
+    await admin.getByRole("dialog").getByRole("button", { name: "Invite" }).click()
+    await admin.getByText("It works once, for seven days").waitFor()
+    assert.deepEqual(await accessibilityProblems(admin), [])
+  })
+
+  const link = await admin.locator(".settings-key").innerText()
+  let person: Page = admin
+  await t.test("the invited person signs in at the provider, and is named on the page", async () => {
+    const [, path = ""] = /https?:\/\/[^/]+\/(\S+)/.exec(link) ?? []
+    person = await others.open(path)
+    await person.getByRole("button", { name: "Sign in with Example Login" }).click()
+    await signInAtProvider(person, "ann")
+    await person.getByText("Ann Ångström").first().waitFor()
+
+    const [cookie] = (await others.context.cookies(url)).filter(({ name }) => name === "superstep_session")
+    assert.deepEqual([cookie?.httpOnly, cookie?.sameSite], [true, "Strict"])
+    assert.equal(/code|state|iss/.test(new URL(person.url()).hash + new URL(person.url()).search), false)
+    await admin.getByRole("button", { name: "Done" }).click()
+    await admin.goto(`${url}/settings`)
+    await admin.getByLabel("Role of Ann Ångström").waitFor()
+    await keepScreenshot(admin, "people-settings")
+    await admin.setViewportSize({ width: 390, height: 800 })
+    await keepScreenshot(admin, "people-settings-phone")
+    await admin.setViewportSize({ width: 1440, height: 900 })
+  })
+
+  const threadId = await askForRefund(client, 12)
+  const threadPath = `deployments/${deployment.id}/agent/threads/${threadId}`
+  await t.test("what the role may not do is refused by the API, and the page says why", async () => {
+    assert.deepEqual(await askFrom(person, "POST", "/v2/invitations", { email: "x@example.com", role: "admin" }), [
+      403,
+      "scope_missing",
+    ])
+    assert.deepEqual(await askFrom(person, "PATCH", `/v2/deployments/${deployment.id}`, { display_name: "x" }), [
+      403,
+      "scope_missing",
+    ])
+    const [status, code] = await person.evaluate(
+      async ([id, thread]) => {
+        const issued = await (await fetch(`/v2/deployments/${id}/agent-token`, { method: "POST" })).json()
+        const { token, url: at } = issued as { token: string; url: string }
+        const headers = { "content-type": "application/json", "x-api-key": token }
+        const body = JSON.stringify({ assistant_id: "desk", command: { resume: true } })
+        const reply = await fetch(`${at}/threads/${thread}/runs`, { method: "POST", headers, body })
+        return [reply.status, ((await reply.json()) as { code?: string }).code]
+      },
+      [deployment.id, threadId],
+    )
+    assert.deepEqual([status, code], [403, "approval_required"])
+
+    await person.goto(`${url}/${threadPath}`)
+    const approve = person
+      .locator(".chat-question button[aria-disabled='true'], .chat-question button[disabled]")
+      .first()
+    await approve.waitFor()
+    await keepScreenshot(person, "people-may-not-answer")
+  })
+
+  await t.test("with the role approve the person answers; thread, run and audit log name them", async () => {
+    await admin.getByLabel("Role of Ann Ångström").selectOption("approve")
+    await until(
+      async () => {
+        const { body } = await platform.api<{ resources: { email: string; role: string }[] }>("GET", "/v2/members")
+        return body.resources.some(({ email, role }) => email === "ann@example.com" && role === "approve")
+      },
+      { what: "the new role" },
+    )
+    await person.reload()
+    await person.locator(".chat-question").getByRole("button", { name: "Approve" }).first().click()
+    const send = person.locator(".chat-question").getByRole("button", { name: /^(Send|Answer)/ })
+    if (await send.count()) await send.first().click()
+    assert.equal(await refundOf(client, threadId), 12)
+
+    await person.getByText("by Ann Ångström").waitFor()
+    await keepScreenshot(person, "people-answered")
+    const acts = (await (
+      await fetch(`${agent.url}/threads/${threadId}/acts`, { headers: { "x-api-key": apiKey } })
+    ).json()) as {
+      kind: string
+      person: { email: string }
+    }[]
+    assert.deepEqual(
+      acts.map(({ kind, person: { email } }) => [kind, email]),
+      [["answer", "ann@example.com"]],
+    )
+    await until(
+      async () => {
+        const { body } = await platform.api<{
+          resources: { actor_name: string; action: string; resource_name: string }[]
+        }>("GET", `/v2/audit-log?resource_id=${threadId}`)
+        const [entry] = body.resources
+        return (
+          entry?.actor_name === "Ann Ångström" && entry.action === "answered agent" && entry.resource_name === "desk"
+        )
+      },
+      { what: "the entry of the audit log" },
+    )
+    await admin.goto(`${url}/settings`)
+    await admin.getByText("answered agent").waitFor()
+    await keepScreenshot(admin, "people-audit-log")
+  })
+
+  await t.test("a removed person is out at once", async () => {
+    await admin.locator("tr", { hasText: "ann@example.com" }).getByRole("button", { name: "Remove" }).first().click()
+    await admin.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
+    await admin.getByLabel("Role of Ann Ångström").waitFor({ state: "detached" })
+
+    assert.equal(await person.evaluate(async () => (await fetch("/v2/console/session")).status), 401)
+    await person.goto(`${url}/sign-in`)
+    await person.getByRole("button", { name: "Sign in with Example Login" }).click()
+    await person.getByText("Your account belongs to no workspace here.").waitFor()
+    await keepScreenshot(person, "people-no-member")
+  })
+})
