@@ -56,16 +56,20 @@ export function unshowable(content: Buffer): Omission | undefined {
 }
 
 /**
- * The hunks of each file in the output of `git diff` over files whose names are numbers.
- * @returns  by number
+ * The hunks of each file in the output of `git diff` over files whose names are numbers. Lines end at `\n` alone, as git's do: a regular
+ * expression with `m` also ends them at `\r` and U+2028, which the code of strangers may contain.
+ * @returns       by number
+ * @throws Error  a header names no number, or one that another header has
  */
 export function hunksOf(output: string): ReadonlyMap<number, string> {
   const hunks = new Map<number, string>()
   // A line of a file begins with a space, a plus or a minus, so only a header can begin like this.
-  for (const section of output.split(/^diff --git /m).slice(1)) {
-    const number = Number(/^\S*\/(\d+)\s/.exec(section)?.[1])
-    const at = section.search(/^@@/m)
-    hunks.set(number, at < 0 ? "" : section.slice(at))
+  for (const section of `\n${output}`.split("\ndiff --git ").slice(1)) {
+    const name = /^\S*\/(\d+) /.exec(section)?.[1]
+    if (name === undefined || hunks.has(Number(name))) throw new Error("git has printed another header than expected")
+    const at = section.indexOf("\n@@")
+    // The end of the last line went with the next header.
+    hunks.set(Number(name), at < 0 ? "" : `${section.slice(at + 1).replace(/\n$/, "")}\n`)
   }
   return hunks
 }

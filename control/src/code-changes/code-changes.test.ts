@@ -135,6 +135,28 @@ test("settings in the code concern no git, and its lines cannot pretend to be a 
   ])
 })
 
+test("characters that other programs take for the end of a line neither hide nor forge lines of a diff (CC4)", async () => {
+  const evil = [
+    "const a = 2 //\u2028diff --git x",
+    "evil()",
+    "//\rdiff --git after/1 x\r@@ -1 +1 @@\r+harmless",
+    "//\u2029diff --git after/1 after/1\u2029@@ -1 +1 @@",
+  ]
+  const { path } = await commits(
+    "line-ends",
+    { "a.ts": "1\n", "b.ts": "1\n" },
+    { "a.ts": `${evil.join("\n")}\n`, "b.ts": "2" },
+  )
+
+  const { body } = await api.call("GET", path)
+
+  const diffs = body.files.map((file: { diff: string }) => file.diff)
+  assert.deepEqual(diffs, [
+    `@@ -1 +1,4 @@\n-1\n${evil.map((line) => `+${line}\n`).join("")}`,
+    "@@ -1 +1 @@\n-1\n+2\n\\ No newline at end of file\n",
+  ])
+})
+
 test("what exceeds the number of diffs or files is named or counted (CC1)", async () => {
   const count = codeChangeLimits.files + 5
   const files = Object.fromEntries(
