@@ -1,10 +1,15 @@
 /** What changed in the code between revisions, over HTTP, with real repositories and archives. */
 import assert from "node:assert/strict"
-import { readdirSync, writeFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { until } from "@superstep/toolkit/testing/until"
+import { masterKey, seal } from "../secrets/seal.js"
+import { contextOf } from "../secrets/sealed-columns.js"
 import { bareRepository } from "../sources/testing/bare-repository.js"
 import { type TarEntry, tarGz } from "../sources/testing/tar-gz.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
@@ -27,13 +32,13 @@ async function commits(
   name: string,
   one: Readonly<Record<string, string>>,
   other: Readonly<Record<string, string>>,
-  { links = {}, repository = bareRepository(temporaryFolder()) } = {},
+  { links = {}, repository = bareRepository(temporaryFolder()), call = api.call } = {},
 ) {
   const example = exampleDeployment(name)
   const body = { ...example, source_config: { ...example.source_config, repo_url: repository.url } }
-  const { body: deployment } = await api.call("POST", "/v2/deployments", { body })
+  const { body: deployment } = await call("POST", "/v2/deployments", { body })
   await fetched(deployment.latest_revision_id, repository.commit(one))
-  const { body: next } = await api.call("POST", `/v2/deployments/${deployment.id}/revisions`, { body: {} })
+  const { body: next } = await call("POST", `/v2/deployments/${deployment.id}/revisions`, { body: {} })
   await fetched(next.id, repository.commit(other, "main", links))
   const path = `/v2/deployments/${deployment.id}/revisions/${next.id}/code-changes?since=${deployment.latest_revision_id}`
   return {
@@ -214,6 +219,42 @@ test("a workspace that asks for many comparisons at once is told to wait (CC1)",
   const statuses = replies.map(({ status }) => status).sort()
   assert.deepEqual(statuses, [200, 200, 429, 429, 429])
   assert.equal((await api.call("GET", path)).status, 200)
+})
+
+test("a host that does not answer holds no other workspace, and its own only until the reader has left (CC1)", async () => {
+  const repository = bareRepository(temporaryFolder())
+  const slow = await commits("slow", { "a.ts": "1\n" }, { "a.ts": "2\n" }, { repository })
+  const quick = await commits("quick", { "a.ts": "1\n" }, { "a.ts": "2\n" })
+  const other = await commits("other", { "a.ts": "1\n" }, { "a.ts": "2\n" }, { call: api.callAsOther })
+  // Whoever opens it waits for a writer.
+  rmSync(join(repository.folder, "HEAD"))
+  execFileSync("mkfifo", [join(repository.folder, "HEAD")])
+  const leaving = new AbortController()
+  const headers = { "x-api-key": api.apiKey }
+  const blocked = api.fetch(new Request(`http://localhost${slow.path}`, { headers, signal: leaving.signal }))
+  await until(() => readdirSync(api.comparedCode).length === 1, { what: "its comparison has begun" })
+
+  const ofOther = await api.callAsOther("GET", other.path)
+  const waiting = api.call("GET", quick.path)
+  leaving.abort()
+  const left = await blocked
+
+  assert.equal(ofOther.status, 200)
+  assert.notEqual(left.status, 200)
+  assert.equal((await waiting).status, 200)
+})
+
+test("code whose secrets cannot be opened, and so not be hidden, is not shown (CC3)", async () => {
+  const { path, id } = await commits("other-key", { "a.ts": "1\n" }, { "a.ts": "sk-very-secret\n" })
+  const sealed = seal(masterKey(randomBytes(32)), "sk-very-secret", contextOf.database(id))
+  await api.db.run(sql`update secrets set value_sealed = ${sealed} where deployment_id = ${id}`)
+
+  const { status, text, body } = await api.call("GET", path)
+
+  assert.deepEqual([status, body.code], [409, "code_not_comparable"])
+  assert.match(body.detail, /another master key/)
+  assert.ok(!text.includes("sk-very-secret"))
+  assert.deepEqual(readdirSync(api.comparedCode), [])
 })
 
 test("two uploads are compared, also a day after the older one was used (U3)", async () => {

@@ -6,16 +6,18 @@ import { randomUUID } from "node:crypto"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import type { Db } from "@superstep/toolkit/db/database"
-import { Conflict, TooManyRequests, Unavailable } from "@superstep/toolkit/errors/errors"
+import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { type CodeLookup, locate } from "../pipeline/locate.js"
-import { hideSecretsOf } from "../planner/log-shipping.js"
+import { hideOpenedSecretsOf } from "../planner/log-shipping.js"
 import { findRevision } from "../revisions/operations.js"
 import type { SeenRevision } from "../revisions/queries.js"
+import { CannotOpen } from "../secrets/seal.js"
 import { SourceFailed } from "../sources/port.js"
 import { type SourceLimits, sourceLimits } from "../sources/source-limits.js"
 import type { CodeChanges } from "./changed-file.js"
 import { compareTrees, prepareWork } from "./compare-trees.js"
+import { retryMs, Turns } from "./turns.js"
 
 /** Less code than a revision may have: it is fetched twice, while someone waits. */
 export const comparedLimits: SourceLimits = { ...sourceLimits, entries: 20_000, bytes: 256 * 1024 ** 2 }
@@ -27,6 +29,9 @@ export interface CodeChangesOptions extends CodeLookup {
   readonly path: string
 }
 
+// Of both together, with the wait for others.
+const limitMs = 60_000
+
 export interface AskedChanges {
   readonly workspaceId: string
   readonly deploymentId: string
@@ -36,40 +41,27 @@ export interface AskedChanges {
 
 export type ReadCodeChanges = (db: Db, asked: AskedChanges, signal: AbortSignal) => Promise<CodeChanges>
 
-// One after the other, since each may need 512 MB of disk; what waits longer than this is better asked again.
-const mostWaiting = 8
-const mostOfAWorkspace = 2
-const retryMs = 10_000
-
 /**
  * @returns  a function that reads the changes
  * @throws NotFound         the deployment has no such revision
- * @throws Conflict         the code of one of them is not there (any more), or is too large to be compared
+ * @throws Conflict         the code of one of them is not there (any more), is too large to be compared, or its secrets cannot be opened
  * @throws TooManyRequests  too many comparisons wait
- * @throws Unavailable      its host does not answer now
+ * @throws Unavailable      its host, or the turn, did not come in time
  */
 export function codeComparer(options: CodeChangesOptions): ReadCodeChanges {
-  const waiting = new Map<string, number>()
-  let total = 0
-  let last: Promise<unknown> = Promise.resolve()
-
+  const turns = new Turns()
   return async (db, asked, signal) => {
     const revisions = await revisionsOf(db, asked)
     if (sameCode(revisions)) return { files: [], total: 0 }
-    const ofWorkspace = waiting.get(asked.workspaceId) ?? 0
-    if (total >= mostWaiting || ofWorkspace >= mostOfAWorkspace)
-      throw new TooManyRequests("too many comparisons of code are in progress: retry in a moment", retryMs)
-    total++
-    waiting.set(asked.workspaceId, ofWorkspace + 1)
-    const mine = last.then(() => compare(options, asked, revisions, signal))
-    last = mine.catch(() => undefined)
+    const late = AbortSignal.timeout(limitMs)
+    const either = AbortSignal.any([signal, late])
+    const work = () => compare(options, asked, revisions, either)
     try {
-      return await mine
-    } finally {
-      total--
-      const rest = (waiting.get(asked.workspaceId) ?? 1) - 1
-      if (rest > 0) waiting.set(asked.workspaceId, rest)
-      else waiting.delete(asked.workspaceId)
+      return await turns.take(asked.workspaceId, either, work)
+    } catch (cause) {
+      if (!late.aborted || signal.aborted) throw cause
+      const words = `the code was not compared within ${limitMs / 1000} s: retry later`
+      throw new Unavailable(words, retryMs, { cause })
     }
   }
 }
@@ -91,18 +83,12 @@ const sameCode = ({ before, after }: Pair): boolean =>
   before.source === after.source &&
   before.source_config.repo_url === after.source_config.repo_url
 
-// Of both together, with the wait for others.
-const limitMs = 60_000
-
 async function compare(
   options: CodeChangesOptions,
   { workspaceId }: AskedChanges,
   { before, after }: Pair,
-  asked: AbortSignal,
+  signal: AbortSignal,
 ): Promise<CodeChanges> {
-  const late = AbortSignal.timeout(limitMs)
-  const signal = AbortSignal.any([asked, late])
-  signal.throwIfAborted()
   const work = join(options.folder, randomUUID())
   const fetchOne = async (revision: SeenRevision, name: string) => {
     const folder = join(work, name)
@@ -118,7 +104,7 @@ async function compare(
     await mkdir(work, { recursive: true, mode: 0o700 })
     const copies = join(work, "shown")
     await prepareWork(copies)
-    const [hideOne, hideOther] = [await hideSecretsOf(options, before), await hideSecretsOf(options, after)]
+    const [hideOne, hideOther] = [await hideOpenedSecretsOf(options, before), await hideOpenedSecretsOf(options, after)]
     return await compareTrees({
       before: await fetchOne(before, "one"),
       after: await fetchOne(after, "other"),
@@ -128,10 +114,10 @@ async function compare(
       path: options.path,
     })
   } catch (error) {
-    if (late.aborted && !asked.aborted)
-      throw new Unavailable(`the code was not compared within ${limitMs / 1000} s: retry later`, retryMs, {
-        cause: error,
-      })
+    if (error instanceof CannotOpen)
+      throw unavailable(
+        "its secrets cannot be hidden, since they were sealed with another master key: compare revisions that were made since",
+      )
     if (!(error instanceof SourceFailed)) throw error
     if (error.isTransient) throw new Unavailable(error.message, retryMs, { cause: error })
     throw unavailable(error.message)

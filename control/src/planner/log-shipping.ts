@@ -64,29 +64,46 @@ export async function shipUnitLog(
   return from
 }
 
-/** What must not be in a revision's log: the deployment's secrets, and what its units are given by us, such as the password of its database. */
+export interface HiddenOf {
+  readonly revision_id: string
+  readonly deployment_id: string
+  readonly unit_id?: string
+  readonly token_sealed?: string
+}
+
+/**
+ * What must not be in a revision's log: the deployment's secrets, and what its units are given by us, such as the password of its database.
+ * @returns  takes them out of a text; leaves it as it is when nobody can open them
+ */
 export async function hideSecretsOf(
   context: Pick<PipelineContext, "db" | "key" | "log">,
-  {
-    revision_id: revisionId,
-    deployment_id: deploymentId,
-    ...unit
-  }: { revision_id: string; deployment_id: string; unit_id?: string; token_sealed?: string },
+  unit: HiddenOf,
 ): Promise<(text: string) => string> {
-  const { db, key, log } = context
   try {
-    const values = Object.values(await secretsOfRevision(db, key, { revision_id: revisionId }))
-    const { unit_id, token_sealed } = unit
-    const token = unit_id && token_sealed ? [unitToken({ key }, { unit_id, token_sealed }).reveal()] : []
-    const deployment = await deploymentById(db, deploymentId)
-    const password = deployment && databaseOf(key, deployment)?.password.reveal()
-    return hideSecrets([...values, ...token, ...(password === undefined ? [] : [password])])
+    return await hideOpenedSecretsOf(context, unit)
   } catch (err) {
     // An exchanged master key ends no log: what nobody could open was given to no process since.
     if (!(err instanceof CannotOpen)) throw err
-    log.warn({ err, revision_id: revisionId }, "secrets of a revision cannot be opened, so its log cannot hide them")
+    const words = "secrets of a revision cannot be opened, so its log cannot hide them"
+    context.log.warn({ err, revision_id: unit.revision_id }, words)
     return (text) => text
   }
+}
+
+/**
+ * The same, for a text that may be shown only without them.
+ * @throws CannotOpen  they were sealed with another master key
+ */
+export async function hideOpenedSecretsOf(
+  { db, key }: Pick<PipelineContext, "db" | "key">,
+  { revision_id: revisionId, deployment_id: deploymentId, ...unit }: HiddenOf,
+): Promise<(text: string) => string> {
+  const values = Object.values(await secretsOfRevision(db, key, { revision_id: revisionId }))
+  const { unit_id, token_sealed } = unit
+  const token = unit_id && token_sealed ? [unitToken({ key }, { unit_id, token_sealed }).reveal()] : []
+  const deployment = await deploymentById(db, deploymentId)
+  const password = deployment && databaseOf(key, deployment)?.password.reveal()
+  return hideSecrets([...values, ...token, ...(password === undefined ? [] : [password])])
 }
 
 /** Keeps the log of a deployment within its quota. @param bytes  its size; undefined when nothing was added */
