@@ -63,5 +63,40 @@ for (const { name: language, env, skip } of graphLanguages) {
       assert.deepEqual([statusBetween, run?.status], ["interrupted", "interrupted"])
       assert.deepEqual([end.out, questions(end), await threadStatus()], [["A, B"], undefined, "idle"])
     })
+
+    for (const graphId of ["hitl", "deep"]) {
+      test(`an answer from an older checkpoint stays with the question that was asked there, ${graphId}`, async () => {
+        const { client } = server
+        const { thread_id } = await client.threads.create()
+        const answer = (resume: string, checkpointId?: string) =>
+          client.runs.wait(thread_id, graphId, {
+            command: { resume },
+            multitaskStrategy: "reject",
+            ...(checkpointId !== undefined && { checkpointId }),
+          })
+        const ask = async () => {
+          await client.runs.wait(thread_id, graphId, { input: { x: 0 } })
+          const { checkpoint, tasks } = await client.threads.getState(thread_id)
+          return { checkpointId: checkpoint.checkpoint_id ?? "", tasks: tasks.map(({ id }) => id) }
+        }
+        const first = await ask()
+        await answer("1")
+        const second = await ask()
+        await answer("2", first.checkpointId)
+        const third = await ask()
+        await answer("3", third.checkpointId)
+        await answer("4", second.checkpointId)
+
+        const reply = await fetch(`${server.url}/threads/${thread_id}/answers`, { headers: server.headers })
+        const answers = (await reply.json()) as { resume: string; interrupts: object }[]
+        const kept = answers.map(({ resume, interrupts }) => [resume, Object.keys(interrupts)])
+        // The second question had no answer before: what was asked there is not known any more.
+        assert.deepEqual(kept, [
+          ["3", third.tasks],
+          ["2", first.tasks],
+          ["1", first.tasks],
+        ])
+      })
+    }
   })
 }

@@ -137,20 +137,48 @@ begin
 end
 $$;
 
--- Keeps what a run that ends has answered, and the questions that were open until now.
+-- The questions that an ending run has answered, by the ids of their tasks: those of the checkpoint that it started from. Of an older
+-- checkpoint only those are known that were answered before; null if none is. The ids of tasks belong to one checkpoint.
+create or replace function questions_before(_run runs) returns json language plpgsql stable as $$
+declare
+  _checkpoint_id text := named_checkpoint(_run.kwargs);
+  _open json := (select t.interrupts from threads t where t.thread_id = _run.thread_id and t.interrupts::text <> '{}');
+begin
+  -- Clients also name the newest checkpoint, as the SDK's hook does.
+  if _checkpoint_id is null or has_task_of(_run.thread_id, _checkpoint_id, _open) then
+    return _open;
+  end if;
+  return (
+    select a.interrupts from thread_answers a
+    where a.thread_id = _run.thread_id and has_task_of(a.thread_id, _checkpoint_id, a.interrupts)
+    order by a.run_id desc limit 1);
+end
+$$;
+
+-- Whether questions, by the ids of their tasks, are those of a checkpoint: a task that asks writes it there.
+create or replace function has_task_of(_thread_id uuid, _checkpoint_id text, _interrupts json) returns boolean language sql stable as $$
+  select exists (
+    select from json_object_keys(_interrupts) as task (id)
+    join checkpoint_writes w on w.thread_id = _thread_id::text and w.checkpoint_ns = ''
+      and w.checkpoint_id = _checkpoint_id and w.task_id = task.id)
+$$;
+
+-- Keeps what a run that ends has answered, with the questions.
 create or replace function keep_answer(_run runs, _status text) returns void language plpgsql as $$
 declare
   _resume json;
+  _interrupts json;
 begin
   -- A text is searched first, since `part_of_json` reads all of the request, and few requests resume a thread.
   if strpos(_run.kwargs::text, '"resume"') = 0 then
     return;
   end if;
   _resume := part_of_json(_run.kwargs, '{command,resume}');
+  _interrupts := questions_before(_run);
   insert into thread_answers (thread_id, run_id, interrupts, resume, answered_at, user_id, status)
-    select t.thread_id, _run.run_id, t.interrupts, _resume, _run.created_at,
+    select _run.thread_id, _run.run_id, _interrupts, _resume, _run.created_at,
       part_of_json(_run.caller, '{langgraph_auth_user_id}') #>> '{}', _status
-    from threads t where t.thread_id = _run.thread_id and _resume is not null and t.interrupts::text <> '{}';
+    where _resume is not null and _interrupts is not null;
 end
 $$;
 
