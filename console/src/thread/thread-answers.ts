@@ -27,11 +27,7 @@ export function useThreadAnswers({ threadId, openRun, present, version }: Asked)
   const { fetch, url } = useAgent()
   const { data, error } = useQuery({
     queryKey: ["answers", url, threadId, version],
-    queryFn: async ({ signal }) => {
-      const reply = await fetch(`${requestPath`/threads/${threadId}/answers`}?limit=${mostAnswers}`, { signal })
-      // An agent server of an earlier release keeps no answers.
-      return reply.status === 404 ? [] : ((await jsonOf(reply)) as GivenAnswer[])
-    },
+    queryFn: ({ signal }) => readAnswers((path) => fetch(path, { signal }), threadId),
     placeholderData: keepPreviousData,
   })
   const answers = useMemo(() => {
@@ -39,6 +35,19 @@ export function useThreadAnswers({ threadId, openRun, present, version }: Asked)
     return [...(data ?? []), ...(coming ? [coming] : [])]
   }, [data, openRun, present])
   return { answers, error }
+}
+
+/** Reads page after page: a page of long answers ends early. */
+async function readAnswers(get: (path: string) => Promise<Response>, threadId: string): Promise<GivenAnswer[]> {
+  const answers: GivenAnswer[] = []
+  for (let offset: string | null = "0"; offset !== null && answers.length < mostAnswers; ) {
+    const reply = await get(`${requestPath`/threads/${threadId}/answers`}?limit=${mostAnswers}&offset=${offset}`)
+    // An agent server of an earlier release keeps no answers.
+    if (reply.status === 404) return []
+    answers.push(...((await jsonOf(reply)) as GivenAnswer[]))
+    offset = reply.headers.get("x-pagination-next")
+  }
+  return answers
 }
 
 /** The answer that a run brings which has not ended: the server keeps it at its end. */

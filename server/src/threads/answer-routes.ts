@@ -34,7 +34,14 @@ export function addThreadAnswersRoute(api: Api, { db }: { readonly db: Database 
       tags,
       params: threadParams,
       query: z.object(pageQueryFields),
-      responses: { 200: { description: "The answers, newest first", schema: z.array(answer) }, ...missing },
+      responses: {
+        200: {
+          description:
+            "The answers, newest first. A page may have fewer than `limit`, since it ends after 1 MB; while more follow, X-Pagination-Next is the `offset` of the next page",
+          schema: z.array(answer),
+        },
+        ...missing,
+      },
     },
     async ({ c, params: { thread_id: threadId }, query }) => {
       await getThread(db, callerOf(c), threadId)
@@ -45,7 +52,7 @@ export function addThreadAnswersRoute(api: Api, { db }: { readonly db: Database 
         resume: new RawJson(resume),
         person: rawJson(who),
       }))
-      return jsonResponse(page, 200, pageHeaders(query, total))
+      return jsonResponse(page, 200, pageHeaders({ ...query, limit: answers.length }, total))
     },
   )
 }

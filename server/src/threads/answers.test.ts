@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
@@ -7,6 +8,7 @@ import { newRun } from "../runs/schema.js"
 import { createRun } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { copyCheckpoints } from "./copy-queries.js"
 
 /** @param caller  the identity of the caller, as the access rules of a project tell it */
 async function execute(
@@ -74,6 +76,44 @@ test("a copy of a thread has its answers, and a thread takes them with it when i
 
   assert.equal((await http.send("GET", `/threads/${threadId}/answers`)).status, 404)
   assert.deepEqual(await http.db.rows(sql`select thread_id from thread_answers`), [{ thread_id: copy }])
+})
+
+test("a copy has no answer that its state has not seen", async () => {
+  await using http = await freshHttp()
+  const threadId = await newThread(http.server)
+  await execute(http, threadId, { input: {} }, asking({ t1: [{ id: "q", value: "who?" }] }))
+  await execute(http, threadId, { command: { resume: "Ada" } }, asking({ t2: [{ id: "q", value: "sure?" }] }))
+  const copy = randomUUID()
+
+  const complete = await copyCheckpoints(http.db, threadId, copy)
+  await execute(http, threadId, { command: { resume: "yes" } }, done)
+  await http.db.transaction(async (tx) => complete?.(tx, "{}"))
+
+  const resumes = async (id: string) => (await answersOf(http, id)).map(({ resume }) => resume)
+  assert.deepEqual([await resumes(copy), await resumes(threadId)], [["Ada"], ["yes", "Ada"]])
+})
+
+test("a page of answers ends after a megabyte, and says where the next one begins", async () => {
+  await using http = await freshHttp()
+  const threadId = await newThread(http.server)
+  const long = "x".repeat(700_000)
+  await execute(http, threadId, { input: {} }, asking({ t0: [{ id: "q", value: "first?" }] }))
+  for (const n of [1, 2, 3])
+    await execute(http, threadId, { command: { resume: `${n} ${long}` } }, asking({ t: [{ id: "q", value: "more?" }] }))
+  const page = async (offset: number) => {
+    const reply = await http.send("GET", `/threads/${threadId}/answers?limit=5&offset=${offset}`)
+    const answers = reply.json as { resume: string }[]
+    return [answers.map(({ resume }) => resume[0]), reply.headers.get("x-pagination-next")]
+  }
+
+  assert.deepEqual(
+    [await page(0), await page(2), await page(3)],
+    [
+      [["3", "2"], "2"],
+      [["1"], null],
+      [[], null],
+    ],
+  )
 })
 
 test("a run that a client deletes takes its answer along", async () => {

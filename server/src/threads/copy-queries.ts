@@ -1,13 +1,14 @@
 /**
  * Copies a thread. Its checkpoints are copied in portions, so that no statement takes longer the longer the thread is, and all of them in
- * one snapshot, so that the copy is a state that the thread had. The copy becomes a thread in a second transaction. In between it is
+ * one snapshot, so that the copy is a state that the thread had. Answers need their
+ * thread, so the snapshot says which ones the copy gets. The copy becomes a thread in a second transaction. In between it is
  * listed in `removed_threads`: should the server die, the sweep removes it.
  */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { identifier, joinSql, type Sql, sql } from "@superstep/toolkit/db/sql"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { limitedWorks } from "@superstep/toolkit/exec/limited-works"
-import { copyAnswers } from "./answer-queries.js"
+import { copyAnswers, findAnsweringRuns } from "./answer-queries.js"
 import { threadColumns } from "./queries.js"
 import type { ThreadRow } from "./thread.js"
 
@@ -48,7 +49,13 @@ const inTurn = limitedWorks(2)
 // From the copy of the checkpoints to that of the thread there is one round trip.
 const keptMinutes = 10
 
-/** A thread whose checkpoints are copied, as it was in their snapshot. */
+/** A thread as it was in the snapshot of its checkpoints. */
+interface Snapshot {
+  readonly thread: CopiedThread
+  /** The runs that had brought its answers. */
+  readonly answeringRuns: readonly string[]
+}
+
 interface CopiedThread extends ThreadRow {
   readonly revision_id: string | null
   readonly is_pinned_until_rest: boolean
@@ -63,20 +70,22 @@ export async function copyCheckpoints(
   from: string,
   to: string,
 ): Promise<((tx: Db, metadata: string) => Promise<ThreadRow>) | undefined> {
-  const thread = await inTurn(() => db.transaction((tx) => copyInSnapshot(tx, from, to)))
-  if (!thread) return undefined
+  const found = await inTurn(() => db.transaction((tx) => copyInSnapshot(tx, from, to)))
+  if (!found) return undefined
+  const { thread, answeringRuns } = found
   return async (tx, metadata) => {
     const copy = await insertCopy(tx, { ...thread, thread_id: to, metadata })
-    await copyAnswers(tx, from, to)
+    await copyAnswers(tx, from, to, answeringRuns)
     return copy
   }
 }
 
-async function copyInSnapshot(tx: Db, from: string, to: string): Promise<CopiedThread | undefined> {
+async function copyInSnapshot(tx: Db, from: string, to: string): Promise<Snapshot | undefined> {
   await tx.run(sql`set transaction isolation level repeatable read`)
-  const found = await tx.row<CopiedThread>(sql`
+  const thread = await tx.row<CopiedThread>(sql`
     select ${threadColumns}, revision_id, is_pinned_until_rest from threads where thread_id = ${from}`)
-  if (!found) return undefined
+  if (!thread) return undefined
+  const answeringRuns = await findAnsweringRuns(tx, from)
   for (const table of tables)
     for (let last: Key | undefined; ; ) {
       last = await copyPortion(tx, table, { from, to, after: last })
@@ -85,7 +94,7 @@ async function copyInSnapshot(tx: Db, from: string, to: string): Promise<CopiedT
   await tx.run(sql`
     insert into removed_threads (thread_id, not_before)
     values (${to}, clock_timestamp() + make_interval(mins => ${keptMinutes}))`)
-  return found
+  return { thread, answeringRuns }
 }
 
 type Key = Readonly<Record<string, unknown>>
