@@ -1,6 +1,6 @@
 /** What a person sends to a thread: a message or an input, an answer, the wish to go on or to stop. */
 import type { Thread } from "@langchain/langgraph-sdk"
-import { useState } from "react"
+import { useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import type { RawMessage } from "../messages/messages.js"
 import { editCheckpoint, type StateEdit } from "../time-travel/edit-checkpoint.js"
@@ -68,31 +68,36 @@ export function useSending(given: Given): Sending {
   const { threadId, assistantId, runId, head, options, conversation, onStarted } = given
   const { client } = useAgent()
   const [before, setBefore] = useState<{ readonly runId: string | undefined; readonly sent: SentBefore }>()
-  const during = async (sent: Sent, work: () => Promise<void>) => {
+  const isSending = before !== undefined && before.runId === runId
+  /** The id of the run that was created last. */
+  const created = useRef<Promise<string>>(undefined)
+  const during = async (sent: Sent, work: () => Promise<string>) => {
     setBefore({ runId, sent: { ...sent, head } })
-    await work().catch((error: unknown) => {
+    created.current = work()
+    await created.current.catch((error: unknown) => {
       setBefore(undefined)
       throw error
     })
     onStarted()
   }
   const create = async (request: object) => {
-    await client.runs.create(threadId, assistantId, {
+    const run = await client.runs.create(threadId, assistantId, {
       ...requestOf(options),
       streamResumable: true,
       streamMode: ["updates", "tasks", "messages-tuple"],
       ...request,
     })
+    return run.run_id
   }
   return {
-    isSending: before !== undefined && before.runId === runId,
+    isSending,
     sent: before?.sent,
     start: (input, sent = nothing) =>
       during(sent, async () => {
         const { from } = sent
         // What the page shows of the thread may be some seconds old.
         if (from === undefined && hasQuestion(await client.threads.get(threadId))) throw new QuestionIsOpen()
-        await create({ input, ...(from !== undefined && { checkpointId: from }) })
+        return create({ input, ...(from !== undefined && { checkpointId: from }) })
       }),
     // A thread that another client has answered is busy, and refuses the run.
     answer: (interruptId, answer) =>
@@ -100,12 +105,14 @@ export function useSending(given: Given): Sending {
     goOn: (from, edit) =>
       during({ messages: [], from }, async () => {
         const checkpointId = from === undefined ? undefined : await editCheckpoint(client, threadId, from, edit)
-        await create({ input: null, multitaskStrategy: "reject", ...(checkpointId !== undefined && { checkpointId }) })
+        return create({ input: null, multitaskStrategy: "reject", ...(checkpointId !== undefined && { checkpointId }) })
       }),
     stop: async () => {
+      // Of what was just sent, the newest run that the page knows is the one before. Without a run, whoever sent it shows why.
+      const stopped = isSending ? await created.current?.catch(() => undefined) : runId
       setBefore(undefined)
       // The hook cancels only a run that it has started, and shows no error of it.
-      if (runId !== undefined) await client.runs.cancel(threadId, runId)
+      if (stopped !== undefined) await client.runs.cancel(threadId, stopped)
       await conversation.stop({ cancel: false })
     },
   }

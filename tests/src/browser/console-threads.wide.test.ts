@@ -119,6 +119,44 @@ test("the console's pages of threads", { skip }, async (t) => {
     assert.equal((await client.runs.get(thread.thread_id, run.run_id)).status, "interrupted")
   })
 
+  await t.test("a run is stopped before the page knows of it, and the run before it stays as it was", async () => {
+    const { thread } = await gatedThread()
+    const open = newGate()
+    open.open()
+    await client.runs.wait(thread.thread_id, String(thread.metadata?.assistant_id), {
+      input: { messages: [{ role: "user", content: "one" }] },
+      config: { configurable: { gate: open.path } },
+    })
+    const page = await openThread(browser, thread.thread_id)
+    await untilConversation(page, ["You: one", "Agent: You said one."])
+    let release = () => {}
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route(/\/runs$/, async (route) => {
+      if (route.request().method() !== "POST") return route.continue()
+      const created = await route.fetch()
+      await isReleased
+      await route.fulfill({ response: created })
+    })
+    const stopped: string[] = []
+    page.on("request", (request) => {
+      const [, runId] = /\/runs\/([^/]+)\/cancel/.exec(request.url()) ?? []
+      if (runId !== undefined) stopped.push(runId)
+    })
+
+    await say(page, "two")
+    await page.getByRole("button", { name: "Stop the run" }).click()
+    release()
+
+    await page.getByRole("button", { name: "Send", exact: true }).waitFor()
+    const [second] = await client.runs.list(thread.thread_id)
+    assert.ok(second)
+    await client.runs.join(thread.thread_id, second.run_id)
+    const statuses = (await client.runs.list(thread.thread_id)).map(({ status }) => status)
+    assert.deepEqual([stopped, statuses], [[second.run_id], ["interrupted", "success"]])
+  })
+
   await t.test("a question of the graph is shown and answered", async () => {
     const thread = await client.threads.create({ graphId: "talk" })
     const page = await openThread(browser, thread.thread_id)
