@@ -13,23 +13,27 @@ export interface AttachedFile {
 /** @param onError  tells why a file was not attached; undefined when one is tried again */
 export function useAttachments(onError: (error: unknown) => void) {
   const [files, setFiles] = useState<readonly AttachedFile[]>([])
+  const [filesBeingRead, setFilesBeingRead] = useState(0)
   const count = useRef(0)
   const add = (given: Iterable<File>) => {
     onError(undefined)
     for (const file of given) {
       const key = ++count.current
-      readAttachment(file).then(
-        (block) => setFiles((present) => [...present, { key, name: file.name, block }]),
-        onError,
-      )
+      setFilesBeingRead((present) => present + 1)
+      readAttachment(file)
+        .then((block) => setFiles((present) => [...present, { key, name: file.name, block }]), onError)
+        .finally(() => setFilesBeingRead((present) => present - 1))
     }
   }
   return {
     files,
+    /** Whether files that were added are not among `files` yet. */
+    isReading: filesBeingRead > 0,
     add,
     remove: (key: number) => setFiles((present) => present.filter((file) => file.key !== key)),
-    /** @param others  what stays in their place */
-    clear: (others: readonly AttachedFile[] = []) => setFiles(others),
+    clear: () => setFiles([]),
+    /** Puts files back, before those that were added meanwhile. */
+    putBack: (earlier: readonly AttachedFile[]) => setFiles((present) => [...earlier, ...present]),
   }
 }
 

@@ -26,9 +26,14 @@ export function Composer({ sending, chatKey, isRunning, blocked, from }: Props) 
   const { mayRun } = useAgent()
   const [text, setText] = useState("")
   const [error, setError] = useState<unknown>()
-  const { files, add, remove, clear } = useAttachments(setError)
+  const { files, isReading, add, remove, clear, putBack } = useAttachments(setError)
   const isEmpty = text.trim() === "" && files.length === 0
-  const because = mayRun ? (blocked ?? (isEmpty ? "Write a message first." : undefined)) : onlyReads
+  const notReady = isReading
+    ? "The attached files are still being read."
+    : isEmpty
+      ? "Write a message first."
+      : undefined
+  const because = mayRun ? (blocked ?? notReady) : onlyReads
   const canWrite = mayRun && blocked === undefined
   const send = () => {
     if (because !== undefined || isRunning) return
@@ -44,7 +49,7 @@ export function Composer({ sending, chatKey, isRunning, blocked, from }: Props) 
     sending.start({ [chatKey]: [message] }, { messages: [message], from }).catch((problem: unknown) => {
       setError(problem)
       setText(text)
-      clear(files)
+      putBack(files)
     })
   }
   const onKey = (event: KeyboardEvent) => {
