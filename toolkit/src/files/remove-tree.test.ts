@@ -28,6 +28,19 @@ test("read-only trees are deleted, and links in them are not followed", async ()
   assert.deepEqual([existsSync(tree), readdirSync(outside)], [false, ["kept"]])
 })
 
+// macOS stores no such name.
+test("a tree with names that are not UTF-8 is deleted", { skip: process.platform !== "linux" }, async () => {
+  const home = temporaryFolder()
+  const tree = join(home, "tree")
+  const inner = Buffer.from(`${tree}/\xe9/\xe8`, "latin1")
+  mkdirSync(inner, { recursive: true })
+  writeFileSync(Buffer.concat([inner, Buffer.from("/\xff", "latin1")]), "")
+
+  await removeTree(tree)
+
+  assert.deepEqual(readdirSync(home), [])
+})
+
 test("a tree that is deeper than the longest path is deleted", async () => {
   const home = temporaryFolder()
   const name = "x".repeat(200)

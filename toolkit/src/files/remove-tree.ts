@@ -12,27 +12,28 @@ const filesAtOnce = 64
 
 /**
  * Deletes a folder with everything in it, or a file. Links are deleted and never followed, whatever other processes do
- * meanwhile, and no tree is too deep. Does nothing when there is nothing.
+ * meanwhile, no tree is too deep, and names need not be UTF-8. Does nothing when there is nothing.
  * @param top  only we may write to the folder that contains it
  */
 export async function removeTree(top: string): Promise<void> {
   if (!(await takeFolder(top))) return unlink(top).catch(ifCode(missing))
-  const folders = [top]
+  const root = Buffer.from(top)
+  const folders: Buffer[] = [root]
   for (const folder of folders) {
     for (const path of await removeFiles(folder)) {
       await takeFolder(path)
       // Folders are moved up to `top`, so that paths stay short, however deep the tree is.
-      const moved = folder === top ? path : join(top, randomUUID())
+      const moved = folder === root ? path : Buffer.from(join(top, randomUUID()))
       await rename(path, moved).catch(ifCode(missing))
       folders.push(moved)
     }
-    if (folder !== top) await rmdir(folder).catch(ifCode(missing))
+    if (folder !== root) await rmdir(folder).catch(ifCode(missing))
   }
   await rmdir(top).catch(ifCode(missing))
 }
 
 /** After this nobody else can change what is in it. @returns  false when it is no folder */
-async function takeFolder(path: string): Promise<boolean> {
+async function takeFolder(path: string | Buffer): Promise<boolean> {
   const found = await lstat(path).catch(ifCode(missing))
   if (!found?.isDirectory()) return false
   if (process.getuid?.() === 0) await lchown(path, 0, 0)
@@ -41,11 +42,12 @@ async function takeFolder(path: string): Promise<boolean> {
 }
 
 /** @param folder  one that we have taken  @returns  the folders in it */
-async function removeFiles(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(ifCode(missing, []))
-  const files = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => join(folder, name))
+async function removeFiles(folder: Buffer): Promise<Buffer[]> {
+  const entries = await readdir(folder, { withFileTypes: true, encoding: "buffer" }).catch(ifCode(missing, []))
+  const pathOf = ({ name }: { name: Buffer }) => Buffer.concat([folder, Buffer.from("/"), name])
+  const files = entries.filter((entry) => !entry.isDirectory()).map(pathOf)
   for (let first = 0; first < files.length; first += filesAtOnce) {
     await Promise.all(files.slice(first, first + filesAtOnce).map((file) => unlink(file).catch(ifCode(missing))))
   }
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name))
+  return entries.filter((entry) => entry.isDirectory()).map(pathOf)
 }
