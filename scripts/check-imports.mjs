@@ -164,8 +164,9 @@ const textRules = [
     say: "programs are bundled, so relative paths to files change: use import.meta.resolve with a name in `exports`",
   },
   {
-    // The names of deployment sources, such as external_docker, are part of the API.
-    pattern: /\bcgroups?\b|(?<!external_|internal_)docker(?!ignore)|\buid\b(?!")|\bOsUser\b|\bsocketPath\b|\.sock\b/i,
+    // The names of deployment sources, such as external_docker, are part of the API; patterns for names of files (`\.docker`) concern no machine.
+    pattern:
+      /\bcgroups?\b|(?<!external_|internal_|\\\.)docker(?!ignore)|\buid\b(?!")|\bOsUser\b|\bsocketPath\b|\.sock\b/i,
     only: /^$/,
     within: /^control\/src\//,
     say: "this depends on the kind of machine: it belongs into machines/, behind machines/src/port",

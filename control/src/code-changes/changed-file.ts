@@ -34,17 +34,13 @@ export const codeChangeLimits = {
   diffedBytes: 2_000_000,
 }
 
-// Examples contain no secrets.
-const example = /\.(example|sample|template|dist)$/
-// What tools keep credentials and keys in, by their usual names.
-const secretName =
-  /^(\.env(\..+)?|\.npmrc|\.yarnrc(\.yml)?|\.pypirc|\.netrc|\.git-credentials|\.pgpass|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json)?|secrets?\.(json|ya?ml|toml)|service[-_]account.*\.json|.*\.(pem|key|p12|pfx|jks|keystore))$/i
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/
 
-/** Whether a file with this name holds secrets, so that its content is never shown. */
-export function hasSecretName(path: string): boolean {
-  const name = path.slice(path.lastIndexOf("/") + 1)
-  return secretName.test(name) && !example.test(name)
+/** A path as people see it: what is not UTF-8 has its other bytes as `\xe9`, so that two files never look like one. */
+export function shownPath(path: Buffer): string {
+  const text = path.toString("utf8")
+  if (!text.includes("\ufffd")) return text
+  return path.toString("latin1").replace(/[^ -~]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, "0")}`)
 }
 
 /** @returns  why the content is not to be shown; undefined for text */

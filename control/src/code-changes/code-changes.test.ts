@@ -162,6 +162,35 @@ test("characters that other programs take for the end of a line neither hide nor
   ])
 })
 
+// macOS stores no such name.
+const skip = process.platform !== "linux"
+test("files whose names are not UTF-8 are compared, each under a name of its own", { skip }, async () => {
+  const repository = bareRepository(temporaryFolder())
+  const { path, first, second } = await commits("names", { "a.ts": "1\n" }, { "a.ts": "1\n" }, { repository })
+  const blob = repository.git("rev-parse", "main:a.ts")
+  const commit = (...names: readonly string[]) => {
+    const entries = names.map((name) => Buffer.from(`100644 blob ${blob}\t${name}\0`, "latin1"))
+    const tree = execFileSync("git", ["mktree", "-z"], { cwd: repository.folder, input: Buffer.concat(entries) })
+    return repository.git("commit-tree", "-m", "names", String(tree).trim())
+  }
+  const [one, other] = [commit("\xe9.ts"), commit("\xe8.ts")]
+  repository.git("update-ref", "refs/heads/one", one)
+  repository.git("update-ref", "refs/heads/other", other)
+  await fetched(first, one)
+  await fetched(second, other)
+
+  const { status, body } = await api.call("GET", path)
+
+  assert.equal(status, 200)
+  assert.deepEqual(
+    body.files.map((file: { path: string; diff: string }) => [file.path, file.diff]),
+    [
+      ["\\xe8.ts", "@@ -0,0 +1 @@\n+1\n"],
+      ["\\xe9.ts", "@@ -1 +0,0 @@\n-1\n"],
+    ],
+  )
+})
+
 test("what exceeds the number of diffs or files is named or counted (CC1)", async () => {
   const count = codeChangeLimits.files + 5
   const files = Object.fromEntries(

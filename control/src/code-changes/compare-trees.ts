@@ -8,13 +8,14 @@ import { lstat, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/pr
 import { join } from "node:path"
 import { withMemoryLimit } from "@superstep/toolkit/exec/limited-command"
 import { CommandFailed, runCommand } from "@superstep/toolkit/exec/run-command"
+import { isSecretFile } from "../sources/secret-files.js"
 import {
   type ChangedFile,
   type CodeChanges,
   codeChangeLimits,
-  hasSecretName,
   hunksOf,
   type Omission,
+  shownPath,
   unshowable,
 } from "./changed-file.js"
 
@@ -24,7 +25,14 @@ interface FoundFile {
   readonly isExecutable: boolean
 }
 
+/**
+ * By path. A name in a repository is bytes, and need not be UTF-8, so each character of a path stands for a byte here (`latin1`); `shownPath`
+ * is for people.
+ */
 type Tree = ReadonlyMap<string, FoundFile>
+
+const bytesOf = (path: string): Buffer => Buffer.from(path, "latin1")
+const fileAt = (folder: string, path: string): Buffer => Buffer.concat([Buffer.from(`${folder}/`), bytesOf(path)])
 
 export interface Compared {
   /** Folders with the code of both. Sources limit how many files they have. */
@@ -61,7 +69,7 @@ export async function compareTrees(compared: Compared): Promise<CodeChanges> {
     const [was, is] = [one.get(path), other.get(path)]
     const why = omitted[number] ?? null
     return {
-      path,
+      path: shownPath(bytesOf(path)),
       change: !was ? "added" : !is ? "removed" : "changed",
       sizeBefore: was?.size ?? null,
       sizeAfter: is?.size ?? null,
@@ -78,11 +86,12 @@ async function filesOf(root: string, signal: AbortSignal): Promise<Tree> {
   const folders = [""]
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     signal.throwIfAborted()
-    for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
-      const path = folder === "" ? entry.name : `${folder}/${entry.name}`
+    for (const entry of await readdir(fileAt(root, folder), { withFileTypes: true, encoding: "buffer" })) {
+      const name = entry.name.toString("latin1")
+      const path = folder === "" ? name : `${folder}/${name}`
       if (entry.isDirectory()) folders.push(path)
       else {
-        const { size, mode } = await lstat(join(root, path))
+        const { size, mode } = await lstat(fileAt(root, path))
         found.set(path, { size, isLink: entry.isSymbolicLink(), isExecutable: (mode & 0o100) !== 0 })
       }
     }
@@ -97,12 +106,12 @@ async function isSame(
   other: FoundFile | undefined,
 ): Promise<boolean> {
   if (!one || !other || one.isLink !== other.isLink || one.size !== other.size) return false
-  const [was, is] = [join(before, path), join(after, path)]
-  if (one.isLink) return (await readlink(was)) === (await readlink(is))
+  const [was, is] = [fileAt(before, path), fileAt(after, path)]
+  if (one.isLink) return (await readlink(was, "buffer")).equals(await readlink(is, "buffer"))
   return one.isExecutable === other.isExecutable && (await hashOf(was, signal)) === (await hashOf(is, signal))
 }
 
-async function hashOf(file: string, signal: AbortSignal): Promise<string> {
+async function hashOf(file: Buffer, signal: AbortSignal): Promise<string> {
   const hash = createHash("sha256")
   for await (const chunk of createReadStream(file, { signal })) hash.update(chunk as Buffer)
   return hash.digest("hex")
@@ -122,10 +131,10 @@ class Copies {
   async add(number: number, path: string, was?: FoundFile, is?: FoundFile): Promise<Omission | undefined> {
     const { before, after, work, hide } = this.#compared
     if (was?.isLink || is?.isLink) return "link"
-    if (hasSecretName(path)) return "secret"
+    if (isSecretFile(shownPath(bytesOf(path)))) return "secret"
     const [sizeBefore, sizeAfter] = [was?.size ?? 0, is?.size ?? 0]
     if (Math.max(sizeBefore, sizeAfter) > codeChangeLimits.fileBytes) return "too_large"
-    const contents = [was && (await readFile(join(before, path))), is && (await readFile(join(after, path)))]
+    const contents = [was && (await readFile(fileAt(before, path))), is && (await readFile(fileAt(after, path)))]
     const why = contents.map((content) => content && unshowable(content)).find((it) => it !== undefined)
     if (why) return why
     const bytes = this.#bytes + sizeBefore + sizeAfter

@@ -3,6 +3,7 @@
  * folder below the tree, with a name that no other entry has on any file system. Pure.
  */
 import { SourceFailed } from "./port.js"
+import { isEnvFile } from "./secret-files.js"
 
 export interface EntryHeader {
   readonly path: string
@@ -32,7 +33,7 @@ export function checkEntry({ path: given, type, mode = 0 }: EntryHeader): Verdic
   if (type !== "File" && type !== "OldFile") throw invalidEntry(given, `is a ${words[type] ?? type}`)
   if (path === "") throw invalidEntry(given, "has no name")
   if ((mode & setIdBits) !== 0) throw invalidEntry(given, "would run as another user (setuid or setgid)")
-  if (isSecretFile(path)) return { kind: "left out", path }
+  if (isEnvFile(path)) return { kind: "left out", path }
   return { kind: "file", path, isExecutable: (mode & executableBit) !== 0 }
 }
 
@@ -60,14 +61,6 @@ function pathProblem(path: string): string | undefined {
   const isTooLong =
     Buffer.byteLength(path) > maxPathBytes || parts.some((part) => Buffer.byteLength(part) > maxPartBytes)
   return isTooLong ? "has a name that is too long" : undefined
-}
-
-// Examples contain no secrets.
-const example = /\.(example|sample|template|dist)$/
-
-const isSecretFile = (path: string): boolean => {
-  const name = path.slice(path.lastIndexOf("/") + 1)
-  return name === ".env" || (name.startsWith(".env.") && !example.test(name))
 }
 
 export const invalidEntry = (path: string, problem: string): SourceFailed =>
