@@ -1,4 +1,7 @@
-/** What a person has set for the runs that this page starts on a thread. The browser remembers it; no other client uses it. */
+/**
+ * What a person has set for the runs that this page starts on a thread. No other client uses it. The tab remembers it until it is
+ * closed: a context often has keys of other services, which must not stay in the lasting storage of the browser.
+ */
 import { useState } from "react"
 import { InvalidJson } from "../schema-form/value.js"
 
@@ -32,7 +35,7 @@ const hasInvalid = (value: unknown): boolean =>
 export type Storage = Pick<globalThis.Storage, "getItem" | "setItem">
 
 const key = "superstep.run-options"
-// Of the threads that were changed last: a browser keeps some megabytes for a site.
+// Of the threads that were changed last: a browser keeps some megabytes for a tab.
 export const mostThreads = 100
 
 type Stored = readonly (readonly [thread: string, options: RunOptions])[]
@@ -64,11 +67,11 @@ export interface RunOptionsState {
 }
 
 export function useRunOptions(thread: string): RunOptionsState {
-  const [options, setOptions] = useState(() => readOptions(localStorage, thread))
+  const [options, setOptions] = useState(() => readOptions(sessionStorage, thread))
   const change = (change: Partial<RunOptions>) => {
     const next = { ...options, ...change }
     setOptions(next)
-    writeOptions(localStorage, thread, next)
+    writeOptions(sessionStorage, thread, next)
   }
   return { options, change }
 }

@@ -23,6 +23,13 @@ const dot = Buffer.from(
 const readLines = `[...document.querySelectorAll(".loading-line")].map((line) =>
   getComputedStyle(line).opacity === "1" && line.getBoundingClientRect().width > 100)`
 
+/** The page reads files only after `releaseFiles()`, as from a slow disk. */
+const holdFiles = `{
+  const isReleased = new Promise((resolve) => { globalThis.releaseFiles = resolve })
+  const read = File.prototype.arrayBuffer
+  File.prototype.arrayBuffer = async function () { await isReleased; return read.call(this) }
+}`
+
 test("a conversation on the console", { skip }, async (t) => {
   const env = { SUPERSTEP_CONFIG: config, SUPERSTEP_DEV: "1" }
   await using server = await startGraphServer(env, { hasUnitToken: false })
@@ -191,6 +198,8 @@ test("a conversation on the console", { skip }, async (t) => {
 
     await say(page, "rain")
     await untilConversation(page, ["You: rain", "Agent: A warm draft about rain.", "Agent: Sent."])
+    // It may have keys, which must not outlast the tab.
+    assert.doesNotMatch(await page.evaluate<string>("JSON.stringify(localStorage)"), /warm/)
     await page.reload()
     await page.getByText("changed", { exact: true }).waitFor()
     await page.locator("summary", { hasText: "Configuration" }).click()
@@ -217,7 +226,7 @@ test("a conversation on the console", { skip }, async (t) => {
 
     await say(page, "this")
 
-    await page.getByText("A plain draft about this with 2 files.").waitFor()
+    await page.getByRole("log").getByText("A plain draft about this with 2 files.").waitFor()
     await page.locator("article.message-human img").waitFor()
     await page.getByRole("link", { name: /table.csv/ }).waitFor()
     assert.equal(await page.locator(".attached-file").count(), 0)
@@ -225,8 +234,49 @@ test("a conversation on the console", { skip }, async (t) => {
     await page.getByRole("button", { name: "Edit the message" }).click()
     await page.getByRole("textbox", { name: "Text of the message" }).fill("that")
     await page.getByRole("button", { name: "Send again" }).click()
-    await page.getByText("A plain draft about that with 2 files.").waitFor()
+    await page.getByRole("log").getByText("A plain draft about that with 2 files.").waitFor()
     await page.locator("article.message-human img").waitFor()
+  })
+
+  await t.test("a message waits until its files are read, and none is lost when it cannot be sent", async () => {
+    const thread = await newThread("letter")
+    const page = await openThread(browser, thread.thread_id)
+    const attach = (name: string) =>
+      page.locator("input[type=file]").setInputFiles([{ name, mimeType: "image/png", buffer: dot }])
+    const attached = (count: number) =>
+      until(async () => (await page.locator(".attached-file").count()) === count, {
+        what: `${count} files are attached`,
+      })
+    await page.evaluate(holdFiles)
+    await page.getByRole("textbox", { name: "Message", exact: true }).fill("this")
+    await attach("first.png")
+
+    await page.getByRole("button", { name: "Send", exact: true, disabled: true }).focus()
+    await page.getByText("The attached files are still being read.").waitFor()
+    await page.getByRole("textbox", { name: "Message", exact: true }).press("Enter")
+    await page.evaluate("releaseFiles()")
+    await attached(1)
+    assert.deepEqual(await client.runs.list(thread.thread_id), [])
+
+    let fail = () => {}
+    const isFailing = new Promise<void>((resolve) => {
+      fail = resolve
+    })
+    await page.route(/\/runs$/, async (route) => {
+      await isFailing
+      await route.abort()
+    })
+    await page.getByRole("button", { name: "Send", exact: true }).click()
+    await attached(0)
+    await attach("second.png")
+    await attached(1)
+    fail()
+    await attached(2)
+    const names = await page.locator(".attached-file").allInnerTexts()
+    assert.deepEqual(
+      names.map((name) => name.trim()),
+      ["first.png", "second.png"],
+    )
   })
 
   await t.test("a thread that loads looks like loading, not like an empty one", async () => {
@@ -270,5 +320,10 @@ test("a conversation on the console", { skip }, async (t) => {
     await keepScreenshot(page, "conversation-phone")
   })
 
-  assert.deepEqual(browser.problems, [])
+  // A browser notes as an error that a message could not be sent.
+  const expected = /Failed to load resource: net::ERR_FAILED$/
+  assert.deepEqual(
+    browser.problems.filter((problem) => !expected.test(problem)),
+    [],
+  )
 })
