@@ -38,12 +38,12 @@ export interface Turn {
 /** What the message list needs to know of each human message of the line, by the message's id. */
 export function turnsOf(items: Checkpoints, line: readonly TreeItem[], key: string): ReadonlyMap<string, Turn> {
   const shown = new Set(line.map(({ id }) => id))
-  const said = [...items.values()].flatMap((item) => saidAt(items, item, key))
+  const humanMessages = [...items.values()].flatMap((item) => humanMessageAt(items, item, key))
   const tips = tipsOf(items)
   const turns = new Map<string, Turn>()
-  for (const { messageId, at, from } of said) {
+  for (const { messageId, at, from } of humanMessages) {
     if (!shown.has(at)) continue
-    const versions = said
+    const versions = humanMessages
       .filter((other) => other.from === from)
       .sort((a, b) => (a.at < b.at ? -1 : 1))
       .map((other) => ({ tip: tips.get(other.at) ?? other.at, isShown: shown.has(other.at) }))
@@ -52,7 +52,7 @@ export function turnsOf(items: Checkpoints, line: readonly TreeItem[], key: stri
   return turns
 }
 
-interface Said {
+interface HumanMessage {
   readonly messageId: string
   /** The checkpoint that has the message first. */
   readonly at: string
@@ -60,7 +60,7 @@ interface Said {
   readonly from: string | undefined
 }
 
-function saidAt(items: Checkpoints, item: TreeItem, key: string): Said[] {
+function humanMessageAt(items: Checkpoints, item: TreeItem, key: string): HumanMessage[] {
   const parent = parentOf(items, item)
   // The first checkpoint that was read may have messages from before it: nobody said them there.
   if (!parent) return []

@@ -4,11 +4,11 @@ import { Loading } from "../frame/empty.js"
 import { JsonText } from "../messages/json-text.js"
 import { areMessages, messagesKeyOf, type RawMessage } from "../messages/messages.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
+import type { Annotations } from "./annotations.js"
 import { type Checkpoints, messagesIn, withoutOthers } from "./branches.js"
 import { humanMessage } from "./human-message.js"
 import { MessageList } from "./message-list.js"
 import type { Sending } from "./sending.js"
-import type { Talk } from "./talk.js"
 import type { Conversation as Hook } from "./thread-stream.js"
 
 export interface ConversationProps {
@@ -24,7 +24,7 @@ export interface ConversationProps {
   readonly items: Checkpoints
   readonly present: TreeItem | undefined
   readonly past: TreeItem | undefined
-  readonly talk: Talk
+  readonly annotations: Annotations
   readonly sending: Sending
   /** Why no message can be sent from an earlier checkpoint. */
   readonly blocked: string | undefined
@@ -33,7 +33,7 @@ export interface ConversationProps {
 }
 
 export function Conversation(props: ConversationProps) {
-  const { conversation, messages: latest, chatKey, isRunning, items, present, past, talk, sending } = props
+  const { conversation, messages: latest, chatKey, isRunning, items, present, past, annotations, sending } = props
   // Typing and scrolling go before the drawing of new tokens.
   const streamed = useDeferredValue(latest)
   const state = past ? past.item.values : streamed.length === 0 ? stateOf(props) : undefined
@@ -54,7 +54,7 @@ export function Conversation(props: ConversationProps) {
     props.isSchemaPending || props.isHistoryPending || (chatKey !== undefined && conversation.isThreadLoading)
   if (!past && messages.length === 0 && isWaiting) return <Loading what="Loading the conversation" />
   const others = chatKey === undefined && state !== undefined ? otherValues(state, key) : []
-  const isEmpty = messages.length === 0 && others.length === 0 && talk.between.size === 0
+  const isEmpty = messages.length === 0 && others.length === 0 && annotations.between.size === 0
   const onSendAgain = (content: unknown, from: string) => {
     const message = humanMessage(content)
     return sending.start({ [key ?? "messages"]: [message] }, { messages: [message], from })
@@ -65,8 +65,8 @@ export function Conversation(props: ConversationProps) {
       <MessageList
         messages={messages}
         isRunning={isRunning && !past}
-        between={talk.between}
-        turns={chatKey === undefined ? noTurns : talk.turns}
+        between={annotations.between}
+        turns={chatKey === undefined ? noTurns : annotations.turns}
         onShow={(id) => props.onShow(id === present?.id ? undefined : id)}
         onSendAgain={onSendAgain}
         blocked={props.blocked}
@@ -80,7 +80,7 @@ export function Conversation(props: ConversationProps) {
   )
 }
 
-const noTurns: Talk["turns"] = new Map()
+const noTurns: Annotations["turns"] = new Map()
 
 function emptyText({ past, chatKey, isRunning }: ConversationProps, present: TreeItem | undefined): string {
   if (past || (chatKey === undefined && present)) return "The state is empty."

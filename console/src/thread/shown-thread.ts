@@ -9,12 +9,12 @@ import { useSearchState } from "../frame/search.js"
 import type { RawMessage } from "../messages/messages.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import { useHistory, useHistoryChanged, useHistoryGrows } from "../time-travel/history.js"
+import { useAnnotations } from "./annotations.js"
 import { chatKeyOf } from "./input-kind.js"
 import { placeIn } from "./place.js"
 import { failureOf, isUnderWay, type LastRun, shownRunId, statusAtRest, type ThreadFacts } from "./run-facts.js"
 import { useRunOptions } from "./run-options.js"
 import { useSending } from "./sending.js"
-import { useTalk } from "./talk.js"
 import { useThreadAnswers } from "./thread-answers.js"
 import { useActivity, useConversation, useSettled } from "./thread-stream.js"
 import { unseen, useEpoch, useStartAgain } from "./unseen.js"
@@ -64,12 +64,12 @@ export function useShownThread({ thread, lastRun, assistantId }: ThreadGiven) {
   const version = [runId, thread.status, isRunning].join()
   const { answers, error: answersError } = useThreadAnswers({ threadId, openRun, present, version })
   const hidesOpen = past === undefined
-  const talk = useTalk({ threadId, answers, items, tip: past ?? present, messagesKey, hidesOpen })
+  const annotations = useAnnotations({ threadId, answers, items, tip: past ?? present, messagesKey, hidesOpen })
   const status = isRunning ? "busy" : statusAtRest(facts, failure !== undefined, asks)
   const inputSchema = schemas?.input_schema ?? undefined
   return {
     ...{ history, items, present, past, show, conversation, messages, chatKey, isSchemaPending, activity, runId },
-    ...{ runOptions, sending, isRunning, failure, asks, stoppedAt, talk, status, inputSchema },
+    ...{ runOptions, sending, isRunning, failure, asks, stoppedAt, annotations, status, inputSchema },
     contextSchema: schemas?.context_schema,
     /** Why the stream, the answers and the schemas are not known if they are not. */
     problems: { stream: error, answers: answersError, schemas: schemasError },

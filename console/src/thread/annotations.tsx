@@ -17,14 +17,14 @@ interface Given {
   readonly hidesOpen: boolean
 }
 
-export interface Talk {
+export interface Annotations {
   /** By the ids of human messages. */
   readonly turns: ReadonlyMap<string, Turn>
   /** What is shown behind the message with the id; "" for what is before all messages. */
   readonly between: ReadonlyMap<string, ReactNode>
 }
 
-export function useTalk({ threadId, answers, items, tip, messagesKey, hidesOpen }: Given): Talk {
+export function useAnnotations({ threadId, answers, items, tip, messagesKey, hidesOpen }: Given): Annotations {
   const line = useMemo(() => lineOf(items, tip), [items, tip])
   const turns = useMemo(() => turnsOf(items, line, messagesKey), [items, line, messagesKey])
   const between = useMemo(() => {
