@@ -17,7 +17,7 @@ import { usePlatform } from "../platform/use-platform.js"
 import { areSet, filtersIn, noFilters } from "../runs/filters.js"
 import { SharedRunFilters } from "../runs/run-filters.js"
 import { RunCells } from "../runs/run-list.js"
-import type { MergedRun } from "./merged.js"
+import { emptyTitle, type MergedRun } from "./merged.js"
 import { type AllRuns, mostAgents, useAllRuns } from "./use-all-runs.js"
 
 export function AllRunsPage() {
@@ -34,6 +34,7 @@ export function AllRunsPage() {
   const asked = awake.slice(0, mostAgents)
   const all = useAllRuns(asked, filters)
   const count = `${all.runs.length.toLocaleString("en")}${all.withOlder.length > 0 ? "+" : ""} ${all.runs.length === 1 ? "run" : "runs"}`
+  const emptiness = emptyTitle(all, areSet(filters))
   return (
     <Page
       title="Runs"
@@ -54,10 +55,8 @@ export function AllRunsPage() {
           </section>
         ))}
         {!all.isRead && all.runs.length === 0 && <Loading what="Asking the agents" />}
-        {all.isRead && all.runs.length === 0 && (
-          <Empty title={areSet(filters) ? "No run matches" : "No runs yet"}>
-            The newest runs of all deployed agents appear here.
-          </Empty>
+        {all.isRead && emptiness !== undefined && (
+          <Empty title={emptiness}>The newest runs of all deployed agents appear here.</Empty>
         )}
         {all.runs.length > 0 && <Rows runs={all.runs} />}
         <Older all={all} />
@@ -77,11 +76,12 @@ function NotAsked({ ready, asked }: { ready: readonly Deployment[]; asked: reado
   )
 }
 
-function Older({ all: { wholeSince, withOlder } }: { all: AllRuns }) {
+function Older({ all: { runs, wholeSince, withOlder } }: { all: AllRuns }) {
   if (wholeSince === undefined) return null
   return (
     <p className="runs-more">
-      All runs since <Exactly at={wholeSince} />. Older ones are in the lists of <Names deployments={withOlder} />.
+      {runs.length === 0 ? "No run is found" : "All runs"} since <Exactly at={wholeSince} />. Older ones{" "}
+      {runs.length === 0 ? "may be" : "are"} in the lists of <Names deployments={withOlder} />.
     </p>
   )
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { ListedRun } from "../runs/run-pages.js"
-import { type AgentPage, merged } from "./merged.js"
+import { type AgentPage, emptyTitle, merged } from "./merged.js"
 
 const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}.000`
 
@@ -36,4 +36,11 @@ test("the list ends where one agent has older runs that were not read, and says 
     withOlder.map(({ name }) => name),
     ["a", "b"],
   )
+})
+
+test("that no run matches is said only when no agent has older ones that were not read", () => {
+  assert.equal(emptyTitle(merged([agent("a", [], 35), agent("b", [])]), true), undefined)
+  assert.equal(emptyTitle(merged([agent("a", []), agent("b", [])]), true), "No run matches")
+  assert.equal(emptyTitle(merged([agent("a", [])]), false), "No runs yet")
+  assert.equal(emptyTitle(merged([agent("a", [40])]), true), undefined)
 })

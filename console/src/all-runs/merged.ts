@@ -48,4 +48,10 @@ export function merged(pages: readonly AgentPage[]): Merged {
   }
 }
 
+/** What to say when there is no run; undefined while older ones, which nobody has read, may be there. */
+export function emptyTitle({ runs, wholeSince }: Merged, isFiltered: boolean): string | undefined {
+  if (runs.length > 0 || wholeSince !== undefined) return undefined
+  return isFiltered ? "No run matches" : "No runs yet"
+}
+
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
