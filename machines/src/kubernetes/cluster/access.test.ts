@@ -42,7 +42,7 @@ after(() => void server.close().closeAllConnections())
 
 const base64 = (text: string) => Buffer.from(text).toString("base64")
 
-function kubeconfig(user: object, cluster: object = {}): string {
+function kubeconfig(user: object, cluster: object = {}, others: readonly object[] = []): string {
   const file = join(temporaryFolder(), "config")
   writeFileSync(join(file, "..", "token"), "of-a-file\n")
   const server = `https://127.0.0.1:${port}`
@@ -53,7 +53,7 @@ function kubeconfig(user: object, cluster: object = {}): string {
       "current-context": "here",
       contexts: [{ name: "here", context: { cluster: "c", user: "u", namespace: "agents" } }],
       clusters: [{ name: "c", cluster: { server, "certificate-authority-data": base64(certificate), ...cluster } }],
-      users: [{ name: "u", user }],
+      users: [...others.map((other, at) => ({ name: `other-${at}`, user: other })), { name: "u", user }],
     }),
   )
   return file
@@ -79,6 +79,18 @@ test("a kubeconfig gives a token, a token that is read anew from a file, or a cl
   assert.deepEqual(await seenWith(pair), { authorization: "", client: "localhost" })
 })
 
+test("what other users of a kubeconfig sign in with, and an exec beside a token, are not judged", {
+  skip,
+}, async () => {
+  const alpha = { apiVersion: "client.authentication.k8s.io/v1alpha1", command: "aws", interactiveMode: "Always" }
+  const others = [{ exec: alpha }, { exec: null }, { exec: "aws" }]
+
+  for (const user of [{ token: "t" }, { token: "t", exec: null }, { token: "t", exec: alpha }]) {
+    const access = await accessByKubeconfig(kubeconfig(user, {}, others), {})
+    assert.equal((await clusterAt(access).json<Seen>("/version")).body.authorization, "Bearer t")
+  }
+})
+
 test("a kubeconfig that cannot be used is refused with its reason, and shows no secret", { skip }, async () => {
   const refusal = (file: string, words: RegExp) =>
     assert.rejects(
@@ -89,7 +101,7 @@ test("a kubeconfig that cannot be used is refused with its reason, and shows no 
   await refusal(join(folder, "none"), /there is no such file/)
   await refusal(kubeconfig({ "auth-provider": { name: "gcp" } }), /replaced by exec/)
   const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "aws", interactiveMode: "Always" }
-  await refusal(kubeconfig({ exec }), /interactiveMode: expected Never or IfAvailable/)
+  await refusal(kubeconfig({ exec }), /the exec of its user .*interactiveMode: expected Never or IfAvailable/)
   await refusal(kubeconfig({}), /neither a token, nor a program that prints one, nor a client certificate/)
   await refusal(kubeconfig({ token: "t" }, { "insecure-skip-tls-verify": true }), /certificate-authority/)
   const broken = join(temporaryFolder(), "config")

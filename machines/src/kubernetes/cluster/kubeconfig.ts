@@ -7,7 +7,7 @@ import { parse } from "yaml"
 import { z } from "zod"
 import { NoAccess } from "./access.js"
 import type { ClusterAccess } from "./cluster.js"
-import { execCredentials, execSchema } from "./exec-credentials.js"
+import { type ExecConfig, execCredentials, execSchema } from "./exec-credentials.js"
 
 /** The file cannot be used, and why. */
 export class UnusableKubeconfig extends NoAccess {
@@ -38,7 +38,8 @@ const schema = z.object({
         "client-certificate-data": z.string().optional(),
         "client-key": z.string().optional(),
         "client-key-data": z.string().optional(),
-        exec: execSchema.optional(),
+        // Of the current user only (below): other users may need what is unusable here.
+        exec: z.unknown().optional(),
         "auth-provider": z.unknown().optional(),
       }),
     }),
@@ -51,7 +52,7 @@ const schema = z.object({
  * @throws UnusableKubeconfig
  */
 export async function accessByKubeconfig(file: string, environment: NodeJS.ProcessEnv): Promise<ClusterAccess> {
-  const unusable = (why: string, options?: ErrorOptions) => new UnusableKubeconfig(`${file}: ${why}`, options)
+  const unusable: Unusable = (why, options) => new UnusableKubeconfig(`${file}: ${why}`, options)
   const text = await readFile(file, "utf8").catch(ifCode(missing))
   if (text === undefined) throw unusable("there is no such file")
   const config = parsed(text, unusable)
@@ -70,11 +71,13 @@ export async function accessByKubeconfig(file: string, environment: NodeJS.Proce
   if (!cluster || !user) throw unusable(`its context ${config["current-context"]} names no cluster and user of it`)
   if (cluster["insecure-skip-tls-verify"])
     throw unusable("it skips the check of the server's certificate: give it the certificate-authority instead")
-  const { token, tokenFile, exec } = user
+  const { token, tokenFile } = user
+  const hasToken = token !== undefined || tokenFile !== undefined
+  const exec = hasToken || user.exec == null ? undefined : execIn(user.exec, unusable)
   const certificate = await contentOf(user["client-certificate-data"], user["client-certificate"])
   const key = await contentOf(user["client-key-data"], user["client-key"])
   const hasClient = certificate !== undefined && key !== undefined
-  if (token === undefined && tokenFile === undefined && !exec && !hasClient)
+  if (!hasToken && !exec && !hasClient)
     throw unusable(
       user["auth-provider"] !== undefined
         ? "its user has an auth-provider, which Kubernetes has replaced by exec: write it anew (docs/kubernetes.md)"
@@ -95,12 +98,23 @@ export async function accessByKubeconfig(file: string, environment: NodeJS.Proce
   }
 }
 
-function parsed(text: string, unusable: (why: string, options?: ErrorOptions) => UnusableKubeconfig) {
+type Unusable = (why: string, options?: ErrorOptions) => UnusableKubeconfig
+
+function parsed(text: string, unusable: Unusable) {
   try {
     return schema.parse(parse(text))
   } catch (cause) {
-    const [issue] = cause instanceof z.ZodError ? cause.issues : []
-    const where = issue ? ` (${issue.path.join(".")}: ${issue.message})` : ""
-    throw unusable(`it is no kubeconfig with a current context${where}`, { cause })
+    throw unusable(`it is no kubeconfig with a current context${firstIssue(cause)}`, { cause })
   }
+}
+
+function execIn(value: unknown, unusable: Unusable): ExecConfig {
+  const { data, error } = execSchema.safeParse(value)
+  if (error) throw unusable(`the exec of its user cannot be used${firstIssue(error)}`, { cause: error })
+  return data
+}
+
+function firstIssue(error: unknown): string {
+  const [issue] = error instanceof z.ZodError ? error.issues : []
+  return issue ? ` (${issue.path.join(".")}: ${issue.message})` : ""
 }
