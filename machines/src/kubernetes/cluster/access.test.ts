@@ -149,6 +149,24 @@ test("a pod finds its API server, its namespace and its present token in what th
   assert.equal(body.authorization, "Bearer second")
 })
 
+test("who waits for a token can leave, and waits no longer than for an answer", async () => {
+  const silent = clusterAt({
+    origin: "https://127.0.0.1:1",
+    authority: undefined,
+    token: () => new Promise<never>(() => undefined),
+  })
+  const leaving = new AbortController()
+  const left = silent.stream("/logs", { signal: leaving.signal })
+  leaving.abort(new Error("left"))
+
+  await assert.rejects(left, /^Error: left$/)
+  await assert.rejects(silent.json("/version", { signal: leaving.signal }), /^Error: left$/)
+  await assert.rejects(
+    silent.json("/version", { answerMs: 1 }),
+    (error: Error) => error instanceof ClusterFailed && /no token .* within 1 ms/.test(error.message),
+  )
+})
+
 test("a refusal has the words and the status of the server; a server that is away, or is another one, has an error of its own", {
   skip,
 }, async () => {

@@ -39,7 +39,7 @@ export interface ClusterRequest {
   readonly contentType?: string
   /** Statuses that are an answer besides those from 200 to 299. */
   readonly also?: readonly number[]
-  /** How long until the answer begins, in milliseconds. */
+  /** How long until the answer begins, in milliseconds, including the wait for a token. */
   readonly answerMs?: number
   /** Who gives one may wait for long between bytes, as for the lines of a log. */
   readonly signal?: AbortSignal
@@ -74,7 +74,9 @@ export function clusterAt({ origin, authority, client, token, refused }: Cluster
     const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const url = new URL(path, origin)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
-    const shown = await token?.()
+    const startedAt = performance.now()
+    const shown = await (token && inTime(token, { ms: answerMs, signal, origin }))
+    const restMs = Math.max(0, answerMs - (performance.now() - startedAt))
     const headers = {
       ...(shown && { authorization: `Bearer ${shown.reveal()}` }),
       accept: "application/json, */*",
@@ -87,7 +89,7 @@ export function clusterAt({ origin, authority, client, token, refused }: Cluster
         reject(new ClusterFailed(words, undefined, { cause }))
       }
       const endAfter = (ms: number) => () => sent.destroy(new Error(`silent for ${ms} ms`))
-      const timer = setTimeout(endAfter(answerMs), answerMs)
+      const timer = setTimeout(endAfter(answerMs), restMs)
       const sent = request(url, { method, headers, agent, ...(signal && { signal }) }, (response) => {
         clearTimeout(timer)
         if (shown && response.statusCode === 401) refused?.(shown)
@@ -126,6 +128,25 @@ export function clusterAt({ origin, authority, client, token, refused }: Cluster
       return { status: response.statusCode ?? 0, body: (isJson ? JSON.parse(text) : undefined) as T }
     },
   }
+}
+
+interface TokenLimit {
+  readonly ms: number
+  readonly signal: AbortSignal | undefined
+  readonly origin: string
+}
+
+/** The token may come later: then it is for the next request. @throws ClusterFailed, or the reason of the signal */
+function inTime(token: () => Promise<Secret>, { ms, signal, origin }: TokenLimit): Promise<Secret> {
+  signal?.throwIfAborted()
+  const over = new AbortController()
+  const ended = new Promise<never>((_, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true, signal: over.signal })
+    const why = `there is no token for the API server at ${origin} within ${ms} ms: check what gives it`
+    const timer = setTimeout(() => reject(new ClusterFailed(why)), ms)
+    over.signal.addEventListener("abort", () => clearTimeout(timer))
+  })
+  return Promise.race([token(), ended]).finally(() => over.abort())
 }
 
 /** The server answers with a Status object; a proxy before it with anything. Pure. */

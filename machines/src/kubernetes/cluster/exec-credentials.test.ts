@@ -4,13 +4,15 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { ClusterFailed } from "./cluster.js"
-import { type ExecConfig, execCredentials } from "./exec-credentials.js"
+import { type ExecConfig, type ExecPlace, execCredentials } from "./exec-credentials.js"
 
 const version = "client.authentication.k8s.io/v1"
 const credential = (status: object) => JSON.stringify({ apiVersion: version, kind: "ExecCredential", status })
 
+type Limits = Pick<ExecPlace, "timeoutMs" | "pauseMs">
+
 /** A program beside a kubeconfig, which counts its runs. */
-function program(script: string, change: Partial<ExecConfig> = {}, timeoutMs?: number) {
+function program(script: string, change: Partial<ExecConfig> = {}, limits: Limits = {}) {
   const folder = temporaryFolder()
   const [file, runs] = [join(folder, "config"), join(folder, "runs")]
   writeFileSync(join(folder, "sign-in"), `#!/bin/sh\necho run >> runs\n${script}\n`, { mode: 0o755 })
@@ -22,7 +24,7 @@ function program(script: string, change: Partial<ExecConfig> = {}, timeoutMs?: n
   }
   const cluster = { server: "https://c.example" }
   const exec = { apiVersion: version, command: "./sign-in", ...change } as const
-  const { token, refused } = execCredentials(exec, { file, environment, cluster, ...(timeoutMs && { timeoutMs }) })
+  const { token, refused } = execCredentials(exec, { file, environment, cluster, ...limits })
   return {
     tokenOf: async () => (await token?.())?.reveal(),
     refuse: async () => {
@@ -70,7 +72,7 @@ test("a program that fails, hangs, is missing or prints something else fails the
       program(`echo '${credential({ token: "t0ken" })}'; exit 3`),
       /\(exit code 3\): run it as the user of the control plane/,
     ],
-    [program("echo t0ken >&2; sleep 60", {}, 200), /\(timeout\)/],
+    [program("echo t0ken >&2; sleep 60", {}, { timeoutMs: 200 }), /\(timeout\)/],
     [program("", { command: "no-such-program" }), /ENOENT/],
     [program("echo t0ken"), /\(it printed no ExecCredential\)/],
     [program(`echo '${credential({ clientCertificateData: "t0ken" })}'`), /\(it printed no ExecCredential\)/],
@@ -83,7 +85,16 @@ test("a program that fails, hangs, is missing or prints something else fails the
       assert.ok(!error.message.includes("t0ken"))
       return true
     })
-  const again = failures[0]?.[0]
-  await assert.rejects(again?.tokenOf() ?? Promise.resolve(), ClusterFailed)
-  assert.equal(again?.runs(), 2, "it is tried again at the next request")
+})
+
+test("a program that failed runs again only after a pause, and until then its failure is the answer (EC2)", async () => {
+  const hour = program("exit 3", {}, { pauseMs: 3_600_000 })
+  const none = program("exit 3", {}, { pauseMs: 0 })
+
+  for (const { tokenOf } of [hour, hour, none, none])
+    await assert.rejects(
+      tokenOf(),
+      (error: Error) => error instanceof ClusterFailed && /exit code 3/.test(error.message),
+    )
+  assert.deepEqual([hour.runs(), none.runs()], [1, 2])
 })

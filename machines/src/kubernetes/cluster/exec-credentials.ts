@@ -2,7 +2,7 @@
  * Tokens that a program prints, as managed clusters have it (`exec` of a kubeconfig).
  *
  * EC1 The program is run without a shell and without questions, with a time limit, and never twice at the same time. EC2 A token is used until it
- * expires, or until the API server refuses it. EC3 The program gets the environment without the settings of Superstep; what it prints is in no message.
+ * expires, or until the API server refuses it; a failure is the answer for a few seconds. EC3 The program gets the environment without the settings of Superstep; what it prints is in no message.
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
 import { dirname, resolve } from "node:path"
@@ -40,10 +40,14 @@ export interface ExecPlace {
   readonly cluster: object
   /** Default: a minute. */
   readonly timeoutMs?: number
+  /** How long after a failure its error is the answer, before the program runs again. Default: five seconds. */
+  readonly pauseMs?: number
 }
 
 // A program may sign in over a network.
 const usualTimeoutMs = 60_000
+// Each request asks, and a sign-in service that fails is not to be asked by all of them.
+const usualPauseMs = 5_000
 // A token that is about to expire would be refused on its way.
 const earlyMs = 10_000
 
@@ -57,10 +61,18 @@ interface Credential {
 export function execCredentials(exec: ExecConfig, place: ExecPlace): TokenSource {
   let last: Credential | undefined
   let running: Promise<Credential> | undefined
+  let failure: { readonly error: unknown; readonly at: number } | undefined
+  const { pauseMs = usualPauseMs } = place
   const renewed = (): Promise<Credential> => {
-    running ??= run(exec, place).finally(() => {
-      running = undefined
-    })
+    if (failure && performance.now() - failure.at < pauseMs) return Promise.reject(failure.error)
+    running ??= run(exec, place)
+      .catch((error: unknown) => {
+        failure = { error, at: performance.now() }
+        throw error
+      })
+      .finally(() => {
+        running = undefined
+      })
     return running
   }
   return {
