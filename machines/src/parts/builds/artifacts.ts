@@ -1,7 +1,7 @@
 /** Artifacts as folders of this machine, named by their ids. */
 import { readdir, stat } from "node:fs/promises"
 import { basename, join } from "node:path"
-import { buildFiles, parseRequest } from "@superstep/builder/build-request"
+import { buildFiles } from "@superstep/builder/build-request"
 import type { InstalledNodes } from "@superstep/builder/installed-nodes"
 import { platformOf } from "@superstep/builder/platform"
 import { addSchemas, removeArtifact } from "@superstep/builder/publish"
@@ -77,6 +77,10 @@ export function localArtifacts(options: ArtifactsOptions): Artifacts {
 /** What builds are about to publish, or have published and their revision has not stored. */
 export async function artifactsInBuild(folders: Pick<MachineFolders, "work">): Promise<ReadonlySet<string>> {
   const builds = await readdir(folders.work)
-  const requests = builds.map((id) => readJson(buildFiles(workFolder(folders, id).build).request))
-  return new Set((await Promise.all(requests)).flatMap((it) => (it ? [basename(parseRequest(it).artifactFolder)] : [])))
+  const files = builds.map((id) => buildFiles(workFolder(folders, id).build).request)
+  // Of a request of another release, which this one may not understand, only the folder is read.
+  const requests = await Promise.all(files.map((file) => readJson<{ readonly artifactFolder?: unknown } | null>(file)))
+  return new Set(
+    requests.flatMap((it) => (typeof it?.artifactFolder === "string" ? [basename(it.artifactFolder)] : [])),
+  )
 }
