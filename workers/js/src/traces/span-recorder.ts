@@ -5,7 +5,7 @@
  * A graph waits for its handlers (decision 89), so none of them waits for anything. It never throws: LangChain reports errors of a handler
  * in the log and goes on. It stops with `end`.
  */
-import type { RunFrame, SpansFrame } from "@superstep/protocol/worker/frames"
+import type { RunFrame, Span, SpansFrame } from "@superstep/protocol/worker/frames"
 import { contentOf } from "./content.js"
 import { answerOf, factsOf, type OpenSpan, record, spanFields, statusOfThrown, text } from "./span.js"
 
@@ -232,17 +232,20 @@ export class SpanRecorder {
   }
 
   #sendSome(): void {
-    const { trace, send } = this.#options
-    const spans = this.#queue.splice(0, maxPerFrame)
+    const headers: Span[] = []
     const lines: string[] = []
-    const headers = spans.map((span) => {
+    for (const span of this.#queue.splice(0, maxPerFrame)) {
       span.isQueued = false
-      const { line, isCut } = trace === "full" ? contentLine(span) : { line: "", isCut: false }
-      lines.push(line)
-      const leftOut = span.parent === undefined && this.#leftOut > 0 ? { left_out: this.#leftOut } : {}
-      return { ...spanFields(span), ...(isCut && { is_cut: true as const }), ...leftOut }
-    })
-    send({ spans: headers, payload: spans.map(() => "content" as const) }, lines)
+      try {
+        const { line, isCut } = this.#options.trace === "full" ? contentLine(span) : { line: "", isCut: false }
+        const leftOut = span.parent === undefined && this.#leftOut > 0 ? { left_out: this.#leftOut } : {}
+        headers.push({ ...spanFields(span), ...(isCut && { is_cut: true as const }), ...leftOut })
+        lines.push(line)
+      } catch {
+        // An object of a user's class failed. The run must not (W12), so the trace goes on without this span.
+      }
+    }
+    this.#options.send({ spans: headers, payload: headers.map(() => "content" as const) }, lines)
   }
 
   #nowUs(): number {

@@ -59,13 +59,13 @@ const maxMessage = 4_000
 
 function failureOf(thrown: unknown): Failure {
   const { error, message } = describeError(thrown)
-  // The properties of an error may have any type.
-  return { error: String(error), message: String(message).slice(0, maxMessage) }
+  return { error, message: message.slice(0, maxMessage) }
 }
 
 /** How work ended that threw: LangGraph throws to stop at an interrupt, and to pass a command to the parent graph. */
 export function statusOfThrown(thrown: unknown): Span["status"] {
-  const { name, is_bubble_up: bubblesUp } = (isRecord(thrown) ? thrown : {}) as Fields
+  const name = describeError(thrown).error
+  const bubblesUp = isRecord(thrown) && "is_bubble_up" in thrown && thrown.is_bubble_up
   if (name === "ParentCommand") return "success"
   if (bubblesUp === true || name === "GraphInterrupt" || name === "NodeInterrupt") return "interrupted"
   return name === "AbortError" ? "cancelled" : "error"

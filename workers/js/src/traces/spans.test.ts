@@ -39,7 +39,7 @@ for (const { name, skip, start } of languages) {
   describe(`in ${name}`, { skip }, () => {
     let server: FakeServer
     before(async () => {
-      server = await start("agent", "nested", "error", "hitl", "slow", "echo")
+      server = await start("agent", "nested", "error", "hitl", "slow", "echo", "unreadable")
     })
     after(() => server?.[Symbol.asyncDispose]())
 
@@ -136,6 +136,18 @@ for (const { name, skip, start } of languages) {
           ["error", error?.message],
         ],
       )
+    })
+
+    test("an error whose message cannot be read fails its span, and a run only if nobody catches it", async () => {
+      const caught = await server.run("unreadable", { input: { caught: true }, trace: "timings" })
+      const thrown = await server.run("unreadable", { input: { caught: false }, trace: "full" })
+
+      assert.deepEqual([caught.status, thrown.status], ["success", "error"])
+      for (const { frame } of [caught, thrown]) {
+        const failing = spansOf(server, frame.claim_id).find((span) => span.name === "failing")
+        assert.equal(failing?.status, "error")
+        assert.match(failing?.error?.message ?? "", /cannot be read/)
+      }
     })
 
     test("a node that waits for an answer is interrupted, not failed", async () => {

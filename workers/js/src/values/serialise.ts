@@ -19,21 +19,30 @@ export function serialise(value: unknown): string {
   }
 }
 
-/** An error in the form for clients: its class and its message. Any other thrown value is shown as JSON. */
+/** An error in the form for clients: its class and its message. Any other thrown value is shown as JSON. Never throws. */
 export function describeError(thrown: unknown): { error: string; message: string } {
-  if (isError(thrown)) return { error: thrown.name || "Error", message: thrown.message }
-  return { error: "Error", message: typeof thrown === "string" ? thrown : serialise(thrown) }
+  try {
+    // The properties of an error may have any type, or be getters that fail.
+    if (isError(thrown)) return { error: String(thrown.name || "Error"), message: String(thrown.message) }
+    return { error: "Error", message: typeof thrown === "string" ? thrown : serialise(thrown) }
+  } catch {
+    return { error: "Error", message: "(the message of this error cannot be read)" }
+  }
 }
 
 // The rest of a deep recursion's stack adds nothing.
 const maxStackLength = 8_000
 
-/** Where an error was thrown, and why: for a log, never for clients. */
+/** Where an error was thrown, and why: for a log, never for clients. Never throws; undefined also if the stack cannot be read. */
 export function stackOf(thrown: unknown): string | undefined {
-  if (!isError(thrown) || thrown.stack === undefined) return undefined
-  const cause = thrown.cause === undefined ? undefined : stackOf(thrown.cause)
-  const stack = cause === undefined || thrown.cause === thrown ? thrown.stack : `${thrown.stack}\ncaused by ${cause}`
-  return stack.slice(0, maxStackLength)
+  try {
+    if (!isError(thrown) || thrown.stack === undefined) return undefined
+    const cause = thrown.cause === undefined || thrown.cause === thrown ? undefined : stackOf(thrown.cause)
+    const stack = cause === undefined ? String(thrown.stack) : `${thrown.stack}\ncaused by ${cause}`
+    return stack.slice(0, maxStackLength)
+  } catch {
+    return undefined
+  }
 }
 
 // Deeper than any real state, and reached quickly in a cycle.
@@ -116,13 +125,16 @@ function jsonForm(value: unknown): unknown {
 
 /** The error of a run in its `done` frame. @param thrown  any value can be thrown */
 export function runFailure(thrown: unknown): Pick<DoneFrame, "error" | "stack"> {
+  const described = describeError(thrown)
   const stack = stackOf(thrown)
-  return { error: { ...describeError(thrown), ...refusal(thrown) }, ...(stack === undefined ? {} : { stack }) }
+  // Its class is LangGraph's, so its properties can be read.
+  const more = described.error === "UnknownInterruptError" ? refusal(thrown) : {}
+  return { error: { ...described, ...more }, ...(stack === undefined ? {} : { stack }) }
 }
 
 /** What LangGraph (1.7 and newer) says about an answer that it refused in strict mode. */
 function refusal(thrown: unknown): Pick<RunFailure, "reason" | "interrupt_ids" | "pending_ids"> {
-  if (!(thrown instanceof Error) || thrown.name !== "UnknownInterruptError") return {}
+  if (!(thrown instanceof Error)) return {}
   const { reason, interruptIds, pendingIds } = thrown as Error & Readonly<Record<string, unknown>>
   return { reason: String(reason), interrupt_ids: texts(interruptIds), pending_ids: texts(pendingIds) }
 }

@@ -31,7 +31,7 @@ from ..loading.loader import LoadedGraph
 from ..store.store import Store
 from ..threads.thread_state import open_interrupts
 from ..traces.span_recorder import RecorderOptions, SpanRecorder
-from ..values.serialise import run_failure, serialise, stack_of
+from ..values.serialise import describe_error, run_failure, serialise, stack_of
 from .drain import drain_option, is_drained
 from .early_cancel import EarlyCancel
 from .run_input import needs_head, run_start, stands_before
@@ -238,7 +238,7 @@ class Run:
         if protocol is None or self._ending == "drained":
             return
         if problem is not None:
-            await self._send(protocol.end("failed", str(problem)))
+            await self._send(protocol.end("failed", describe_error(problem)["message"]))
         elif self._ending == "cancelled":
             await self._send(protocol.end("interrupted", "the run was cancelled"))
         else:

@@ -120,7 +120,8 @@ def tokens_of(result: Any) -> dict[str, int]:
         "input_tokens": usage.get("input_tokens", old.get("prompt_tokens")),
         "output_tokens": usage.get("output_tokens", old.get("completion_tokens")),
     }
-    return {name: count for name, count in counts.items() if type(count) is int}
+    # More than a number of JSON holds exactly cannot be a count.
+    return {name: count for name, count in counts.items() if type(count) is int and abs(count) < 2**53}
 
 
 def record(value: Any) -> Mapping[str, Any]:

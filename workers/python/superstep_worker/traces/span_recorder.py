@@ -258,12 +258,17 @@ class SpanRecorder(BaseCallbackHandler):
             spans, self._queue = self._queue[:_most_per_frame], self._queue[_most_per_frame:]
             for span in spans:
                 span.is_queued = False
-        headers, lines = [], []
+        headers: list[Mapping[str, Any]] = []
+        lines: list[str] = []
         for span in spans:
-            line, is_cut = _content_line(span) if self._options.trace == "full" else ("", False)
-            lines.append(line)
-            left_out = {"left_out": self._left_out} if span.parent is None and self._left_out > 0 else {}
-            headers.append({**span_fields(span), **({"is_cut": True} if is_cut else {}), **left_out})
+            try:
+                line, is_cut = _content_line(span) if self._options.trace == "full" else ("", False)
+                left_out = {"left_out": self._left_out} if span.parent is None and self._left_out > 0 else {}
+                headers.append({**span_fields(span), **({"is_cut": True} if is_cut else {}), **left_out})
+                lines.append(line)
+            except Exception:
+                # An object of a user's class failed. The run must not (W12), so the trace goes on without this span.
+                continue
         self._options.send(headers, lines)
 
     def _now_us(self) -> int:

@@ -28,9 +28,13 @@ def serialise(value: Any) -> str:
 
 
 def describe_error(error: BaseException) -> dict[str, str]:
-    """An error in the form for clients: its class, or the server's name of it, and its message."""
+    """An error in the form for clients: its class, or the server's name of it, and its message. Never raises."""
     name = error.name if isinstance(error, CallFailed) else type(error).__name__
-    return {"error": name, "message": str(error)}
+    try:
+        return {"error": name, "message": str(error)}
+    except Exception:
+        # `__str__` of a user's class failed.
+        return {"error": name, "message": "(the message of this error cannot be read)"}
 
 
 def run_failure(error: BaseException) -> dict[str, Any]:
