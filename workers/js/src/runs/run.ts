@@ -142,6 +142,7 @@ export class Run {
     if (this.#isOver) return
     this.#ending ??= ending
     if (this.#ending === "abandoned") this.#recorder?.drop()
+    if (this.#ending === "cancelled") this.#recorder?.cancel(reason)
     this.#pause.end()
     this.#abort.abort(reason)
   }

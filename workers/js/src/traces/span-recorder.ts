@@ -7,7 +7,7 @@
  */
 import type { RunFrame, Span, SpansFrame } from "@superstep/protocol/worker/frames"
 import { contentOf } from "./content.js"
-import { answerOf, factsOf, type OpenSpan, record, spanFields, statusOfThrown, text } from "./span.js"
+import { answerOf, factsOf, isOfCancel, type OpenSpan, record, spanFields, statusOfThrown, text } from "./span.js"
 
 // Soon enough for a person who watches, and seldom enough that a short run sends its spans once.
 const sendEveryMs = 250
@@ -46,6 +46,8 @@ export class SpanRecorder {
   #leftOut = 0
   #timer: NodeJS.Timeout | undefined
   #isOver = false
+  /** Set once the run is cancelled. */
+  #cancelReason: unknown
   // A clock that does not jump within the run.
   readonly #clockMs = Date.now() - performance.now()
 
@@ -165,11 +167,16 @@ export class SpanRecorder {
     while (this.#queue.length > 0) this.#sendSome()
   }
 
-  /** Sends the rest, and records nothing more. */
+  /** The run is stopped: what ends with this reason from now on was cancelled, and has not failed. */
+  cancel(reason: unknown): void {
+    this.#cancelReason = reason
+  }
+
+  /** Sends the rest, and records nothing more. What has not ended is cancelled, since nobody waits for it any more. */
   end(): void {
+    for (const id of this.#open.keys()) this.#end(id, "cancelled", {})
     this.flush()
     this.#isOver = true
-    this.#open.clear()
   }
 
   /** Records nothing more, and sends nothing: the run has moved on. */
@@ -209,7 +216,8 @@ export class SpanRecorder {
   }
 
   #fail(id: string, error: unknown): void {
-    const status = statusOfThrown(error)
+    const isCancelled = this.#cancelReason !== undefined && isOfCancel(error, this.#cancelReason)
+    const status = isCancelled ? "cancelled" : statusOfThrown(error)
     this.#end(id, status, status === "error" ? { error } : {})
   }
 

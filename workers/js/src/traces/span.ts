@@ -68,7 +68,14 @@ export function statusOfThrown(thrown: unknown): Span["status"] {
   const bubblesUp = isRecord(thrown) && "is_bubble_up" in thrown && thrown.is_bubble_up
   if (name === "ParentCommand") return "success"
   if (bubblesUp === true || name === "GraphInterrupt" || name === "NodeInterrupt") return "interrupted"
-  return name === "AbortError" ? "cancelled" : "error"
+  return name.endsWith("AbortError") ? "cancelled" : "error"
+}
+
+/** Whether a cancelled run threw this since it was stopped: the reason of its signal, or what LangGraph throws instead. */
+export function isOfCancel(thrown: unknown, reason: unknown): boolean {
+  if (thrown === reason) return true
+  const { error, message } = describeError(thrown)
+  return error === "Error" && message === "Abort"
 }
 
 /** The messages or the texts of a model's answer, without LangChain's wrapping. */

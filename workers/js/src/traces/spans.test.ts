@@ -39,7 +39,7 @@ for (const { name, skip, start } of languages) {
   describe(`in ${name}`, { skip }, () => {
     let server: FakeServer
     before(async () => {
-      server = await start("agent", "nested", "error", "hitl", "slow", "echo", "unreadable")
+      server = await start("agent", "nested", "error", "hitl", "slow", "echo", "odd", "unfinished", "unreadable")
     })
     after(() => server?.[Symbol.asyncDispose]())
 
@@ -159,24 +159,40 @@ for (const { name, skip, start } of languages) {
       assert.deepEqual([asking?.status, asking?.error], ["interrupted", undefined])
     })
 
-    test("a cancelled run's spans have all ended, or say that they have not", async () => {
-      const config = { configurable: { tick_ms: 60_000 } }
-      const frame = server.startRun("slow", { input: { n: 0 }, config, trace: "timings" })
-      const { claim_id, run_id } = frame
-      // It has begun, as the spans that are sent while the run executes show.
-      await server.frame(
-        ({ header }) =>
-          header.type === "spans" &&
-          header.claim_id === claim_id &&
-          header.spans.some(({ kind, status }) => kind === "graph" && status === "running"),
-      )
-      server.send({ type: "cancel", run_id, claim_id })
+    const cancelled = [
+      ["that stops when it is told", "slow", { n: 0 }],
+      ["that does not stop", "odd", { what: "deaf" }],
+    ] as const
+    for (const [what, graphId, input] of cancelled) {
+      test(`the spans of a cancelled run ${what} are cancelled, and have ended`, async () => {
+        const config = { configurable: { tick_ms: 60_000 } }
+        const frame = server.startRun(graphId, { input, config, trace: "timings" })
+        const { claim_id, run_id } = frame
+        // It has begun, as the spans that are sent while the run executes show.
+        await server.frame(
+          ({ header }) =>
+            header.type === "spans" &&
+            header.claim_id === claim_id &&
+            header.spans.some(({ kind, status }) => kind === "node" && status === "running"),
+        )
+        server.send({ type: "cancel", run_id, claim_id })
 
-      await server.done(frame)
+        await server.done(frame)
 
-      const graph = one(spansOf(server, claim_id), "graph")
-      assert.ok(["cancelled", "running", "error"].includes(graph.status), graph.status)
-      assert.equal(graph.ended_us === undefined, graph.status === "running")
+        const spans = spansOf(server, claim_id)
+        assert.deepEqual([...new Set(spans.map(({ kind }) => kind))], ["graph", "node"])
+        for (const { kind, status, error, ended_us: end } of spans) {
+          assert.deepEqual([kind, status, error, end === undefined], [kind, "cancelled", undefined, false])
+        }
+      })
+    }
+
+    test("work that has not ended when its run does is cancelled", async () => {
+      const { frame } = await server.run("unfinished", { input: { n: 0 }, trace: "timings" })
+
+      const waiting = spansOf(server, frame.claim_id).find((span) => span.name === "waiting")
+      assert.equal(waiting?.status, "cancelled")
+      assert.ok(waiting.started_us <= (waiting.ended_us ?? 0))
     })
 
     test("a state that is too large is cut: the newest messages are kept, and the place is marked", async () => {

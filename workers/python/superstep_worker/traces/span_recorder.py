@@ -18,7 +18,7 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 
 from .content import content_of
-from .span import Kind, OpenSpan, answer_of, model_of, record, span_fields, status_of_raised, text, tokens_of
+from .span import Kind, OpenSpan, Status, answer_of, model_of, record, span_fields, status_of_raised, text, tokens_of
 
 # Soon enough for a person who watches, and seldom enough that a short run sends its spans once.
 _send_every_seconds = 0.25
@@ -87,7 +87,7 @@ class SpanRecorder(BaseCallbackHandler):
         self._begin(kind, name, inputs, run_id, parent_run_id, tags, metadata)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
-        self._end(run_id, outputs)
+        self._end(run_id, "success", outputs)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         self._fail(run_id, error)
@@ -126,7 +126,7 @@ class SpanRecorder(BaseCallbackHandler):
             # The requested name, where it is known.
             span.model = span.model or model_of(response)
             span.tokens = tokens_of(response)
-        self._end(run_id, answer_of(response))
+        self._end(run_id, "success", answer_of(response))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         self._fail(run_id, error)
@@ -150,7 +150,7 @@ class SpanRecorder(BaseCallbackHandler):
             span.tool_call_id = text(told.get("tool_call_id"))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
-        self._end(run_id, output)
+        self._end(run_id, "success", output)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         self._fail(run_id, error)
@@ -170,7 +170,7 @@ class SpanRecorder(BaseCallbackHandler):
         self._begin("retriever", name, query, run_id, parent_run_id, tags, metadata)
 
     def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:
-        self._end(run_id, documents)
+        self._end(run_id, "success", documents)
 
     def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         self._fail(run_id, error)
@@ -181,7 +181,10 @@ class SpanRecorder(BaseCallbackHandler):
             self._send_some()
 
     def end(self) -> None:
-        """Sends the rest, and records nothing more."""
+        """Sends the rest, and records nothing more. What has not ended is cancelled, since nobody waits for it any more."""
+        # A thread may begin and end spans in the meantime.
+        for run_id in list(self._open):
+            self._end(run_id, "cancelled")
         self.flush()
         self.drop()
 
@@ -222,7 +225,7 @@ class SpanRecorder(BaseCallbackHandler):
             self._enqueue(span)
             return span
 
-    def _end(self, run_id: UUID, output: Any = None, error: BaseException | None = None) -> None:
+    def _end(self, run_id: UUID, status: Status, output: Any = None, error: BaseException | None = None) -> None:
         ended_us = self._now_us()
         with self._lock:
             self._around.pop(run_id, None)
@@ -230,13 +233,13 @@ class SpanRecorder(BaseCallbackHandler):
             if span is None:
                 return
             span.output = output
-            span.status = "success" if error is None else status_of_raised(error)
-            span.error = error if span.status == "error" else None
+            span.status = status
+            span.error = error if status == "error" else None
             span.ended_us = max(span.started_us, ended_us)
             self._enqueue(span)
 
     def _fail(self, run_id: UUID, error: BaseException) -> None:
-        self._end(run_id, error=error)
+        self._end(run_id, status_of_raised(error), error=error)
 
     def _span_around(self, parent_id: UUID | None) -> OpenSpan | None:
         if parent_id is None:
