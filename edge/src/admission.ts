@@ -70,7 +70,7 @@ export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number)
     keyHash: credential?.keyHash,
     isConsole: mayRun && credential?.isToken === true,
     person: credential?.person,
-    mayApprove: right === "run",
+    mayApprove: right !== "run without approval",
   }
 }
 

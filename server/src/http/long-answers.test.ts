@@ -18,6 +18,7 @@ const soon = `
   GET /threads/:thread_id  PATCH /threads/:thread_id
   POST /threads/:thread_id/runs  GET /threads/:thread_id/runs  GET /threads/:thread_id/runs/:run_id  POST /runs  POST /runs/batch  POST /runs/search
   GET /threads/:thread_id/runs/:run_id/attempts  GET /threads/:thread_id/runs/:run_id/events
+  GET /threads/:thread_id/runs/:run_id/trace  GET /threads/:thread_id/answers  GET /threads/:thread_id/acts
   POST /runs/crons  POST /threads/:thread_id/runs/crons  POST /runs/crons/search  POST /runs/crons/count
   GET /runs/crons/:cron_id  PATCH /runs/crons/:cron_id  DELETE /runs/crons/:cron_id
   GET /store/items  DELETE /store/items

@@ -26,13 +26,14 @@ const bodies: Readonly<Record<string, object>> = {
 }
 
 const queries: Readonly<Record<string, string>> = {
+  "GET /v2/deployments/{deployment_id}/revisions/{revision_id}/code-changes": "?since={revision_id}",
   "GET /v2/deployments/{deployment_id}/revisions/{revision_id}/logs": "?type=build",
   "POST /v2/deployments/{deployment_id}/revisions": "?on_conflict=supersede",
 }
 
 const nameOf = ({ method, path }: Route) => `${method} ${path}`
 
-const addressOf = (route: Route) => `${pathOf(route, it.ids)}${queries[nameOf(route)] ?? ""}`
+const addressOf = (route: Route) => pathOf({ ...route, path: `${route.path}${queries[nameOf(route)] ?? ""}` }, it.ids)
 
 const callOf = (route: Route): Call =>
   route.body ? { body: bodies[nameOf(route)] ?? { ...route.body.least, value: "mine" } } : {}

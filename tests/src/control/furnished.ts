@@ -1,5 +1,6 @@
 /** A workspace with one of everything, the routes of the API's own document, and requests to them. */
 import assert from "node:assert/strict"
+import { createHash, randomUUID } from "node:crypto"
 import { repositoryOf, shaOf, signed } from "@superstep/control/pushes/testing/deliveries"
 import { type Reply, startApi, type TestApi } from "@superstep/control/testing/api"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -41,6 +42,8 @@ export async function furnish(): Promise<Furnished> {
   await addPreview(api, integration.id, deployment.id)
   // Nothing happens that it would be told.
   await make("/v2/webhooks", { url: "https://93.184.216.34/hook", event_types: ["key.revoked"], description: mark })
+  const member = await addMember(api)
+  await make("/v2/invitations", { email: `${mark}@example.com`, role: "read" })
   const hostName = "agent.example.com"
   await api.call("POST", `/v2/deployments/${deployment.id}/host-names`, {
     body: { name: hostName },
@@ -57,10 +60,27 @@ export async function furnish(): Promise<Furnished> {
       listener_id: listener.id,
       name: "MODEL_KEY",
       host_name: hostName,
+      ...member,
       ...(await idsInTables(api.db, api.workspaceId)),
     },
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   }
+}
+
+/** A person of the workspace who is signed in. */
+async function addMember({ db, workspaceId }: TestApi): Promise<Ids> {
+  const sha256 = createHash("sha256").update(mark).digest("hex")
+  const ids = { person_id: randomUUID(), session_id: randomUUID() }
+  await db.run(sql`
+    insert into people (person_id, issuer, subject, email, name)
+    values (${ids.person_id}, 'https://login.example.com', ${mark}, ${`member-${mark}@example.com`}, ${mark})`)
+  await db.run(sql`
+    insert into members (workspace_id, person_id, role, edge_sha256)
+    values (${workspaceId}, ${ids.person_id}, 'read', ${sha256})`)
+  await db.run(sql`
+    insert into console_sessions (sha256, person_id, session_id, expires_at)
+    values (${sha256}, ${ids.person_id}, ${ids.session_id}, now() + interval '1 day')`)
+  return ids
 }
 
 /** Previews, with one of a fork's pull request that waits for its approval. */
