@@ -3,21 +3,28 @@
  * says that some wait.
  *
  * PA1 Each act becomes one entry, however often it is reported: the entry has its id. It is confirmed after the commit.
- * PA2 A deployment's own code could report acts that nobody did. So an act counts only for a person with an account, by the name that the
- *     account has, and says at which deployment it was.
+ * PA2 A deployment's own code could report acts that nobody did. So an act counts only for a person who is or was a member of the deployment's
+ *     workspace, by the name that the account has, at a time when the deployment existed, and says at which deployment it was.
+ * PA3 A deployment that fails, is slow, or reports without end holds up no other: each is asked apart, and adds `mostAnHour` entries in an hour.
+ *     What is over stays at the agent server until the next hour.
  */
 import { askActs, confirmActs } from "@superstep/machines/unit-client/unit-client"
 import type { ReportedAct, UnitReport } from "@superstep/machines/unit-client/unit-replies"
+import { limitedWorks } from "@superstep/toolkit/exec/limited-works"
 import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import { insertEntry } from "../audit/queries.js"
-import { peopleByIds } from "../people/queries.js"
 import type { PipelineContext } from "../planner/context.js"
 import type { UnitRow } from "../planner/facts.js"
 import { allUnits } from "../planner/queries.js"
 import { unitAddress } from "../planner/unit.js"
-import { type ActingDeployment, deploymentOfUnit } from "./queries.js"
+import { HourlyRoom } from "./hourly-room.js"
+import { type ActingDeployment, type ActingPerson, deploymentOfUnit, membersEver } from "./queries.js"
 
 const everyMs = 5000
+// A deployment whose people answer more often than this is served later, not worse.
+const mostAnHour = 2000
+// A reply may have four megabytes, and a slow one takes ten seconds.
+const mostAtOnce = 8
 
 interface CollectorOptions {
   /** What a unit reported last; undefined while it does not answer. */
@@ -25,41 +32,53 @@ interface CollectorOptions {
 }
 
 export function startCollector(context: PipelineContext, { reportOf }: CollectorOptions): Repeated {
+  const room = new HourlyRoom(mostAnHour)
   const work = async () => {
-    await context.failures.attempt("the collection of what people did at agents", {}, async () => {
-      const units = (await allUnits(context.db)).filter(({ unit_id }) => reportOf(unit_id)?.has_acts === true)
-      // The units of a deployment share its database: one of them has all.
-      const one = new Map(units.map((unit) => [unit.deployment_id, unit]))
-      for (const unit of one.values()) await collect(context, unit)
-    })
+    const units = await context.failures.attempt("the search for what people did at agents", {}, async () =>
+      (await allUnits(context.db)).filter(({ unit_id }) => reportOf(unit_id)?.has_acts === true),
+    )
+    // The units of a deployment share its database: one of them has all.
+    await collectAll(context, [...new Map(units?.map((unit) => [unit.deployment_id, unit])).values()], room)
   }
   const collector = repeated(work, everyMs)
   collector.wake()
   return collector
 }
 
+/** Takes the acts of each deployment. Never throws. @param units  one of each */
+export async function collectAll(context: PipelineContext, units: readonly UnitRow[], room: HourlyRoom): Promise<void> {
+  const limited = limitedWorks(mostAtOnce)
+  const what = "the collection of what people did at agents"
+  const one = (unit: UnitRow) =>
+    context.failures.attempt(what, { deployment_id: unit.deployment_id }, () => collect(context, unit, room))
+  await Promise.all(units.map((unit) => limited(() => one(unit))))
+}
+
 /** @returns  how many acts were taken */
-export async function collect(context: PipelineContext, unit: UnitRow): Promise<number> {
+export async function collect(context: PipelineContext, unit: UnitRow, room: HourlyRoom): Promise<number> {
   const { db, log } = context
+  const now = new Date()
+  const left = room.left(unit.deployment_id, now.getTime())
   const deployment = await deploymentOfUnit(db, unit.unit_id)
-  if (!deployment) return 0
-  const acts = await askActs(unitAddress(context, unit))
+  if (!deployment || left <= 0) return 0
+  const acts = (await askActs(unitAddress(context, unit))).slice(0, left)
   if (acts.length === 0) return 0
-  const people = new Map(
-    (
-      await peopleByIds(
-        db,
-        acts.map(({ person }) => person.person_id),
-      )
-    ).map((it) => [it.person_id, it]),
-  )
-  await db.transaction(async (tx) => {
-    for (const act of acts) {
-      const person = people.get(act.person.person_id)
-      if (person) await insertEntry(tx, entryOf(deployment, act, person))
-      else log.warn({ deployment_id: deployment.deployment_id, act_id: act.act_id }, "an act of nobody was reported")
-    }
+  const { deployment_id, workspace_id } = deployment
+  const ids = acts.map(({ person }) => person.person_id)
+  const people = new Map((await membersEver(db, workspace_id, ids)).map((it) => [it.person_id, it]))
+  const checked = acts.flatMap((act) => {
+    const [person, madeId] = [people.get(act.person.person_id), madeIdOf(act)]
+    return person && madeId !== null ? [{ act, person, madeId, now }] : []
   })
+  const refused = acts.length - checked.length
+  if (refused > 0)
+    log.warn({ deployment_id, acts: refused }, "acts of no member, or without what they made, were reported")
+  const added = await db.transaction(async (tx) => {
+    let count = 0
+    for (const each of checked) count += await insertEntry(tx, entryOf(deployment, each))
+    return count
+  })
+  room.take(deployment_id, added)
   await confirmActs(
     unitAddress(context, unit),
     acts.map(({ act_id }) => act_id),
@@ -67,16 +86,26 @@ export async function collect(context: PipelineContext, unit: UnitRow): Promise<
   return acts.length
 }
 
+/** The run of an answer, or the checkpoint of an edit; null in an act that no agent server records. */
+const madeIdOf = ({ kind, run_id, checkpoint_id }: ReportedAct): string | null =>
+  ({ answer: run_id, edit: checkpoint_id })[kind]
+
+interface CheckedAct {
+  readonly act: ReportedAct
+  readonly person: ActingPerson
+  readonly madeId: string
+  readonly now: Date
+}
+
 function entryOf(
-  { workspace_id: workspaceId, name, route_name: route }: ActingDeployment,
-  act: ReportedAct,
-  person: { readonly person_id: string; readonly name: string; readonly email: string },
+  { workspace_id: workspaceId, name, route_name: route, created_at: from }: ActingDeployment,
+  { act, person, madeId, now }: CheckedAct,
 ) {
   const { kind, thread_id: threadId, changed } = act
-  const end = kind === "answer" ? `runs/${act.run_id}` : `state/${act.checkpoint_id}`
+  const end = kind === "answer" ? `runs/${madeId}` : `state/${madeId}`
   return {
     id: act.act_id,
-    at: act.acted_at,
+    at: new Date(Math.min(Math.max(act.acted_at.getTime(), from.getTime()), now.getTime())),
     workspaceId,
     actor: { personId: person.person_id, name: person.name, email: person.email },
     ip: undefined,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { collect } from "@superstep/control/acts/collector"
+import { HourlyRoom } from "@superstep/control/acts/hourly-room"
 import { origin } from "@superstep/control/console/testing/sign-in"
 import { acceptLink, invitationOf } from "@superstep/control/people/testing/people"
 import type { PipelineContext } from "@superstep/control/planner/context"
@@ -37,7 +38,7 @@ test("an edit at an agent becomes one entry of the person, however often it is r
   const address = server.url as Address
   const machine = { units: { address: () => address } }
   const context = { db: api.db, key: api.key, log: silent, failures: new MemberFailures(silent), machine }
-  const collected = () => collect(context as unknown as PipelineContext, unit)
+  const collected = () => collect(context as unknown as PipelineContext, unit, new HourlyRoom(100))
   const edit = async (person: object) => {
     const headers = { [unitHeader]: unitToken, [personHeader]: personText(person as never) }
     const { json } = await server.send("POST", "/threads", { metadata: { graph_id: "agent" } }, headers)
