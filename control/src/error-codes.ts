@@ -25,6 +25,12 @@ export const controlCodes = {
     cause: "A code works once, for ten minutes.",
     next: "Print a new address with `superstep console`.",
   },
+  key_required: {
+    http: [403],
+    what: "Only an API key may do this.",
+    cause: "A person asked for a sign-in code. Such a session would outlast the person's own.",
+    next: "Sign in as yourself, or use an API key with the scope `admin`.",
+  },
   invitation_invalid: {
     http: [401],
     what: "The invitation is used, withdrawn, replaced or expired.",

@@ -22,6 +22,7 @@ import {
   insertSession,
   keyBySha256,
   type ListedSession,
+  lockHolder,
   type PresentedMember,
   presentedMembers,
   presentedSession,
@@ -119,6 +120,7 @@ export async function openSessionOf(
   { formerIds, request }: Omit<SignIn, "proof">,
 ): Promise<OpenedSession | undefined> {
   const { clear: id, sha256 } = newSecret()
+  await lockHolder(tx, holder)
   if (!(await insertSession(tx, { sha256, holder, ...request }))) return undefined
   const session = await findSession(tx, id)
   await record(tx, session, { ...request, action: "POST /v2/console/sessions" })

@@ -45,6 +45,14 @@ const keyInForce = sql`k.revoked_at is null and (k.expires_at is null or k.expir
 export const keyBySha256 = (db: Db, sha256: string): Promise<{ api_key_id: string } | undefined> =>
   db.row(sql`select k.api_key_id from api_keys k where k.sha256 = ${sha256} and ${keyInForce}`)
 
+/**
+ * Held until the end of the transaction by who opens a session of a person, and by who ends a membership: without it, a session that opens while
+ * the last membership ends would remain, for a later one.
+ */
+export const lockHolder = async (tx: Db, holder: Holder): Promise<void> => {
+  await tx.run(sql`select from people where person_id = ${personOf(holder)} for no key update`)
+}
+
 export interface NewSession {
   readonly sha256: string
   readonly holder: Holder
@@ -164,7 +172,9 @@ const ofWhom = (of: SessionsOf) => {
 export const deleteSessionsOfStranger = async (db: Db, personId: string): Promise<void> => {
   const isStranger = sql`person_id = ${personId} and not exists (select from members where person_id = ${personId})`
   await db.run(sql`delete from console_sessions where ${isStranger}`)
-  await db.run(sql`delete from console_codes where ${isStranger}`)
+  // A code that is locked is being used. Its sign-in waits for this transaction, and finds no membership then.
+  await db.run(sql`
+    delete from console_codes where sha256 in (select sha256 from console_codes where ${isStranger} for update skip locked)`)
 }
 
 /** Sessions and codes that nobody can use any more. */

@@ -2,7 +2,7 @@
 
 import type { BlockList } from "node:net"
 import type { Database } from "@superstep/toolkit/db/database"
-import { Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
@@ -15,7 +15,6 @@ import {
   createCode,
   endSessions,
   findSession,
-  holderOf,
   type OpenedSession,
   openSession,
   type SignInRequest,
@@ -129,12 +128,19 @@ export function addCodeRoute(
     {
       method: "post",
       path: "/v2/console/codes",
-      summary: "Creates a one-time code to sign in to the console with the rights of the caller.",
-      responses: { 201: { description: "the code", schema: codeReply } },
+      summary: "Creates a one-time code to sign in to the console with the rights of the caller's API key.",
+      responses: {
+        201: { description: "the code", schema: codeReply },
+        403: { description: "the caller is a person (`key_required`), or the key lacks the scope" },
+      },
     },
     async ({ c }) => {
+      const { actor, workspaceId } = c.get("caller")
+      if ("personId" in actor) {
+        throw new Forbidden("only an API key makes sign-in codes: people sign in themselves", "key_required")
+      }
       const { code, expiresAt } = await db.transaction((tx) =>
-        createCode(tx, holderOf(c.get("caller")), c.get("caller").workspaceId),
+        createCode(tx, { apiKeyId: actor.apiKeyId }, workspaceId),
       )
       const base = (publicUrl && withoutEnd(publicUrl, "/")) ?? new URL(c.req.url).origin
       c.header("cache-control", "no-store")

@@ -2,10 +2,13 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { credentialOf, type Right, rightOf } from "@superstep/edge/authorise"
 import { sql } from "@superstep/toolkit/db/sql"
+import { until } from "@superstep/toolkit/testing/until"
 import { agentTokenKey } from "../console/agent-tokens.js"
+import { openSessionOf } from "../console/operations.js"
 import { cookieOf, fromPage, origin, signIn } from "../console/testing/sign-in.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { type Role, roles } from "../workspaces/workspace.js"
+import { invite, removeMember } from "./operations.js"
 import { memberHashes } from "./queries.js"
 import { acceptLink, invitationOf, memberWithSession, startWithProvider } from "./testing/people.js"
 
@@ -101,6 +104,70 @@ test("a removed member loses everything at once, and finds no old session after 
 
   assert.deepEqual([before.status, removed.status, after.status, sessions.length], [200, 204, 401, 0])
   assert.deepEqual([(await ask()).status, back.personId], [401, personId])
+})
+
+test("an admin who loses the role, or is removed, leaves no way back in: no invitation and no code (P7)", async () => {
+  await using api = await start()
+  const boss = await member(api, "boss", "admin")
+  const invitedBy = async (cookie: string, email: string) => {
+    const reply = await api.call("POST", "/v2/invitations", fromPage(cookie, { body: { email, role: "admin" } }))
+    return String(reply.body.url).split("=")[1] ?? ""
+  }
+  const outcomes: unknown[] = []
+
+  for (const [name, end] of [
+    ["ann", (id: string) => api.call("PATCH", `/v2/members/${id}`, { body: { role: "read" } })],
+    ["bob", (id: string) => api.call("DELETE", `/v2/members/${id}`)],
+  ] as const) {
+    const { cookie, personId } = await member(api, name, "admin")
+    const own = await invitedBy(boss.cookie, `${name}@example.com`)
+    const friend = await invitedBy(cookie, `friend-of-${name}@example.com`)
+    const kept = await invitedBy(boss.cookie, `colleague-of-${name}@example.com`)
+    const code = await api.call("POST", "/v2/console/codes", fromPage(cookie))
+    await end(personId)
+    const left = []
+    for (const token of [own, friend, kept]) left.push((await acceptLink(api, token, "Somebody")).status)
+    outcomes.push([code.status, code.body.code, left])
+  }
+
+  assert.deepEqual(outcomes, Array(2).fill([403, "key_required", [401, 401, 201]]))
+})
+
+test("an invitation of an admin that arrives while the membership ends is refused (P7)", async () => {
+  await using api = await start()
+  await member(api, "boss", "admin")
+  const { personId } = await member(api, "ann", "admin")
+  const invitedBy = { personId, name: "ann", email: "ann@example.com" }
+  const wanted = { workspaceId: api.workspaceId, email: "friend@example.com", role: "admin", invitedBy } as const
+
+  await api.call("DELETE", `/v2/members/${personId}`)
+
+  await assert.rejects(
+    api.db.transaction((tx) => invite(tx, wanted)),
+    { code: "scope_missing" },
+  )
+})
+
+test("a session that opens while the last membership ends does not remain for a later one (P6)", async () => {
+  await using api = await start()
+  await member(api, "boss", "admin")
+  const { personId } = await member(api, "ann", "admin")
+  const request = { path: "/", ip: undefined, userAgent: undefined, requestId: undefined, tenantId: undefined }
+  const open = () => api.db.transaction((tx) => openSessionOf(tx, { personId }, { formerIds: [], request }))
+  const isBlocked = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
+  const opening = await api.db.transaction(async (tx) => {
+    await removeMember(tx, api.workspaceId, personId)
+    let hasEnded = false
+    const opened = open().finally(() => {
+      hasEnded = true
+    })
+    await until(async () => hasEnded || (await api.db.row(isBlocked)) !== undefined, { what: "the sign-in" })
+    return { opened }
+  })
+
+  assert.equal(await opening.opened, undefined)
+  assert.deepEqual(await api.db.rows(sql`select from console_sessions where person_id = ${personId}`), [])
 })
 
 test("a person of two workspaces names one with each request, and keeps one when the other removes them", async () => {

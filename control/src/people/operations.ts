@@ -12,7 +12,7 @@ import {
   openSessionOf,
   type SignInRequest,
 } from "../console/operations.js"
-import { deleteSessionsOfStranger } from "../console/queries.js"
+import { deleteSessionsOfStranger, lockHolder } from "../console/queries.js"
 import { newSecret, secretHash } from "../console/session.js"
 import { wakeRoutes } from "../revisions/wake-up.js"
 import { lockNames } from "../workspaces/queries.js"
@@ -20,6 +20,7 @@ import { type Role, roles } from "../workspaces/workspace.js"
 import type { Identified } from "./oidc/provider.js"
 import {
   deleteInvitation,
+  deleteInvitationsOf,
   deleteMember,
   type Identity,
   type InvitationRow,
@@ -50,11 +51,17 @@ export interface CreatedInvitation {
   readonly token: string
 }
 
-/** Invites an address, in place of an earlier invitation of it (P2). */
+/**
+ * Invites an address, in place of an earlier invitation of it (P2).
+ * @throws Forbidden  the admin has lost the role since the request was checked (P7)
+ */
 export async function invite(tx: Db, wanted: WantedInvitation): Promise<CreatedInvitation> {
   const { workspaceId, role, invitedBy } = wanted
   // One after the other, so that the newest invitation of an address is the only one.
   await lockNames(tx, workspaceId)
+  if ("personId" in invitedBy && (await memberById(tx, workspaceId, invitedBy.personId))?.role !== "admin") {
+    throw new Forbidden("inviting people needs the role admin", "scope_missing")
+  }
   const { clear: token, sha256 } = newSecret()
   const invitation = await insertInvitation(tx, {
     id: newId(),
@@ -192,7 +199,7 @@ export async function findMember(db: Db, workspaceId: string, personId: string):
 
 /**
  * Changes a role. With a lower one the edge knows the member by another hash: so what they have open at agents ends, such as a WebSocket that
- * was opened with more rights (P6).
+ * was opened with more rights (P6), and so do their invitations (P7).
  * @throws NotFound @throws Conflict  `last_admin` (P5)
  */
 export async function changeRole(tx: Db, workspaceId: string, personId: string, role: Role): Promise<MemberRow> {
@@ -200,19 +207,23 @@ export async function changeRole(tx: Db, workspaceId: string, personId: string, 
   const member = await findMember(tx, workspaceId, personId)
   if (role !== "admin") await requireOtherAdmin(tx, workspaceId, member)
   const isLower = roles.indexOf(role) < roles.indexOf(member.role)
+  if (isLower) await deleteInvitationsOf(tx, workspaceId, member)
   await setRole(tx, { workspaceId, personId, role, edgeSha256: isLower ? newEdgeHash() : undefined })
   await wakeRoutes(tx)
   return { ...member, role }
 }
 
 /**
- * Ends a membership: later requests in this workspace are refused, and sessions end with the last membership (P6).
+ * Ends a membership: later requests in this workspace are refused, sessions end with the last membership (P6), and invitations end (P7).
  * @throws NotFound @throws Conflict  `last_admin` (P5)
  */
 export async function removeMember(tx: Db, workspaceId: string, personId: string): Promise<MemberRow> {
   await lockNames(tx, workspaceId)
   const member = await findMember(tx, workspaceId, personId)
   await requireOtherAdmin(tx, workspaceId, member)
+  // In the order in which a sign-in locks them: the invitation, then the person.
+  await deleteInvitationsOf(tx, workspaceId, member)
+  await lockHolder(tx, { personId })
   await deleteMember(tx, workspaceId, personId)
   await deleteSessionsOfStranger(tx, personId)
   await wakeRoutes(tx)

@@ -28,9 +28,6 @@ export interface PersonRow {
   readonly name: string
 }
 
-export const peopleByIds = (db: Db, ids: readonly string[]): Promise<PersonRow[]> =>
-  db.rows(sql`select person_id, email, name from people where person_id = any(${ids}::uuid[])`)
-
 export interface MemberRow extends PersonRow {
   readonly role: Role
   readonly created_at: Date
@@ -144,6 +141,16 @@ export const invitationsOf = (db: Db, workspaceId: string): Promise<InvitationRo
 export const deleteInvitation = (tx: Db, workspaceId: string, id: string): Promise<number> =>
   tx.run(sql`
     delete from invitations where workspace_id = ${workspaceId} and invitation_id = ${id} and expires_at > now()`)
+
+/** Those that a person made, and those of their own address. */
+export const deleteInvitationsOf = (
+  tx: Db,
+  workspaceId: string,
+  { person_id: personId, email }: PersonRow,
+): Promise<number> =>
+  tx.run(sql`
+    delete from invitations
+    where workspace_id = ${workspaceId} and (invited_by = ${`person:${personId}`} or email = lower(${email}))`)
 
 /** Removes an invitation, so that it is accepted once. @returns  undefined for an unknown one and for one that has expired */
 export const takeInvitation = (tx: Db, sha256: string): Promise<InvitationRow | undefined> =>
