@@ -7,7 +7,7 @@ import { unixAddress } from "@superstep/protocol/http/address"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { processorMsOf } from "@superstep/toolkit/testing/processor-time"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { askRuns } from "./unit-client.js"
+import { askActs, askRuns } from "./unit-client.js"
 
 /** A unit that answers as code of a deployment may: every request in the same way. */
 async function hostileUnit(t: TestContext) {
@@ -69,4 +69,29 @@ test("invalid, endless or repeated numbers in the metrics of an older release or
   })
   assert.equal(await askRuns(address), undefined)
   assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes were read`)
+})
+
+test("acts that can never be read are a failure with its reason, not no acts", async (t) => {
+  const { address, answerWith } = await hostileUnit(t)
+  const outcomeOf = (answer: (response: ServerResponse) => unknown) => {
+    answerWith((_, response) => answer(response))
+    return askActs(address).then(
+      (acts) => acts.length,
+      ({ message }: Error) => message,
+    )
+  }
+  const withStatus = (status: number) => (response: ServerResponse) => {
+    response.statusCode = status
+    response.end("no")
+  }
+
+  assert.equal(await outcomeOf((response) => response.end("[]")), 0)
+  assert.equal(await outcomeOf(withStatus(503)), 0)
+  assert.equal(await outcomeOf((response) => response.destroy()), 0)
+  assert.match(String(await outcomeOf((response) => response.end("no"))), /reply is invalid|not JSON/)
+  assert.match(
+    String(await outcomeOf((response) => response.end(" ".repeat(5 * 1024 * 1024)))),
+    /more than 4194304 bytes/,
+  )
+  assert.match(String(await outcomeOf(withStatus(500))), /answered the question for acts with 500: no/)
 })

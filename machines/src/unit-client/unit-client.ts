@@ -14,7 +14,7 @@ import {
   type ReportedAct,
   type UnitReport,
 } from "./unit-replies.js"
-import { ask, timeoutMs, type UnitAddress, undefinedIfUnreachable } from "./unit-request.js"
+import { ask, ReplyTooLarge, timeoutMs, type UnitAddress, undefinedIfUnreachable } from "./unit-request.js"
 
 // Below every limit for an answer, and short enough that a caller notices other changes in between.
 const waitReadyMs = 1000
@@ -130,11 +130,18 @@ export async function endPins(address: UnitAddress, revisionId: string): Promise
 
 /**
  * Answers and edits of people that the unit's deployment has recorded and nobody has confirmed, the oldest first.
- * @returns  none while the unit gives no valid answer
+ * @returns  none while the unit cannot be reached, or is not ready
+ * @throws Error  the unit refuses, or its reply is invalid or too large: then no act of its deployment is taken, which must be noticed
  */
 export async function askActs(address: UnitAddress): Promise<readonly ReportedAct[]> {
-  const reply = await ask(address, "GET", "/internal/acts").catch(undefinedIfUnreachable)
-  return reply?.status === 200 ? (validOrUndefined(parseActs, reply.body) ?? []) : []
+  const reply = await ask(address, "GET", "/internal/acts").catch((error: unknown) => {
+    if (error instanceof ReplyTooLarge) throw error
+    return undefinedIfUnreachable(error)
+  })
+  if (!reply || reply.status === 503) return []
+  if (reply.status !== 200)
+    throw new Error(`the unit answered the question for acts with ${reply.status}: ${startOf(reply.body)}`)
+  return parseActs(reply.body)
 }
 
 /** Says that these acts are stored. May be repeated. @throws Error  when the unit does not answer or refuses */
