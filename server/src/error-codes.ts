@@ -12,9 +12,9 @@ export const serverCodes = {
   },
   approval_required: {
     http: [403],
-    what: "The person may start runs, but not answer what an agent asks, nor change the state of a thread.",
+    what: "The person may start runs, but not answer what an agent asks, nor change or remove what is saved.",
     cause:
-      "The role `run`, with a run that has a command, no input or breakpoints of its own, with an update of a state, or with a cron of such a run.",
+      "The role `run`, with a run that has a command, no input, a checkpoint or breakpoints of its own, with an update of a state, with a deletion, a prune, a time to live or a rollback, or with a cron of such a run.",
     next: "Ask an admin of the workspace for the role `approve`.",
   },
   thread_exists: {

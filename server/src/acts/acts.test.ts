@@ -45,7 +45,9 @@ async function interrupted(http: TestHttp, headers: Record<string, string> = byK
   return threadId
 }
 
-/** Each request by which somebody could go on where a thread waits, or change it. */
+const yearly = { assistant_id: "agent", schedule: "0 0 1 1 *" }
+
+/** Each request by which somebody could go on where a thread waits, change it, or take back what others did. */
 const goingOn: readonly (readonly [method: string, path: string, body: object])[] = [
   ["POST", "/threads/{id}/runs", { assistant_id: "agent", command: { resume: true } }],
   ["POST", "/threads/{id}/runs/stream", { assistant_id: "agent", command: { goto: "end" } }],
@@ -59,21 +61,49 @@ const goingOn: readonly (readonly [method: string, path: string, body: object])[
     "/threads",
     { graph_id: "agent", metadata: { graph_id: "agent" }, supersteps: [{ updates: [{ values: {}, as_node: "pay" }] }] },
   ],
-  ["POST", "/threads/{id}/runs/crons", { assistant_id: "agent", schedule: "0 0 1 1 *" }],
-  ["POST", "/runs/crons", { assistant_id: "agent", schedule: "0 0 1 1 *", command: { resume: 1 } }],
+  // LangGraph JS takes such an input for a command.
+  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: { lg_name: "Command", resume: true } }],
+  ["POST", "/threads/{id}/runs/wait", { assistant_id: "agent", input: { lg_name: "Command", update: { a: 1 } } }],
+  ["POST", "/threads/{id}/runs/stream", { assistant_id: "agent", input: { lg_name: "Command", goto: ["end"] } }],
+  ["POST", "/threads/{id}/runs/crons", { ...yearly, input: { lg_name: "Command", resume: true } }],
+  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: {}, checkpoint_id: "1" }],
+  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: {}, checkpoint: { checkpoint_id: "1" } }],
+  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: {}, checkpoint: { checkpoint_map: { "": "1" } } }],
+  [
+    "POST",
+    "/threads/{id}/runs",
+    { assistant_id: "agent", input: {}, config: { configurable: { checkpoint_id: "1" } } },
+  ],
+  ["POST", "/threads/{id}/runs/crons", { ...yearly, input: {}, config: { configurable: { checkpoint_id: "1" } } }],
+  ["POST", "/threads/{id}/runs/crons", yearly],
+  ["POST", "/runs/crons", { ...yearly, command: { resume: 1 } }],
+  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: {}, multitask_strategy: "rollback" }],
+  ["POST", "/threads/{id}/runs/{run}/cancel?action=rollback", {}],
+  ["POST", "/runs/cancel?action=rollback", { status: "all" }],
+  ["DELETE", "/threads/{id}/runs/{run}", {}],
+  ["DELETE", "/threads/{id}", {}],
+  ["POST", "/threads/prune", { thread_ids: ["{id}"] }],
+  ["PATCH", "/threads/{id}", { ttl: { ttl: 1, strategy: "delete" } }],
+  ["DELETE", "/assistants/{assistant}?delete_threads=true", {}],
 ]
 
 test("a person without the right to approve starts runs with an input, and answers, continues and changes nothing", async () => {
   await using http = await start()
   const threadId = await interrupted(http)
+  const runs = (await http.send("GET", `/threads/${threadId}/runs`, undefined, byKey)).json
+  const [{ run_id: runId, assistant_id: assistantId }] = runs as [{ run_id: string; assistant_id: string }]
+  const filled = (text: string) =>
+    text.replace("{id}", threadId).replace("{run}", runId).replace("{assistant}", assistantId)
   const ask = (method: string, path: string, body: object) =>
-    http.send(method, path.replace("{id}", threadId), body, runner)
+    http.send(method, filled(path), JSON.parse(filled(JSON.stringify(body))), runner)
 
   const refused = await Promise.all(goingOn.map((asked) => ask(...asked)))
   const commands = await Promise.all(
     [
       { method: "input.respond", params: { interrupt_id: "a".repeat(32), response: true } },
       { method: "run.start", params: { assistant_id: "agent", input: "yes" } },
+      { method: "run.start", params: { assistant_id: "agent", input: { lg_name: "Command", resume: "yes" } } },
+      { method: "state.fork", params: { checkpoint_id: "1", input: {} } },
     ].map((command) => ask("POST", "/threads/{id}/commands", { id: 1, ...command })),
   )
   const mayRead = await http.send("GET", `/threads/${threadId}`, undefined, runner)
@@ -90,10 +120,90 @@ test("a person without the right to approve starts runs with an input, and answe
   )
   assert.deepEqual(
     commands.map(({ status, json }) => [status, (json as { code: string }).code]),
-    Array(2).fill([403, "approval_required"]),
+    Array(4).fill([403, "approval_required"]),
   )
   assert.deepEqual([mayRead.status, other.status, http.server.workers.started.length], [200, 200, 2])
-  assert.deepEqual((other.json as { created_by: object }).created_by, bob)
+  const { run_id: otherId, thread_id: otherThread, created_by: createdBy } = other.json as Record<string, string>
+  const cancelled = await ask("POST", `/threads/${otherThread}/runs/${otherId}/cancel`, {})
+  assert.deepEqual([createdBy, cancelled.status], [bob, 202])
+})
+
+test("a person without the right to approve moves no cron that answers or goes on", async () => {
+  await using http = await start()
+  const threadId = await interrupted(http)
+  const cronOf = async (body: object) => {
+    const path = `/threads/${threadId}/runs/crons`
+    const { json, text } = await http.send("POST", path, { ...yearly, ...body }, byKey)
+    assert.ok((json as { cron_id?: string }).cron_id, text)
+    return (json as { cron_id: string }).cron_id
+  }
+  const goingOn = await cronOf({})
+  const answering = await cronOf({ input: { lg_name: "Command", resume: true } })
+  const plain = await cronOf({ input: {} })
+  const patch = async (cronId: string, body: object) =>
+    (await http.send("PATCH", `/runs/crons/${cronId}`, body, runner)).status
+
+  const changes = [{ schedule: "* * * * *" }, { timezone: "Europe/Berlin" }, { end_time: null }, { enabled: true }]
+  const moved = await Promise.all(changes.flatMap((change) => [goingOn, answering].map((id) => patch(id, change))))
+  const allowed = [await patch(plain, { schedule: "1 1 1 1 *" }), await patch(goingOn, { metadata: { a: 1 } })]
+
+  assert.deepEqual([moved, allowed], [Array(8).fill(403), [200, 200]])
+})
+
+test("a run starts from the checkpoint that its request names, and from none of its assistant", async () => {
+  await using http = await start()
+  const configurable = { checkpoint_id: "1", checkpoint_ns: "", checkpoint_map: { "": "1" }, color: "red" }
+  const { json } = await http.send("POST", "/assistants", { graph_id: "agent", config: { configurable } }, byKey)
+  const { assistant_id } = json as { assistant_id: string }
+
+  const { json: run, text } = await http.send("POST", "/runs", { assistant_id, input: {} }, byKey)
+
+  const { kwargs } = run as { kwargs?: { config: { configurable: object } } }
+  assert.ok(kwargs, text)
+  const given = Object.entries(kwargs.config.configurable).filter(([key]) => key in configurable)
+  assert.deepEqual(given, [["color", "red"]])
+})
+
+test("the id of a run that a person has started is not used again", async () => {
+  await using http = await start()
+  const threadId = await interrupted(http)
+  const run_id = randomUUID()
+  const ask = (headers: Record<string, string>, input: number) =>
+    http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", run_id, input }, headers)
+  await ask(approver, 1)
+  const run = await until(() => http.server.workers.running.get(run_id), { what: "the run executes" })
+  run.done()
+  const { status } = await http.send("GET", `/threads/${threadId}/runs/${run_id}/join`, undefined, byKey)
+  const removed = await http.send("DELETE", `/threads/${threadId}/runs/${run_id}`, undefined, approver)
+  // Its log is gone as well, as after a while.
+  await http.server.db.run(sql`delete from run_events where run_id = ${run_id}`)
+
+  const again = [await ask(approver, 2), await ask(byKey, 3)]
+
+  assert.deepEqual([status, removed.status], [200, 204], removed.text)
+  assert.deepEqual(
+    again.map(({ status, json }) => [status, (json as { code: string }).code]),
+    Array(2).fill([409, "id_taken"]),
+  )
+})
+
+test("an edit with huge or unstorable names is recorded with short ones, and a report is never too large to be read", async () => {
+  await using http = await start()
+  const threadId = await interrupted(http, approver)
+  const names = Array.from({ length: 50 }, (_, n) => `${n}\u0000${"ж".repeat(7_000)}`)
+  const values = Object.fromEntries(names.map((name) => [name, 1]))
+  const reported = () => http.send("GET", "/internal/acts", undefined, byKey)
+
+  const edit = await http.send("POST", `/threads/${threadId}/state`, { values }, approver)
+  const [act] = (await reported()).json as { changed: string[] }[]
+  await http.server.db.run(sql`
+    insert into unaudited_acts select gen_random_uuid(), act from unaudited_acts, generate_series(1, 400)`)
+  const all = await reported()
+
+  assert.equal(edit.status, 200, edit.text)
+  assert.deepEqual([act?.changed.length, act?.changed.every((name) => name.length < 210)], [50, true])
+  assert.ok((all.json as object[]).length > 1)
+  assert.ok(Buffer.byteLength(all.text) < 2 * 1024 * 1024, `${all.text.length}`)
 })
 
 test("a run, an answer and an edit carry the person, in the run and in the thread; those of a key carry none", async () => {

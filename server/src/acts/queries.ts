@@ -43,14 +43,24 @@ export const actsOf = async (
   return rows.map((row) => ({ ...row, person: parseJson(row.person) as Person }))
 }
 
-// Each is a few hundred bytes.
-const mostAtOnce = 500
+/** Whether a person has started a run with this id, which may have been removed since. */
+export const hasActOfRun = async (db: Db, runId: string): Promise<boolean> =>
+  (await db.row(sql`select from person_acts where run_id = ${runId}`)) !== undefined
 
-/** The oldest acts that are not confirmed, as JSON texts. */
-export const unauditedActs = async (db: Db): Promise<string[]> =>
-  (await db.rows<{ act: string }>(sql`select act from unaudited_acts order by act_id limit ${mostAtOnce}`)).map(
-    ({ act }) => act,
-  )
+// Most are a few hundred bytes, and the control plane reads no reply of more than 4 MiB.
+const mostAtOnce = 500
+const mostBytes = 1024 * 1024
+
+/** The oldest acts that are not confirmed, as JSON texts; at least one, however large it is. */
+export const unauditedActs = async (db: Db): Promise<string[]> => {
+  const rows = await db.rows<{ act: string }>(sql`
+    select act from (
+      select act_id, act, row_number() over oldest as n, sum(octet_length(act::text)) over oldest as bytes
+      from (select act_id, act from unaudited_acts order by act_id limit ${mostAtOnce}) each
+      window oldest as (order by act_id)) counted
+    where n = 1 or bytes <= ${mostBytes} order by act_id`)
+  return rows.map(({ act }) => act)
+}
 
 export const hasUnauditedActs = async (db: Db): Promise<boolean> =>
   (await db.row(sql`select from unaudited_acts limit 1`)) !== undefined

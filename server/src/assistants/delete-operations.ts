@@ -1,6 +1,7 @@
 /** Deleting an assistant, with or without the threads on which it ran. */
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
+import { requireApproval } from "../acts/act.js"
 import type { Caller } from "../auth/caller.js"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import type { Streams } from "../events/streams.js"
@@ -24,6 +25,7 @@ export interface AssistantDeletion {
  * stopped. A graph's own assistant is created again when the server restarts.
  * @returns the assistant's id
  * @throws NotFound  no such assistant, or the caller may not see it
+ * @throws Forbidden  with `deleteThreads`, and the person may not approve
  */
 export async function deleteAssistant(
   { db, workers, streams, peers }: AssistantDeletion,
@@ -31,6 +33,7 @@ export async function deleteAssistant(
   name: string,
   options: { deleteThreads: boolean },
 ): Promise<string> {
+  if (options.deleteThreads) requireApproval(caller, "the deletion of threads")
   const asked = { assistant_id: assistantIdOf(name, workers.report().graphs) }
   const { value, filter } = await caller.authorize("assistants:delete", asked)
   // Threads may have another owner than the assistant, so they have their own access rules.

@@ -4,17 +4,19 @@ import type { Hints } from "@superstep/toolkit/db/hints"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
-import { requireApproval, requireRightToRun } from "../acts/act.js"
+import { requireApproval } from "../acts/act.js"
 import { assistantIdOf } from "../assistants/assistant.js"
 import { usableAssistant } from "../assistants/operations.js"
 import { findAssistant } from "../assistants/queries.js"
 import type { Caller } from "../auth/caller.js"
 import type { Page } from "../http/pagination.js"
+import { requireRightToRun } from "../runs/right-to-run.js"
 import { getThread } from "../threads/operations.js"
 import { acceptedWebhook, type UrlRules } from "../webhooks/url-rules.js"
 import { requireHeld } from "../workers/held-numbers.js"
 import type { Workers } from "../workers/port.js"
 import type { CronRow } from "./cron.js"
+import { bodyOf } from "./firing.js"
 import {
   type CronConditions,
   countCrons as countInDatabase,
@@ -106,6 +108,7 @@ export async function getCron({ db }: Crons, caller: Caller, cronId: string): Pr
  * Changes a cron: an absent field stays, null removes it, metadata is merged. A changed schedule counts from now.
  * @throws NotFound      no such cron, or the caller may not see it
  * @throws InvalidInput  the webhook is not allowed
+ * @throws Forbidden     the person may not start such runs
  */
 export async function updateCron(
   { db, webhooks, hints, workers }: Crons,
@@ -133,6 +136,8 @@ export async function updateCron(
         { path: ["body"], value: { ...value.payload, metadata: value.metadata } },
       ])
     const isMoved = [body.schedule, body.timezone, body.end_time, body.enabled].some((given) => given !== undefined)
+    // It would start runs that the caller may not start.
+    if (isMoved) requireRightToRun(caller, bodyOf(old))
     const next_run_date = isMoved ? nextRunDate(changed, await databaseNow(tx)) : old.next_run_date
     const updated = await updateInDatabase(tx, { ...changed, next_run_date })
     if (!updated) throw noCron(cronId)

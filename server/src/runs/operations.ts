@@ -1,5 +1,6 @@
 /** Operations on runs that exist: joining, stopping, waiting. */
 import { NotFound } from "@superstep/toolkit/errors/errors"
+import { requireApproval } from "../acts/act.js"
 import type { Caller } from "../auth/caller.js"
 import { LastEvents } from "../events/event.js"
 import type { EndOfRun } from "../events/streams.js"
@@ -115,12 +116,13 @@ export async function cancelRun(runs: Runs, request: CancelRequest): Promise<voi
 /**
  * Checks whether a caller may stop a run.
  * @throws NotFound   the caller may not see the run's thread
- * @throws Forbidden  a rule of the project forbids it
+ * @throws Forbidden  a rule of the project forbids it, or it is a rollback and the person may not approve
  */
 export async function requireMayStop(
   { db }: Pick<Runs, "db">,
   { caller, threadId, runId, action }: NamedRun & Pick<Stop, "action">,
 ): Promise<void> {
+  if (action === "rollback") requireApproval(caller, "a rollback")
   const asked = { thread_id: threadId, action, metadata: { run_ids: [runId] } }
   const { filter } = await caller.authorize("threads:update", asked)
   if (filter !== undefined && !(await isThreadVisible(db, threadId, filter))) throw runNotFound(runId)

@@ -4,7 +4,8 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { printJson } from "@superstep/toolkit/http/json-printer"
 import { v7 as uuidv7 } from "uuid"
-import { goesOn, type NewAct, requireRightToRun } from "../acts/act.js"
+import type { NewAct } from "../acts/act.js"
+import { hasActOfRun } from "../acts/queries.js"
 import { type Assistant, assistantIdOf } from "../assistants/assistant.js"
 import { usableAssistant } from "../assistants/operations.js"
 import { type Caller, callerFields } from "../auth/caller.js"
@@ -20,6 +21,7 @@ import type { ThreadTexts } from "./known.js"
 import type { Runs } from "./parts.js"
 import { findThreadId, isThreadVisible, type NewRun } from "./queries.js"
 import { checkpointOf, mergeKwargs, mergeMetadata, type RunIds, type ThreadDefaults } from "./request.js"
+import { goesOn, requireRightToRun, withCommand } from "./right-to-run.js"
 import type { Kwargs } from "./run.js"
 import type { NewRunBody } from "./schema.js"
 
@@ -97,7 +99,9 @@ export async function planRun(runs: Runs, request: RunRequest, { isAgain }: { is
     requireUnused(db, request.body.run_id),
   ])
   const { fields, requires } = request.forThread?.(thread.row) ?? {}
-  const { body: asked, filter } = await authorized({ caller, body: { ...request.body, ...fields } }, ids, assistant)
+  const given = { ...request.body, ...fields }
+  const wanted = withCommand(given, (request.pathOf ?? inBody)("input"))
+  const { body: asked, filter } = await authorized({ caller, body: wanted }, ids, assistant)
   const body = { ...asked, webhook: acceptedWebhook(runs.webhooks, asked.webhook) }
   requireRightToRun(caller, body)
   const origin = { user: caller.user, headers: request.headers ?? {} }
@@ -107,7 +111,10 @@ export async function planRun(runs: Runs, request: RunRequest, { isAgain }: { is
   if (printed.hasExactNumbers) {
     const language = runs.workers.report().languages?.get(assistant.graphId)
     try {
-      requireHeld(language, givenBy(request, body, assistant, thread))
+      requireHeld(
+        language,
+        givenBy(request, { body, commandField: wanted === given ? "command" : "input" }, assistant, thread),
+      )
     } catch (error) {
       // The number may have been the assistant's or the thread's.
       if (!isAgain) throw new StalePlan()
@@ -149,7 +156,7 @@ export async function planRun(runs: Runs, request: RunRequest, { isAgain }: { is
 /** What the graph gets, from the request itself and from what the run inherits. */
 function givenBy(
   { pathOf = inBody }: RunRequest,
-  body: NewRunBody,
+  { body, commandField }: { readonly body: NewRunBody; readonly commandField: "command" | "input" },
   assistant: Assistant,
   thread: KnownThread,
 ): GivenValue[] {
@@ -158,7 +165,7 @@ function givenBy(
     ...Object.entries({ input, command, config, context, metadata }).map(([field, value]) => ({
       path: [field],
       value,
-      shownPath: ([, ...rest]: Path) => pathOf(field, ...rest),
+      shownPath: ([, ...rest]: Path) => pathOf(field === "command" ? commandField : field, ...rest),
     })),
     {
       path: ["assistant"],
@@ -170,9 +177,14 @@ function givenBy(
 
 const inBody: PathOf = (...path) => ["body", ...path]
 
-/** The log outlives its run for a while; clients of a new run with the same id would get the old run's events. */
+/**
+ * The log outlives its run for a while; clients of a new run with the same id would get the old run's events. So does the record of the
+ * person who started it.
+ */
 async function requireUnused(db: Database, runId: string | null | undefined): Promise<void> {
-  if (!runId || (await lastSeqOfRun(db, runId)) < 0 || (await findThreadId(db, runId)) !== undefined) return
+  if (!runId) return
+  const isUsed = (await lastSeqOfRun(db, runId)) >= 0 || (await hasActOfRun(db, runId))
+  if (!isUsed || (await findThreadId(db, runId)) !== undefined) return
   throw runIdTaken(runId)
 }
 

@@ -71,9 +71,9 @@ function mergeConfig({ ids, assistant, thread, body, origin }: Asked) {
     // Left undefined when neither sets it, so that a limit bound to the graph stays in force (agent-server-api §2.1).
     recursion_limit: recursion_limit ?? assistant.config.recursion_limit,
     configurable: {
-      ...withoutReserved(given),
-      // Headers override the body, and the checkpoint to start from overrides headers.
-      ...withoutReserved(origin.headers),
+      ...withoutReserved(withoutCheckpoint(given)),
+      // Headers override the body.
+      ...withoutReserved(withoutCheckpoint(origin.headers)),
       ...tracerOf(body),
       ...checkpointOf(body),
       run_id: ids.runId,
@@ -95,6 +95,14 @@ const isReserved = (key: string): boolean => key.startsWith("__") || key.startsW
 const withoutReserved = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => !isReserved(key)))
 
+/** Only the request itself names the checkpoint to start from (`checkpointOf`). */
+const withoutCheckpoint = ({
+  checkpoint_id: _,
+  checkpoint_ns: __,
+  checkpoint_map: ___,
+  ...fields
+}: Readonly<Record<string, unknown>>): Record<string, unknown> => fields
+
 /** The user id of the request, the thread or the assistant (merged before), or else that of the caller. */
 function userIdOf({ user_id }: Readonly<Record<string, unknown>>, { user }: Origin): { user_id?: unknown } {
   const userId = user_id ?? user?.identity
@@ -105,7 +113,11 @@ const tracerOf = ({ langsmith_tracer: tracer }: NewRunBody): Record<string, unkn
   withoutNull({ langsmith_project: tracer?.project_name, langsmith_example_id: tracer?.example_id })
 
 /** The checkpoint to start from; it belongs to the run's own thread. */
-export function checkpointOf({ checkpoint, checkpoint_id, config }: NewRunBody): Record<string, unknown> {
+export function checkpointOf({
+  checkpoint,
+  checkpoint_id,
+  config,
+}: Pick<NewRunBody, "checkpoint" | "checkpoint_id" | "config">): Record<string, unknown> {
   const { checkpoint_id: id, checkpoint_ns: ns, checkpoint_map: map } = config?.configurable ?? {}
   return withoutNull({
     checkpoint_id: checkpoint?.checkpoint_id ?? checkpoint_id ?? id,

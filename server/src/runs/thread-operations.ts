@@ -1,6 +1,7 @@
 /** Operations on the runs of a thread, or on many runs at once. */
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parsedJson, toJsonText } from "@superstep/toolkit/http/json"
+import { requireApproval } from "../acts/act.js"
 import { anyone, type Caller } from "../auth/caller.js"
 import { findVersion } from "../threads/queries.js"
 import { getThreadState, newestState } from "../threads/state-operations.js"
@@ -35,6 +36,7 @@ export async function listRuns({ db }: Pick<Runs, "db">, caller: Caller, query: 
  * and a worker whose writes fail, so it must be stopped first (agent-server-api §6.5, fault 15).
  * @param isForced  stops and removes the run first, like a cancel with `rollback`
  * @throws NotFound  no such run on this thread
+ * @throws Forbidden  the person may not approve
  * @throws Conflict  the run is not over, or a waiting or running run starts from one of its checkpoints
  */
 export async function deleteRun(
@@ -42,6 +44,7 @@ export async function deleteRun(
   { caller, threadId, runId, isForced, signal }: NamedRun & { isForced: boolean; signal?: AbortSignal },
 ): Promise<void> {
   const { db } = runs
+  requireApproval(caller, "the deletion of a run")
   const { filter } = await caller.authorize("threads:delete", { thread_id: threadId, run_id: runId })
   if (filter !== undefined && !(await findRun(db, threadId, runId, filter))) throw runNotFound(runId)
   const { outcome, user } = await deleteInDatabase(db, threadId, runId)
@@ -108,9 +111,11 @@ export type ManyRuns =
 /**
  * Stops many runs; a run that is already over stays as it is.
  * @throws NotFound  no run matches
+ * @throws Forbidden  a rollback, and the person may not approve
  */
 export async function cancelRuns(runs: Runs, caller: Caller, wanted: ManyRuns, action: CancelAction): Promise<void> {
   const isSome = "runIds" in wanted
+  if (action === "rollback") requireApproval(caller, "a rollback")
   const { filter } = await caller.authorize("threads:update", {
     ...(isSome && { thread_id: wanted.threadId }),
     action,

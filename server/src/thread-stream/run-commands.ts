@@ -5,7 +5,8 @@ import type { Context } from "hono"
 import { callerOf } from "../http/caller-of.js"
 import { createOnce, type RunRoutes } from "../runs/creating-routes.js"
 import type { PathOf, Requirement, RunRequest } from "../runs/preparation.js"
-import { type NewRunBody, newRun } from "../runs/schema.js"
+import { commandOf } from "../runs/right-to-run.js"
+import type { NewRunBody } from "../runs/schema.js"
 import { getThread } from "../threads/operations.js"
 import type { ThreadRow } from "../threads/thread.js"
 import { untilAsked } from "./asking-run.js"
@@ -46,10 +47,10 @@ export async function startRun(runs: RunRoutes, request: CommandRequest): Promis
       const answers = isAnswer(input, thread, isFork)
       const mayAsk = thread?.status === "busy" && couldAnswer(input, isFork)
       requires = answers ? stillAsks(thread) : mayAsk ? asksNothing : undefined
-      return { fields: inputOrCommand(input, answers), requires }
+      return { fields: answers ? { command: { resume: input } } : { input }, requires }
     }
     try {
-      return await create(runs, request, body, { forThread, pathOf: startPathOf(input) })
+      return await create(runs, request, body, { forThread, pathOf: startPathOf })
     } catch (error) {
       // A caller that may not see the thread gets the same error again.
       const isGone: boolean = error instanceof NotFound && requires !== undefined && !wasGone
@@ -59,11 +60,9 @@ export async function startRun(runs: RunRoutes, request: CommandRequest): Promis
   }
 }
 
-/** The input of the client became the run's input, its command, or the answer in it (`inputOrCommand`). */
-const startPathOf =
-  (input: unknown): PathOf =>
-  (field, ...rest) =>
-    field === "command" ? ["params", "input", ...(commandOf(input) ? rest : rest.slice(1))] : ["params", field, ...rest]
+/** The input of the client became the run's input, or the answer in its command. */
+const startPathOf: PathOf = (field, ...rest) =>
+  field === "command" ? ["params", "input", ...rest.slice(1)] : ["params", field, ...rest]
 
 const stillAsks = (before: ThreadRow | undefined) => (thread: ThreadRow) => {
   if (thread.status === "interrupted" && thread.interrupts === before?.interrupts) return
@@ -79,26 +78,11 @@ const changedOften = "the thread is being changed by many others: try again"
 /** A run from an earlier checkpoint answers nothing. */
 const hasCheckpoint = (config: NewRunBody["config"]): boolean => Boolean(config?.configurable?.checkpoint_id)
 
-function inputOrCommand(input: unknown, isAnswer: boolean): Partial<NewRunBody> {
-  const command = commandOf(input)
-  if (command) return { command: parseParams(newRun.shape.command, command) }
-  return isAnswer ? { command: { resume: input } } : { input }
-}
-
 const isAnswer = (input: unknown, thread: ThreadRow | undefined, isFork: boolean): boolean =>
   couldAnswer(input, isFork) && openInterrupts(thread).length > 0
 
 const couldAnswer = (input: unknown, isFork: boolean): boolean =>
   input !== undefined && input !== null && !isFork && !commandOf(input)
-
-/** LangGraph's `Command` as JSON: RemoteGraph sends it as the input. */
-function commandOf(input: unknown): object | undefined {
-  if (typeof input !== "object" || input === null || !("lg_name" in input) || input.lg_name !== "Command")
-    return undefined
-  const { lg_name: _, goto, ...fields } = input as { lg_name: string; goto?: unknown }
-  const goesNowhere = goto === undefined || (Array.isArray(goto) && goto.length === 0)
-  return { ...fields, ...(!goesNowhere && { goto }) }
-}
 
 /** The ids of the interrupts that can be answered now; none while a run executes. */
 export function openInterrupts(thread: ThreadRow | undefined): string[] {

@@ -3,6 +3,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
+import { requireApproval } from "../acts/act.js"
 import type { Caller } from "../auth/caller.js"
 import type { Streams } from "../events/streams.js"
 import type { Page } from "../http/pagination.js"
@@ -98,6 +99,7 @@ const ttlValue = ({ minutes, strategy }: TtlRequest) => ({ ttl: minutes, strateg
 /**
  * Merges metadata key by key, and sets the thread's time to live if one is given.
  * @throws NotFound
+ * @throws Forbidden  a time to live, and the person may not approve: the thread would be deleted
  */
 export async function updateThread(
   db: Database,
@@ -105,6 +107,7 @@ export async function updateThread(
   threadId: string,
   { metadata = {}, ttl }: { metadata?: JsonObject | undefined; ttl?: TtlRequest | undefined },
 ): Promise<ThreadRow> {
+  if (ttl) requireApproval(caller, "a thread's time to live")
   const asked = { thread_id: threadId, metadata, ...(ttl && { ttl: ttlValue(ttl) }) }
   const { value, filter } = await caller.authorize("threads:update", asked)
   return db.transaction(async (tx) => {
@@ -124,12 +127,14 @@ export interface Threads {
 /**
  * Deletes a thread with its runs and checkpoints (T3). Runs in flight are stopped and their clients get an end.
  * @throws NotFound
+ * @throws Forbidden  the person may not approve: the thread's answers and changes would be gone
  */
 export async function deleteThread(threads: Threads, caller: Caller, threadId: string): Promise<void> {
   if (!(await removeThread(threads, caller, threadId))) notFound(threadId)
 }
 
 async function removeThread({ db, streams, peers }: Threads, caller: Caller, threadId: string): Promise<boolean> {
+  requireApproval(caller, "the deletion of a thread")
   const { filter } = await caller.authorize("threads:delete", { thread_id: threadId })
   const deleted = await deleteInDatabase(db, threadId, filter)
   if (deleted) await endDeleted({ streams, peers }, deleted)
@@ -150,12 +155,14 @@ export async function endDeleted(
  * Deletes threads, or all their checkpoints that are not needed to continue. Threads that do not exist, or that the caller
  * may not see, are not counted; with `keep_latest`, neither are threads with a run in flight.
  * @returns how many were pruned
+ * @throws Forbidden  the person may not approve
  */
 export async function pruneThreads(
   threads: Threads,
   caller: Caller,
   { threadIds, strategy }: { threadIds: readonly string[]; strategy: TtlStrategy },
 ): Promise<number> {
+  requireApproval(caller, "the removal of threads or checkpoints")
   let pruned = 0
   for (const threadId of new Set(threadIds)) {
     const isDone =

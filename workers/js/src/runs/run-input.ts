@@ -19,8 +19,18 @@ export function runStart(
   head: CheckpointTuple | undefined,
 ): RunStart {
   if (frame.attempt > 1 && head?.metadata.run_id === frame.run_id) return { input: null, config: fromHead(config) }
-  if (command === undefined) return { input, config }
+  if (command === undefined) return { input: notCommand(input), config }
   return { input: toCommand(library, command, head), config }
+}
+
+/**
+ * LangGraph takes such an object for a command, which could answer without the right to. The server sends commands as `command`.
+ * @throws Error  an access rule of the project has put one in place of the input
+ */
+function notCommand(input: unknown): unknown {
+  const isCommand = typeof input === "object" && input !== null && "lg_name" in input && input.lg_name === "Command"
+  if (isCommand) throw new Error('the input is a Command: send it as "command"')
+  return input
 }
 
 /** Whether `runStart` needs the head. */
