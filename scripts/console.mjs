@@ -20,7 +20,7 @@ const digestFile = join(site, "digest.json")
 const readJson = (path) => JSON.parse(readFileSync(path, "utf8"))
 
 /** What a browser loads before the first screen may have this size, compressed. */
-export const budgetBytes = 180 * 1000
+export const budgetBytes = 160 * 1000
 
 /** @returns  whether the site is missing, or was built from other sources or packages than the present ones */
 export function consoleIsStale() {

@@ -2,8 +2,8 @@
 import { useQueryErrorResetBoundary } from "@tanstack/react-query"
 import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router"
 import { useContext } from "react"
-import { Button } from "./button.js"
 import { Empty } from "./empty.js"
+import { FirstButton } from "./first-button.js"
 import { Page, TitleContext } from "./page.js"
 import { Problem } from "./problem.js"
 
@@ -18,7 +18,7 @@ export function PageFailed({ error, reset }: ErrorComponentProps) {
   const title = useContext(TitleContext)
   return (
     <Page title={title ?? "This page could not be shown"}>
-      <Problem error={error} action={<Button onPress={retry}>Try again</Button>} />
+      <Problem error={error} action={<FirstButton onPress={retry}>Try again</FirstButton>} />
     </Page>
   )
 }

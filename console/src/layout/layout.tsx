@@ -2,7 +2,7 @@
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { Outlet, useLocation, useRouter } from "@tanstack/react-router"
 import { type ComponentType, lazy, Suspense, useEffect, useRef, useState } from "react"
-import { Button } from "../frame/button.js"
+import { FirstButton } from "../frame/first-button.js"
 import { Menu, Search } from "../frame/icons.js"
 import { PageLoading, TitleContext } from "../frame/page.js"
 import { type RawSearch, textIn } from "../frame/search.js"
@@ -101,12 +101,12 @@ function titleAt(groups: readonly PlaceGroup[], pathname: string): string | unde
 /** Above the page in a narrow window. */
 const Bar = ({ groups, onOpen }: { groups: readonly PlaceGroup[]; onOpen: (overlay: Overlay | "drawer") => void }) => (
   <header className="bar">
-    <Button look="quiet" label="Navigation" onPress={() => onOpen("drawer")}>
+    <FirstButton look="quiet" label="Navigation" onPress={() => onOpen("drawer")}>
       <Menu size={18} aria-hidden />
-    </Button>
+    </FirstButton>
     <HomeLink name={groups.at(-1)?.deployment} />
-    <Button look="quiet" label="Go to…" onPress={() => onOpen("palette")}>
+    <FirstButton look="quiet" label="Go to…" onPress={() => onOpen("palette")}>
       <Search size={18} aria-hidden />
-    </Button>
+    </FirstButton>
   </header>
 )
