@@ -69,7 +69,8 @@ function Frame({ groups, deploymentId, session, Palette }: FrameProps) {
     const { current } = content
     return current?.parentElement ? keepFocus(current.parentElement, current) : undefined
   }, [])
-  const navigation = <Navigation groups={groups} session={session} onSearch={() => open("palette")} />
+  const onFollow = isNarrow ? close : undefined
+  const navigation = <Navigation {...{ groups, session, onFollow }} onSearch={() => open("palette")} />
   return (
     <div className="frame">
       {/* No link: the document has a base address, so `#content` would lead to another page. */}

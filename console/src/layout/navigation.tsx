@@ -56,17 +56,22 @@ export function usePlatformGroups(session: Session, deploymentId: string | undef
 
 export const agentGroups: readonly PlaceGroup[] = [{ places: agentPlaces("") }]
 
-interface NavigationProps {
+interface Following {
+  /** After a click on a link, which may lead to the present page. */
+  readonly onFollow?: (() => void) | undefined
+}
+
+interface NavigationProps extends Following {
   readonly groups: readonly PlaceGroup[]
   /** Undefined below `superstep dev`, which asks for no key. */
   readonly session?: Session | undefined
   readonly onSearch: () => void
 }
 
-export function Navigation({ groups, session, onSearch }: NavigationProps) {
+export function Navigation({ groups, session, onSearch, onFollow }: NavigationProps) {
   return (
     <nav className="side" aria-label="Console">
-      <HomeLink />
+      <HomeLink onFollow={onFollow} />
       <button type="button" className="side-item side-search" aria-keyshortcuts="Control+K" onClick={onSearch}>
         <Search size={16} aria-hidden />
         Go to…
@@ -78,7 +83,7 @@ export function Navigation({ groups, session, onSearch }: NavigationProps) {
             {deployment !== undefined && <h2 className="side-heading">{deployment}</h2>}
             <ul>
               {places.map((place) => (
-                <Item key={place.to} {...place} />
+                <Item key={place.to} {...place} onFollow={onFollow} />
               ))}
               {deployment === undefined && session && <Documentation />}
             </ul>
@@ -111,8 +116,8 @@ const Documentation = () => (
 )
 
 /** @param props.name  of what is shown, where the navigation does not say it */
-export const HomeLink = ({ name = "Superstep" }: { name?: string | undefined }) => (
-  <Link to="/" className="side-logo">
+export const HomeLink = ({ name = "Superstep", onFollow }: { name?: string | undefined } & Following) => (
+  <Link to="/" className="side-logo" onClick={onFollow}>
     <Logo />
     {name}
   </Link>
@@ -135,11 +140,11 @@ const icons: Readonly<Record<PlaceIcon, Icon>> = {
   SlidersHorizontal,
 }
 
-function Item({ to, label, icon, isExact = false }: Place) {
+function Item({ to, label, icon, isExact = false, onFollow }: Place & Following) {
   const Shape = icons[icon]
   return (
     <li>
-      <Link to={to} className="side-item" activeOptions={{ exact: isExact, includeSearch: false }}>
+      <Link to={to} className="side-item" onClick={onFollow} activeOptions={{ exact: isExact, includeSearch: false }}>
         <Shape size={16} aria-hidden />
         {label}
       </Link>

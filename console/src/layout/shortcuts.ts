@@ -8,24 +8,30 @@ export type Command =
 export interface Press {
   readonly key: string
   readonly isModified: boolean
-  /** The person types into a field, or the focus is in a menu or a dialog, which have keys of their own. */
+  /** The person types into a field, or the focus is in a menu, a list, a grid or a dialog, which have keys of their own. */
   readonly isTaken: boolean
+  /** Since any time before, in milliseconds. */
+  readonly atMs: number
 }
 
 export interface Reading {
   readonly command?: Command
-  /** The next key names a page. */
-  readonly isGoing: boolean
+  /** When `g` was pressed: the next key names a page. */
+  readonly goingSinceMs?: number
 }
 
-/** @param isGoing  whether the key before was `g` @param hasLetters  false when a person has turned the keys without Ctrl off */
-export function readPress(press: Press, isGoing: boolean, hasLetters: boolean): Reading {
-  const { key, isModified, isTaken } = press
-  if (isModified && key.toLowerCase() === "k") return { command: { kind: "palette" }, isGoing: false }
-  if (isModified || isTaken || !hasLetters) return { isGoing: false }
-  if (isGoing) return { isGoing: false, ...(/^[a-z]$/.test(key) && { command: { kind: "go", key } }) }
-  if (key === "g") return { isGoing: true }
-  if (key === "/") return { command: { kind: "search" }, isGoing: false }
-  if (key === "?") return { command: { kind: "help" }, isGoing: false }
-  return { isGoing: false }
+// Who presses `g` and then thinks, or is called away, does not mean the page that a later letter names.
+const goMs = 1500
+
+/** @param goingSinceMs  of the reading before @param hasLetters  false when a person has turned the keys without Ctrl off */
+export function readPress(press: Press, goingSinceMs: number | undefined, hasLetters: boolean): Reading {
+  const { key, isModified, isTaken, atMs } = press
+  const isGoing = goingSinceMs !== undefined && atMs - goingSinceMs <= goMs
+  if (isModified && key.toLowerCase() === "k") return { command: { kind: "palette" } }
+  if (isModified || isTaken || !hasLetters) return {}
+  if (isGoing) return /^[a-z]$/.test(key) ? { command: { kind: "go", key } } : {}
+  if (key === "g") return { goingSinceMs: atMs }
+  if (key === "/") return { command: { kind: "search" } }
+  if (key === "?") return { command: { kind: "help" } }
+  return {}
 }

@@ -13,7 +13,7 @@ export type Overlay = "palette" | "help"
 /** @param groups  where `g` and a letter lead @param open  shows the palette or the help */
 export function useShortcuts(groups: readonly PlaceGroup[], open: (overlay: Overlay) => void): void {
   const navigate = useNavigate()
-  const isGoing = useRef(false)
+  const goingSinceMs = useRef<number>(undefined)
   useEffect(() => {
     const act = (command: Command) => {
       if (command.kind === "go") {
@@ -25,22 +25,31 @@ export function useShortcuts(groups: readonly PlaceGroup[], open: (overlay: Over
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.isComposing || event.altKey) return
       if (event.key === "Shift" || event.key === "Control" || event.key === "Meta") return
-      const press = { key: event.key, isModified: event.ctrlKey || event.metaKey, isTaken: isTaken(event.target) }
-      const reading = readPress(press, isGoing.current, letterKeys.read() === "on")
-      isGoing.current = reading.isGoing
+      const isModified = event.ctrlKey || event.metaKey
+      const press = { key: event.key, isModified, isTaken: isTaken(event.target), atMs: event.timeStamp }
+      const reading = readPress(press, goingSinceMs.current, letterKeys.read() === "on")
+      goingSinceMs.current = reading.goingSinceMs
       if (!reading.command) return
       // Over a dialog nothing else opens: what was begun there would be lost.
       if (document.querySelector("[aria-modal=true], dialog[open], .react-aria-ModalOverlay, .dialog-overlay")) return
       event.preventDefault()
       act(reading.command)
     }
+    const onBlur = () => {
+      goingSinceMs.current = undefined
+    }
     document.addEventListener("keydown", onKeyDown)
-    return () => document.removeEventListener("keydown", onKeyDown)
+    window.addEventListener("blur", onBlur)
+    return () => {
+      document.removeEventListener("keydown", onKeyDown)
+      window.removeEventListener("blur", onBlur)
+    }
   }, [groups, navigate, open])
 }
 
+// In lists, grids and trees letters choose the entry that begins with them.
 const taking =
-  "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable=true], [role=textbox], [role=menu], [role=listbox], [role=dialog]"
+  "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable=true], [role=textbox], [role=menu], [role=listbox], [role=grid], [role=treegrid], [role=tree], [role=dialog]"
 
 const isTaken = (target: EventTarget | null): boolean => target instanceof Element && target.closest(taking) !== null
 

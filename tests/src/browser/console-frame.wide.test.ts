@@ -62,6 +62,10 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
 
     await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor()
     await dialog(page).waitFor({ state: "detached" })
+
+    await page.getByRole("button", { name: "Navigation" }).click()
+    await dialog(page).getByRole("link", { name: "Runs" }).last().click()
+    await dialog(page).waitFor({ state: "detached" })
     await page.close()
   })
 
@@ -141,6 +145,22 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await dialog(page).getByRole("searchbox").waitFor()
     assert.equal(await page.getByRole("heading", { name: "Deployments", level: 1, includeHidden: true }).count(), 1)
     await page.evaluate(`localStorage.removeItem("superstep.letter-keys")`)
+    await page.close()
+  })
+
+  await t.test("in a list letters go to its entries, and g is forgotten when the window loses the focus", async () => {
+    const page = await browser.open("approvals")
+    const isHere = async () => assert.match(page.url(), /\/approvals/)
+    await page.getByRole("row").first().focus()
+    await page.keyboard.type("gd")
+    await isHere()
+    await page.getByRole("heading", { level: 1 }).click()
+    await page.keyboard.press("g")
+    await page.evaluate(`window.dispatchEvent(new Event("blur"))`)
+    await page.keyboard.press("d")
+    await isHere()
+    await page.keyboard.type("gd")
+    await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor()
     await page.close()
   })
 
