@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { readRun } from "./read-run.js"
+import { nextReadMs, readRun, readSpan } from "./read-run.js"
 import type { StateInfo } from "./run-data.js"
 
 const place = { threadId: "t1", runId: "r1" }
@@ -119,4 +119,39 @@ test("events are read on after a short page, as long as the reply names the next
     events.map(({ id }) => id),
     ["0", "1", "2", "3", "4", "5", "6"],
   )
+})
+
+const endedAt = Date.UTC(2026, 0, 1)
+const over = (fields: { status?: string; nowMs?: number; trace?: { attempt: number; status: string }[] }) =>
+  nextReadMs({
+    run: { status: fields.status ?? "success", updated_at: new Date(endedAt).toISOString() },
+    attempts: {
+      attempts: [{ attempt: 1 }, { attempt: 2 }],
+      now: new Date(endedAt + (fields.nowMs ?? 100)).toISOString(),
+    },
+    trace: fields.trace ?? [],
+  } as never)
+
+test("a run that has just ended is read again until its last spans are there, and one that ended long ago is not", () => {
+  const lost = { attempt: 1, status: "running" }
+  const open = [lost, { attempt: 2, status: "running" }]
+  const complete = [lost, { attempt: 2, status: "success" }]
+
+  assert.ok(over({ status: "running", trace: complete }))
+  assert.ok(over({ trace: [lost] }))
+  assert.ok(over({ trace: open }))
+  assert.equal(over({ trace: complete }), false)
+  assert.equal(over({ trace: open, nowMs: 60_000 }), false)
+  assert.equal(over({ nowMs: 60_000 }), false)
+})
+
+test("a span that is not kept any more is not taken for the next one", async () => {
+  const kept = [{ id: "5" }, { id: "7" }]
+  const fetch = async (path: string) => {
+    const after = Number(new URL(path, "http://agent.test").searchParams.get("after"))
+    return Response.json(kept.filter(({ id }) => Number(id) > after).slice(0, 1))
+  }
+  const read = (id: string) => readSpan({ fetch } as never, place, id)
+
+  assert.deepEqual([await read("5"), await read("6"), await read("8")], [{ id: "5" }, null, null])
 })

@@ -37,6 +37,25 @@ export const requestsOf = ({ threadId, runId }: RunPlace) => {
 
 export const isOver = ({ status }: RunInfo): boolean => status !== "pending" && status !== "running"
 
+/** How often a run that is not over is read. */
+export const refreshMs = 2000
+// The server of the run writes its last spans some tenths of a second after its end, where the run may seem over at another server.
+const lastSpansMs = 5000
+const lastSpansRefreshMs = 1000
+
+/**
+ * When the page reads a run again, in milliseconds; false: never, it is over and complete. Pure.
+ * For a moment after the end, spans may be about to be written: all of them, or the ends of some.
+ */
+export function nextReadMs({ run, attempts, trace }: RunHistory): number | false {
+  if (!isOver(run)) return refreshMs
+  const hasJustEnded = Date.parse(attempts.now) - Date.parse(run.updated_at) < lastSpansMs
+  const last = attempts.attempts.at(-1)?.attempt
+  const own = trace.filter(({ attempt }) => attempt === last)
+  const lacksSpans = own.length === 0 || own.some(({ status }) => status === "running")
+  return hasJustEnded && lacksSpans ? lastSpansRefreshMs : false
+}
+
 /** @param before  what was read the last time */
 export async function readRun(agent: Agent, place: RunPlace, before: RunHistory | undefined): Promise<RunHistory> {
   const { run: runPath, attempts: attemptsPath } = requestsOf(place)
@@ -133,4 +152,11 @@ async function readTrace(agent: Agent, place: RunPlace): Promise<TraceSpan[]> {
     after = reply.headers.get("x-pagination-next")
   }
   return spans
+}
+
+/** One span with its input and output. @returns  null when it is not kept any more */
+export async function readSpan(agent: Agent, place: RunPlace, id: string): Promise<TraceSpan | null> {
+  const page = await jsonOf(await agent.fetch(`${requestsOf(place).trace}?after=${Number(id) - 1}&limit=1`))
+  // After a deletion it is the next one, if any.
+  return (page as TraceSpan[]).find((span) => span.id === id) ?? null
 }

@@ -1,10 +1,10 @@
 /** What went into a span and what came out: a prompt and an answer, arguments and a result, a state and its update. */
 import { useQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
-import { jsonOf } from "../frame/api-error.js"
+import { Loading } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
 import { JsonView } from "../json-editor/json-view.js"
-import { requestsOf } from "./read-run.js"
+import { readSpan } from "./read-run.js"
 import type { RunInfo, TraceSpan } from "./run-data.js"
 
 const words: Readonly<Partial<Record<TraceSpan["kind"], readonly [input: string, output: string]>>> = {
@@ -15,17 +15,14 @@ const words: Readonly<Partial<Record<TraceSpan["kind"], readonly [input: string,
 
 export function SpanContent({ run, span }: { run: RunInfo; span: TraceSpan }) {
   const agent = useAgent()
-  const { trace } = requestsOf({ threadId: run.thread_id, runId: run.run_id })
-  const { data, error } = useQuery({
+  const { data, error, isPending } = useQuery({
     // It is read again when the span has ended.
     queryKey: ["span", agent.url, run.run_id, span.id, span.status],
-    queryFn: async () => {
-      const page = await jsonOf(await agent.fetch(`${trace}?after=${Number(span.id) - 1}&limit=1`))
-      return (page as TraceSpan[])[0] ?? null
-    },
+    queryFn: () => readSpan(agent, { threadId: run.thread_id, runId: run.run_id }, span.id),
   })
   if (error) return <Problem error={error} />
-  if (!data) return null
+  if (isPending) return <Loading what="Loading what went in and out" />
+  if (!data) return <p className="faint">Its input and output are no longer kept: the trace was deleted.</p>
   const [input, output] = words[span.kind] ?? ["Input", "Output"]
   return (
     <>

@@ -29,7 +29,7 @@ export function traceRows(spans: readonly TraceSpan[], attempt: TracedAttempt): 
       depth,
       isExact: true,
       note: noteOf(span),
-      error: span.error === null ? undefined : `${span.error.error}: ${span.error.message}`,
+      error: span.error === null ? undefined : [span.error.error, span.error.message].filter(Boolean).join(": "),
       checkpointId: attempt.checkpoints.get(taskOf(span)),
       tokens: tokens.get(span.id),
       span,

@@ -1,11 +1,9 @@
-/** Everything that the page of a run shows, read again while the run is not over. */
+/** Everything that the page of a run shows, read again while the run is not over, and until its trace is complete. */
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
-import { isOver, type RunPlace, readRun } from "./read-run.js"
+import { nextReadMs, type RunPlace, readRun, refreshMs } from "./read-run.js"
 import type { RunHistory } from "./waterfall.js"
-
-const refreshMs = 2000
 
 export function useRun(place: RunPlace): RunHistory {
   const agent = useAgent()
@@ -14,7 +12,7 @@ export function useRun(place: RunPlace): RunHistory {
   const { data } = useSuspenseQuery({
     queryKey,
     queryFn: () => readRun(agent, place, queries.getQueryData<RunHistory>(queryKey)),
-    refetchInterval: ({ state }) => (state.data && isOver(state.data.run) ? false : refreshMs),
+    refetchInterval: ({ state }) => (state.data ? nextReadMs(state.data) : refreshMs),
   })
   return data
 }

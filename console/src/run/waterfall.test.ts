@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Attempts, RunInfo, StateInfo, StateTask, TimedEvent } from "./run-data.js"
+import type { Attempts, RunInfo, StateInfo, StateTask, TimedEvent, TraceSpan } from "./run-data.js"
 import { type RunHistory, waterfallOf } from "./waterfall.js"
 
 const second = (n: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString()
@@ -80,6 +80,26 @@ const history = (fields: Partial<RunHistory> = {}): RunHistory => ({
   events: [],
   trace: [],
   ...fields,
+})
+
+/** A try of a node, in the trace of attempt 1. */
+const nodeSpan = (id: string, name: string, status: TraceSpan["status"]): TraceSpan => ({
+  id,
+  parent_id: null,
+  attempt: 1,
+  kind: "node",
+  name,
+  namespace: `${name}:task-${name}`,
+  status,
+  started_at: second(3),
+  ended_at: second(4),
+  first_token_at: null,
+  error: status === "error" ? { error: "ValueError", message: "" } : null,
+  model: null,
+  input_tokens: null,
+  output_tokens: null,
+  is_cut: false,
+  left_out: 0,
 })
 
 const shown = (given: RunHistory) =>
@@ -278,26 +298,7 @@ test("a run that failed before it saved a checkpoint shows the step that it was 
 })
 
 test("a trace takes the place of super-steps, and a run without models in it has the tokens of its messages", () => {
-  const node = {
-    id: "2",
-    parent_id: null,
-    attempt: 1,
-    kind: "node",
-    name: "plan",
-    namespace: "plan:task-plan",
-    status: "success",
-    started_at: second(3),
-    ended_at: second(4),
-    first_token_at: null,
-    error: null,
-    model: null,
-    input_tokens: null,
-    output_tokens: null,
-    is_cut: false,
-    left_out: 0,
-  } as const
-
-  const { rows, superSteps, tokens } = waterfallOf(history({ trace: [node] }))
+  const { rows, superSteps, tokens } = waterfallOf(history({ trace: [nodeSpan("2", "plan", "success")] }))
 
   assert.deepEqual(
     rows.map(({ kind, isExact }) => [kind, isExact]),
@@ -308,4 +309,17 @@ test("a trace takes the place of super-steps, and a run without models in it has
     ],
   )
   assert.deepEqual([superSteps, tokens.output, rows[2]?.checkpointId], [2, 12, "c3"])
+})
+
+test("a node that was tried again and succeeded is not the one that failed first", () => {
+  const trace = [
+    nodeSpan("1", "plan", "error"),
+    nodeSpan("2", "plan", "success"),
+    nodeSpan("3", "write", "error"),
+    nodeSpan("4", "write", "error"),
+  ]
+
+  const { firstError } = waterfallOf(history({ trace }))
+
+  assert.deepEqual([firstError?.span?.name, firstError?.key, firstError?.error], ["write", "span-3", "ValueError"])
 })

@@ -62,9 +62,7 @@ export function waterfallOf({ run, attempts, states, events, trace }: RunHistory
     start,
     end: Math.max(start + 1, lastEnd ?? start, ...ends),
     rows,
-    firstError:
-      rows.find(({ state, kind }) => state === "error" && kind === "node") ??
-      rows.find(({ state }) => state === "error"),
+    firstError: firstErrorOf(rows),
     // A node that calls a model without LangChain still returns a message with its tokens.
     tokens: traced.calls > 0 ? traced : sumOf(steps.flatMap(({ calls }) => calls)),
     superSteps: steps.length,
@@ -72,6 +70,17 @@ export function waterfallOf({ run, attempts, states, events, trace }: RunHistory
     executedMs: spans.reduce((sum, { start: from, end }) => sum + end - from, 0),
   }
 }
+
+/** The node that failed first, except one that was tried again and succeeded; else any other row. */
+function firstErrorOf(rows: readonly Row[]): Row | undefined {
+  const succeeded = new Set(rows.filter(({ state }) => state === "done").map(taskOf))
+  const failed = rows.filter((row) => row.state === "error" && !succeeded.has(taskOf(row)))
+  return failed.find(({ kind }) => kind === "node") ?? failed[0]
+}
+
+/** Of a node in the trace its task, which each of its tries has; of other rows the row. */
+const taskOf = ({ kind, span, key }: Row): string =>
+  kind === "node" && span !== undefined ? `${span.attempt} ${span.namespace}` : key
 
 interface AttemptSpan extends AttemptInfo {
   readonly start: number
