@@ -33,7 +33,7 @@ import { Readiness } from "./serving/readiness.js"
 import { itemSweep } from "./store/sweep-items.js"
 import { removalSweep, threadSweep } from "./threads/sweep.js"
 import { startTracing } from "./tracing/start-tracing.js"
-import { spanSweep } from "./tracing/sweep-spans.js"
+import { leftSpanSweep, spanSweep } from "./tracing/sweep-spans.js"
 import { createDeliveryLoop } from "./webhooks/delivery-loop.js"
 import { webhookObserver } from "./webhooks/observer.js"
 
@@ -81,7 +81,10 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   const { requests, engine: db, calls, leases } = databases
   const serverId = await takeServerId(db, { wanted: config.serverId, log })
   const channel = await openOwnChannel()
-  const tracing = await startTracing(env, { version, hasContent: config.exportsContent })
+  const tracing = await startTracing(env, {
+    version,
+    hasContent: config.exportsContent && config.traces === "full",
+  })
   const parts = { ...assemble({ config, serverId, db, calls, leases, log, env, project, channel, tracing }), webhooks }
   const { workers, gate, streams, journal, executor, loop, claimer, ui, sources, hints, peers, spans } = parts
 
@@ -146,6 +149,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     }),
     runSweep(db, config.keepRunsDays),
     spanSweep(db, config.keepTracesDays),
+    leftSpanSweep(db),
     threadSweep(db, project.checkpointer.ttl, log),
     removalSweep(db),
     itemSweep(parts.store),

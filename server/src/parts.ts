@@ -102,7 +102,7 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
   const runTimeoutMs = config.runTimeoutSeconds * 1000
   const metrics = createMetrics()
   const outcomes = countOutcomes()
-  const spans = new SpanWriter({ db, log })
+  const spans = new SpanWriter({ db, log, hasContent: config.traces === "full" })
   const traces = config.traces === "off" ? [] : [spans.observer]
   const observers = [metrics.observer, outcomes.observer, ...traces, ...(tracing ? [tracing.observer] : [])]
   const executor = new Executor({
@@ -115,7 +115,7 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
     claimer,
     peers,
     runTimeoutMs,
-    observer: observeWith(observers),
+    observer: observeWith(observers, log),
     traceOf: traceOf(config.traces, tracing && { hasContent: config.exportsContent }),
   })
   const loop = new ClaimLoop({

@@ -1,5 +1,6 @@
 -- The traces of runs: what each graph, node, model call and tool did, and when (server/src/tracing/README.md, decision 93).
 create table run_spans (
+  -- No foreign key: its lock on the run would make runs and traces wait for each other. A sweep deletes the spans of runs that are gone.
   run_id uuid not null,
   -- As in `run_events`: the attempt, then the order in which spans began.
   seq bigint not null,
@@ -10,8 +11,3 @@ create table run_spans (
   primary key (run_id, seq)
 );
 create index run_spans_by_age on run_spans (created_at);
-
--- No foreign key: its lock on the run would make runs and traces wait for each other.
-create function delete_spans_of_runs() returns trigger language plpgsql as 'begin return null; end'; -- functions/ has its text.
-create trigger runs_delete_spans after delete on runs referencing old table as deleted
-  for each statement execute function delete_spans_of_runs();

@@ -1,4 +1,5 @@
 /** Observers of executions: metrics and traces. No run waits for them. */
+import type { Log } from "@superstep/toolkit/log/log"
 import type { TracePart } from "../workers/port.js"
 import type { Claim } from "./run.js"
 
@@ -16,23 +17,36 @@ export interface ObservedRun {
   ended(status: string): void
 }
 
-/** Notifies all observers. Each end is reported once: an error after a reported end is not another end. */
-export const observeWith = (observers: readonly RunObserver[]): RunObserver => ({
-  started(claim) {
-    const observed = observers.map((observer) => observer.started(claim))
-    let isOver = false
-    return {
-      firstEvent: () => {
-        for (const one of observed) one.firstEvent()
-      },
-      spans: (part) => {
-        for (const one of observed) one.spans?.(part)
-      },
-      ended: (status) => {
-        if (isOver) return
-        isOver = true
-        for (const one of observed) one.ended(status)
-      },
+/**
+ * Notifies all observers. Each end is reported once: an error after a reported end is not another end. An observer that throws is logged,
+ * and neither the run nor the other observers notice.
+ */
+export function observeWith(observers: readonly RunObserver[], log: Log): RunObserver {
+  const guarded = <Result>(runId: string, notify: () => Result): Result | undefined => {
+    try {
+      return notify()
+    } catch (err) {
+      log.error({ err, run_id: runId }, "an observer of a run failed")
+      return undefined
     }
-  },
-})
+  }
+  return {
+    started(claim) {
+      const { runId } = claim
+      const observed = observers.flatMap((observer) => guarded(runId, () => observer.started(claim)) ?? [])
+      const each = (notify: (one: ObservedRun) => void) => {
+        for (const one of observed) guarded(runId, () => notify(one))
+      }
+      let isOver = false
+      return {
+        firstEvent: () => each((one) => one.firstEvent()),
+        spans: (part) => each((one) => one.spans?.(part)),
+        ended: (status) => {
+          if (isOver) return
+          isOver = true
+          each((one) => one.ended(status))
+        },
+      }
+    },
+  }
+}

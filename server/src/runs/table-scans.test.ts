@@ -14,7 +14,7 @@ import { wholeReads } from "../testing/rows-read.js"
 import { migrations } from "../testing/test-server.js"
 import { beginRun, deleteRun, findEndedRun } from "./queries.js"
 
-const tables = ["threads", "runs", "run_events", "checkpoints", "checkpoint_blobs", "checkpoint_writes"]
+const tables = ["threads", "runs", "run_events", "checkpoints", "checkpoint_blobs", "checkpoint_writes", "run_spans"]
 // Postgres makes a generic plan for a prepared statement after five executions: that plan must be good, too.
 const rounds = 8
 

@@ -97,9 +97,9 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const streams = new Streams({ db, hints, log, serverId, threadTtlMs, slowReaderBudgetMs, ...events })
   const journal = new Journal({ db, log })
   const metrics = createMetrics()
-  const spans = new SpanWriter({ db, log })
+  const spans = new SpanWriter({ db, log, hasContent: true })
   const observers = [metrics.observer, spans.observer, ...(tracing ? [tracing.observer] : [])]
-  const observer = observeWith(observers)
+  const observer = observeWith(observers, log)
   const executor = new Executor({
     db,
     leases,

@@ -18,7 +18,7 @@ export interface TracingOptions {
   readonly url: string
   readonly version: string
   readonly serviceName: string
-  /** Whether the collector gets prompts, answers, arguments and results. */
+  /** Whether the collector gets prompts, answers, arguments and results, and messages of errors, which may quote them. */
   readonly hasContent: boolean
 }
 

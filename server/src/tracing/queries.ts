@@ -56,3 +56,42 @@ export const deleteOldSpans = (db: Db, { keepDays, limit }: { readonly keepDays:
   db.run(sql`
     delete from run_spans where ctid = any (array(
       select ctid from run_spans where created_at < now() - make_interval(days => ${keepDays}) order by created_at limit ${limit}))`)
+
+export const beforeAllSpans = "00000000-0000-0000-0000-000000000000"
+
+interface LeftSpans {
+  /** The last run of the former portion. */
+  readonly after: string
+  /** How many runs with spans to look at. */
+  readonly runs: number
+  /** How many spans to delete. */
+  readonly limit: number
+}
+
+/**
+ * Looks at the next runs that have spans, and deletes the spans of those that are gone. It jumps from run to run in the index, and asks for each run on its own, so that no
+ * plan reads all spans or all runs.
+ * @returns  where to continue, undefined after the last run; and the number of deleted spans
+ */
+export async function deleteLeftSpans(
+  db: Db,
+  { after, runs, limit }: LeftSpans,
+): Promise<{ readonly next: string | undefined; readonly deleted: number }> {
+  const found = await db.row<{ next: string | null; deleted: number }>(sql`
+    with recursive traced (run_id, n) as (
+      select (select run_id from run_spans where run_id > ${after} order by run_id limit 1), 1
+      union all
+      select (select s.run_id from run_spans s where s.run_id > t.run_id order by s.run_id limit 1), t.n + 1
+      from traced t where t.run_id is not null and t.n < ${runs}),
+    page as materialized (select run_id, n from traced where run_id is not null),
+    gone as materialized (
+      select run_id from page p where (select true from runs r where r.run_id = p.run_id) is null),
+    deleted as (
+      delete from run_spans where ctid = any (array(
+        select s.place from gone g cross join lateral (
+          select ctid as place from run_spans o where o.run_id = g.run_id limit ${limit}) s
+        limit ${limit}))
+      returning true)
+    select (select run_id from page where n = ${runs}) as next, (select count(*)::int from deleted) as deleted`)
+  return { next: found?.next ?? undefined, deleted: found?.deleted ?? 0 }
+}

@@ -1,5 +1,6 @@
 /** `GET /threads/{thread_id}/runs/{run_id}/trace`: what each part of a run did, and when. An extension of Superstep. */
 
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Span } from "@superstep/protocol/worker/frames"
 import { jsonResponse, parseJson } from "@superstep/toolkit/http/json"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
@@ -11,6 +12,9 @@ import type { Runs } from "../runs/parts.js"
 import { runParams } from "../runs/schema.js"
 import { findSpans, type SpanRow } from "./queries.js"
 import type { SpanWriter } from "./span-writer.js"
+
+// Many times what a round of statements takes.
+const maxSettleMs = 2000
 
 const query = z.object({
   after: z.coerce.number().int().min(-1).default(-1).describe("The id of the last span of the page before"),
@@ -38,7 +42,9 @@ const span = z
     started_at: time,
     ended_at: time,
     first_token_at: time,
-    error: z.object({ error: z.string(), message: z.string() }).nullable(),
+    error: z
+      .object({ error: z.string(), message: z.string().describe("Empty with SUPERSTEP_TRACES=timings") })
+      .nullable(),
     model: z.string().nullable(),
     provider: z.string().nullable(),
     input_tokens: z.int().nullable(),
@@ -84,8 +90,8 @@ export function addTraceRoutes(api: Api, options: TraceRoutes): void {
     },
     async ({ c, params: { thread_id: threadId, run_id: runId }, query: { after, limit, content } }) => {
       await getRun(options, { caller: callerOf(c), threadId, runId })
-      // What this server has got, also of a run that has just ended.
-      await spans.settled()
+      // What this server has got, also of a run that has just ended. While the database cannot take it, what is there is read.
+      await Promise.race([spans.settled(), sleep(maxSettleMs, undefined, { ref: false })])
       const page = await findSpans(db, runId, { after, limit, withContent: content === "true" })
       const headers = page.isLast ? {} : { "x-pagination-next": String(page.spans.at(-1)?.seq) }
       return jsonResponse(page.spans.map(spanReply), 200, headers)

@@ -45,7 +45,8 @@ export function runTrace(options: RunTraceOptions): (part: TracePart) => void {
       ended: true,
       status:
         status === "error"
-          ? { code: SpanStatusCode.ERROR, message: span.error?.message ?? "" }
+          ? // The message may quote what went in, as that of a tool that rejects its arguments does.
+            { code: SpanStatusCode.ERROR, ...(hasContent && span.error && { message: span.error.message }) }
           : { code: SpanStatusCode.UNSET },
       events: firstToken === undefined ? [] : [{ name: "first token", time: timeOf(firstToken) }],
       links: [],

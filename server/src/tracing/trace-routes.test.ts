@@ -7,7 +7,7 @@ import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import type { ScriptedRun } from "../testing/scripted-workers.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
-import { spanSweep } from "./sweep-spans.js"
+import { leftSpanSweep, spanSweep } from "./sweep-spans.js"
 
 const begun = 1_795_970_000_123_456
 
@@ -58,6 +58,23 @@ test("a span is read while it executes, and with its end and its output after it
   assert.deepEqual([over?.status, over?.ended_at], ["success", "2026-11-29T16:33:20.125956Z"])
   assert.deepEqual([over?.input, over?.output], [{ n: 1 }, { n: 2 }])
   assert.deepEqual(more, [])
+})
+
+test("a trace is read while the database cannot take its newest spans, which are written later", async () => {
+  await using http = await freshHttp({ slots: 1 })
+  const { path, run } = await startRun(http)
+  const { db } = http.server
+  run.emitSpans([ended(graph, 1)])
+  await http.server.spans.settled()
+
+  const meanwhile = await db.transaction(async (tx) => {
+    await tx.run(sql`lock table run_spans in exclusive mode`)
+    run.emitSpans([ended(node, 1)])
+    return trace(http, path)
+  })
+
+  assert.deepEqual(fieldsOf(meanwhile, "kind"), ["graph"])
+  await until(async () => (await trace(http, path)).length === 2, { what: "the newest span is written" })
 })
 
 test("spans are in the order in which they began, and name the span around them", async () => {
@@ -121,11 +138,10 @@ test("each attempt of a run has its own spans, and those of the lost one stay op
   )
 })
 
-test("a trace is deleted with its run, and with its thread", async () => {
-  await using http = await freshHttp({ slots: 2 })
-  const first = await startRun(http)
-  const second = await startRun(http)
-  for (const { path, run } of [first, second]) {
+test("the trace of a deleted run or thread is out of reach at once, and is deleted by the next sweeps", async () => {
+  await using http = await freshHttp({ slots: 3 })
+  const [first, second, kept] = [await startRun(http), await startRun(http), await startRun(http)]
+  for (const { path, run } of [first, second, kept]) {
     run.emitSpans([ended(graph, 1), ended(node, 1)])
     assert.equal((await trace(http, path)).length, 2)
     run.done()
@@ -133,15 +149,39 @@ test("a trace is deleted with its run, and with its thread", async () => {
       what: "the run has ended",
     })
   }
+  const { db } = http.server
+  // A portion is one run, so that the sweep must go on from each to the next.
+  const sweep = leftSpanSweep(db, 1)
 
   assert.equal((await http.send("DELETE", first.path)).status, 204)
-  const afterRun = await rows(http)
   const thread = second.path.slice(0, second.path.indexOf("/runs"))
   assert.equal((await http.send("DELETE", thread)).status, 204)
+  const afterDeletion = await rows(http)
+  for (let step = 0; step < 4; step++) await sweep.step()
 
-  assert.equal(afterRun, 2)
-  await until(async () => (await rows(http)) === 0, { what: "the spans of the thread are gone" })
   assert.equal((await http.send("GET", `${first.path}/trace`)).status, 404)
+  assert.equal((await http.send("GET", `${second.path}/trace`)).status, 404)
+  assert.equal(afterDeletion, 6)
+  assert.equal((await trace(http, kept.path)).length, 2)
+  assert.equal(await rows(http), 2)
+})
+
+test("the spans of a deleted run go in portions, and later ones are found in the next round", async () => {
+  await using http = await freshHttp({ slots: 1 })
+  const { db } = http.server
+  const sweep = leftSpanSweep(db)
+  const leave = (count: number) =>
+    db.run(sql`
+      insert into run_spans (run_id, seq, span, content)
+      select '00000000-0000-4000-8000-000000000001', n, '{}', '' from generate_series(1, ${count}::int) n`)
+  await leave(2500)
+
+  const steps = [await sweep.step(), await rows(http), await sweep.step(), await rows(http)]
+  await leave(1)
+  await sweep.step()
+
+  assert.deepEqual(steps, [true, 500, false, 0])
+  assert.equal(await rows(http), 0)
 })
 
 test("nothing is kept of a stateless run", async () => {

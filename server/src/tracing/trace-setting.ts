@@ -1,4 +1,5 @@
-/** What workers record of runs. Pure. */
+/** What workers record of runs, and what is kept of it. Pure. */
+import type { Span } from "@superstep/protocol/worker/frames"
 import type { Claim } from "../runs/run.js"
 import type { RunOrder } from "../workers/port.js"
 
@@ -23,3 +24,7 @@ export const traceOf =
     if (exported === undefined) return undefined
     return exported.hasContent ? setting : "timings"
   }
+
+/** A span as it is where prompts, arguments and results are not wanted: the message of an error may quote them, so its type is left. */
+export const withoutMessage = (span: Span): Span =>
+  span.error === undefined ? span : { ...span, error: { ...span.error, message: "" } }

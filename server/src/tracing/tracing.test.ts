@@ -60,6 +60,39 @@ test("a collector is named by its address for traces, or by one for all signals"
   assert.equal(tracesUrl({ OTEL_EXPORTER_OTLP_ENDPOINT: "" }), undefined)
 })
 
+for (const hasContent of [false, true]) {
+  test(`a collector gets what a failed tool says only with content (${hasContent}), since that may quote arguments`, async () => {
+    await using collector = await startCollector()
+    const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, { version: "0.0.0", hasContent })
+    assert.ok(tracing)
+    await using http = await freshHttp({ slots: 1, tracing })
+    const error = { error: "ValidationError", message: "1 validation error: input_value='4111 1111 1111 1111'" }
+    const stream = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
+    const run = await until(() => http.server.workers.started[0], { what: "the run starts" })
+
+    run.emitSpans([
+      {
+        span_id: "t",
+        number: 1,
+        kind: "tool",
+        name: "pay",
+        namespace: "tools:1",
+        started_us: 1_795_970_000_123_456,
+        ended_us: 1_795_970_000_123_457,
+        status: "error",
+        error,
+      },
+    ])
+    run.done()
+    await stream.ended
+    await tracing.close()
+
+    const tool = collector.spans.find(({ name }) => name === "execute_tool pay")
+    assert.equal(tool && attribute(tool, "error.type")?.stringValue, "ValidationError")
+    assert.equal(JSON.stringify(tool).includes("4111"), hasContent)
+  })
+}
+
 test("a request and its runs belong to the trace that the caller started", async () => {
   await using collector = await startCollector()
   const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, own)
