@@ -87,7 +87,7 @@ export class Run {
     this.#recorder = new SpanRecorder({
       trace,
       send: (frame, lines) => connection.send({ type: "spans", run_id, claim_id, ...frame }, lines),
-      isFull: () => connection.full() !== undefined,
+      full: () => connection.full(),
     })
   }
 
@@ -246,7 +246,7 @@ export class Run {
 
   async #finish(thrown: Problem | undefined): Promise<void> {
     // Here, since the worker waits for the server anyway.
-    this.#recorder?.flush()
+    await this.#recorder?.flush()
     await this.#checkpoints.sent()
     let state: StateSnapshot | undefined
     let problem = thrown
@@ -256,7 +256,7 @@ export class Run {
       problem ??= { error }
     }
     await this.#endProtocol(state, problem)
-    this.#recorder?.end()
+    await this.#recorder?.end()
     this.#isOver = true
     this.#cancel.end()
     this.#checkpoints.close(new Error(`run ${this.#request.frame.run_id} is over`))

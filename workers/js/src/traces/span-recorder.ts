@@ -5,6 +5,7 @@
  * A graph waits for its handlers (decision 89), so none of them waits for anything. It never throws: LangChain reports errors of a handler
  * in the log and goes on. It stops with `end`.
  */
+import { setImmediate as turn } from "node:timers/promises"
 import type { RunFrame, Span, SpansFrame } from "@superstep/protocol/worker/frames"
 import { contentOf } from "./content.js"
 import { answerOf, factsOf, isOfCancel, type OpenSpan, record, spanFields, statusOfThrown, text } from "./span.js"
@@ -13,8 +14,11 @@ import { answerOf, factsOf, isOfCancel, type OpenSpan, record, spanFields, statu
 const sendEveryMs = 250
 // More are no help to a person, and a loop must not fill the database.
 const maxSpans = 5_000
-// Keeps the pause of the event loop short: at most this many values are serialised at once.
+// Keep the pause of the event loop short: at most this many spans, and characters of content, are serialised at once.
 const maxPerFrame = 50
+const maxFrameLength = 1024 * 1024
+// In characters of content. A run that ends with more to send than this sends only the times of the rest: its end must not take seconds.
+const maxFlushLength = 8 * 1024 * 1024
 // In characters. Prompts and answers are what people look for; the state around them is in the checkpoints, too.
 const contentLimits = { model: 32_768, tool: 32_768, retriever: 8_192, chain: 8_192, node: 8_192, graph: 8_192 }
 
@@ -25,8 +29,8 @@ type Send = (frame: Pick<SpansFrame, "spans" | "payload">, lines: readonly strin
 export interface RecorderOptions {
   readonly trace: NonNullable<RunFrame["trace"]>
   readonly send: Send
-  /** Whether the socket is full, so that sending has to wait. */
-  readonly isFull: () => boolean
+  /** Undefined while the socket has room; else a promise to wait for before sending more. */
+  readonly full: () => Promise<void> | undefined
 }
 
 export class SpanRecorder {
@@ -160,11 +164,15 @@ export class SpanRecorder {
     this.#fail(runId, error)
   }
 
-  /** Sends all that is recorded, also the spans that have not ended. */
-  flush(): void {
+  /** Sends all that is recorded, also the spans that have not ended. Other runs of the worker go on meanwhile. */
+  async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    while (this.#queue.length > 0) this.#sendSome()
+    let room = maxFlushLength
+    while (this.#queue.length > 0) {
+      room -= this.#sendSome(room)
+      if (this.#queue.length > 0) await (this.#options.full() ?? turn())
+    }
   }
 
   /** The run is stopped: what ends with this reason from now on was cancelled, and has not failed. */
@@ -173,10 +181,10 @@ export class SpanRecorder {
   }
 
   /** Sends the rest, and records nothing more. What has not ended is cancelled, since nobody waits for it any more. */
-  end(): void {
+  async end(): Promise<void> {
     for (const id of this.#open.keys()) this.#end(id, "cancelled", {})
-    this.flush()
     this.#isOver = true
+    await this.flush()
   }
 
   /** Records nothing more, and sends nothing: the run has moved on. */
@@ -235,17 +243,25 @@ export class SpanRecorder {
 
   #onTime(): void {
     this.#timer = undefined
-    if (!this.#options.isFull()) this.#sendSome()
+    if (this.#options.full() === undefined) this.#sendSome(maxFrameLength)
     if (this.#queue.length > 0) this.#timer = setTimeout(() => this.#onTime(), sendEveryMs).unref()
   }
 
-  #sendSome(): void {
+  /**
+   * @param room  how many characters of content may be sent; of what comes when it is used up, only the headers
+   * @returns     how many were sent
+   */
+  #sendSome(room: number): number {
     const headers: Span[] = []
     const lines: string[] = []
-    for (const span of this.#queue.splice(0, maxPerFrame)) {
+    let length = 0
+    for (let n = 0; n < maxPerFrame && length < maxFrameLength; n += 1) {
+      const span = this.#queue.shift()
+      if (span === undefined) break
       span.isQueued = false
       try {
-        const { line, isCut } = this.#options.trace === "full" ? contentLine(span) : { line: "", isCut: false }
+        const { line, isCut } = this.#options.trace === "full" ? contentLine(span, length < room) : noContent
+        length += line.length
         const leftOut = span.parent === undefined && this.#leftOut > 0 ? { left_out: this.#leftOut } : {}
         headers.push({ ...spanFields(span), ...(isCut && { is_cut: true as const }), ...leftOut })
         lines.push(line)
@@ -254,6 +270,7 @@ export class SpanRecorder {
       }
     }
     this.#options.send({ spans: headers, payload: headers.map(() => "content" as const) }, lines)
+    return length
   }
 
   #nowUs(): number {
@@ -274,7 +291,10 @@ interface Begun {
   readonly toolCallId?: string | undefined
 }
 
-function contentLine({ kind, input, output }: OpenSpan): { line: string; isCut: boolean } {
+const noContent = { line: "", isCut: false }
+
+function contentLine({ kind, input, output }: OpenSpan, hasRoom: boolean): { line: string; isCut: boolean } {
+  if (!hasRoom) return { line: '{"input":"… (left out: the trace has too much content)"}', isCut: true }
   const limit = contentLimits[kind]
   const given = contentOf(input, limit)
   if (output === undefined) return { line: `{"input":${given.text}}`, isCut: given.isCut }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import type { Span } from "@superstep/protocol/worker/frames"
-import type { FakeServer } from "../testing/fake-server.js"
+import type { FakeServer, Received } from "../testing/fake-server.js"
 import { languages } from "../testing/languages.js"
 
 interface Recorded extends Span {
@@ -39,7 +39,18 @@ for (const { name, skip, start } of languages) {
   describe(`in ${name}`, { skip }, () => {
     let server: FakeServer
     before(async () => {
-      server = await start("agent", "nested", "error", "hitl", "slow", "echo", "odd", "unfinished", "unreadable")
+      server = await start(
+        "agent",
+        "nested",
+        "error",
+        "hitl",
+        "slow",
+        "echo",
+        "many",
+        "odd",
+        "unfinished",
+        "unreadable",
+      )
     })
     after(() => server?.[Symbol.asyncDispose]())
 
@@ -193,6 +204,29 @@ for (const { name, skip, start } of languages) {
       const waiting = spansOf(server, frame.claim_id).find((span) => span.name === "waiting")
       assert.equal(waiting?.status, "cancelled")
       assert.ok(waiting.started_us <= (waiting.ended_us ?? 0))
+    })
+
+    test("a run that ends with too much to send sends all its spans, but only a part of their content", async () => {
+      const { frame } = await server.run("many", { input: { count: 1_500 }, trace: "full" })
+
+      const spans = spansOf(server, frame.claim_id).filter(({ kind }) => kind === "chain")
+      const length = spans.reduce((sum, { content }) => sum + JSON.stringify(content).length, 0)
+      assert.equal(spans.length, 1_500)
+      assert.ok(length < 20_000_000, `${length} characters`)
+      const last = spans.at(-1)
+      assert.deepEqual([last?.status, last?.is_cut], ["success", true])
+      assert.match(String(last?.content?.input), /^… \(left out/)
+    })
+
+    test("while a run sends the rest of its trace, the worker goes on with everything else", async () => {
+      const isSpans = ({ header }: Received) => header.type === "spans" && header.claim_id === frame.claim_id
+      const frame = server.startRun("many", { input: { count: 600 }, trace: "full" })
+      await server.frame(isSpans)
+      server.send({ type: "ping", nonce: "meanwhile" })
+      await server.done(frame)
+
+      const answered = server.received.findIndex(({ header }) => header.type === "pong" && header.nonce === "meanwhile")
+      assert.ok(answered !== -1 && answered < server.received.findLastIndex(isSpans))
     })
 
     test("a state that is too large is cut: the newest messages are kept, and the place is marked", async () => {

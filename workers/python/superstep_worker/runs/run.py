@@ -108,7 +108,7 @@ class Run:
             header = {"type": "spans", **self._request.claim, "spans": spans, "payload": ["content"] * len(lines)}
             self._connection.send(header, lines)
 
-        return SpanRecorder(RecorderOptions(trace, send, lambda: self._connection.is_full))
+        return SpanRecorder(RecorderOptions(trace, send, lambda: self._connection.is_full, self._connection.room))
 
     @property
     def run_id(self) -> str:
@@ -281,7 +281,7 @@ class Run:
     async def _finish(self, problem: BaseException | None) -> None:
         if self._recorder is not None:
             # Here, since the worker waits for the server anyway.
-            self._recorder.flush()
+            await self._recorder.flush()
         await self._link.sent()
         state: StateSnapshot | None = None
         try:
@@ -290,7 +290,7 @@ class Run:
             problem = problem or error
         await self._end_protocol(state, self._failed(problem))
         if self._recorder is not None:
-            self._recorder.end()
+            await self._recorder.end()
         self._is_over = True
         self._cancel.end()
         self._link.close(RuntimeError(f"run {self._request.run_id} is over"))

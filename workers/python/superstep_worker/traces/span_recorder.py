@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
@@ -24,8 +26,11 @@ from .span import Kind, OpenSpan, Status, answer_of, model_of, record, span_fiel
 _send_every_seconds = 0.25
 # More are no help to a person, and a loop must not fill the database.
 _most_spans = 5_000
-# Keeps the pause of the event loop short: at most this many values are serialised at once.
+# Keep the pause of the event loop short: at most this many spans, and characters of content, are serialised at once.
 _most_per_frame = 50
+_most_frame_length = 1024 * 1024
+# In characters of content. A run that ends with more to send than this sends only the times of the rest: its end must not take seconds.
+_most_flush_length = 8 * 1024 * 1024
 # In characters. Prompts and answers are what people look for; the state around them is in the checkpoints, too.
 _content_limits: Mapping[Kind, int] = {
     "model": 32_768,
@@ -46,6 +51,8 @@ class RecorderOptions:
     send: Callable[[Sequence[Mapping[str, Any]], Sequence[str]], None]
     #: Whether the socket is full, so that sending has to wait.
     is_full: Callable[[], bool]
+    #: Returns when the socket has room.
+    room: Callable[[], Awaitable[None]]
 
 
 class SpanRecorder(BaseCallbackHandler):
@@ -58,7 +65,7 @@ class SpanRecorder(BaseCallbackHandler):
         # Spans that have not ended, by LangChain's id. Of hidden work, and of work that is left out, the span around it.
         self._open: dict[UUID, OpenSpan] = {}
         self._around: dict[UUID, OpenSpan | None] = {}
-        self._queue: list[OpenSpan] = []
+        self._queue: deque[OpenSpan] = deque()
         self._count = 0
         self._left_out = 0
         self._is_over = False
@@ -175,17 +182,23 @@ class SpanRecorder(BaseCallbackHandler):
     def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         self._fail(run_id, error)
 
-    def flush(self) -> None:
-        """Sends all that is recorded, also the spans that have not ended."""
+    async def flush(self) -> None:
+        """Sends all that is recorded, also the spans that have not ended. Other runs of the worker go on meanwhile."""
+        room = _most_flush_length
         while self._queue:
-            self._send_some()
+            room -= self._send_some(room)
+            if self._queue:
+                await asyncio.sleep(0)
+                await self._options.room()
 
-    def end(self) -> None:
+    async def end(self) -> None:
         """Sends the rest, and records nothing more. What has not ended is cancelled, since nobody waits for it any more."""
-        # A thread may begin and end spans in the meantime.
-        for run_id in list(self._open):
+        with self._lock:
+            self._is_over = True
+            left = list(self._open)
+        for run_id in left:
             self._end(run_id, "cancelled")
-        self.flush()
+        await self.flush()
         self.drop()
 
     def drop(self) -> None:
@@ -193,7 +206,7 @@ class SpanRecorder(BaseCallbackHandler):
         self._timer.cancel()
         with self._lock:
             self._is_over = True
-            self._queue = []
+            self._queue.clear()
             self._open = {}
             self._around = {}
 
@@ -254,18 +267,32 @@ class SpanRecorder(BaseCallbackHandler):
     def _on_time(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(_send_every_seconds, self._on_time)
         if self._queue and not self._options.is_full():
-            self._send_some()
+            self._send_some(_most_frame_length)
 
-    def _send_some(self) -> None:
+    def _next(self) -> OpenSpan | None:
+        """The first of the queue as it is now: a thread may end it while it is serialised, and then it is sent again."""
         with self._lock:
-            spans, self._queue = self._queue[:_most_per_frame], self._queue[_most_per_frame:]
-            for span in spans:
-                span.is_queued = False
+            if not self._queue:
+                return None
+            span = self._queue.popleft()
+            span.is_queued = False
+            return copy(span)
+
+    def _send_some(self, room: int) -> int:
+        """
+        :param room: how many characters of content may be sent; of what comes when it is used up, only the headers
+        :returns: how many were sent
+        """
         headers: list[Mapping[str, Any]] = []
         lines: list[str] = []
-        for span in spans:
+        length = 0
+        for _ in range(_most_per_frame):
+            span = self._next() if length < _most_frame_length else None
+            if span is None:
+                break
             try:
-                line, is_cut = _content_line(span) if self._options.trace == "full" else ("", False)
+                line, is_cut = _content_line(span, length < room) if self._options.trace == "full" else ("", False)
+                length += len(line)
                 left_out = {"left_out": self._left_out} if span.parent is None and self._left_out > 0 else {}
                 headers.append({**span_fields(span), **({"is_cut": True} if is_cut else {}), **left_out})
                 lines.append(line)
@@ -273,12 +300,15 @@ class SpanRecorder(BaseCallbackHandler):
                 # An object of a user's class failed. The run must not (W12), so the trace goes on without this span.
                 continue
         self._options.send(headers, lines)
+        return length
 
     def _now_us(self) -> int:
         return (self._clock_ns + time.perf_counter_ns()) // 1000
 
 
-def _content_line(span: OpenSpan) -> tuple[str, bool]:
+def _content_line(span: OpenSpan, has_room: bool) -> tuple[str, bool]:
+    if not has_room:
+        return '{"input":"… (left out: the trace has too much content)"}', True
     limit = _content_limits[span.kind]
     given, is_cut = content_of(span.input, limit)
     if span.output is None:
