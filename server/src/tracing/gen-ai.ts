@@ -81,10 +81,10 @@ interface Content {
 
 function contentAttributes(kind: Span["kind"], { input, output }: Content): Attributes {
   const [inputName, outputName] = contentNames[kind]
-  const form = kind === "model" ? messagesOf : (value: unknown) => value
+  const form = (value: unknown, role: string) => (kind === "model" ? messagesOf(value, role) : value)
   return {
-    ...(input !== undefined && { [inputName]: toJsonText(form(input)) }),
-    ...(output !== undefined && { [outputName]: toJsonText(form(output)) }),
+    ...(input !== undefined && { [inputName]: toJsonText(form(input, "user")) }),
+    ...(output !== undefined && { [outputName]: toJsonText(form(output, "assistant")) }),
   }
 }
 
@@ -98,8 +98,12 @@ const contentNames: Readonly<Record<Span["kind"], readonly [input: string, outpu
   chain: ownNames,
 }
 
-/** LangChain's messages in the conventions' form: `[{role, parts: [{type, content}]}]`. */
-const messagesOf = (value: unknown): object[] => (Array.isArray(value) ? value : [value]).map(messageOf)
+/**
+ * LangChain's messages in the conventions' form: `[{role, parts: [{type, content}]}]`.
+ * @param role  whose a text without a role is: models that complete a text get and return no messages
+ */
+const messagesOf = (value: unknown, role: string): object[] =>
+  (Array.isArray(value) ? value : [value]).map((message) => messageOf(message, role))
 
 interface Message {
   readonly type?: unknown
@@ -117,9 +121,9 @@ const roles: Readonly<Record<string, string>> = {
   tool: "tool",
 }
 
-function messageOf(value: unknown): object {
+function messageOf(value: unknown, textRole: string): object {
   if (typeof value !== "object" || value === null) {
-    return { role: "user", parts: [{ type: "text", content: String(value) }] }
+    return { role: textRole, parts: [{ type: "text", content: String(value) }] }
   }
   const { type, content, tool_calls: calls, tool_call_id: id, response_metadata: about } = value as Message
   const reason = about?.finish_reason

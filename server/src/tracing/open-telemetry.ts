@@ -22,8 +22,11 @@ export interface TracingOptions {
   readonly hasContent: boolean
 }
 
+// A span with content may have 128 KB: at most 64 MB wait, and a request has at most 8 MB, which collectors take.
+const contentLimits = { maxQueueSize: 512, maxExportBatchSize: 64 }
+
 export function createTracing({ url, version, serviceName, hasContent }: TracingOptions): Tracing {
-  const processor = new BatchSpanProcessor(new OTLPTraceExporter({ url }))
+  const processor = new BatchSpanProcessor(new OTLPTraceExporter({ url }), hasContent ? contentLimits : {})
   const resource = defaultResource().merge(
     resourceFromAttributes({ "service.name": serviceName, "service.version": version }),
   )

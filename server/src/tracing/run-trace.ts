@@ -1,6 +1,6 @@
 /** The spans of a run as OpenTelemetry's SDK exports them: they began and ended in a worker, so none of them is ever open here. */
 import { randomBytes } from "node:crypto"
-import { type HrTime, type SpanContext, SpanStatusCode } from "@opentelemetry/api"
+import { type HrTime, type SpanContext, SpanStatusCode, TraceFlags } from "@opentelemetry/api"
 import type { Resource } from "@opentelemetry/resources"
 import type { ReadableSpan } from "@opentelemetry/sdk-trace-base"
 import type { Span } from "@superstep/protocol/worker/frames"
@@ -57,6 +57,8 @@ export function runTrace(options: RunTraceOptions): (part: TracePart) => void {
       droppedLinksCount: 0,
     }
   }
+  // The exporter would drop them.
+  if ((attempt.traceFlags & TraceFlags.SAMPLED) === 0) return () => undefined
   return ({ spans, contents }) => {
     spans.forEach((span, n) => {
       if (span.status === "running") return

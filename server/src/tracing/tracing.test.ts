@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { test } from "node:test"
+import type { Span } from "@superstep/protocol/worker/frames"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp } from "../testing/test-http.js"
@@ -20,11 +21,14 @@ interface ReceivedSpan {
 /** A collector that records what it receives over OTLP/HTTP. */
 async function startCollector() {
   const spans: ReceivedSpan[] = []
+  const requestSizes: number[] = []
   const server = createServer(async (request, response) => {
     let text = ""
     for await (const chunk of request) text += chunk
     const { resourceSpans } = JSON.parse(text) as { resourceSpans: { scopeSpans: { spans: ReceivedSpan[] }[] }[] }
-    spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)))
+    const received = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans))
+    requestSizes.push(received.length)
+    spans.push(...received)
     response.writeHead(200, { "content-type": "application/json" }).end("{}")
   })
   server.listen(0, "127.0.0.1")
@@ -33,7 +37,12 @@ async function startCollector() {
     server.close()
     server.closeAllConnections()
   }
-  return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: stop }
+  return {
+    spans,
+    requestSizes,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: stop,
+  }
 }
 
 const own = { version: "0.0.0", hasContent: false }
@@ -60,6 +69,17 @@ test("a collector is named by its address for traces, or by one for all signals"
   assert.equal(tracesUrl({ OTEL_EXPORTER_OTLP_ENDPOINT: "" }), undefined)
 })
 
+const toolSpan: Span = {
+  span_id: "t",
+  number: 1,
+  kind: "tool",
+  name: "pay",
+  namespace: "tools:1",
+  started_us: 1_795_970_000_123_456,
+  ended_us: 1_795_970_000_123_457,
+  status: "success",
+}
+
 for (const hasContent of [false, true]) {
   test(`a collector gets what a failed tool says only with content (${hasContent}), since that may quote arguments`, async () => {
     await using collector = await startCollector()
@@ -70,19 +90,7 @@ for (const hasContent of [false, true]) {
     const stream = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
     const run = await until(() => http.server.workers.started[0], { what: "the run starts" })
 
-    run.emitSpans([
-      {
-        span_id: "t",
-        number: 1,
-        kind: "tool",
-        name: "pay",
-        namespace: "tools:1",
-        started_us: 1_795_970_000_123_456,
-        ended_us: 1_795_970_000_123_457,
-        status: "error",
-        error,
-      },
-    ])
+    run.emitSpans([{ ...toolSpan, status: "error", error }])
     run.done()
     await stream.ended
     await tracing.close()
@@ -92,6 +100,26 @@ for (const hasContent of [false, true]) {
     assert.equal(JSON.stringify(tool).includes("4111"), hasContent)
   })
 }
+
+test("spans with content are sent in small requests", async () => {
+  await using collector = await startCollector()
+  const tracing = await startTracing(
+    { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    { version: "0.0.0", hasContent: true },
+  )
+  assert.ok(tracing)
+  await using http = await freshHttp({ slots: 1, tracing })
+  const stream = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
+  const run = await until(() => http.server.workers.started[0], { what: "the run starts" })
+
+  run.emitSpans(Array.from({ length: 200 }, (_, n) => ({ ...toolSpan, number: n + 1 })))
+  run.done()
+  await stream.ended
+  await tracing.close()
+
+  assert.equal(collector.spans.filter(({ name }) => name === "execute_tool pay").length, 200)
+  assert.ok(Math.max(...collector.requestSizes) <= 64, String(collector.requestSizes))
+})
 
 test("a request and its runs belong to the trace that the caller started", async () => {
   await using collector = await startCollector()

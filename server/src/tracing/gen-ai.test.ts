@@ -1,0 +1,67 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Span } from "@superstep/protocol/worker/frames"
+import { genAiSpan } from "./gen-ai.js"
+
+const claim = { runId: "r1", threadId: "t1", graphId: "agent", attempt: 1 }
+const model: Span = {
+  span_id: "m",
+  number: 2,
+  parent: 1,
+  kind: "model",
+  name: "ChatOpenAI",
+  namespace: "agent:1",
+  started_us: 1,
+  ended_us: 2,
+  status: "success",
+}
+
+const sent = (input: unknown, output: unknown) => {
+  const { attributes } = genAiSpan(model, JSON.stringify({ input, output }), claim)
+  const messages = (name: string): unknown => JSON.parse(String(attributes[name]))
+  return [messages("gen_ai.input.messages"), messages("gen_ai.output.messages")]
+}
+
+test("a model that completes a text is asked by the user, and answers as the assistant", () => {
+  assert.deepEqual(sent(["Once upon"], "a time"), [
+    [{ role: "user", parts: [{ type: "text", content: "Once upon" }] }],
+    [{ role: "assistant", parts: [{ type: "text", content: "a time" }] }],
+  ])
+})
+
+test("messages have the conventions' roles and parts, with calls of tools and their results", () => {
+  const call = { id: "c1", name: "add", args: { a: 1 } }
+  const [input, output] = sent(
+    [
+      { type: "system", content: "Be brief" },
+      {
+        type: "human",
+        content: [
+          { type: "text", text: "1 + 1?" },
+          { type: "image_url", image_url: "x" },
+        ],
+      },
+      { type: "tool", content: "2", tool_call_id: "c1" },
+    ],
+    { type: "ai", content: "", tool_calls: [call], response_metadata: { finish_reason: "tool_calls" } },
+  )
+
+  assert.deepEqual(input, [
+    { role: "system", parts: [{ type: "text", content: "Be brief" }] },
+    {
+      role: "user",
+      parts: [
+        { type: "text", content: "1 + 1?" },
+        { type: "image_url", image_url: "x" },
+      ],
+    },
+    { role: "tool", parts: [{ type: "tool_call_response", id: "c1", response: "2" }] },
+  ])
+  assert.deepEqual(output, [
+    {
+      role: "assistant",
+      parts: [{ type: "tool_call", id: "c1", name: "add", arguments: { a: 1 } }],
+      finish_reason: "tool_calls",
+    },
+  ])
+})
