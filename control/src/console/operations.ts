@@ -32,7 +32,7 @@ import {
   takeCode,
   workspacesOfKey,
 } from "./queries.js"
-import { newSecret, secretHash } from "./session.js"
+import { boundHash, newSecret, secretHash } from "./session.js"
 
 /** A workspace that requests with a session may name, and what they may do there. */
 export interface SessionWorkspace extends Pick<Workspace, "workspace_id" | "name"> {
@@ -67,19 +67,35 @@ export interface CreatedCode {
   readonly expiresAt: Date
 }
 
-/** A one-time code. @param workspaceId  whose audit log records the sign-in; null: that of the person's first workspace */
-export async function createCode(db: Db, holder: Holder, workspaceId: string | null): Promise<CreatedCode> {
+/** A one-time code. @param workspaceId  whose audit log records the sign-in */
+export async function createCode(db: Db, holder: Holder, workspaceId: string): Promise<CreatedCode> {
   const { clear, sha256 } = newSecret()
   const row = await insertCode(db, { sha256, holder, workspaceId })
   if (!row) throw new Error("the new code was not stored")
   return { code: clear, expiresAt: row.expires_at }
 }
 
+export interface BoundCode extends CreatedCode {
+  /** For the cookie of the browser, in which alone the code works. */
+  readonly browser: string
+}
+
+/**
+ * A one-time code of a person who has returned from the provider.
+ * @param workspaceId  whose audit log records the sign-in; null: that of the person's first workspace
+ */
+export async function createBoundCode(db: Db, personId: string, workspaceId: string | null): Promise<BoundCode> {
+  const [code, browser] = [newSecret().clear, newSecret().clear]
+  const row = await insertCode(db, { sha256: boundHash(code, browser), holder: { personId }, workspaceId })
+  if (!row) throw new Error("the new code was not stored")
+  return { code, browser, expiresAt: row.expires_at }
+}
+
 export const holderOf = ({ actor }: Pick<Caller, "actor">): Holder =>
   "personId" in actor ? { personId: actor.personId } : { apiKeyId: actor.apiKeyId }
 
 /** What a person shows to sign in. */
-export type Proof = { readonly code: string } | { readonly apiKey: string }
+export type Proof = { readonly code: string; readonly browser?: string | undefined } | { readonly apiKey: string }
 
 interface SignIn {
   readonly proof: Proof
@@ -141,7 +157,9 @@ async function proofHolder(
     const key = await keyBySha256(tx, keyHash(proof.apiKey))
     return key && { holder: { apiKeyId: key.api_key_id } }
   }
-  const code = await takeCode(tx, secretHash(proof.code))
+  const plain = await takeCode(tx, secretHash(proof.code))
+  const code =
+    plain ?? (proof.browser === undefined ? undefined : await takeCode(tx, boundHash(proof.code, proof.browser)))
   const holder = code && storedHolder(code)
   return holder && { holder, workspaceId: code.workspace_id ?? undefined }
 }

@@ -21,7 +21,7 @@ import {
 } from "./operations.js"
 import { requireOwnOrigin, requireOwnPage } from "./own-origins.js"
 import { codeReply, proofOf, renderSession, sessionReply, signInBody } from "./schema.js"
-import { clearedCookie, oneSessionId, sessionCookie, sessionIdsOf } from "./session.js"
+import { clearedCookie, oneSessionId, returnedIn, sessionCookie, sessionIdsOf } from "./session.js"
 
 export interface SessionRoutes {
   readonly db: Database
@@ -58,8 +58,9 @@ function addSignIn(api: Api, options: SessionRoutes): void {
       const page = askedPage(c, trustedProxies)
       requireOwnOrigin(consoleOrigins, page.origin)
       const request = requestOf(c, trustedProxies)
-      const formerIds = sessionIdsOf(c.req.header("cookie"))
-      const { id, session } = await counted(c, () => openSession(db, { proof: proofOf(body), formerIds, request }))
+      const cookies = c.req.header("cookie")
+      const [formerIds, proof] = [sessionIdsOf(cookies), proofOf(body, returnedIn(cookies))]
+      const { id, session } = await counted(c, () => openSession(db, { proof, formerIds, request }))
       log.info({ actor: actorText(session.actor), ip: request.ip }, "signed in to the console")
       return sendNewSession(c, { id, session }, page.isSecure)
     },

@@ -12,8 +12,9 @@ export const signInBody = z
   })
   .openapi({ description: "a one-time code or an API key" })
 
-export const proofOf = (body: z.output<typeof signInBody>): Proof =>
-  "code" in body ? { code: body.code } : { apiKey: body.api_key }
+/** @param browser  from the cookie of a return from the provider */
+export const proofOf = (body: z.output<typeof signInBody>, browser: string | undefined): Proof =>
+  "code" in body ? { code: body.code, browser } : { apiKey: body.api_key }
 
 const person = z.object({ person_id: z.string(), name: z.string(), email: z.string() })
 

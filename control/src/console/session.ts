@@ -51,5 +51,20 @@ const attributes = "Path=/; HttpOnly; SameSite=Strict"
 export const sessionCookie = (id: string, isSecure: boolean): string =>
   `${sessionCookieName}=${id}; ${attributes}${isSecure ? "; Secure" : ""}`
 
+const returnedName = "superstep_returned"
+
+/** Without it, the code of a browser that has returned from the provider is worth nothing. @param isSecure  the page is served by https */
+export const returnedCookie = (secret: string, isSecure: boolean): string =>
+  `${returnedName}=${secret}; Path=/v2/console/sessions; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}; Max-Age=${codeMinutes * 60}`
+
+/** What a request's cookies say of a return from the provider; undefined when there is none, or one is not of our making (C4). */
+export function returnedIn(cookieHeader: string | undefined): string | undefined {
+  const found = (cookieHeader ?? "").split(";").filter((pair) => pair.trim().startsWith(`${returnedName}=`))
+  return found.length === 1 ? found[0]?.trim().slice(returnedName.length + 1) : undefined
+}
+
+/** The hash of a code that works only together with the secret of its browser. */
+export const boundHash = (code: string, browser: string): string => secretHash(`${code} ${browser}`)
+
 /** Makes a browser forget the cookie. */
 export const clearedCookie = (isSecure: boolean): string => `${sessionCookie("", isSecure)}; Max-Age=0`

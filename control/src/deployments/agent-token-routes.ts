@@ -19,7 +19,9 @@ interface TokenRoutes {
 const tokenReply = z.object({
   token: z.string().openapi({ description: "sent to the agent as x-api-key; works for this deployment only" }),
   url: z.url().openapi({ description: "the agent's address" }),
-  scopes: z.array(z.enum(["read", "run"])).openapi({ description: "what the caller's key may do at an agent" }),
+  scopes: z
+    .array(z.enum(["read", "run", "approve"]))
+    .openapi({ description: "what the caller's key or role may do at an agent" }),
   expires_at: z.iso.datetime().openapi({ description: "in 10 minutes; earlier when the caller's key is revoked" }),
 })
 

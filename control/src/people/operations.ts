@@ -6,8 +6,8 @@ import { v7 as newId } from "uuid"
 import { type Actor, actorText } from "../audit/audit-entry.js"
 import { insertEntry } from "../audit/queries.js"
 import {
-  type CreatedCode,
-  createCode,
+  type BoundCode,
+  createBoundCode,
   type OpenedSession,
   openSessionOf,
   type SignInRequest,
@@ -96,7 +96,7 @@ export interface SignedIn {
 export const signInIdentified = (
   db: Database,
   { identity, invitation: token, request }: SignedIn,
-): Promise<CreatedCode & { readonly person: PersonRow; readonly joined: string | undefined }> =>
+): Promise<BoundCode & { readonly person: PersonRow; readonly joined: string | undefined }> =>
   db.transaction(async (tx) => {
     const invitation = token === undefined ? undefined : await taken(tx, token)
     if (invitation) requireSameAddress(identity, invitation)
@@ -110,7 +110,7 @@ export const signInIdentified = (
     }
     const workspaceId = invitation?.workspace_id ?? null
     return {
-      ...(await createCode(tx, { personId: person.person_id }, workspaceId)),
+      ...(await createBoundCode(tx, person.person_id, workspaceId)),
       person,
       joined: workspaceId ?? undefined,
     }

@@ -6,7 +6,7 @@ import { actorText } from "../audit/audit-entry.js"
 import { requireOwnOrigin, requireOwnPage } from "../console/own-origins.js"
 import { requestOf, type SessionRoutes, sendNewSession } from "../console/routes.js"
 import { sessionReply } from "../console/schema.js"
-import { sessionIdsOf } from "../console/session.js"
+import { returnedCookie, sessionIdsOf } from "../console/session.js"
 import { askedPage } from "../http/asked-page.js"
 import type { MasterKey } from "../secrets/seal.js"
 import { attemptCookie, attemptIn, clearedAttempt } from "./oidc/attempt-cookie.js"
@@ -87,7 +87,8 @@ function addStart(api: Api, { log, key, provider, trustedProxies, consoleOrigins
 
 /**
  * The browser returns from the provider. It gets a one-time code for the sign-in page, as `superstep console` prints one: that page replaces
- * the session, and asks before it does (C2). A failure is shown by that page, too.
+ * the session, and asks before it does (C2). The code works in this browser only: else a link with it would sign somebody else in to the
+ * account of who made it. A failure is shown by that page, too.
  */
 function addCallback(api: Api, options: SignInRoutes): void {
   const { db, log, key, provider, trustedProxies, counted } = options
@@ -107,7 +108,7 @@ function addCallback(api: Api, options: SignInRoutes): void {
       c.header("cache-control", "no-store")
       c.header("referrer-policy", "no-referrer")
       try {
-        const { code, joined } = await counted(c, async () => {
+        const { code, browser, joined } = await counted(c, async () => {
           if (!provider || !begun) {
             throw new Unauthenticated("this browser has begun no sign-in in the last ten minutes", "sign_in_failed")
           }
@@ -119,6 +120,7 @@ function addCallback(api: Api, options: SignInRoutes): void {
           return signInIdentified(db, { identity, invitation: begun.invitation, request })
         })
         if (joined !== undefined) await publish(options)
+        c.header("set-cookie", returnedCookie(browser, isSecure), { append: true })
         return c.redirect(`/sign-in${nextOf(begun?.next)}#code=${code}`, 303)
       } catch (error) {
         if (!(error instanceof KnownError)) throw error

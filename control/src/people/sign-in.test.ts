@@ -3,6 +3,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { cookieOf, fromPage, origin } from "../console/testing/sign-in.js"
 import { startApi } from "../testing/api.js"
+import { oidcSettings } from "./oidc/settings.js"
 import { signInAt, startProvider } from "./testing/oidc-provider.js"
 import {
   acceptLink,
@@ -10,6 +11,7 @@ import {
   invitationOf,
   memberWithSession,
   passProvider,
+  returnFromProvider,
   signInByProvider,
   startWithProvider,
 } from "./testing/people.js"
@@ -112,6 +114,90 @@ test("a sign-in ends only in the browser that began it, once, with the state and
   assert.ok((asked.get("nonce") ?? "").length > 40 && (asked.get("state") ?? "").length > 40)
   assert.match(await end(back.search, one.cookie), /^#code=/)
   assert.equal(await end(back.search, one.cookie), failed, "the provider takes a code once")
+})
+
+test("the code of a sign-in works only in the browser that returned from the provider: a link with it signs nobody in (C3)", async () => {
+  await using api = await startWithProvider()
+  await memberWithSession(api, "ann", "read")
+  const [mine, other] = [await returnFromProvider(api, "ann"), await returnFromProvider(api, "ann")]
+  const code = mine.end.hash.replace("#code=", "")
+  const send = async (cookie: string) => {
+    const headers = { "x-api-key": "", origin, ...(cookie && { cookie }) }
+    return (await api.call("POST", "/v2/console/sessions", { body: { code }, headers })).status
+  }
+
+  const stolen = [await send(""), await send(other.cookie), await send(`${mine.cookie}; ${other.cookie}`)]
+
+  assert.deepEqual(stolen, [401, 401, 401])
+  assert.deepEqual([await send(mine.cookie), await send(mine.cookie)], [201, 401])
+})
+
+test("only a provider that says true of an address, or nothing, has verified it", async () => {
+  await using api = await startWithProvider()
+  const hashes = []
+
+  for (const [login, email_verified] of [
+    ["a", "false"],
+    ["b", 1],
+    ["c", null],
+    ["d", "true"],
+    ["e", undefined],
+  ] as const) {
+    const email = `${login}@example.com`
+    api.provider.accounts.set(login, { email, ...(email_verified !== undefined && { email_verified }) })
+    const { hash } = await passProvider(api, login, { invitation: await invitationOf(api, email, "read") })
+    hashes.push(hash.replace(/code=.*/, "code"))
+  }
+
+  const refused = "#problem=email_unverified"
+  assert.deepEqual(hashes, [refused, refused, refused, "#code", "#code"])
+})
+
+test("an ID token with the address alone does not hide that the userinfo endpoint says it is unverified", async () => {
+  await using api = await startWithProvider()
+  const email = "ann@example.com"
+  api.provider.accounts.set("ann", { email, email_verified: false, inIdToken: { email } })
+
+  const { hash } = await passProvider(api, "ann", { invitation: await invitationOf(api, email, "read") })
+
+  assert.equal(hash, "#problem=email_unverified")
+})
+
+test("an address that is shown otherwise than the provider says it is nobody's", async () => {
+  await using api = await startWithProvider()
+  api.provider.accounts.set("eve", { email: "\u202eann@example.com", email_verified: true })
+
+  const { hash } = await passProvider(api, "eve", { invitation: await invitationOf(api, "ann@example.com", "admin") })
+
+  assert.equal(hash, "#problem=sign_in_failed")
+})
+
+test("a page to show afterwards that does not fit into a cookie is left out, and the sign-in goes on", async () => {
+  await using api = await startWithProvider()
+  await memberWithSession(api, "ann", "read")
+
+  const { cookie } = await beginSignIn(api, { next: `/${"€".repeat(1999)}` })
+  const [long, short] = [
+    await passProvider(api, "ann", { next: `/${"€".repeat(1999)}` }),
+    await passProvider(api, "ann", { next: "/x" }),
+  ]
+
+  assert.ok(cookie.length <= 4096, String(cookie.length))
+  assert.deepEqual([long.search, short.search], ["", "?next=%2Fx"])
+  assert.match(long.hash, /^#code=/)
+})
+
+test("the addresses of Entra ID for any organization are refused as provider", () => {
+  const issuerIs = (issuer: string) => oidcSettings.oidcIssuer.schema.safeParse(issuer).success
+  const entra = (tenant: string) => `https://login.microsoftonline.com/${tenant}/v2.0`
+
+  assert.deepEqual(
+    ["common", "organizations", "Common", "consumers", "11111111-2222-4333-8444-555555555555"].map((it) =>
+      issuerIs(entra(it)),
+    ),
+    [false, false, false, false, true],
+  )
+  assert.equal(issuerIs("https://login.example.com/common"), true)
 })
 
 test("only a page of the console begins a sign-in, and its cookie is for the callback alone", async () => {

@@ -15,14 +15,20 @@ const minutes = 10
 const path = "/v2/console/oidc"
 const context = ["oidc-sign-in"]
 
-/** `Lax`: the browser returns from the provider's site. @param isSecure  the page is served by https */
+// Browsers refuse a cookie whose name and value are longer than this.
+const mostOfCookie = 4096
+
+/** `Lax`: the browser returns from the provider's site. A page to show afterwards that does not fit is left out. @param isSecure  the page is served by https */
 export function attemptCookie(
   key: MasterKey,
   begun: BegunSignIn,
   { now, isSecure }: { now: Date; isSecure: boolean },
 ): string {
-  const value = seal(key, JSON.stringify({ begun, until: now.getTime() + minutes * 60_000 }), context)
-  return `${name}=${value}; ${attributes(isSecure)}; Max-Age=${minutes * 60}`
+  const pairOf = (it: BegunSignIn) =>
+    `${name}=${seal(key, JSON.stringify({ begun: it, until: now.getTime() + minutes * 60_000 }), context)}`
+  const whole = pairOf(begun)
+  const pair = whole.length <= mostOfCookie ? whole : pairOf({ ...begun, next: undefined })
+  return `${pair}; ${attributes(isSecure)}; Max-Age=${minutes * 60}`
 }
 
 export const clearedAttempt = (isSecure: boolean): string => `${name}=; ${attributes(isSecure)}; Max-Age=0`

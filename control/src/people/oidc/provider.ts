@@ -32,6 +32,8 @@ export interface Provider {
 
 const timeoutSeconds = 15
 const mostChars = 200
+// As in an invitation.
+const mostOfEmail = 320
 
 export function connectProvider(settings: ProviderSettings): Provider {
   let known: Promise<Configuration> | undefined
@@ -75,10 +77,11 @@ export function connectProvider(settings: ProviderSettings): Provider {
       })
       const claims = tokens.claims()
       if (!claims) throw new Error("the provider sent no ID token")
-      // Many providers put the address into the ID token; the standard has it at the userinfo endpoint.
-      const isWhole = typeof claims.email === "string"
-      const info = isWhole ? claims : await oidc.fetchUserInfo(server, tokens.access_token, claims.sub)
-      return identified(settings.issuer, claims.sub, info)
+      // Many providers put the address into the ID token; the standard has it, and whether it is verified, at the userinfo endpoint.
+      const isWhole = typeof claims.email === "string" && claims.email_verified !== undefined
+      const isAsked = !isWhole && server.serverMetadata().userinfo_endpoint !== undefined
+      const info = isAsked ? await oidc.fetchUserInfo(server, tokens.access_token, claims.sub) : {}
+      return identified(settings.issuer, claims.sub, { ...claims, ...info })
     },
   }
 }
@@ -106,13 +109,17 @@ interface Claims {
 
 function identified(issuer: string, subject: string, claims: Claims): Identified {
   const { email, email_verified: verified } = claims
-  if (typeof email !== "string" || email === "") throw new Error("the provider says no e-mail address")
+  // An address that is shown otherwise than the provider says it could be taken for another one.
+  if (typeof email !== "string" || email === "" || shownLine(email, mostOfEmail) !== email) {
+    throw new Error("the provider says no valid e-mail address")
+  }
   const name = [claims.name, claims.preferred_username, email].find((it) => typeof it === "string" && it !== "")
   return {
     issuer,
     subject,
-    email: shownLine(email, mostChars),
+    email,
     name: shownLine(String(name), mostChars),
-    isEmailVerified: typeof verified === "boolean" ? verified : undefined,
+    // Some providers send a text.
+    isEmailVerified: verified === undefined ? undefined : verified === true || verified === "true",
   }
 }

@@ -2,6 +2,12 @@
 import { Secret, type Settings } from "@superstep/toolkit/config/settings"
 import { z } from "zod"
 
+/** Entra ID's addresses for accounts of any organization, of which each may say any e-mail address. */
+const isOfAnyOrganization = ({ hostname, pathname }: URL): boolean =>
+  /^login\.microsoftonline\.(com|us)$|^login\.(windows|chinacloudapi|partner\.microsoftonline)\.(net|cn)$/.test(
+    hostname,
+  ) && /^\/(common|organizations|consumers)(\/|$)/i.test(pathname)
+
 const isOnThisMachine = (url: URL): boolean => /^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname)
 
 export const oidcSettings = {
@@ -15,6 +21,10 @@ export const oidcSettings = {
         const url = new URL(text)
         return url.protocol === "https:" || (url.protocol === "http:" && isOnThisMachine(url))
       }, "expected an https address")
+      .refine(
+        (text) => !isOfAnyOrganization(new URL(text)),
+        "expected the address of one organization: with the tenant's id in place of common or organizations",
+      )
       .optional(),
   },
   oidcClientId: {

@@ -8,8 +8,10 @@ import type { ProviderSettings } from "../oidc/settings.js"
 
 export interface ProviderAccount {
   readonly email?: string
-  readonly email_verified?: boolean
+  readonly email_verified?: unknown
   readonly name?: string
+  /** What its ID token says of it, beside the subject; the userinfo endpoint says all else. */
+  readonly inIdToken?: object
 }
 
 export interface TestProvider extends AsyncDisposable {
@@ -33,12 +35,14 @@ export async function startProvider(): Promise<TestProvider> {
     new Provider(issuer, {
       clients: [{ client_id: "superstep", client_secret: clientSecret, redirect_uris: [...callbacks] }],
       claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+      conformIdTokenClaims: false,
       cookies: { keys: ["key-of-the-cookies-of-a-test"] },
       pkce: { required: () => true },
       findAccount: (_, id) => {
         const account = accounts.get(id)
         if (!account) throw new errors.AccessDenied("no such account")
-        return { accountId: id, claims: async () => ({ sub: id, ...account }) }
+        const { inIdToken, ...claims } = account
+        return { accountId: id, claims: async (use) => ({ sub: id, ...(use === "id_token" ? inIdToken : claims) }) }
       },
     })
   const serve = (callbacks: readonly string[]) => {

@@ -44,21 +44,33 @@ export async function beginSignIn(api: TestApi, body: object = {}): Promise<{ ur
   return { url: reply.body.url, cookie }
 }
 
-/** The way of a browser through the provider and back. @returns  where the control plane sends it at the end */
-export async function passProvider(api: TestApi, login: string, body: object = {}): Promise<URL> {
+/** Where the control plane sends a browser at the end. */
+export interface Returned {
+  readonly end: URL
+  /** By which the browser shows that it has returned; empty after a failure. */
+  readonly cookie: string
+}
+
+/** The way of a browser through the provider and back. */
+export async function returnFromProvider(api: TestApi, login: string, body: object = {}): Promise<Returned> {
   const { url, cookie } = await beginSignIn(api, body)
   const back = await signInAt(url, login)
   const reply = await api.call("GET", `${back.pathname}${back.search}`, { headers: { "x-api-key": "", cookie } })
   assert.equal(reply.status, 303, reply.text)
-  return new URL(reply.headers.get("location") ?? "", origin)
+  const [returned = ""] = reply.headers.getSetCookie().filter((it) => it.startsWith("superstep_returned="))
+  return { end: new URL(reply.headers.get("location") ?? "", origin), cookie: returned.split(";")[0] ?? "" }
 }
+
+/** @returns  where the control plane sends the browser at the end */
+export const passProvider = async (api: TestApi, login: string, body: object = {}): Promise<URL> =>
+  (await returnFromProvider(api, login, body)).end
 
 /** Signs in at the provider. @returns  the cookie of the new session */
 export async function signInByProvider(api: TestApi, login: string, body: object = {}): Promise<string> {
-  const end = await passProvider(api, login, body)
+  const { end, cookie } = await returnFromProvider(api, login, body)
   const [, code = ""] = /^#code=([\w-]{43})$/.exec(end.hash) ?? []
   assert.notEqual(code, "", end.href)
-  return cookieOf(await api.call("POST", "/v2/console/sessions", { body: { code }, headers: anonymous }))
+  return cookieOf(await api.call("POST", "/v2/console/sessions", { body: { code }, headers: { ...anonymous, cookie } }))
 }
 
 /** A new member who has signed in at the provider. */
