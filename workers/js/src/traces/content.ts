@@ -77,10 +77,14 @@ function measured(value: unknown, room: Room): boolean {
   return room.left >= 0
 }
 
-/** What of an object is serialised, or nearly: enough to measure it. */
-function entriesOf(value: object): readonly (readonly [key: string, value: unknown])[] {
-  if (value instanceof Map) return [...value].map(([key, each]) => [String(key), each])
-  return Object.entries(isMessage(value) ? messageFields(value) : value)
+/** What of an object is serialised, or nearly: enough to measure it. One by one, since the reader stops at its limit. */
+function* entriesOf(value: object): Generator<readonly [key: string, value: unknown]> {
+  if (value instanceof Map) {
+    for (const [key, each] of value) yield [String(key), each]
+    return
+  }
+  const fields: object = isMessage(value) ? messageFields(value) : value
+  for (const key in fields) if (Object.hasOwn(fields, key)) yield [key, Reflect.get(fields, key)]
 }
 
 function cut(value: unknown, room: Room): unknown {
@@ -105,6 +109,8 @@ function cutObject(value: object, room: Room): unknown {
   if (Array.isArray(value)) return cutList(value, room)
   if (value instanceof Set) return cutList([...value], room)
   if (value instanceof Error) return cut(JSON.parse(serialise(value)), room)
+  // A date and an address are one text, which has no fields.
+  if (value instanceof Date || value instanceof URL) return cut(value.toJSON(), room)
   const fields: [string, unknown][] = []
   for (const [key, each] of entriesOf(value)) {
     if (room.left <= 0) {

@@ -49,6 +49,7 @@ for (const { name, skip, start } of languages) {
         "many",
         "odd",
         "unfinished",
+        "wide",
         "unreadable",
       )
     })
@@ -227,6 +228,16 @@ for (const { name, skip, start } of languages) {
 
       const answered = server.received.findIndex(({ header }) => header.type === "pong" && header.nonce === "meanwhile")
       assert.ok(answered !== -1 && answered < server.received.findLastIndex(isSpans))
+    })
+
+    test("of a value that is too large, objects of any class keep their form, and large numbers and dates are told", async () => {
+      const { frame } = await server.run("wide", { input: { n: 0 }, trace: "full" })
+
+      const span = spansOf(server, frame.claim_id).find((each) => each.name === "wide")
+      const { value, large } = span?.content?.input as { value: { items: string[] }; large: unknown }
+      assert.equal(span?.is_cut, true)
+      assert.equal(value.items.at(-1), "item 1999")
+      assert.equal(large, name === "Python" ? "… (a number of about 19931 digits)" : "1970-01-01T00:00:00.000Z")
     })
 
     test("a state that is too large is cut: the newest messages are kept, and the place is marked", async () => {

@@ -6,6 +6,7 @@ limit is reached, from the end of its lists, since the newest messages tell most
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
@@ -15,6 +16,9 @@ from ..values.serialise import serialise
 _most_levels = 32
 # Quotes, commas, a number.
 _value_length = 8
+
+# Python makes no text of numbers that have more than 4,300 digits.
+_most_digits = 1_000
 
 
 class _Room:
@@ -47,7 +51,11 @@ def _measure(value: Any, room: _Room) -> None:
     if isinstance(value, (str, bytes, bytearray)):
         room.left -= len(value)
         return
-    if value is None or isinstance(value, (bool, int, float)) or room.left < 0:
+    if isinstance(value, int):
+        digits = _digits(value)
+        room.left = -1 if digits > _most_digits else room.left - digits
+        return
+    if value is None or isinstance(value, float) or room.left < 0:
         return
     if room.level >= _most_levels:
         room.left = -1
@@ -71,14 +79,29 @@ def _fields_of(value: Any) -> Mapping[Any, Any]:
     """What of an object is serialised, or nearly: enough to measure it."""
     if isinstance(value, Mapping):
         return value
-    return getattr(value, "__dict__", {})
+    fields = getattr(value, "__dict__", None)
+    if fields is not None:
+        return fields
+    # Dataclasses with slots, and structs of msgspec, whose text has all fields. The text of other classes with slots is short.
+    is_dataclass = dataclasses.is_dataclass(value) and not isinstance(value, type)
+    names = [each.name for each in dataclasses.fields(value)] if is_dataclass else getattr(value, "__struct_fields__", ())
+    return {name: getattr(value, name) for name in names}
+
+
+def _digits(number: int) -> int:
+    """About how many: three tenths of its bits."""
+    return number.bit_length() * 3 // 10
 
 
 def _cut(value: Any, room: _Room) -> Any:
     room.left -= _value_length
     if isinstance(value, str):
         return _cut_text(value, room)
-    if value is None or isinstance(value, (bool, int, float)):
+    if isinstance(value, int):
+        digits = _digits(value)
+        room.left -= min(digits, _most_digits)
+        return value if digits <= _most_digits else f"… (a number of about {digits} digits)"
+    if value is None or isinstance(value, float):
         return value
     if room.left <= 0 or room.level >= _most_levels:
         return "… (cut)"
