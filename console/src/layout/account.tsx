@@ -7,7 +7,15 @@ import { Menu, MenuItem, MenuSection, MenuTrigger } from "react-aria-components/
 import { Popover } from "react-aria-components/Popover"
 import { useHome } from "../frame/home.js"
 import { ChevronsUpDown } from "../frame/icons.js"
-import { chooseWorkspace, nameOf, type Session, sessionQuery, signOut, workspaceOf } from "../platform/session.js"
+import {
+  chooseWorkspace,
+  nameOf,
+  providerQuery,
+  type Session,
+  sessionQuery,
+  signOut,
+  workspaceOf,
+} from "../platform/session.js"
 
 export function Account({ session }: { session: Session }) {
   const queryClient = useQueryClient()
@@ -17,7 +25,9 @@ export function Account({ session }: { session: Session }) {
     mutationFn: signOut,
     onSuccess: async () => {
       await navigate({ to: "/sign-in" })
-      queryClient.clear()
+      // The page for signing in has asked for its provider by now, and would wait for ever for an answer that is removed.
+      const [provider] = providerQuery.queryKey
+      queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== provider })
       queryClient.setQueryData(sessionQuery.queryKey, null)
     },
   })

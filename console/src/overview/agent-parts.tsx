@@ -4,8 +4,8 @@ import { CatchBoundary, Link } from "@tanstack/react-router"
 import { type ReactNode, Suspense } from "react"
 import { DeployedAgent } from "../agent/agent-layout.js"
 import { useAgent } from "../agent/use-agent.js"
-import { useGraphs } from "../assistants/agent-graph.js"
-import { CallIt } from "./call-it.js"
+import { useAssistants } from "../assistants/agent-graph.js"
+import { CallIt, CallWaits } from "./call-it.js"
 
 interface Props {
   readonly deploymentId: string
@@ -40,8 +40,8 @@ export const CallAgent = ({ deploymentId, url }: Props) => (
 )
 
 function CallFirstGraph({ url }: { url: string }) {
-  const [graph = "agent"] = useGraphs(undefined)
-  return <CallIt url={url} graph={graph} />
+  const { assistants, isPending } = useAssistants()
+  return isPending ? <CallWaits /> : <CallIt url={url} graph={assistants[0]?.graph_id ?? "agent"} />
 }
 
 const OfAgent = ({

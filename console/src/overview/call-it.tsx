@@ -32,6 +32,14 @@ export function CallIt({ url, graph }: Called) {
   )
 }
 
+/** Until the agent has said which graphs it has: an example with another one could be copied, and would fail. */
+export const CallWaits = () => (
+  <section className="section" aria-labelledby="call-it" aria-busy="true">
+    <h2 id="call-it">Call it</h2>
+    <p className="faint">Reading which graphs the agent has …</p>
+  </section>
+)
+
 function Snippet({ name, text }: { name: string; text: string }) {
   const { isCopied, copy, byHand } = useCopy()
   return (

@@ -313,10 +313,10 @@ test("the pages of the platform", { skip }, async (t) => {
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click()
     readKey = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
     await button("Done").click()
-    await page.getByRole("row", { name: /a reader/ }).waitFor()
+    await page.getByRole("row", { name: /^a reader/ }).waitFor()
     await page.reload()
 
-    await page.getByRole("row", { name: /a reader/ }).waitFor()
+    await page.getByRole("row", { name: /^a reader/ }).waitFor()
     assert.match(readKey, /^ssk_[\w-]{20,}$/)
     assert.equal(await page.getByText(readKey).count(), 0)
     await page.getByRole("cell", { name: "POST /v2/api-keys" }).waitFor()
