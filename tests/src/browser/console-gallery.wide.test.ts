@@ -44,7 +44,7 @@ const untilDrawn = async (page: Page, state: State) => {
 const kept = JSON.parse(readFileSync(file, "utf8")) as Boxes
 
 // Parts of a page come as their replies do. Only a change of the layout uses it up.
-const settleMs = 10_000
+const settleMs = 60_000
 
 /** The boxes as soon as they are those that are kept, else the last ones. */
 async function settledBoxes(page: Page, title: string): Promise<string[]> {

@@ -8,9 +8,9 @@ export interface Choice {
   readonly locator: Locator
 }
 
-/** What would end the walk without showing a fault (the session, its key, the deployment), and what leaves the console. */
+/** What would end the walk without showing a fault (the session, its key, the deployment and its agent), and what leaves the console. */
 const leftOut =
-  /sign out|account and workspace|revoke|delete the deployment|^delete$|documentation|skip to the content/i
+  /sign out|account and workspace|revoke|delete the deployment|^delete$|^pause$|documentation|skip to the content/i
 
 /** Marks one element, chosen by two numbers from 0 up to 1. First its role: else the rows of a long list would hide the buttons. */
 const mark = `(([roleAt, elementAt]) => {
