@@ -70,7 +70,8 @@ export function admit(asked: Asked, table: RoutingTable, bodyLimitBytes: number)
     keyHash: credential?.keyHash,
     isConsole: mayRun && credential?.isToken === true,
     person: credential?.person,
-    mayApprove: right !== "run without approval",
+    // A key that only reads is no person: its unit, of an older release perhaps, is told nothing new.
+    mayApprove: right === "run" || (right !== "run without approval" && credential?.person === undefined),
   }
 }
 
