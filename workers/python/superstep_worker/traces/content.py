@@ -79,7 +79,7 @@ def _fields_of(value: Any) -> Mapping[Any, Any]:
     """What of an object is serialised, or nearly: enough to measure it."""
     if isinstance(value, Mapping):
         return value
-    fields = getattr(value, "__dict__", None)
+    fields: Mapping[str, Any] | None = getattr(value, "__dict__", None)
     if fields is not None:
         return fields
     # Dataclasses with slots, and structs of msgspec, whose text has all fields. The text of other classes with slots is short.
