@@ -7,7 +7,7 @@ import { createHash } from "node:crypto"
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
-import { licencesOf, packageFolders } from "./licences.mjs"
+import { licencesOf, packageFolders } from "./releases/licences.mjs"
 import { commandStep, explain, filesBelow, root, SetupFailed } from "./setup.mjs"
 
 const docs = join(root, "docs")

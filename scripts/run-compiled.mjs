@@ -1,17 +1,15 @@
-/** Builds the repository and runs one of its compiled programs with the arguments of the command line. */
+/**
+ * Builds the repository and runs one of its compiled programs: `node scripts/run-compiled.mjs FILE [ARGUMENTS]`, as `npm run bench` and its neighbours do.
+ * FILE is relative to the root. Exits with the program's exit code.
+ */
 import { spawn } from "node:child_process"
 import { join } from "node:path"
-import { root, setUp } from "./setup.mjs"
+import { explain, root, setUp } from "./setup.mjs"
 
-/**
- * Exits with the program's exit code.
- * @param main  the compiled file, relative to the root
- * @throws SetupFailed  the repository cannot be built
- */
-export async function runCompiled(main) {
+/** @throws SetupFailed  the repository cannot be built */
+async function runCompiled(main, args) {
   await setUp()
-  const args = ["--enable-source-maps", join(root, main), ...process.argv.slice(2)]
-  const child = spawn(process.execPath, args, { stdio: "inherit" })
+  const child = spawn(process.execPath, ["--enable-source-maps", join(root, main), ...args], { stdio: "inherit" })
   // A terminal's Ctrl-C also reaches the child, which is in the same process group: this process only waits for its exit.
   process.on("SIGINT", () => undefined)
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
@@ -20,3 +18,6 @@ export async function runCompiled(main) {
     child.once("exit", (code, signal) => resolve(signal ? 1 : (code ?? 1)))
   })
 }
+
+const [main, ...args] = process.argv.slice(2)
+await runCompiled(main, args).catch(explain)

@@ -17,12 +17,12 @@ import {
 } from "node:fs"
 import { availableParallelism, tmpdir } from "node:os"
 import { join, relative } from "node:path"
-import { makeNewestCheckout } from "./newest-packages.mjs"
 import { processesLeftBehind } from "./processes.mjs"
 import { explain, filesBelow, packages, root, SetupFailed, setUp } from "./setup.mjs"
-import { inBatches } from "./test-batches.mjs"
-import { mostExpensive, processorSeconds } from "./test-costs.mjs"
-import { chosenFiles, filesWithWideTests } from "./test-order.mjs"
+import { makeNewestCheckout } from "./testing/newest-packages.mjs"
+import { inBatches } from "./testing/test-batches.mjs"
+import { mostExpensive, processorSeconds } from "./testing/test-costs.mjs"
+import { chosenFiles, filesWithWideTests } from "./testing/test-order.mjs"
 
 // A file that hangs fails after this time. The slowest files take a minute or two on two idle cores, and much longer on a
 // busy machine; the kills of the long tests (tests/src/chaos) take some minutes.
@@ -134,7 +134,7 @@ async function newestCheckout(tmp) {
 const filesAtOnce = Math.min(4, availableParallelism() + 2)
 
 function runFiles(files, { wide, cwd, tmp }) {
-  const runner = join(root, "scripts/run-files.mjs")
+  const runner = join(root, "scripts/testing/run-files.mjs")
   // The cluster of an acceptance test on Kubernetes belongs to the process of its file.
   const apart = process.env.SUPERSTEP_TEST_MACHINE !== undefined
   const runsLong = process.env.SUPERSTEP_LONG_TESTS === "1"

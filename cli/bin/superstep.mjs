@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** A published package carries all our packages in `lib` (scripts/stage-package.mjs); in the repository there is `programs`. */
+/** A published package carries all our packages in `lib` (scripts/releases/stage-package.mjs); in the repository there is `programs`. */
 import { existsSync } from "node:fs"
 
 const programs = ["../lib/cli/programs/main.js", "../programs/main.js"].map((path) => new URL(path, import.meta.url))

@@ -22,7 +22,7 @@ test("docker runs the loaded image: its command line, and its control plane, whi
   const copy = copyForPacking()
   const archive = join(temporaryFolder(), "image.tar")
   const options = ["--archive", archive, "--base", base]
-  await promisify(execFile)(process.execPath, [join(copy, "scripts/image.mjs"), ...options], { cwd: copy })
+  await promisify(execFile)(process.execPath, [join(copy, "scripts/releases/image.mjs"), ...options], { cwd: copy })
 
   const name = /^Loaded image: (superstep:\S+)$/m.exec(docker("load", "--input", archive))?.[1] ?? ""
   const run = (...args: string[]) => docker("run", "--rm", "--pull", "never", "--network", "none", ...args)

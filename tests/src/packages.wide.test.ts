@@ -27,7 +27,7 @@ const fileOf = (pattern: RegExp) =>
   join(packages(), readdirSync(packages()).find((name) => pattern.test(name)) ?? "none")
 
 const build = (...options: string[]) =>
-  run(process.execPath, [join(copy, "scripts/packages.mjs"), "--without-image", ...options], { cwd: copy })
+  run(process.execPath, [join(copy, "scripts/releases/packages.mjs"), "--without-image", ...options], { cwd: copy })
 
 /** A clone of this commit with the tag of its version. */
 before(async () => {

@@ -34,7 +34,7 @@ test("a registry gets the platform's image, whose edge and command line run with
 
   const copy = copyForPacking()
   const options = ["--push", `${host}/superstep:test`, "--base", `${host}/base:1`]
-  const { stdout } = await run(process.execPath, [join(copy, "scripts/image.mjs"), ...options], { cwd: copy })
+  const { stdout } = await run(process.execPath, [join(copy, "scripts/releases/image.mjs"), ...options], { cwd: copy })
 
   const found = await findImage(registry, { repository: "superstep", version: "test" }, "amd64")
   assert.equal(found.digest, stdout.trim())

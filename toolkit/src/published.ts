@@ -1,5 +1,5 @@
 /**
- * What is published, and under which name. Printed commands and the check of our pages (scripts/check-published.mjs) follow from it, so that no
+ * What is published, and under which name. Printed commands and the check of our pages (scripts/checks/check-published.mjs) follow from it, so that no
  * page and no program prints a name that somebody else could register. docs/releasing.md says when it changes.
  */
 export interface Published {

@@ -16,7 +16,7 @@ const installed = published.npmPackage === undefined ? "npx --no -- superstep" :
  * @param script  the script that Node runs now
  * @param release  the version of this program
  * @returns       npx where it finds an installed package (it looks in every folder above); what npx or uvx was given, when one of them runs
- *                the script; `superstep` for the script of an installed wheel (scripts/wheel.py); else Node with the script's path. A
+ *                the script; `superstep` for the script of an installed wheel (scripts/releases/wheel.py); else Node with the script's path. A
  *                shell reads paths with spaces as they are
  */
 export function howToCall(folder: string, script: string, release: string): string {
@@ -35,7 +35,7 @@ function isInstalledAbove(folder: string): boolean {
 
 /**
  * npx installs into a folder of its cache, whose package.json names what it was given. Without `file:`, npx would execute the tarball. That of `create-superstep` lies beside ours, as
- * scripts/packages.mjs puts them.
+ * scripts/releases/packages.mjs puts them.
  */
 function calledByNpx(script: string, release: string): string | undefined {
   const [, cache] = /^(.*\/_npx\/[^/]+)\/node_modules\//.exec(script) ?? []

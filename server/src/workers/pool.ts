@@ -87,7 +87,7 @@ const maxDrainMs = 10_000
 export const workerMain = (): string => fileURLToPath(import.meta.resolve("@superstep/worker-js/main"))
 
 // npm cannot resolve Python packages, so the Python worker is found by its path relative to the JavaScript worker. The
-// published package keeps that path (scripts/stage-package.mjs).
+// published package keeps that path (scripts/releases/stage-package.mjs).
 export const pythonMain = fileURLToPath(
   new URL("../../python/main.py", import.meta.resolve("@superstep/worker-js/main")),
 )

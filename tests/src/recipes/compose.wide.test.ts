@@ -48,7 +48,7 @@ async function platformImage(origin: string): Promise<string> {
   await pushImage({ registry, repository: "base", version: "1", image, read: layout.read })
   const copy = copyForPacking()
   const name = `${host}/superstep:test`
-  await run(process.execPath, [join(copy, "scripts/image.mjs"), "--push", name, "--base", `${host}/base:1`], {
+  await run(process.execPath, [join(copy, "scripts/releases/image.mjs"), "--push", name, "--base", `${host}/base:1`], {
     cwd: copy,
   })
   return name

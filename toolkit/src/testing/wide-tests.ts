@@ -1,6 +1,6 @@
 /**
  * Tests that `npm test` leaves out. The wide tests take long or require third-party programs; each `.ci/run` runs a third of them
- * (`filesWithWideTests` in scripts/test-order.mjs). A file that `npm test` need not even start is named `<name>.wide.test.ts`. The long
+ * (`filesWithWideTests` in scripts/testing/test-order.mjs). A file that `npm test` need not even start is named `<name>.wide.test.ts`. The long
  * tests repeat much of what others show, with more kills, more data, or in another language; `.ci/run all` runs them.
  */
 

@@ -18,6 +18,6 @@ async function push({ host, baseImage }: TestCluster): Promise<string> {
   const repository = `${host}/superstep`
   const copy = copyForPacking()
   const args = ["--push", `${repository}:${release()}`, "--base", baseImage]
-  await promisify(execFile)(process.execPath, [join(copy, "scripts/image.mjs"), ...args], { cwd: copy })
+  await promisify(execFile)(process.execPath, [join(copy, "scripts/releases/image.mjs"), ...args], { cwd: copy })
   return repository
 }

@@ -38,6 +38,6 @@ test("a listed folder may write the table of another one, and leaves the list wh
 
   assert.deepEqual(problems({ ...insertion, "control/src/roles/queries.ts": "sql`delete from units`" }, allowed), [])
   assert.deepEqual(problems(insertion, allowed), [
-    "scripts/table-owners.mjs:1 roles writes units no more: remove it from alsoWritten",
+    "scripts/checks/table-owners.mjs:1 roles writes units no more: remove it from alsoWritten",
   ])
 })

@@ -1,6 +1,6 @@
 /**
  * The version of a release is in each package.json, the lock file, the Helm chart and the commands of docs/kubernetes.md; the wheel and the image
- * read cli/package.json. `scripts/changes.mjs` sets it everywhere, and `npm run check` proves that all say the same.
+ * read cli/package.json. `scripts/releases/changes.mjs` sets it everywhere, and `npm run check` proves that all say the same.
  */
 const manifest =
   /^(?:(?:protocol|toolkit|server|oci|edge|builder|machines|control|workers\/js|cli|cli\/create|console|tests|bench)\/)?package\.json$/

@@ -1,13 +1,13 @@
 /**
  * Installs the npm package of this release as a user would, but with the versions of our lock file, so that the wheel and the image of a commit
- * are the same on each day: `node scripts/install-release.mjs FOLDER`.
+ * are the same on each day: `node scripts/releases/install-release.mjs FOLDER`.
  */
 import { execFile } from "node:child_process"
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { promisify } from "node:util"
-import { explain, root } from "./setup.mjs"
+import { explain, root } from "../setup.mjs"
 
 const run = promisify(execFile)
 

@@ -1,7 +1,7 @@
 /** The packages of others that our bundles contain, and their licences. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { root, SetupFailed } from "./setup.mjs"
+import { root, SetupFailed } from "../setup.mjs"
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
 

@@ -1,13 +1,13 @@
 /**
  * Notes of changes (changes/README.md): their form, which `npm run check` proves, and the command that makes a release of them:
- * `node scripts/changes.mjs 0.3.0`.
+ * `node scripts/releases/changes.mjs 0.3.0`.
  */
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { explain, root, SetupFailed } from "./setup.mjs"
-import { withVersion } from "./versions.mjs"
+import { withVersion } from "../checks/versions.mjs"
+import { explain, root, SetupFailed } from "../setup.mjs"
 
 /** What the release is, what it means for who upgrades, and what is next. */
 const essay = "changes/essay.md"
@@ -77,7 +77,7 @@ export const withNextUpgrade = (text, version) =>
 /** Writes everything that the commit of a release contains. */
 function makeRelease(version) {
   if (!/^\d+\.\d+\.\d+$/.test(version ?? ""))
-    throw new SetupFailed("usage: node scripts/changes.mjs VERSION, such as 0.3.0")
+    throw new SetupFailed("usage: node scripts/releases/changes.mjs VERSION, such as 0.3.0")
   if (!existsSync(join(root, essay)))
     throw new SetupFailed(`write ${essay} first: changes/README.md says what it contains`)
   const read = (path) => readFileSync(join(root, path), "utf8")

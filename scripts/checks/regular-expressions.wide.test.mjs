@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import test from "node:test"
+import { filesBelow, packages, root } from "../setup.mjs"
 import { expressionsIn, slowText } from "./regular-expressions.mjs"
-import { filesBelow, packages, root } from "./setup.mjs"
 
 /** Expressions that need more than linear time, and never get a long text of a stranger. */
 const bounded = {

@@ -23,13 +23,13 @@ import { tmpdir } from "node:os"
 import { join, relative, resolve } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { parseArgs, promisify } from "node:util"
+import { checkVersions } from "../checks/versions.mjs"
+import { explain, root, SetupFailed, setUp } from "../setup.mjs"
 import { packChart } from "./chart.mjs"
 import { makeImage } from "./image.mjs"
 import { installRelease, packRelease } from "./install-release.mjs"
 import { provenanceOf } from "./provenance.mjs"
-import { explain, root, SetupFailed, setUp } from "./setup.mjs"
 import { softwareBill } from "./software-bill.mjs"
-import { checkVersions } from "./versions.mjs"
 
 const run = promisify(execFile)
 
@@ -113,7 +113,7 @@ async function buildInto(out, work, { source, values }) {
     [relative(out, tarball), bundled],
     [relative(out, create), await bundledIn(create)],
   ])
-  const { stdout: wheel } = await run("python3", [join(root, "scripts/wheel.py"), out, installed])
+  const { stdout: wheel } = await run("python3", [join(root, "scripts/releases/wheel.py"), out, installed])
   contents.set(relative(out, wheel.trim()), [...bundled, ...packages])
   await packChart(out)
   if (values["without-image"]) return { contents }
@@ -123,7 +123,7 @@ async function buildInto(out, work, { source, values }) {
   return { contents, base }
 }
 
-/** The folders of the packages that are bundled in a tarball (scripts/stage-package.mjs). */
+/** The folders of the packages that are bundled in a tarball (scripts/releases/stage-package.mjs). */
 async function bundledIn(tarball) {
   const { stdout } = await run("tar", ["-xzOf", tarball, "package/lib/bundled-packages.json"])
   return JSON.parse(stdout)

@@ -4,8 +4,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { makeSecondCheckout } from "./second-checkout.mjs"
-import { commandStep, SetupFailed } from "./setup.mjs"
+import { makeSecondCheckout } from "../second-checkout.mjs"
+import { commandStep, SetupFailed } from "../setup.mjs"
 
 const programOf = {
   chaos: ["tests/dist/chaos/main.js"],
@@ -24,7 +24,7 @@ export function planted(text, { file, find, replace }) {
   const places = text.split(find).length - 1
   if (places !== 1)
     throw new SetupFailed(
-      `${file} has ${places} places that a fault of scripts/planted-faults.mjs names, not one: ${find}`,
+      `${file} has ${places} places that a fault of scripts/faults/planted-faults.mjs names, not one: ${find}`,
     )
   return text.replace(find, () => replace)
 }
@@ -39,7 +39,7 @@ export function checkPlanted(files, faults) {
         return []
       } catch (error) {
         if (!(error instanceof SetupFailed)) throw error
-        return [{ path: "scripts/planted-faults.mjs", line: 1, message: `${name}: ${error.message}` }]
+        return [{ path: "scripts/faults/planted-faults.mjs", line: 1, message: `${name}: ${error.message}` }]
       }
     }),
   )

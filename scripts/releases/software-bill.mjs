@@ -4,7 +4,7 @@ import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { root } from "./setup.mjs"
+import { root } from "../setup.mjs"
 
 const run = promisify(execFile)
 

@@ -1,8 +1,8 @@
-/** Packs the Helm chart, as `helm package` does and without helm: `node scripts/chart.mjs FOLDER` writes the file there and prints its path. */
+/** Packs the Helm chart, as `helm package` does and without helm: `node scripts/releases/chart.mjs FOLDER` writes the file there and prints its path. */
 import { mkdirSync, readFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
-import { explain, filesBelow, root } from "./setup.mjs"
+import { explain, filesBelow, root } from "../setup.mjs"
 
 const charts = join(root, "deploy/helm")
 

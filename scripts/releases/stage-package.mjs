@@ -8,12 +8,12 @@
  */
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
-import { filesOfSite } from "./console.mjs"
-import { buildDocs, filesOfDocs, packagesOfDocs } from "./docs.mjs"
-import { isLeftBehind } from "./left-behind.mjs"
+import { filesOfSite } from "../console.mjs"
+import { buildDocs, filesOfDocs, packagesOfDocs } from "../docs.mjs"
+import { isLeftBehind } from "../left-behind.mjs"
+import { bundle, outside, packagesWithPrograms, workspaces } from "../programs.mjs"
+import { explain, filesBelow, platform, root, SetupFailed, setUp } from "../setup.mjs"
 import { licencesOf, packageFolders } from "./licences.mjs"
-import { bundle, outside, packagesWithPrograms, workspaces } from "./programs.mjs"
-import { explain, filesBelow, platform, root, SetupFailed, setUp } from "./setup.mjs"
 
 const isCreate = process.argv.includes("--create")
 /** The folder of the published package. */

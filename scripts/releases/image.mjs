@@ -12,8 +12,8 @@ import { homedir, tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { parseArgs } from "node:util"
+import { explain, root, SetupFailed, setUp } from "../setup.mjs"
 import { installRelease } from "./install-release.mjs"
-import { explain, root, SetupFailed, setUp } from "./setup.mjs"
 
 // The control plane clones repositories and builds projects, so its image needs git, a compiler and Python beside Node.
 const defaultBase = "node:24-bookworm"
@@ -34,7 +34,7 @@ export function readOptions(argv) {
 }
 
 /**
- * @param installed  what scripts/install-release.mjs has installed before
+ * @param installed  what scripts/releases/install-release.mjs has installed before
  * @returns          the digests of the image and of its base
  */
 export async function makeImage({
@@ -89,9 +89,9 @@ export async function makeImage({
 }
 
 async function registryOf(reference) {
-  const { originOf } = await import("../oci/dist/registry/reference.js")
-  const { registryAt } = await import("../oci/dist/registry/client.js")
-  const { credentialsIn } = await import("../oci/dist/registry/login-file.js")
+  const { originOf } = await import("../../oci/dist/registry/reference.js")
+  const { registryAt } = await import("../../oci/dist/registry/client.js")
+  const { credentialsIn } = await import("../../oci/dist/registry/login-file.js")
   const file = join(process.env.DOCKER_CONFIG ?? join(homedir(), ".docker"), "config.json")
   return registryAt({ origin: originOf(reference), login: () => credentialsIn(file, reference.host) })
 }
@@ -101,7 +101,7 @@ if (process.argv[1]?.endsWith("image.mjs")) {
   await make().catch(async (error) => {
     // Not before: a fresh clone is built by `make`.
     if (error instanceof SetupFailed) return explain(error)
-    const { KnownError } = await import("../toolkit/dist/errors/errors.js")
+    const { KnownError } = await import("../../toolkit/dist/errors/errors.js")
     explain(error instanceof KnownError ? new SetupFailed(error.message) : error)
   })
 }

@@ -5,8 +5,8 @@
  */
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { makeSecondCheckout } from "./second-checkout.mjs"
-import { commandStep, missingPackages, root } from "./setup.mjs"
+import { makeSecondCheckout } from "../second-checkout.mjs"
+import { commandStep, missingPackages, root } from "../setup.mjs"
 
 const pins = join(root, "tests/newest")
 

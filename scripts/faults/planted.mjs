@@ -5,9 +5,9 @@
  */
 import { execFileSync } from "node:child_process"
 import { parseArgs } from "node:util"
+import { explain, root, SetupFailed, setUp } from "../setup.mjs"
 import { hunt, makeField } from "./plant.mjs"
 import { faults } from "./planted-faults.mjs"
-import { explain, root, SetupFailed, setUp } from "./setup.mjs"
 
 const usage = `npm run planted [-- options] [words]
   words         hunt only faults with one of these in their names

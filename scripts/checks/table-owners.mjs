@@ -1,6 +1,6 @@
 /**
  * Each table is written by one first-level folder of a package, which owns it; others call that folder's functions. The owner follows from
- * the statements in the sources. `node scripts/table-owners.mjs` prints the owner of each table. Statements in migrations, and those whose table is a parameter
+ * the statements in the sources. `node scripts/checks/table-owners.mjs` prints the owner of each table. Statements in migrations, and those whose table is a parameter
  * (a restore, a new master key), are not counted.
  */
 import { execFileSync } from "node:child_process"
@@ -64,7 +64,7 @@ const unwritten = (table, writers, others) =>
   others
     .filter((folder) => !writers.has(folder))
     .map((folder) => ({
-      path: "scripts/table-owners.mjs",
+      path: "scripts/checks/table-owners.mjs",
       line: 1,
       message: `${folder} writes ${table} no more: remove it from alsoWritten`,
     }))
