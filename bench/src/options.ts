@@ -1,7 +1,7 @@
 /** The command line. */
 import { parseArgs } from "node:util"
 
-export type SystemName = "floor" | "server" | "proxy" | "edge" | "peer" | "python-floor" | "python"
+export type SystemName = "floor" | "server" | "untraced" | "proxy" | "edge" | "peer" | "python-floor" | "python"
 
 export interface Options {
   readonly systems: readonly SystemName[]
@@ -23,6 +23,7 @@ export interface Options {
 export const usage = `npm run bench -- [options]
   --floor          only the bare reference, no agent server
   --peer           also the public dev server, which is installed from npm first
+  --untraced       also the agent server without traces (SUPERSTEP_TRACES=off)
   --python         also graphs in Python and their floor, with the interpreter of SUPERSTEP_TEST_PYTHON
   --only TEXT      only scenarios with TEXT in their name; may be repeated
   --idle           also 20 idle deployments and 20 sleeping ones; takes minutes
@@ -41,6 +42,7 @@ export function readOptions(args: readonly string[]): Options | "help" {
     options: {
       floor: { type: "boolean", default: false },
       peer: { type: "boolean", default: false },
+      untraced: { type: "boolean", default: false },
       python: { type: "boolean", default: false },
       only: { type: "string", multiple: true, default: [] },
       idle: { type: "boolean", default: false },
@@ -59,6 +61,7 @@ export function readOptions(args: readonly string[]): Options | "help" {
     systems: [
       "floor",
       ...(values.floor ? [] : (["server", "proxy", "edge"] as const)),
+      ...(values.untraced ? (["untraced"] as const) : []),
       ...(values.python ? (["python-floor", "python"] as const) : []),
       ...(values.peer ? (["peer"] as const) : []),
     ],

@@ -13,7 +13,7 @@ export interface Row {
   readonly unit: Metric["unit"]
   readonly values: Readonly<Partial<Record<SystemName, number>>>
   /**
-   * The server's figure divided by the floor's and by the peer's; the edge's divided by the server's and by the proxy's; that of graphs
+   * The server's figure divided by the floor's, by the peer's and by that of the server without traces; the edge's divided by the server's and by the proxy's; that of graphs
    * in Python divided by their floor's and by that of graphs in JavaScript.
    */
   readonly ratios: Readonly<Partial<Record<RatioName, number>>>
@@ -23,7 +23,7 @@ export interface Row {
   readonly python?: Verdict
 }
 
-type RatioName = "floor" | "peer" | "edge" | "proxy" | "pythonFloor" | "pythonServer"
+type RatioName = "floor" | "peer" | "untraced" | "edge" | "proxy" | "pythonFloor" | "pythonServer"
 
 export interface Verdict {
   readonly atLeast: number
@@ -44,7 +44,14 @@ export function summarise(measured: readonly Measured[]): Row[] {
     const values: Row["values"] = Object.fromEntries(found)
     const { floor, server, proxy, edge, peer, python } = values
     const [byFloor, byPeer] = [ratio(server, floor), ratio(server, peer)]
-    const ratios = { floor: byFloor, peer: byPeer, edge: ratio(edge, server), proxy: ratio(edge, proxy) }
+    const byUntraced = ratio(server, values.untraced)
+    const ratios = {
+      floor: byFloor,
+      peer: byPeer,
+      untraced: byUntraced,
+      edge: ratio(edge, server),
+      proxy: ratio(edge, proxy),
+    }
     const ofPython = { pythonFloor: ratio(python, values["python-floor"]), pythonServer: ratio(python, server) }
     const target = targetOf(scenario?.name ?? "", metric.label)
     return {
@@ -121,6 +128,7 @@ const ratioColumns = (systems: readonly SystemName[]): string[] =>
     ? [
         "÷ floor",
         ...(systems.includes("peer") ? ["÷ peer"] : []),
+        ...(systems.includes("untraced") ? ["÷ untraced"] : []),
         "edge ÷ server",
         "edge ÷ proxy",
         ...(systems.includes("python") ? ["python ÷ its floor", "python ÷ server"] : []),
@@ -130,6 +138,7 @@ const ratioColumns = (systems: readonly SystemName[]): string[] =>
 const baseOf: Readonly<Record<string, keyof Row["ratios"]>> = {
   "÷ floor": "floor",
   "÷ peer": "peer",
+  "÷ untraced": "untraced",
   "edge ÷ server": "edge",
   "edge ÷ proxy": "proxy",
   "python ÷ its floor": "pythonFloor",

@@ -37,8 +37,8 @@ export interface Scenario {
   run(system: System, cleanup: Cleanup): Promise<Sample>
 }
 
-export const everywhere: readonly SystemName[] = ["floor", "server", "proxy", "edge", "peer"]
-export const withoutEdge: readonly SystemName[] = ["floor", "server", "peer"]
+export const everywhere: readonly SystemName[] = ["floor", "server", "untraced", "proxy", "edge", "peer"]
+export const withoutEdge: readonly SystemName[] = ["floor", "server", "untraced", "peer"]
 /** Those with graphs in Python. */
 export const pythonToo: readonly SystemName[] = ["python-floor", "python"]
 

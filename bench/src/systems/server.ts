@@ -24,6 +24,19 @@ export async function server({ folder }: Pick<Place, "folder">, postgres: Runnin
   }
 }
 
+/** The same server, which keeps no traces of its runs. */
+export async function untraced({ folder }: Pick<Place, "folder">, postgres: RunningPostgres): Promise<Kind> {
+  // Not those of the server with traces.
+  let number = 2000
+  const env = { SUPERSTEP_TRACES: "off" }
+  return {
+    name: "untraced",
+    saysEnd: true,
+    pids: [postgres.pid],
+    prepare: async () => launchOn(folder, { number: ++number, databaseUri: await newDatabase(postgres), env }),
+  }
+}
+
 /** As a user starts it: `superstep serve` makes a Postgres and its tables in the folder. */
 async function launchServe(home: string): Promise<Launch> {
   const port = await freePort()

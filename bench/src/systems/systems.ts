@@ -9,7 +9,7 @@ import { floor } from "./floor.js"
 import { installPeer, peer } from "./peer.js"
 import { startProxy } from "./proxy.js"
 import { python, pythonFloor } from "./python.js"
-import { server, startDatabases } from "./server.js"
+import { server, startDatabases, untraced } from "./server.js"
 import { type Place, type System, startSystem } from "./system.js"
 
 /** Those that a scenario is for. */
@@ -70,6 +70,7 @@ export class Systems {
     if (name === "proxy" && behind) return startProxy(place, behind)
     if (name === "peer") return startSystem(peer(place), place.cleanup)
     if (name === "server" && this.#postgres) return startSystem(await server(place, this.#postgres), place.cleanup)
+    if (name === "untraced" && this.#postgres) return startSystem(await untraced(place, this.#postgres), place.cleanup)
     if (name === "python" && this.#postgres) return startSystem(await python(place, this.#postgres), place.cleanup)
     if (name === "python-floor") return startSystem(pythonFloor(place), place.cleanup)
     return startSystem(floor(place), place.cleanup)
