@@ -13,7 +13,6 @@ import type { SourceConfig } from "../../revisions/source-config.js"
 import { wakePipeline } from "../../revisions/wake-up.js"
 import { seal } from "../../secrets/seal.js"
 import { contextOf } from "../../secrets/sealed-columns.js"
-import type { Part } from "./faults.js"
 import type { SimulatedUnit } from "./simulated-units.js"
 import type { World } from "./world.js"
 
@@ -158,7 +157,7 @@ const change = (work: (state: ReturnType<World["units"]["stateOf"]>, world: Worl
 }
 
 const away =
-  (part: Part): Act =>
+  (part: "database" | "machine" | "edge"): Act =>
   ({ faults, random }) =>
     faults.beAway(part, random.between(500, 150_000))
 

@@ -1,10 +1,10 @@
 /** Holds the histories of the seeds that `main.ts` sends, one after the other, in a database of its own, and answers with what came of each. */
 import { on } from "node:events"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { ownTheTime } from "@superstep/toolkit/testing/simulation/simulated-database"
+import { openSession } from "@superstep/toolkit/testing/simulation/simulated-session"
 import { migrations } from "../api.js"
 import { simulate } from "./simulate.js"
-import { ownTheTime } from "./simulated-database.js"
-import { openSession } from "./simulated-session.js"
 
 // A terminal's Ctrl-C also reaches this process: `main.ts` says when to end.
 process.on("SIGINT", () => undefined)

@@ -1,8 +1,8 @@
 /** A whole run of a simulation: a seed gives the history, and the same seed gives the same one. README.md says what is checked. */
 import { sql } from "@superstep/toolkit/db/sql"
+import type { Session } from "@superstep/toolkit/testing/simulation/simulated-session"
 import { type Act, actOnce, addDeployment, type Client, deploy, promoteCanary, restart } from "./clients.js"
 import { calm, unsettled } from "./end-state.js"
-import type { Session } from "./simulated-session.js"
 import { World } from "./world.js"
 
 export interface Outcome {

@@ -4,10 +4,10 @@ import { execFileSync } from "node:child_process"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { ownTheTime } from "@superstep/toolkit/testing/simulation/simulated-database"
+import { openSession } from "@superstep/toolkit/testing/simulation/simulated-session"
 import { migrations } from "../api.js"
 import { simulate } from "./simulate.js"
-import { ownTheTime } from "./simulated-database.js"
-import { openSession } from "./simulated-session.js"
 
 test("whatever fails meanwhile, each deployment comes to what is wanted of it, and no step on the way does harm", async (t) => {
   await using database = await freshDatabase({ migrations })

@@ -2,10 +2,10 @@
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
+import { type Life, SimulatedFault } from "@superstep/toolkit/testing/simulation/faults"
 import { DeployFailed } from "../../pipeline/failures.js"
 import { NoConnections } from "../../planner/connections.js"
 import { ClaimLost } from "../../revisions/claims.js"
-import { type Life, SimulatedFault } from "./faults.js"
 
 export type Tell = (what: string, facts?: string) => void
 

@@ -7,6 +7,10 @@ import type { Table } from "@superstep/edge/table"
 import { sql } from "@superstep/toolkit/db/sql"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
+import { Faults, type Life } from "@superstep/toolkit/testing/simulation/faults"
+import { SimulatedClock } from "@superstep/toolkit/testing/simulation/simulated-clock"
+import { SimulatedDatabase } from "@superstep/toolkit/testing/simulation/simulated-database"
+import type { Session } from "@superstep/toolkit/testing/simulation/simulated-session"
 import { type Clock, pauseFor } from "@superstep/toolkit/time/clock"
 import { startPipeline } from "../../pipeline/pipeline.js"
 import { startReconciler } from "../../pipeline/reconciler.js"
@@ -14,15 +18,12 @@ import type { PipelineContext, PipelineLimits } from "../../planner/context.js"
 import { startPlanner } from "../../planner/planner.js"
 import { prepareUnits } from "../../planner/platform-start.js"
 import { wakeDeployment } from "../../revisions/sleep-queries.js"
+import { pipelineChannel } from "../../revisions/wake-up.js"
 import { createRouting } from "../../routing/routing.js"
 import { masterKey } from "../../secrets/seal.js"
 import { testQuotas } from "../api.js"
-import { Faults, type Life } from "./faults.js"
-import { SimulatedClock } from "./simulated-clock.js"
-import { SimulatedDatabase } from "./simulated-database.js"
 import { SimulatedEdge } from "./simulated-edge.js"
 import { simulatedMachine } from "./simulated-machine.js"
-import type { Session } from "./simulated-session.js"
 import { type SimulatedUnit, SimulatedUnits, type Temper } from "./simulated-units.js"
 import { type Tell, worldLog } from "./world-log.js"
 
@@ -82,8 +83,8 @@ export class World {
     )
     this.edge = new SimulatedEdge(this.clock, this.faults)
     this.edge.onTable = (table) => this.#checkTable(table)
-    this.database = new SimulatedDatabase(session, this.clock)
-    this.database.onNotify = (payload) => this.#notify(payload)
+    this.database = new SimulatedDatabase(session, this.clock, pipelineChannel)
+    this.database.onNotify = (payload) => this.#notify(payload || "routes")
   }
 
   get db() {

@@ -3,9 +3,10 @@
  * history asks some thousand times: no pool and no timers, one trip for `begin` and the statement after it, and the columns of a
  * statement's reply are asked for once (`Describe`), not with each execution.
  */
-import { type Sql, statementName } from "@superstep/toolkit/db/sql"
-import { asUnavailable } from "@superstep/toolkit/db/unavailable"
+
 import pg from "pg"
+import { type Sql, statementName } from "../../db/sql.js"
+import { asUnavailable } from "../../db/unavailable.js"
 
 /** A statement, or its text and values. */
 export type Statement = Pick<Sql, "render">

@@ -1,29 +1,30 @@
 /**
- * What happens to a call that leaves the control plane, by chance: it takes some time, fails before or after its effect, or hangs. A control
- * plane that was killed gets no answer any more.
+ * What happens to a call that leaves a program, by chance: it takes some time, fails before or after its effect, or hangs. A program that was
+ * killed gets no answer any more.
  */
-import type { Random } from "@superstep/toolkit/testing/seeded-random"
-import { type Clock, pauseFor } from "@superstep/toolkit/time/clock"
 
-/** What calls are for; each may be away for some time, and then all calls for it fail. */
-export type Part = "database" | "machine" | "edge"
+import { type Clock, pauseFor } from "../../time/clock.js"
+import type { Random } from "../seeded-random.js"
 
 /** A fault that was planned. */
 export class SimulatedFault extends Error {}
 
-/** The life of one control plane, from its start until it is killed. */
+/** The life of one program, from its start until it is killed. */
 export interface Life {
   isOver: boolean
 }
 
 export interface Manner {
-  readonly of: Part
+  /** What the call is for, such as `database`; each may be away for some time, and then all calls for it fail. */
+  readonly of: string
   /** How long it takes at least and at most, in milliseconds. */
   readonly ms: readonly [number, number]
   /** How many of a thousand calls fail, half of them after their effect. */
   readonly failing: number
   /** How many of a thousand hang for a long time, and fail then, half of them after their effect. */
   readonly hanging?: number
+  /** How many of a thousand succeed, but are answered only after a long time, as to a process that was suspended. */
+  readonly late?: number
 }
 
 export class Faults {
@@ -32,7 +33,7 @@ export class Faults {
   /** Of some histories no call fails, of others many. */
   readonly #factor: number
   areOn = true
-  readonly #awayUntil = new Map<Part, number>()
+  readonly #awayUntil = new Map<string, number>()
 
   constructor(clock: Clock, random: Random) {
     this.#clock = clock
@@ -46,12 +47,16 @@ export class Faults {
   }
 
   /** Every call for a part fails from now on, for so many milliseconds. */
-  beAway(part: Part, ms: number): void {
+  beAway(part: string, ms: number): void {
     this.#awayUntil.set(part, this.#clock.now() + ms)
   }
 
-  /** Does the work of a call in its manner, as a control plane sees it. */
-  async call<T>(life: Life, { of, ms, failing, hanging = 0 }: Manner, work: () => T | Promise<T>): Promise<T> {
+  /** Does the work of a call in its manner, as the program sees it. */
+  async call<T>(
+    life: Life,
+    { of, ms, failing, hanging = 0, late = 0 }: Manner,
+    work: () => T | Promise<T>,
+  ): Promise<T> {
     await this.#pause(life, this.#random.between(...ms))
     if (this.areOn && this.#clock.now() < (this.#awayUntil.get(of) ?? 0))
       throw new SimulatedFault(`the simulated ${of} is away`)
@@ -59,7 +64,7 @@ export class Faults {
     const isLost = fails || hangs
     const answer = isLost && !isAfter ? undefined : await work()
     if (life.isOver) await never
-    if (hangs) await this.#pause(life, this.#random.between(5000, 120_000))
+    if (hangs || (late > 0 && this.strikes(late))) await this.#pause(life, this.#random.between(5000, 120_000))
     if (isLost) throw new SimulatedFault(`a simulated fault ${isAfter ? "after" : "before"} the effect`)
     return answer as T
   }
@@ -70,5 +75,5 @@ export class Faults {
   }
 }
 
-/** What a control plane that was killed waits for. */
+/** What a program that was killed waits for. */
 export const never = new Promise<never>(() => undefined)

@@ -4,7 +4,7 @@
  * computer and its database are.
  */
 import { setImmediate } from "node:timers/promises"
-import type { Clock } from "@superstep/toolkit/time/clock"
+import type { Clock } from "../../time/clock.js"
 
 interface Event {
   readonly at: number

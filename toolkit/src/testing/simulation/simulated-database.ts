@@ -1,12 +1,11 @@
 /**
- * The real database, as a control plane in a simulation sees it: one statement or transaction at a time, in an order that the simulation
+ * The real database, as a program in a simulation sees it: one statement or transaction at a time, in an order that the simulation
  * chooses; each may fail before or after its effect. `superstep_now()` is the simulated time. Notifications arrive late, or never.
  */
-import type { Database, Db } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
-import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
-import { pipelineChannel } from "../../revisions/wake-up.js"
-import { type Faults, type Life, SimulatedFault } from "./faults.js"
+import type { Database, Db } from "../../db/database.js"
+import { sql } from "../../db/sql.js"
+import { DatabaseUnavailable } from "../../db/unavailable.js"
+import { type Faults, type Life, type Manner, SimulatedFault } from "./faults.js"
 import type { SimulatedClock } from "./simulated-clock.js"
 import type { Asked, Session, Statement } from "./simulated-session.js"
 
@@ -23,20 +22,28 @@ export async function ownTheTime(db: Db): Promise<void> {
     do $$ begin execute format('alter database %I set plan_cache_mode = force_generic_plan', current_database()); end $$`)
 }
 
-/** What a control plane and a simulation ask the database with. */
+/** What a program and a simulation ask the database with. */
 type Part = Pick<Database, "row" | "rows" | "run" | "transaction">
 
 export class SimulatedDatabase {
   readonly #session: Session
   readonly #clock: SimulatedClock
+  readonly #channel: string
+  readonly #asksTime: RegExp
   #last: Promise<unknown> = Promise.resolve()
   #setTo = -1
   /** Called for each notification of a transaction that was committed. */
   onNotify: (payload: string) => void = () => undefined
 
-  constructor(session: Session, clock: SimulatedClock) {
+  /**
+   * @param channel   the one whose notifications are told, as `pg_notify(${channel}, …)` sends them
+   * @param asksTime  statements that ask for the time by defaults of columns or triggers
+   */
+  constructor(session: Session, clock: SimulatedClock, channel: string, asksTime: RegExp = /insert into/) {
     this.#session = session
     this.#clock = clock
+    this.#channel = channel
+    this.#asksTime = asksTime
   }
 
   /** For those who watch the simulation, and its clients: no call fails, and none takes time. */
@@ -44,9 +51,9 @@ export class SimulatedDatabase {
     return databaseOf((work) => this.#inTurn(work))
   }
 
-  /** As one control plane sees it. */
-  of(life: Life, faults: Faults): Part & Pick<Session, "uri"> {
-    const manner = { of: "database", ms: [0, 4], failing: 1, hanging: 0.1 } as const
+  /** As one program sees it. */
+  of(life: Life, faults: Faults, often: Partial<Manner> = {}): Part & Pick<Session, "uri"> {
+    const manner: Manner = { of: "database", ms: [0, 4], failing: 1, hanging: 0.1, ...often }
     const call = <T>(work: (db: Part) => Promise<T>): Promise<T> =>
       faults
         .call(life, manner, () => this.#inTurn(work))
@@ -70,7 +77,6 @@ export class SimulatedDatabase {
     })
   }
 
-  /** For columns whose default is the time. */
   async #setTime(db: Asked, now: number): Promise<void> {
     if (now === this.#setTo) return
     await db.run(sql`select set_config('superstep.simulated_time', ${timeOf(now)}, false)`)
@@ -84,8 +90,8 @@ export class SimulatedDatabase {
       const noted = async (statement: Statement): Promise<Statement> => {
         const { text, values } = statement.render()
         const now = Math.round(this.#clock.now())
-        if (text.includes("insert into")) await this.#setTime(db, now)
-        if (text.includes("pg_notify(") && values[0] === pipelineChannel) notes.push(String(values[1] ?? "routes"))
+        if (this.#asksTime.test(text)) await this.#setTime(db, now)
+        if (text.includes("pg_notify(") && values[0] === this.#channel) notes.push(String(values[1] ?? ""))
         return { render: () => withTime(text, values, now) }
       }
       return {
