@@ -3,7 +3,7 @@
  * (docs/decisions/0074-planner-runs-in-simulated-time.md). The list grows.
  */
 const timed =
-  /^(control\/src\/(?:planner|routing)\/|control\/src\/workspaces\/queries\.ts|control\/src\/pipeline\/(pipeline|reconciler|deploy-stage|switch-stage|verify-stage|queries)\.ts|control\/src\/revisions\/(claims|queries|sleep-queries)\.ts|control\/src\/deployments\/carried-queries\.ts|machines\/src\/unit-client\/unit-\w+\.ts|toolkit\/src\/exec\/repeated\.ts)/
+  /^(control\/src\/(?:planner|routing)\/|control\/src\/workspaces\/queries\.ts|control\/src\/pipeline\/(pipeline|reconciler|deploy-stage|switch-stage|verify-stage|queries)\.ts|control\/src\/revisions\/(claims|queries|sleep-queries)\.ts|control\/src\/deployments\/carried-queries\.ts|machines\/src\/unit-client\/unit-\w+\.ts|server\/src\/crons\/(cron-loop|firing|queries)\.ts|toolkit\/src\/exec\/repeated\.ts)/
 // The console has one format for times.
 const formatted = /^console\/src\/(?!frame\/time-text\.ts|crons\/firings\.ts)/
 const ownFormat = /\.toLocale(?:Date|Time)?String\((?!"en"\))|\bIntl\.DateTimeFormat\((?!\)\.resolvedOptions)/

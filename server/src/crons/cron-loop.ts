@@ -4,12 +4,13 @@
  * from ours. One pass runs at a time; `stop` waits for it.
  */
 import type { Subscription } from "@superstep/toolkit/db/listen"
+import { type Clock, realClock } from "@superstep/toolkit/time/clock"
 import type { Runs } from "../runs/operations.js"
 import { fireCron } from "./firing.js"
 import { type DueCron, giveBackCron, nextDueMs, takeDueCrons } from "./queries.js"
 
 // Crons are due to the minute; a sweep is only a safety net, and an idle server should send few statements.
-const defaultSweepMs = 60_000
+const sweepMs = 60_000
 
 // After a failure: soon, since a cron is due, but not at once, since the database may be unavailable.
 const retryMs = 5_000
@@ -25,16 +26,16 @@ const maxFailures = 100
 
 export class CronLoop {
   readonly #runs: Runs
-  readonly #sweepMs: number
+  readonly #clock: Clock
   #subscriptions: Subscription[] = []
-  #timer: NodeJS.Timeout | undefined
+  #cancelTimer: () => void = () => undefined
   #pass: Promise<void> | undefined
   #isWoken = false
   #isStopped = false
 
-  constructor(runs: Runs, { sweepMs = defaultSweepMs }: { sweepMs?: number } = {}) {
+  constructor(runs: Runs, { clock = realClock }: { clock?: Clock } = {}) {
     this.#runs = runs
-    this.#sweepMs = sweepMs
+    this.#clock = clock
   }
 
   async start(): Promise<void> {
@@ -60,14 +61,14 @@ export class CronLoop {
   /** Stops firing; resolves when the present pass is over. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    clearTimeout(this.#timer)
+    this.#cancelTimer()
     await Promise.all(this.#subscriptions.map((subscription) => subscription.close()))
     await this.#pass
   }
 
   async #fireAll(): Promise<void> {
     const { db, claimer, log } = this.#runs
-    let sleepMs = this.#sweepMs
+    let sleepMs = sweepMs
     try {
       // A failed cron is still due. It waits for the retry, while later crons are fired.
       const failed: string[] = []
@@ -105,9 +106,8 @@ export class CronLoop {
   }
 
   #sleep(ms: number): void {
-    clearTimeout(this.#timer)
+    this.#cancelTimer()
     if (this.#isStopped) return
-    this.#timer = setTimeout(() => this.wake(), Math.max(1, ms))
-    this.#timer.unref()
+    this.#cancelTimer = this.#clock.after(Math.max(1, ms), () => this.wake())
   }
 }

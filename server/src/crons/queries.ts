@@ -13,7 +13,7 @@ const isSeen = (filter: MetadataFilter | undefined): Sql => matchesFilter(sql`se
 
 /** The database's clock, by which crons are due, since the servers' clocks may differ. */
 export const databaseNow = async (db: Db): Promise<Date> => {
-  const row = await db.row<{ now: Date }>(sql`select now() as now`)
+  const row = await db.row<{ now: Date }>(sql`select superstep_now() as now`)
   if (!row) throw new Error("the database returned no time")
   return row.now
 }
@@ -48,7 +48,7 @@ export const updateCron = (tx: Db, cron: CronRow): Promise<CronRow | undefined> 
     update crons set schedule = ${cron.schedule}, timezone = ${cron.timezone}, end_time = ${cron.end_time},
       enabled = ${cron.enabled}, disabled_reason = ${cron.disabled_reason}, on_run_completed = ${cron.on_run_completed},
       payload = ${cron.payload}, metadata = ${cron.metadata}, next_run_date = ${cron.next_run_date}, taken_until = null,
-      updated_at = now()
+      updated_at = superstep_now()
     where cron_id = ${cron.cron_id} returning ${columns}`)
 
 export const deleteCron = async (db: Db, cronId: string, filter: MetadataFilter | undefined): Promise<boolean> =>
@@ -123,13 +123,13 @@ export const takeDueCrons = (
   db.rows(sql`
     with due as (
       select cron_id from crons
-      where next_run_date <= now() and (taken_until is null or taken_until < now()) and is_active(${revisionId})
+      where next_run_date <= superstep_now() and (taken_until is null or taken_until < superstep_now()) and is_active(${revisionId})
         and cron_id <> all (${except}::uuid[])
       order by next_run_date limit ${limit} for update skip locked)
-    update crons set taken_until = now() + make_interval(secs => ${holdMs} / 1000.0)
+    update crons set taken_until = superstep_now() + make_interval(secs => ${holdMs} / 1000.0)
     where cron_id in (select cron_id from due)
-    returning ${columns}, created_by, next_run_date::text as due, now() as now,
-      coalesce(end_time < now() - interval '1 minute', false) as is_over`)
+    returning ${columns}, created_by, next_run_date::text as due, superstep_now() as now,
+      coalesce(end_time < superstep_now() - interval '1 minute', false) as is_over`)
 
 /** Releases a cron that could not be fired here, so that any server can take it. */
 export const giveBackCron = (db: Db, { cron_id, due }: DueCron): Promise<number> =>
@@ -140,9 +140,9 @@ export const nextDueMs = async (db: Db, revisionId: string | null): Promise<numb
   const row = await db.row<{ due: number | null }>(sql`
     select extract(epoch from least(
       (select next_run_date from crons
-        where next_run_date is not null and (taken_until is null or taken_until < now()) order by next_run_date limit 1),
-      (select taken_until from crons where next_run_date <= now() and taken_until >= now() order by next_run_date limit 1)
-    ) - now())::float8 * 1000 as due
+        where next_run_date is not null and (taken_until is null or taken_until < superstep_now()) order by next_run_date limit 1),
+      (select taken_until from crons where next_run_date <= superstep_now() and taken_until >= superstep_now() order by next_run_date limit 1)
+    ) - superstep_now())::float8 * 1000 as due
     where is_active(${revisionId})`)
   return row?.due ?? undefined
 }
@@ -175,5 +175,5 @@ export const findNeeds = async (db: Db, { assistant_id, thread_id }: CronRow) =>
 /** Disables a cron that cannot fire any more. */
 export const disableCron = (db: Db, cronId: string, reason: string): Promise<number> =>
   db.run(sql`
-    update crons set enabled = false, next_run_date = null, disabled_reason = ${reason}, updated_at = now()
+    update crons set enabled = false, next_run_date = null, disabled_reason = ${reason}, updated_at = superstep_now()
     where cron_id = ${cronId} and enabled`)
