@@ -1,12 +1,25 @@
 /** Settings of the control plane. Long on purpose: one table, in which each setting has its place. */
 import { hostname, networkInterfaces } from "node:os"
-import { delimiter, resolve } from "node:path"
+import { delimiter } from "node:path"
 import { machineSettings } from "@superstep/machines/kinds/settings"
 import type { BuildLimits } from "@superstep/protocol/build/request"
 import { databaseAddress } from "@superstep/toolkit/config/database-address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
-import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
-import { networks } from "@superstep/toolkit/http/trusted-proxies"
+import { readSettings, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import {
+  file,
+  flag,
+  httpUrl,
+  json,
+  minutes,
+  port,
+  seconds,
+  secret,
+  wholeNumber,
+  without,
+} from "@superstep/toolkit/config/texts"
+import { isThisMachine } from "@superstep/toolkit/http/this-machine"
+import { networksProblem } from "@superstep/toolkit/http/trusted-proxies"
 import { z } from "zod"
 import { ownOrigins } from "./console/own-origins.js"
 import { resourceTiersOf, resourceTiersSchema } from "./deployments/resource-tiers.js"
@@ -20,97 +33,47 @@ import type { GitProtocol } from "./revisions/repository.js"
 
 const protocols = ["https", "ssh", "http", "file", "git"] as const satisfies readonly GitProtocol[]
 
-const port = (fallback: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, "expected a port number")
-    .transform(Number)
-    .refine((number) => number <= 65_535, "expected a port number")
-    .default(fallback)
-
-const durationIn = (unit: "seconds" | "minutes", unitMs: number) => (fallback: number) => ({
-  schema: z
-    .string()
-    .regex(/^\d+(\.\d+)?$/, `expected ${unit}`)
-    .transform((text) => Number(text) * unitMs)
-    .default(fallback * unitMs),
-  defaultText: `\`${fallback}\``,
-})
-
-/** A duration that is set in seconds, and used in milliseconds. */
-const seconds = durationIn("seconds", 1000)
-/** A duration that is set in minutes, and used in milliseconds. */
-const minutes = durationIn("minutes", 60_000)
-
-const count = z
-  .string()
-  .regex(/^[1-9]\d*$/, "expected a whole number above 0")
-  .transform(Number)
-const text = z.string().optional()
-const file = z
-  .string()
-  .transform((path) => resolve(path))
-  .optional()
-const url = z.url({ protocol: /^https?$/, message: "expected an http or https address" }).optional()
-
-function parsedJson(text: string, ctx: z.RefinementCtx): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    ctx.addIssue({ code: "custom", message: "expected JSON" })
-    return z.NEVER
-  }
-}
+const count = wholeNumber({ least: 1 })
 
 export const settings = {
   home: {
     env: "SUPERSTEP_HOME",
     describe: "Data folder.",
-    schema: z
-      .string()
-      .default(".superstep")
-      .transform((path) => resolve(path)),
+    schema: file.prefault(".superstep"),
     defaultText: "`.superstep`",
   },
   host: { env: "SUPERSTEP_HOST", describe: "Address to listen on.", schema: z.string().default("127.0.0.1") },
-  port: { env: "SUPERSTEP_PORT", describe: "Port of the API.", schema: port(8900) },
-  agentsPort: { env: "SUPERSTEP_AGENTS_PORT", describe: "Port of the deployed agents.", schema: port(8901) },
+  port: { env: "SUPERSTEP_PORT", describe: "Port of the API.", schema: port.default(8900) },
+  agentsPort: { env: "SUPERSTEP_AGENTS_PORT", describe: "Port of the deployed agents.", schema: port.default(8901) },
   publicUrl: {
     env: "SUPERSTEP_PUBLIC_URL",
     describe: "Public address of the API, when a reverse proxy is in front.",
-    schema: url,
+    schema: httpUrl.optional(),
   },
   agentsUrl: {
     env: "SUPERSTEP_AGENTS_URL",
     describe: "Public address of the agents, when a reverse proxy is in front.",
-    schema: url,
+    schema: httpUrl.optional(),
   },
   tlsCert: {
     env: "SUPERSTEP_TLS_CERT",
     describe: "PEM file of the HTTPS certificate, for the API and the agents; renewals apply to new connections.",
-    schema: file,
+    schema: file.optional(),
   },
   tlsKey: {
     env: "SUPERSTEP_TLS_KEY",
     describe: "PEM file of that certificate's key, without a passphrase.",
-    schema: file,
+    schema: file.optional(),
   },
   requestsPerSecond: {
     env: "SUPERSTEP_REQUESTS_PER_SECOND",
     describe: "Most requests per second for a `prod` deployment; further ones get 429 with Retry-After. 0: no limit.",
-    schema: z.string().regex(/^\d+$/, "expected a whole number").transform(Number).default(500),
+    schema: wholeNumber().default(500),
   },
   trustedProxies: {
     env: "SUPERSTEP_TRUSTED_PROXIES",
     describe: "Addresses or networks of reverse proxies whose X-Forwarded headers are trusted, separated by commas.",
-    schema: z
-      .string()
-      .default("")
-      .superRefine((text, context) => {
-        for (const { message } of networks.safeParse(text).error?.issues ?? []) {
-          context.addIssue({ code: "custom", message })
-        }
-      }),
+    schema: without(networksProblem).default(""),
   },
   keyFailuresPerMinute: {
     env: "SUPERSTEP_KEY_FAILURES",
@@ -140,25 +103,23 @@ export const settings = {
   masterKey: {
     env: "SUPERSTEP_MASTER_KEY",
     describe: "Key that encrypts secrets: 32 bytes in base64. By default it is in `master.key` in the data folder.",
-    schema: z
-      .string()
-      .transform((key) => new Secret(key))
-      .optional(),
+    schema: secret().optional(),
   },
-  masterKeyFile: { env: "SUPERSTEP_MASTER_KEY_FILE", describe: "File that contains that key.", schema: text },
+  masterKeyFile: {
+    env: "SUPERSTEP_MASTER_KEY_FILE",
+    describe: "File that contains that key.",
+    schema: z.string().optional(),
+  },
   nextMasterKey: {
     env: "SUPERSTEP_NEXT_MASTER_KEY",
     describe: "Next key for `superstep secrets rotate-key`; required when the present key comes from a setting.",
-    schema: z
-      .string()
-      .transform((key) => new Secret(key))
-      .optional(),
+    schema: secret().optional(),
   },
   resourceTiers: {
     env: "SUPERSTEP_RESOURCE_TIERS",
     describe:
       'Resources of each named tier, as JSON: `{"compute": {"DEDICATED_S": {"cpu": 1, "memory_mb": 1024}}, "database": {}}`; they replace the built-in ones.',
-    schema: z.string().transform(parsedJson).pipe(resourceTiersSchema).optional().transform(resourceTiersOf),
+    schema: json(resourceTiersSchema).optional().transform(resourceTiersOf),
     defaultText: "built-in tiers",
   },
   deploymentsPerWorkspace: {
@@ -227,11 +188,7 @@ export const settings = {
     env: "SUPERSTEP_FETCH_NODE",
     describe:
       "`1`: where the computer has no Node 24, a build that may use it fetches it once from the npm registry. `0`: builds use what is installed. With the machine `process`, on Linux.",
-    schema: z
-      .enum(["0", "1"])
-      .default("1")
-      .transform((flag) => flag === "1"),
-    defaultText: "`1`",
+    ...flag(true),
   },
   keepArtifacts: {
     env: "SUPERSTEP_KEEP_ARTIFACTS",
@@ -251,11 +208,7 @@ export const settings = {
   webhookPrivateNetworks: {
     env: "SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS",
     describe: "1 to allow webhooks to private networks, such as 10.0.0.0/8.",
-    schema: z
-      .enum(["0", "1"])
-      .default("0")
-      .transform((flag) => flag === "1"),
-    defaultText: "`0`",
+    ...flag(false),
   },
   logQuotaMb: {
     env: "SUPERSTEP_LOG_QUOTA_MB",
@@ -353,11 +306,7 @@ export const settings = {
   stopAllOnExit: {
     env: "SUPERSTEP_STOP_ALL_ON_EXIT",
     describe: "1: a stop signal also stops builds, agents and the edge; by default they keep running.",
-    schema: z
-      .enum(["0", "1"])
-      .default("0")
-      .transform((flag) => flag === "1"),
-    defaultText: "`0`",
+    ...flag(false),
   },
   webhookSecret: {
     env: "SUPERSTEP_WEBHOOK_SECRET",
@@ -365,9 +314,10 @@ export const settings = {
       "Secret of git hosts' webhooks, for repositories whose integration has none of its own; two, separated by a comma, while it is being changed.",
     schema: z
       .string()
-      .transform((list) => list.split(",").map((secret) => secret.trim()))
-      .pipe(z.array(z.string().min(16, "expected at least 16 characters")).max(2, "expected two secrets at most"))
-      .transform((list) => list.map((secret) => new Secret(secret)))
+      .transform((list) => list.split(",").map((each) => each.trim()))
+      .pipe(
+        z.array(secret(z.string().min(16, "expected at least 16 characters"))).max(2, "expected two secrets at most"),
+      )
       .default([]),
     defaultText: "none",
   },
@@ -379,7 +329,7 @@ export const settings = {
   crashAt: {
     env: "SUPERSTEP_CRASH_AT",
     describe: "For tests: the crash point at which the process kills itself.",
-    schema: text,
+    schema: z.string().optional(),
   },
   logLevel,
 } satisfies Settings
@@ -426,9 +376,7 @@ export const buildLimitsOf = (config: Config): BuildLimits => ({
 
 /** Unencrypted transports are only for one's own machine; operators of a public platform name them (decisions, 2). */
 export const gitProtocolsOf = ({ gitProtocols, host }: Pick<Config, "gitProtocols" | "host">): readonly GitProtocol[] =>
-  gitProtocols ?? (isLoopback(host) ? protocols : ["https", "ssh"])
-
-export const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")
+  gitProtocols ?? (isThisMachine(host) ? protocols : ["https", "ssh"])
 
 /** The public address of agents. */
 export const agentsUrlOf = ({

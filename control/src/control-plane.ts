@@ -1,4 +1,5 @@
 /** Assembles the parts. Nothing runs before `startControlPlane` is called, and nothing after `stop`. */
+
 import { randomUUID } from "node:crypto"
 import { createRequire } from "node:module"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -11,6 +12,7 @@ import { migrate } from "@superstep/toolkit/db/migrate"
 import { restrictToOwner } from "@superstep/toolkit/db/provision"
 import { untilReachable } from "@superstep/toolkit/db/until-reachable"
 import { type ListenAddress, type Listening, listen } from "@superstep/toolkit/http/listen"
+import { isThisMachine } from "@superstep/toolkit/http/this-machine"
 import { tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { networks } from "@superstep/toolkit/http/trusted-proxies"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -27,7 +29,6 @@ import {
   consoleOriginsOf,
   defaultQuotasOf,
   gitProtocolsOf,
-  isLoopback,
   ownNamesOf,
 } from "./config.js"
 import { type Folders, foldersOf } from "./home/folders.js"
@@ -181,7 +182,7 @@ async function takeMigrated(
 }
 
 const addressRulesOf = ({ host, webhookPrivateNetworks }: Config): AddressRules => ({
-  allowsLoopback: isLoopback(host),
+  allowsLoopback: isThisMachine(host),
   allowsPrivate: webhookPrivateNetworks,
 })
 
@@ -304,7 +305,7 @@ async function startParts(
     pollMs: config.pollMs,
     agentsUrl: agentsUrlOf(config),
     apiUrl: apiUrlOf(config),
-    allowsLoopback: isLoopback(config.host),
+    allowsLoopback: isThisMachine(config.host),
   })
   undo.push(pushWork.stop)
   const subscription = await db.listen(pipelineChannel, wake, () => wake())

@@ -1,12 +1,10 @@
 /** Settings of the edge. `client.ts` sets them for an edge that the control plane starts. */
 import { type Address, isAddress, unixPathOf } from "@superstep/protocol/http/address"
 import { logLevel } from "@superstep/toolkit/config/log-level"
-import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { readSettings, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { flag, secret, wholeNumber } from "@superstep/toolkit/config/texts"
 import { networks } from "@superstep/toolkit/http/trusted-proxies"
 import { z } from "zod"
-
-const wholeNumber = (fallback: number) =>
-  z.string().regex(/^\d+$/, "expected a whole number").transform(Number).default(fallback)
 
 const path = z.string("expected a path").startsWith("/", "expected an absolute path")
 
@@ -41,10 +39,7 @@ export const settings = {
   token: {
     env: "SUPERSTEP_EDGE_TOKEN",
     describe: "Secret that the control plane sends on the admin socket, and the edge on the wake socket.",
-    schema: z
-      .string("expected a secret")
-      .min(32, "expected at least 32 characters")
-      .transform((text) => new Secret(text)),
+    schema: secret(z.string("expected a secret").min(32, "expected at least 32 characters")),
   },
   successorFile: {
     env: "SUPERSTEP_EDGE_SUCCESSOR",
@@ -65,7 +60,7 @@ export const settings = {
   maxBodyBytes: {
     env: "SUPERSTEP_EDGE_MAX_BODY_BYTES",
     describe: "Largest request body in bytes.",
-    schema: wholeNumber(25 * 1024 * 1024),
+    schema: wholeNumber().default(25 * 1024 * 1024),
   },
   wakeAddress: {
     env: "SUPERSTEP_EDGE_WAKE",
@@ -75,17 +70,17 @@ export const settings = {
   holdSeconds: {
     env: "SUPERSTEP_EDGE_HOLD_SECONDS",
     describe: "How long a request waits for a sleeping deployment, in seconds.",
-    schema: wholeNumber(60),
+    schema: wholeNumber().default(60),
   },
   mostHeld: {
     env: "SUPERSTEP_EDGE_MOST_HELD",
     describe: "How many requests may wait for sleeping deployments.",
-    schema: wholeNumber(1000),
+    schema: wholeNumber().default(1000),
   },
   mostHeldEach: {
     env: "SUPERSTEP_EDGE_MOST_HELD_EACH",
     describe: "How many of them for one deployment.",
-    schema: wholeNumber(200),
+    schema: wholeNumber().default(200),
   },
   tlsCert: {
     env: "SUPERSTEP_TLS_CERT",
@@ -101,16 +96,12 @@ export const settings = {
   hasPlainSocket: {
     env: "SUPERSTEP_EDGE_PLAIN",
     describe: "1: descriptor 4 is a socket for plain HTTP, for certificate authorities and redirects.",
-    schema: z
-      .enum(["0", "1"])
-      .default("0")
-      .transform((flag) => flag === "1"),
-    defaultText: "`0`",
+    ...flag(false),
   },
   graceSeconds: {
     env: "SUPERSTEP_EDGE_GRACE_SECONDS",
     describe: "How long open requests and streams may continue after a stop signal, in seconds.",
-    schema: wholeNumber(10),
+    schema: wholeNumber().default(10),
   },
   logLevel,
 } satisfies Settings

@@ -1,20 +1,12 @@
 /** Settings of the command line, read from the environment; options of a command take precedence. */
-import { resolve } from "node:path"
 import { scheduleProblem } from "@superstep/server/crons/schedule"
 import { databaseAddress } from "@superstep/toolkit/config/database-address"
-import { readSettings, Secret, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { readSettings, type Settings, type Values } from "@superstep/toolkit/config/settings"
+import { file, flag, secret, wholeNumber, without } from "@superstep/toolkit/config/texts"
 import { z } from "zod"
 
 // The control plane runs in the data folder, so relative paths are resolved here.
-const file = z
-  .string()
-  .transform((path) => resolve(path))
-  .optional()
-
-const secret = z
-  .string()
-  .optional()
-  .transform((text) => (text === undefined || text === "" ? undefined : new Secret(text)))
+const path = file.optional()
 
 export const settings = {
   home: {
@@ -32,11 +24,7 @@ export const settings = {
     env: "SUPERSTEP_STOP_ALL_ON_EXIT",
     describe:
       "0: SIGTERM stops only `superstep up` and its control plane; agents, builds, the edge and the embedded Postgres keep running for the next start. For service managers; Ctrl-C still stops everything.",
-    schema: z
-      .enum(["0", "1"])
-      .default("1")
-      .transform((flag) => flag === "1"),
-    defaultText: "`1`",
+    ...flag(true),
   },
   publicUrl: {
     env: "SUPERSTEP_PUBLIC_URL",
@@ -46,35 +34,25 @@ export const settings = {
   tlsCert: {
     env: "SUPERSTEP_TLS_CERT",
     describe: "PEM file of the certificate for HTTPS, for the API and the agents.",
-    schema: file,
+    schema: path,
   },
-  tlsKey: { env: "SUPERSTEP_TLS_KEY", describe: "PEM file of that certificate's key.", schema: file },
+  tlsKey: { env: "SUPERSTEP_TLS_KEY", describe: "PEM file of that certificate's key.", schema: path },
   backupSchedule: {
     env: "SUPERSTEP_BACKUP_SCHEDULE",
     describe:
       "When `superstep up` makes backups, in UTC: five fields as for cron (`0 2 * * *`), or a name such as `@daily`. With the embedded Postgres only.",
-    schema: z
-      .string()
-      .superRefine((text, context) => {
-        const message = scheduleProblem(text)
-        if (message !== undefined) context.addIssue({ code: "custom", message })
-      })
-      .optional(),
+    schema: without(scheduleProblem).optional(),
   },
   backupFolder: {
     env: "SUPERSTEP_BACKUP_FOLDER",
     describe:
       "Folder for these backups, on another disk if possible; it is created. Unless set, `backups` in the data folder.",
-    schema: file,
+    schema: path,
   },
   backupKeep: {
     env: "SUPERSTEP_BACKUP_KEEP",
     describe: "How many of them are kept; older ones are deleted after a success.",
-    schema: z
-      .string()
-      .regex(/^[1-9]\d{0,5}$/, "expected a whole number above 0")
-      .transform(Number)
-      .default(7),
+    schema: wholeNumber({ least: 1, most: 999_999 }).default(7),
   },
   url: {
     env: "SUPERSTEP_URL",
@@ -84,23 +62,23 @@ export const settings = {
   apiKey: {
     env: "SUPERSTEP_API_KEY",
     describe: "API key for it; by default that of the data folder.",
-    schema: secret,
+    schema: secret().optional(),
   },
   fromApiKey: {
     env: "SUPERSTEP_FROM_API_KEY",
     describe: "API key for the agent server that `superstep import` reads.",
-    schema: secret,
+    schema: secret().optional(),
   },
   fromAuthorization: {
     env: "SUPERSTEP_FROM_AUTHORIZATION",
     describe:
       "Header `Authorization` for that server, if its project has rules of its own: a user who may see all threads.",
-    schema: secret,
+    schema: secret().optional(),
   },
   toAuthorization: {
     env: "SUPERSTEP_TO_AUTHORIZATION",
     describe: "Header `Authorization` for the agent that `superstep import` writes to, if its project has `auth`.",
-    schema: secret,
+    schema: secret().optional(),
   },
   workspace: {
     env: "SUPERSTEP_WORKSPACE",

@@ -1,8 +1,7 @@
 /** The settings of the certificate authority; `config.ts` reads them. */
 import type { Settings } from "@superstep/toolkit/config/settings"
+import { port, safeUrl } from "@superstep/toolkit/config/texts"
 import { z } from "zod"
-
-const isOnThisMachine = (url: URL): boolean => /^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname)
 
 export const authoritySettings = {
   acmeEmail: {
@@ -14,24 +13,13 @@ export const authoritySettings = {
   acmeDirectory: {
     env: "SUPERSTEP_ACME_DIRECTORY",
     describe: "Address of the authority's ACME directory.",
-    schema: z
-      .url("expected an https address")
-      .refine((text) => {
-        const url = new URL(text)
-        return url.protocol === "https:" || (url.protocol === "http:" && isOnThisMachine(url))
-      }, "expected an https address")
-      .default("https://acme-v02.api.letsencrypt.org/directory"),
+    schema: safeUrl.default("https://acme-v02.api.letsencrypt.org/directory"),
   },
   httpPort: {
     env: "SUPERSTEP_HTTP_PORT",
     describe:
       "With HTTPS: port of the edge for plain HTTP, which answers the certificate authority and redirects to HTTPS; port 80 of each host name must lead to it.",
-    schema: z
-      .string()
-      .regex(/^\d+$/, "expected a port number")
-      .transform(Number)
-      .refine((port) => port > 0 && port <= 65_535, "expected a port number")
-      .optional(),
+    schema: port.refine((number) => number > 0, "expected a port number").optional(),
   },
 } satisfies Settings
 

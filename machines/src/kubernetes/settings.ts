@@ -1,42 +1,15 @@
 /** The settings of this kind. */
-import { resolve } from "node:path"
-import { Secret, type Settings } from "@superstep/toolkit/config/settings"
+import type { Settings } from "@superstep/toolkit/config/settings"
+import { file, json, port, secret } from "@superstep/toolkit/config/texts"
 import { z } from "zod"
 import { baseImageSetting } from "../parts/images/base-image-setting.js"
-
-const file = z
-  .string()
-  .transform((path) => resolve(path))
-  .optional()
-
-const peers = z.array(z.record(z.string(), z.unknown()))
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Reported with the setting's name.
-    return undefined
-  }
-}
-
-const port = (fallback: number) =>
-  z
-    .string()
-    .regex(/^\d{1,5}$/, "expected a port number")
-    .transform(Number)
-    .default(fallback)
 
 /** Of a control plane that is a pod, as its edges are; the chart sets them. */
 const platformPodSettings = {
   edgeToken: {
     env: "SUPERSTEP_EDGE_TOKEN",
     describe: "Secret that control plane and edges share, with `kubernetes`.",
-    schema: z
-      .string()
-      .min(32, "expected at least 32 characters")
-      .transform((text) => new Secret(text))
-      .optional(),
+    schema: secret(z.string().min(32, "expected at least 32 characters")).optional(),
   },
   edgeUrl: {
     env: "SUPERSTEP_EDGE_URL",
@@ -51,7 +24,7 @@ const platformPodSettings = {
   edgeAdminPort: {
     env: "SUPERSTEP_EDGE_ADMIN_PORT",
     describe: "Port of the edges' admin API, with `kubernetes`.",
-    schema: port(8903),
+    schema: port.default(8903),
   },
   podName: {
     env: "SUPERSTEP_POD_NAME",
@@ -67,7 +40,7 @@ const platformPodSettings = {
   wakePort: {
     env: "SUPERSTEP_WAKE_PORT",
     describe: "Port of SUPERSTEP_HOST at which edges ask to wake a deployment, with `kubernetes`.",
-    schema: port(8902),
+    schema: port.default(8902),
   },
 } satisfies Settings
 
@@ -76,7 +49,7 @@ export const kubernetesSettings = {
     env: "SUPERSTEP_KUBECONFIG",
     describe:
       "File that leads to the cluster, with `kubernetes`; its current context is used. By default the service account of this pod.",
-    schema: file,
+    schema: file.optional(),
   },
   agentsNamespace: {
     env: "SUPERSTEP_KUBERNETES_NAMESPACE",
@@ -94,7 +67,7 @@ export const kubernetesSettings = {
     env: "SUPERSTEP_REGISTRY_AUTH",
     describe:
       "File with passwords of registries, with `kubernetes`: a `config.json` as in a Secret of the type `kubernetes.io/dockerconfigjson`.",
-    schema: file,
+    schema: file.optional(),
   },
   pullSecret: {
     env: "SUPERSTEP_PULL_SECRET",
@@ -105,15 +78,7 @@ export const kubernetesSettings = {
     env: "SUPERSTEP_BUILD_EGRESS",
     describe:
       "What builds may reach besides public addresses, with `kubernetes`: peers as in `to` of a NetworkPolicy, in JSON, such as a registry in a private network.",
-    schema: z
-      .string()
-      .default("[]")
-      .transform((text, context) => {
-        const found = peers.safeParse(parsed(text))
-        if (found.success) return found.data
-        context.addIssue({ code: "custom", message: "expected a JSON array of objects" })
-        return z.NEVER
-      }),
+    schema: json(z.array(z.record(z.string(), z.unknown()), "expected a JSON array of objects")).prefault("[]"),
   },
   ...platformPodSettings,
 } satisfies Settings

@@ -1,9 +1,11 @@
 /** Access to a server: the unit's token, API keys, and loopback rules in development (decisions, agent server 10, 11). */
+
 import { createHash, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { isCredential } from "@superstep/protocol/http/own-headers"
 import type { Secret } from "@superstep/toolkit/config/settings"
 import { Forbidden, Unauthenticated } from "@superstep/toolkit/errors/errors"
+import { isThisMachine } from "@superstep/toolkit/http/this-machine"
 import type { Context, MiddlewareHandler } from "hono"
 
 /** Rejects requests that come neither through the edge nor from the control plane (protocol/unit). */
@@ -46,8 +48,6 @@ export const requireApiKey = (keys: Secret): MiddlewareHandler => {
 // Digests have one length, so the time of a comparison reveals nothing about the keys.
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-const loopbackName = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
-
 /** The name in a `Host` header, without its port. */
 const hostName = (host: string): string => host.replace(/:\d+$/, "")
 
@@ -57,7 +57,7 @@ const hostName = (host: string): string => host.replace(/:\d+$/, "")
  */
 export const requireLoopbackHost: MiddlewareHandler = async (c, next) => {
   const host = hostName(c.req.header("host") ?? "")
-  if (!loopbackName.test(host)) {
+  if (!isThisMachine(host)) {
     throw new Forbidden(
       `this development server accepts requests for localhost, not for "${host}": use superstep serve for other hosts`,
     )
@@ -71,7 +71,7 @@ const studioOrigin = "https://smith.langchain.com"
 function isDevOrigin(origin: string): boolean {
   if (origin === studioOrigin) return true
   const url = URL.canParse(origin) ? new URL(origin) : undefined
-  return url !== undefined && loopbackName.test(url.hostname)
+  return url !== undefined && isThisMachine(url.hostname)
 }
 
 /** Which web pages may call this server from a browser. */

@@ -16,6 +16,13 @@ export const networks = z
     return list
   })
 
+/** What is wrong with such a list; undefined where nothing is. */
+export const networksProblem = (text: string): string | undefined =>
+  networks
+    .safeParse(text)
+    .error?.issues.map(({ message }) => message)
+    .join(", ")
+
 function addNetwork(list: BlockList, entry: string): boolean {
   const [address = "", bits] = entry.split("/")
   const version = isIP(address)

@@ -1,6 +1,7 @@
 /** The settings of an installation that carries out the deployments of a listener; `config.ts` reads them. */
 
-import { Secret, type Settings } from "@superstep/toolkit/config/settings"
+import type { Secret, Settings } from "@superstep/toolkit/config/settings"
+import { httpUrl, isSafe, secret } from "@superstep/toolkit/config/texts"
 import { withoutEnd } from "@superstep/toolkit/text/without-end"
 import { z } from "zod"
 
@@ -9,16 +10,12 @@ export const listenerSettings = {
     env: "SUPERSTEP_LISTENER_URL",
     describe:
       "Address of the control plane whose listener this installation is: it carries out that listener's deployments, and only calls out.",
-    schema: z.url({ protocol: /^https?$/, message: "expected an http or https address" }).optional(),
+    schema: httpUrl.optional(),
   },
   listenerToken: {
     env: "SUPERSTEP_LISTENER_TOKEN",
     describe: "Token (`ssl_…`) of that listener, from `POST /v2/listeners/{listener_id}/tokens`.",
-    schema: z
-      .string()
-      .regex(/^ssl_[\w-]{43}$/, "expected ssl_ and 43 characters")
-      .transform((token) => new Secret(token))
-      .optional(),
+    schema: secret(z.string().regex(/^ssl_[\w-]{43}$/, "expected ssl_ and 43 characters")).optional(),
   },
 } satisfies Settings
 
@@ -44,8 +41,6 @@ export function listenerSettingsProblem({
 }: ListenerConfig): string | undefined {
   if (url !== undefined && token === undefined) return "SUPERSTEP_LISTENER_URL: set SUPERSTEP_LISTENER_TOKEN too"
   if (url === undefined && token !== undefined) return "SUPERSTEP_LISTENER_TOKEN: set SUPERSTEP_LISTENER_URL too"
-  if (url === undefined || url.startsWith("https:") || isLoopback(new URL(url).hostname)) return undefined
+  if (url === undefined || isSafe(url)) return undefined
   return "SUPERSTEP_LISTENER_URL: use https, since secrets come over this connection; http is only for this machine"
 }
-
-const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host)

@@ -1,5 +1,6 @@
 /** The settings of the OIDC provider with which people sign in; `config.ts` reads them. */
-import { Secret, type Settings } from "@superstep/toolkit/config/settings"
+import type { Secret, Settings } from "@superstep/toolkit/config/settings"
+import { safeUrl, secret } from "@superstep/toolkit/config/texts"
 import { z } from "zod"
 
 /** Entra ID's addresses for accounts of any organization, of which each may say any e-mail address. */
@@ -8,19 +9,12 @@ const isOfAnyOrganization = ({ hostname, pathname }: URL): boolean =>
     hostname,
   ) && /^\/(common|organizations|consumers)(\/|$)/i.test(pathname)
 
-const isOnThisMachine = (url: URL): boolean => /^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname)
-
 export const oidcSettings = {
   oidcIssuer: {
     env: "SUPERSTEP_OIDC_ISSUER",
     describe:
       "Address of the OIDC provider with which people sign in to the console; without it, the link of an invitation signs them in.",
-    schema: z
-      .url("expected an https address")
-      .refine((text) => {
-        const url = new URL(text)
-        return url.protocol === "https:" || (url.protocol === "http:" && isOnThisMachine(url))
-      }, "expected an https address")
+    schema: safeUrl
       .refine(
         (text) => !isOfAnyOrganization(new URL(text)),
         "expected the address of one organization: with the tenant's id in place of common or organizations",
@@ -35,10 +29,7 @@ export const oidcSettings = {
   oidcClientSecret: {
     env: "SUPERSTEP_OIDC_CLIENT_SECRET",
     describe: "The client's secret; without it, the installation is a public client, which only PKCE protects.",
-    schema: z
-      .string()
-      .transform((secret) => new Secret(secret))
-      .optional(),
+    schema: secret().optional(),
   },
   oidcScopes: {
     env: "SUPERSTEP_OIDC_SCOPES",
