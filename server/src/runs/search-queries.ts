@@ -56,12 +56,21 @@ export interface FoundRun extends RunRow {
   readonly user_id: string | null
   /** The revision that executes or executed its last attempt; null when none does, or it is unknown. */
   readonly executed_revision_id: string | null
+  /** Its thread was made for it and is deleted with it. */
+  readonly is_stateless: boolean
+}
+
+/** The last run that a page has looked at, whether it matches or not. */
+export interface PageEnd {
+  /** Its place, as `<created_at>_<run_id>`. */
+  readonly next: string
+  readonly readUntil: Date
 }
 
 export interface FoundRuns {
   readonly runs: readonly FoundRun[]
-  /** Where the next page begins, as `<created_at>_<run_id>`; undefined when no run is left. */
-  readonly next: string | undefined
+  /** Where the next page begins; undefined when no run is left. */
+  readonly end: PageEnd | undefined
   /** The database's clock: every run that was there by then, and belongs to the page, is in it. */
   readonly now: Date
 }
@@ -85,25 +94,33 @@ export async function searchRuns(db: Db, search: RunSearch): Promise<FoundRuns> 
       select run_id, created_at from read_runs where is_match order by created_at desc, run_id desc limit ${limit + 1}
     ), read as (
       select now() as read_at, (select count(*) from read_runs) as read_count,
-        (select ${placeOf(sql`read_runs`)} from read_runs order by created_at, run_id limit 1) as read_until)
+        (select ${placeOf(sql`read_runs`)} from read_runs order by created_at, run_id limit 1) as last_place,
+        (select min(created_at) from read_runs) as read_until)
     select read.*, ${placeOf(sql`r`)} as place, r.run_id, r.thread_id, r.assistant_id, r.graph_id, r.status, r.attempt,
       ${withMetadata ? sql`r.metadata` : sql`'{}'::json as metadata`}, ${withKwargs ? sql`r.kwargs` : sql`'{}'::json as kwargs`}, r.error, r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, ${createdBy(sql`r`)} as created_by, r.created_at, r.updated_at,
-      r.claimed_at, r.not_before as due_at, r.executed_revision_id, ${userOf(sql`r`)} as user_id
+      r.claimed_at, r.not_before as due_at, r.executed_revision_id, ${userOf(sql`r`)} as user_id,
+      (select t.is_ephemeral from threads t where t.thread_id = r.thread_id) as is_stateless
     from read left join (found join runs r using (run_id)) on true
     order by r.created_at desc, r.run_id desc`)
   const found = rows.filter((row): row is FoundRow => row.run_id !== null)
   const runs = found.slice(0, limit)
   const [read] = rows
   if (!read) throw new Error("searchRuns returned no row")
-  const { read_at: now, read_count, read_until } = read
-  const next = found.length > limit ? runs.at(-1)?.place : read_count === most ? read_until : null
-  return { runs, next: next ?? undefined, now }
+  return { runs, end: endOf(found.length > limit ? runs.at(-1) : undefined, read, most), now: read.read_at }
+}
+
+/** @param last  the last run of a page that has left out matching ones @param most  so many runs were to be looked at */
+function endOf(last: FoundRow | undefined, read: Read, most: number): PageEnd | undefined {
+  if (last) return { next: last.place, readUntil: last.created_at }
+  const { read_count, last_place: next, read_until: readUntil } = read
+  return read_count === most && next !== null && readUntil !== null ? { next, readUntil } : undefined
 }
 
 interface Read {
   readonly read_at: Date
   readonly read_count: number
-  readonly read_until: string | null
+  readonly last_place: string | null
+  readonly read_until: Date | null
 }
 
 interface FoundRow extends FoundRun, Read {

@@ -12,6 +12,7 @@ import { type RunSearch, searchRuns } from "./search-queries.js"
 
 interface Found {
   readonly run_id: string
+  readonly created_at: string
   readonly status: string
   readonly kwargs?: object
   readonly graph_id: string
@@ -22,6 +23,7 @@ interface Found {
 interface Page {
   readonly runs: readonly Found[]
   readonly next: string | null
+  readonly read_until: string | null
 }
 
 const search = async (http: TestHttp, body: object): Promise<Page> => {
@@ -132,6 +134,39 @@ test("a search that matches little reads a bounded number of runs for each page,
 
   assert.deepEqual([idsOf(first), idsOf(second), idsOf(third)], [[], [], [oldest.run_id]])
   assert.equal(third.next, null)
+})
+
+test("a page says until which time it has looked, whether its runs match or not", async () => {
+  await using http = await freshHttp({ slots: 0 })
+  for (let n = 0; n < 3; n++) await addRun(http)
+  const [first] = (await search(http, {})).runs
+  await http.db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, created_at)
+    select gen_random_uuid(), thread_id, assistant_id, graph_id, 'success', '{}', '{}', 'enqueue', '2100-01-01T00:00:00Z'::timestamptz + make_interval(secs => n)
+    from runs, generate_series(1, 2500) n where run_id = ${first?.run_id}`)
+
+  const full = await search(http, { limit: 2 })
+  const sparse = await search(http, { status: "error" })
+  const last = await search(http, { status: "error", cursor: sparse.next })
+  const left = await search(http, { limit: 2, created_before: "2100-01-01T00:00:00Z" })
+
+  assert.equal(full.read_until, full.runs.at(-1)?.created_at)
+  assert.deepEqual([sparse.runs, sparse.read_until], [[], "2100-01-01T00:08:21.000Z"])
+  assert.deepEqual([last.next, last.read_until], [null, null])
+  assert.equal(left.read_until, left.runs[1]?.created_at)
+})
+
+test("a run without a thread of its own says so", async () => {
+  await using http = await freshHttp({ slots: 0 })
+  const own = await addRun(http)
+  const stateless = (await http.send("POST", "/runs", { assistant_id: "agent", input: { text: "hi" } })).json as Found
+
+  const { runs } = await search(http, { select: ["run_id", "is_stateless"] })
+
+  assert.deepEqual(runs, [
+    { run_id: stateless.run_id, is_stateless: true },
+    { run_id: own.run_id, is_stateless: false },
+  ])
 })
 
 test("bad conditions are refused by name", async () => {

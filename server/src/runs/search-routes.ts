@@ -40,6 +40,9 @@ const foundRun = run.extend({
   claimed_at: z.string().nullable().describe("When its last attempt began"),
   user_id: z.string().nullable().describe("The `identity` of the caller that asked for it"),
   revision_id: z.string().nullable().describe("The revision that executes, or executed, its last attempt"),
+  is_stateless: z
+    .boolean()
+    .describe("Without a thread of its own: it leaves nothing, also no checkpoint, when it ends"),
 })
 
 const runSearch = z.object({
@@ -64,6 +67,10 @@ const page = z
   .object({
     runs: z.array(foundRun.partial()),
     next: z.string().nullable().describe("The `cursor` of the next page; null when no run is left"),
+    read_until: z
+      .string()
+      .nullable()
+      .describe("The page has looked at all runs that were created after this time; null when no run is left"),
     now: z.string().describe("The clock by which runs are dated, when the page was read"),
   })
   .meta({ id: "RunPage" })
@@ -111,7 +118,7 @@ export function addRunSearchRoute(api: Api, { db }: Pick<Runs, "db">): void {
         minSeconds: body.min_seconds,
         maxSeconds: body.max_seconds,
       }
-      const { runs, next, now } = await searchRuns(db, {
+      const { runs, end, now } = await searchRuns(db, {
         filter,
         access,
         after: after ?? undefined,
@@ -119,7 +126,12 @@ export function addRunSearchRoute(api: Api, { db }: Pick<Runs, "db">): void {
         withMetadata: has("metadata"),
         withKwargs: has("kwargs"),
       })
-      return jsonResponse({ runs: runs.map((row) => onlySelected(renderFound(row), select)), next: next ?? null, now })
+      return jsonResponse({
+        runs: runs.map((row) => onlySelected(renderFound(row), select)),
+        next: end?.next ?? null,
+        read_until: end?.readUntil ?? null,
+        now,
+      })
     },
   )
 }
@@ -131,4 +143,5 @@ const renderFound = (row: FoundRun) => ({
   claimed_at: row.claimed_at,
   user_id: row.user_id,
   revision_id: row.executed_revision_id,
+  is_stateless: row.is_stateless,
 })
