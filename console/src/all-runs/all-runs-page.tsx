@@ -1,11 +1,12 @@
-/** The newest runs of all agents on the platform, in one list. */
+/** The runs of all agents on the platform, in one list. */
 import { useSuspenseQuery } from "@tanstack/react-query"
-import { Link } from "@tanstack/react-router"
-import { useCallback } from "react"
+import { CatchBoundary, Link } from "@tanstack/react-router"
+import { Suspense, useMemo, useState } from "react"
+import { DeployedAgent } from "../agent/agent-layout.js"
+import { Button } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { FilterFields } from "../frame/filter-fields.js"
-import { LongList, useLongList } from "../frame/long-list.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
 import { useSearchState } from "../frame/search.js"
@@ -15,26 +16,34 @@ import { deploymentsQuery } from "../platform/queries.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { areSet, filtersIn, noFilters } from "../runs/filters.js"
+import { HeldList } from "../runs/held-list.js"
+import type { SourcedRun } from "../runs/merged.js"
+import { Replay } from "../runs/replay.js"
 import { SharedRunFilters } from "../runs/run-filters.js"
-import { RunCells } from "../runs/run-list.js"
-import { emptyTitle, type MergedRun } from "./merged.js"
-import { type AllRuns, mostAgents, useAllRuns } from "./use-all-runs.js"
+import { RunList } from "../runs/run-list.js"
+import { type Runs, useRuns } from "../runs/use-runs.js"
+import { useSources } from "./sources.js"
+
+const pageSize = 30
+// Each agent is asked again and again: so many requests a second at most, and none more often than every 10 s.
+const requestsInASecond = 5
+const refreshMs = 10_000
 
 export function AllRunsPage() {
   const platform = usePlatform()
   const { workspaceId } = platform
   const { data } = useSuspenseQuery(deploymentsQuery(platform))
   const [filters, change] = useSearchState(filtersIn)
-  // One that never served has no runs.
-  const ready = data.resources.filter(
-    ({ status, active_revision_id }) => status === "READY" && active_revision_id !== null,
-  )
-  // A request would wake one that sleeps, and this page sends some all the time.
-  const awake = ready.filter(({ run_state }) => run_state === "running")
-  const asked = awake.slice(0, mostAgents)
-  const all = useAllRuns(asked, filters)
-  const count = `${all.runs.length.toLocaleString("en")}${all.withOlder.length > 0 ? "+" : ""} ${all.runs.length === 1 ? "run" : "runs"}`
-  const emptiness = emptyTitle(all, areSet(filters))
+  const { awake, others } = useMemo(() => askedOf(data.resources), [data])
+  const sources = useSources(awake)
+  const pace = { pageSize, refreshMs: Math.max(refreshMs, (sources.length * 1000) / requestsInASecond) }
+  const list = useRuns(sources, filters, pace)
+  const [replayed, setReplayed] = useState<SourcedRun>()
+  const { runs, heard, hasMore } = list
+  const answered = heard - list.refused.length
+  const count = `${runs.length.toLocaleString("en")}${hasMore ? "+" : ""} ${runs.length === 1 ? "run" : "runs"}`
+  const ofAgents = `of ${answered} ${answered < sources.length ? `of ${sources.length} ` : ""}${sources.length === 1 ? "agent" : "agents"}`
+  const isAllRead = heard === sources.length
   return (
     <Page
       title="Runs"
@@ -42,87 +51,106 @@ export function AllRunsPage() {
       actions={<CurlButton requests={[{ method: "GET", url: paths.deployments, workspaceId }]} />}
     >
       <div className="runs">
-        <FilterFields found={all.isRead ? count : ""} onClear={areSet(filters) ? () => change(noFilters) : undefined}>
+        <FilterFields
+          found={answered > 0 ? `${count} ${ofAgents}` : ""}
+          onClear={areSet(filters) ? () => change(noFilters) : undefined}
+        >
           <SharedRunFilters filters={filters} onChange={change} />
         </FilterFields>
-        <NotAsked ready={ready} asked={asked} />
-        {all.failed.map(({ deployment, error }) => (
-          <section key={deployment.id} aria-label={`${deployment.name} does not answer`}>
-            <Problem
-              error={new Error(`${deployment.name}: ${error instanceof Error ? error.message : String(error)}`)}
-              next="Its runs are missing here. It is asked again every 10 seconds."
-            />
-          </section>
-        ))}
-        {!all.isRead && all.runs.length === 0 && <Loading what="Asking the agents" />}
-        {all.isRead && emptiness !== undefined && (
-          <Empty title={emptiness}>The newest runs of all deployed agents appear here.</Empty>
+        <NotAsked others={others} />
+        <Refusals list={list} agents={sources.length} refreshMs={pace.refreshMs} />
+        {!isAllRead && runs.length === 0 && <Loading what="Asking the agents" />}
+        {isAllRead && runs.length === 0 && !hasMore && list.refused.length === 0 && (
+          <Empty title={areSet(filters) ? "No run matches" : "No runs yet"}>
+            The runs of all deployed agents appear here.
+          </Empty>
         )}
-        {all.runs.length > 0 && <Rows runs={all.runs} />}
-        <Older all={all} />
+        {(runs.length > 0 || hasMore) && <RunList key={JSON.stringify(filters)} list={list} onReplay={setReplayed} />}
+        {list.pausedAt !== undefined && <HeldList list={list} />}
+        {replayed && <ReplayOf {...replayed} onClose={() => setReplayed(undefined)} />}
       </div>
     </Page>
   )
 }
 
-function NotAsked({ ready, asked }: { ready: readonly Deployment[]; asked: readonly Deployment[] }) {
-  const others = ready.filter((deployment) => !asked.includes(deployment))
+/** One that never served has no runs, and a request would wake one that sleeps: this page sends some all the time. */
+function askedOf(deployments: readonly Deployment[]) {
+  const ready = deployments.filter(({ status, active_revision_id: id }) => status === "READY" && id !== null)
+  return {
+    awake: ready.filter(({ run_state: state }) => state === "running"),
+    others: ready.filter(({ run_state: state }) => state !== "running"),
+  }
+}
+
+function NotAsked({ others }: { others: readonly Deployment[] }) {
   if (others.length === 0) return null
   return (
-    <p className="faint">
-      Not asked, since {others.length === 1 ? "it sleeps or is paused" : "they sleep, are paused or are too many"}:{" "}
-      <Names deployments={others.map(({ id, name }) => ({ deploymentId: id, name }))} />
+    <p className="runs-unasked">
+      Not asked, since {others.length === 1 ? "it sleeps or is paused" : "they sleep or are paused"}:{" "}
+      {others.map(({ id, name }, index) => (
+        <span key={id}>
+          {index > 0 && ", "}
+          <Link className="text-link" to={`/deployments/${id}/agent/runs`}>
+            {name}
+          </Link>
+        </span>
+      ))}
     </p>
   )
 }
 
-function Older({ all: { runs, wholeSince, withOlder } }: { all: AllRuns }) {
-  if (wholeSince === undefined) return null
+/** Which agents do not answer, and why. */
+function Refusals({ list, agents, refreshMs }: { list: Runs; agents: number; refreshMs: number }) {
+  const { refused, cutShort, isReading, askAgain } = list
+  if (refused.length === 0 && cutShort.length === 0) return null
+  const count = new Set([...refused, ...cutShort].map(({ source }) => source.id)).size
   return (
-    <p className="runs-more">
-      {runs.length === 0 ? "No run is found" : "All runs"} since <Exactly at={wholeSince} />. Older ones{" "}
-      {runs.length === 0 ? "may be" : "are"} in the lists of <Names deployments={withOlder} />.
-    </p>
+    <section aria-label="Agents that do not answer">
+      <Problem
+        error={new Error(`${count} of ${agents} agents ${count === 1 ? "does" : "do"} not answer.`)}
+        next={
+          refused.length > 0
+            ? `Runs are missing here. Each is asked for its newest runs every ${Math.round(refreshMs / 1000)} seconds.`
+            : "Runs are missing here."
+        }
+        action={
+          <>
+            <ul className="runs-refused">
+              {refused.map(({ source, error }) => (
+                <li key={source.id}>
+                  {source.name}: {textOf(error)}
+                </li>
+              ))}
+              {cutShort.map(({ source, error, since }) => (
+                <li key={`${source.id} older`}>
+                  {source.name}, runs before <Exactly at={since} />: {textOf(error)}
+                </li>
+              ))}
+            </ul>
+            {cutShort.length > 0 && (
+              <Button isPending={isReading} onPress={askAgain}>
+                Ask again
+              </Button>
+            )}
+          </>
+        }
+      />
+    </section>
   )
 }
 
-const Names = ({ deployments }: { deployments: readonly { deploymentId: string; name: string }[] }) =>
-  deployments.map(({ deploymentId, name }, index) => (
-    <span key={deploymentId}>
-      {index > 0 && ", "}
-      <Link className="text-link" to={`/deployments/${deploymentId}/agent/runs`}>
-        {name}
-      </Link>
-    </span>
-  ))
+// A browser says no more of a request that got no answer.
+const textOf = (error: unknown): string =>
+  error instanceof TypeError ? "It cannot be reached." : error instanceof Error ? error.message : String(error)
 
-function Rows({ runs }: { runs: readonly MergedRun[] }) {
-  const keyOf = useCallback((index: number) => runs[index]?.run.run_id ?? index, [runs])
-  const list = useLongList({ count: runs.length, rowHeight: 52, keyOf })
+function ReplayOf({ run, source, onClose }: SourcedRun & { onClose: () => void }) {
   return (
-    <LongList
-      list={list}
-      label="Runs"
-      isOpen={false}
-      row={(index, isCurrent) => {
-        const found = runs[index]
-        if (!found) return null
-        const { run, deploymentId, name } = found
-        return (
-          <div className="runs-row">
-            <Link
-              to={`/deployments/${deploymentId}/agent/threads/${run.thread_id}/runs/${run.run_id}`}
-              className="runs-link"
-              data-row={index}
-              tabIndex={isCurrent ? 0 : -1}
-              onFocus={() => list.choose(index)}
-              preload={false}
-            >
-              <RunCells run={run} agent={name} />
-            </Link>
-          </div>
-        )
-      }}
-    />
+    <CatchBoundary getResetKey={() => run.run_id} errorComponent={({ error }) => <Problem error={error} />}>
+      <Suspense>
+        <DeployedAgent deploymentId={source.id}>
+          <Replay run={run} onClose={onClose} />
+        </DeployedAgent>
+      </Suspense>
+    </CatchBoundary>
   )
 }

@@ -14,10 +14,13 @@ export interface ButtonProps {
   readonly isPending?: boolean
   readonly tip?: string
   readonly label?: string
+  /** Another element leads to it: in a list, the tab key reaches only the current row. */
+  readonly isSkippedByTab?: boolean
 }
 
 export function Button(props: ButtonProps) {
   const { children, onPress, type = "button", look = "plain", disabledBecause, isPending = false, tip, label } = props
+  const { isSkippedByTab = false } = props
   const isBlocked = disabledBecause !== undefined
   const canPress = !isBlocked && !isPending
   // A button that is really disabled takes no focus, so nobody would learn the reason. The pending state of the package announces
@@ -30,6 +33,7 @@ export function Button(props: ButtonProps) {
       {...(isBlocked && { "data-blocked": true })}
       {...(isPending && { "aria-busy": true, "data-pending": true })}
       {...(label !== undefined && { "aria-label": label })}
+      excludeFromTabOrder={isSkippedByTab}
     >
       {children}
     </AriaButton>

@@ -20,16 +20,33 @@ export function Dialog({ title, button, children }: DialogProps) {
     <DialogTrigger isOpen={isOpen} onOpenChange={(open) => setOpen(open && button.disabledBecause === undefined)}>
       <Button {...button} onPress={() => setOpen(true)} />
       <ModalOverlay className="dialog-overlay" isDismissable>
-        <Modal className="dialog">
-          <AriaDialog>
-            <Heading slot="title">{title}</Heading>
-            {children(() => setOpen(false))}
-          </AriaDialog>
-        </Modal>
+        <Frame title={title}>{children(() => setOpen(false))}</Frame>
       </ModalOverlay>
     </DialogTrigger>
   )
 }
+
+/** A dialog that is open as long as it is drawn, for what opens it may go: a row of a list moves out of view. */
+export const OpenDialog = ({ title, onClose, children }: OpenDialogProps) => (
+  <ModalOverlay className="dialog-overlay" isDismissable isOpen onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Frame title={title}>{children}</Frame>
+  </ModalOverlay>
+)
+
+interface OpenDialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+const Frame = ({ title, children }: Omit<OpenDialogProps, "onClose">) => (
+  <Modal className="dialog">
+    <AriaDialog>
+      <Heading slot="title">{title}</Heading>
+      {children}
+    </AriaDialog>
+  </Modal>
+)
 
 export interface ConfirmProps {
   readonly title: string

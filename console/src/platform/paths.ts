@@ -1,8 +1,11 @@
 /** The paths of the control plane that several pages read or write. Pure. */
 import { requestPath } from "../frame/request-path.js"
 
+/** How many items a page of a list has at most. */
+export const mostInPage = 100
+
 export const paths = {
-  deployments: "/v2/deployments?limit=100",
+  deployments: `/v2/deployments?limit=${mostInPage}`,
   deployment: (id: string) => requestPath`/v2/deployments/${id}`,
   revisions: (id: string, limit = 50) => `${requestPath`/v2/deployments/${id}/revisions`}?limit=${limit}`,
   revision: (id: string, revisionId: string) => requestPath`/v2/deployments/${id}/revisions/${revisionId}`,

@@ -1,6 +1,6 @@
 /** What several pages read of the control plane, with one key each, so that they share what was read. */
 import { queryOptions } from "@tanstack/react-query"
-import { paths } from "./paths.js"
+import { mostInPage, paths } from "./paths.js"
 import type { Deployment, Member, Metrics, PageOf, Revision } from "./types.js"
 import type { Platform } from "./use-platform.js"
 
@@ -10,10 +10,19 @@ type Reader = Pick<Platform, "call" | "workspaceId">
 const refreshMs = 5000
 const inListMs = 15_000
 
+/** All deployments, a page after the other. */
 export const deploymentsQuery = ({ call, workspaceId }: Reader) =>
   queryOptions({
     queryKey: ["deployments", workspaceId],
-    queryFn: ({ signal }) => call<PageOf<Deployment>>(paths.deployments, { signal }),
+    queryFn: async ({ signal }) => {
+      const resources: Deployment[] = []
+      for (let path = paths.deployments; ; ) {
+        const page = await call<PageOf<Deployment>>(path, { signal })
+        resources.push(...page.resources)
+        if (page.resources.length < mostInPage) return { resources }
+        path = `${paths.deployments}&offset=${page.offset}`
+      }
+    },
     refetchInterval: refreshMs,
   })
 

@@ -59,7 +59,7 @@ export function nextReadMs({ run, attempts, trace }: RunHistory): number | false
 /** @param before  what was read the last time */
 export async function readRun(agent: Agent, place: RunPlace, before: RunHistory | undefined): Promise<RunHistory> {
   const { run: runPath, attempts: attemptsPath } = requestsOf(place)
-  const read: Read = async (path, init) => (await jsonOf(await agent.fetch(path, init))) as never
+  const read = reader(agent)
   // The run first: what is read after its end is complete.
   const run = await read<RunInfo>(runPath)
   const [attempts, states, events, trace] = await Promise.all([
@@ -73,6 +73,11 @@ export async function readRun(agent: Agent, place: RunPlace, before: RunHistory 
 }
 
 type Read = <Reply>(path: string, init?: RequestInit) => Promise<Reply>
+
+const reader =
+  (agent: Pick<Agent, "fetch">): Read =>
+  async (path, init) =>
+    (await jsonOf(await agent.fetch(path, init))) as never
 
 interface Known {
   readonly run: RunInfo
@@ -88,6 +93,14 @@ async function readStates(read: Read, place: RunPlace, { run, before }: Known): 
   const missing = missingParents(own).filter((id) => !bases.some((base) => idOf(base) === id))
   const more = await Promise.all(missing.map((id) => readState(read, place, id)))
   return [...own, ...bases, ...more.flat()]
+}
+
+/** The checkpoints that a run has written, and those from which it went on; the newest first. */
+export async function readCheckpoints(agent: Pick<Agent, "fetch">, place: RunPlace): Promise<StateInfo[]> {
+  const read = reader(agent)
+  const own = await readOwnStates(read, place, [])
+  const bases = await Promise.all(missingParents(own).map((id) => readState(read, place, id)))
+  return [...own, ...bases.flat()].sort((a, b) => ((idOf(a) ?? "") < (idOf(b) ?? "") ? 1 : -1))
 }
 
 async function readOwnStates(read: Read, place: RunPlace, known: readonly StateInfo[]): Promise<StateInfo[]> {

@@ -1,7 +1,7 @@
 /** One run: what it waited for, its attempts, super-steps, nodes and model calls, its first error, and its raw events. */
 
 import { useMutation } from "@tanstack/react-query"
-import { Link, useNavigate, useParams } from "@tanstack/react-router"
+import { Link, useParams } from "@tanstack/react-router"
 import { useMemo } from "react"
 import { agentRequest } from "../agent/agent-request.js"
 import { useAgent } from "../agent/use-agent.js"
@@ -12,6 +12,7 @@ import { CircleStop, RotateCcw } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
 import { oneIn, textIn, useSearchState } from "../frame/search.js"
+import { useReplay } from "../time-travel/replay.js"
 import { EventList } from "./event-list.js"
 import { isOver, requestsOf } from "./read-run.js"
 import { RequestView } from "./request-view.js"
@@ -135,33 +136,17 @@ function Stop({ stopping }: { stopping: { readonly isPending: boolean; readonly 
   )
 }
 
-/** Runs again from the checkpoint before a super-step, as a new branch of the thread. */
+/** Runs again from the checkpoint before a super-step. */
 function Again({ row, threadId, assistantId }: { row: Row; threadId: string; assistantId: string }) {
-  const { client, mayRun, base } = useAgent()
-  const navigate = useNavigate()
-  const again = useMutation({
-    mutationFn: (checkpointId: string) =>
-      client.runs.create(threadId, assistantId, {
-        input: null,
-        checkpointId,
-        multitaskStrategy: "reject",
-        streamResumable: true,
-        streamMode: ["updates", "tasks", "messages-tuple"],
-      }),
-    onSuccess: ({ run_id }) => navigate({ to: `${base}/threads/${threadId}/runs/${run_id}` }),
-  })
+  const { replay, isPending, error, refusal } = useReplay({ threadId, assistantId })
   const { checkpointId } = row
   if (checkpointId === undefined) return null
   return (
     <>
-      <Button
-        isPending={again.isPending}
-        disabledBecause={mayRun ? undefined : onlyReads}
-        onPress={() => again.mutate(checkpointId)}
-      >
+      <Button isPending={isPending} disabledBecause={refusal} onPress={() => replay(checkpointId)}>
         <RotateCcw size={14} aria-hidden /> Run again from here
       </Button>
-      {again.error && <Problem error={again.error} />}
+      {error && <Problem error={error} />}
     </>
   )
 }

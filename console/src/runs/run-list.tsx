@@ -1,45 +1,55 @@
-/** The rows of the list of runs. */
+/** The rows of a list of runs. */
 import { Link } from "@tanstack/react-router"
 import { memo, useCallback, useEffect } from "react"
-import { useAgent } from "../agent/use-agent.js"
+import { Button } from "../frame/button.js"
+import { History } from "../frame/icons.js"
 import { LongList, useLongList } from "../frame/long-list.js"
 import { Ago } from "../frame/time.js"
 import { durationText } from "../frame/time-text.js"
 import { RunStatus } from "../run/run-status.js"
-import type { ListedRun, useRunPages } from "./run-pages.js"
+import type { SourcedRun } from "./merged.js"
+import type { ListedRun } from "./run-pages.js"
+import type { Runs } from "./use-runs.js"
 
 // Read on before the end is in view.
 const ahead = 30
 
-interface Props {
-  readonly pages: ReturnType<typeof useRunPages>
-  readonly chosen: ReadonlySet<string>
-  readonly onChoose: (run: ListedRun) => void
+/** What can be done with a run of the list. */
+interface Doings {
+  /** Chooses a run or leaves it out; undefined where runs cannot be chosen. */
+  readonly onChoose?: (run: ListedRun) => void
+  readonly onReplay: (run: SourcedRun) => void
 }
 
-export function RunList({ pages: { runs, hasMore, isReading, isHeld, readMore }, chosen, onChoose }: Props) {
-  const keyOf = useCallback((index: number) => runs[index]?.run_id ?? index, [runs])
-  const list = useLongList({ count: runs.length, rowHeight: 52, keyOf })
-  const isNearEnd = list.last >= runs.length - ahead
+interface Props extends Doings {
+  readonly list: Runs
+  readonly chosen?: ReadonlySet<string>
+}
+
+export function RunList({ list: { runs, hasMore, isReading, isHeld, readMore }, chosen, ...doings }: Props) {
+  const keyOf = useCallback((index: number) => runs[index]?.run.run_id ?? index, [runs])
+  const rows = useLongList({ count: runs.length, rowHeight: 52, keyOf })
+  const isNearEnd = rows.last >= runs.length - ahead
   useEffect(() => {
     if (isNearEnd && hasMore && !isReading && !isHeld) readMore()
   }, [isNearEnd, hasMore, isReading, isHeld, readMore])
   return (
     <LongList
-      list={list}
+      list={rows}
       label="Runs"
       isOpen={hasMore}
       row={(index, isCurrent) => {
-        const run = runs[index]
+        const found = runs[index]
         return (
-          run && (
+          found && (
             <Row
               row={index}
-              run={run}
-              isChosen={chosen.has(run.run_id)}
+              run={found.run}
+              source={found.source}
+              isChosen={chosen?.has(found.run.run_id) ?? false}
               isCurrent={isCurrent}
-              onFocus={list.choose}
-              onChoose={onChoose}
+              onFocus={rows.choose}
+              {...doings}
             />
           )
         )
@@ -48,47 +58,55 @@ export function RunList({ pages: { runs, hasMore, isReading, isHeld, readMore },
   )
 }
 
-interface RowProps {
+interface RowProps extends SourcedRun, Doings {
   readonly row: number
-  readonly run: ListedRun
   readonly isChosen: boolean
   /** The only one that the tab key reaches; the arrows lead to the others. */
   readonly isCurrent: boolean
   readonly onFocus: (row: number) => void
-  readonly onChoose: (run: ListedRun) => void
 }
 
-const Row = memo(({ row, run, isChosen, isCurrent, onFocus, onChoose }: RowProps) => {
-  const { base } = useAgent()
-  const { run_id, thread_id, graph_id } = run
+const Row = memo(({ row, run, source, isChosen, isCurrent, onFocus, onChoose, onReplay }: RowProps) => {
+  const { run_id, thread_id, graph_id, is_stateless } = run
   const id = run_id.slice(-8)
+  const reached = { tabIndex: isCurrent ? 0 : -1, onFocus: () => onFocus(row) }
   return (
     <div className="runs-row">
-      <input
-        type="checkbox"
-        aria-label={`Choose run ${id}`}
-        checked={isChosen}
-        tabIndex={isCurrent ? 0 : -1}
-        onFocus={() => onFocus(row)}
-        onChange={() => onChoose(run)}
-      />
+      {onChoose && (
+        <input
+          type="checkbox"
+          aria-label={`Choose run ${id}`}
+          checked={isChosen}
+          onChange={() => onChoose(run)}
+          {...reached}
+        />
+      )}
       <Link
-        to={`${base}/threads/${thread_id}/runs/${run_id}`}
+        to={`${source.base}/threads/${thread_id}/runs/${run_id}`}
         className="runs-link"
         data-row={row}
-        tabIndex={isCurrent ? 0 : -1}
-        onFocus={() => onFocus(row)}
         preload={false}
+        {...reached}
       >
-        <RunCells run={run} />
+        <RunCells run={run} agent={source.name} />
       </Link>
       <span className="visually-hidden">{graph_id}</span>
+      <Button
+        look="quiet"
+        label={`Replay run ${id} from a checkpoint`}
+        tip="Replay from a checkpoint…"
+        disabledBecause={is_stateless ? "A run without a thread keeps no checkpoint to replay from." : undefined}
+        isSkippedByTab={!isCurrent}
+        onPress={() => onReplay({ run, source })}
+      >
+        <History size={15} aria-hidden />
+      </Button>
     </div>
   )
 })
 
 /** What a row says of its run. @param agent  its name, in a list of several agents */
-export const RunCells = ({ run, agent }: { run: ListedRun; agent?: string }) => (
+const RunCells = ({ run, agent }: { run: ListedRun; agent: string | undefined }) => (
   <>
     <RunStatus status={run.status} />
     <span className="runs-text">

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { type ListedRun, listedIn, type RunPage, withNewest } from "./run-pages.js"
+import {
+  type ListedRun,
+  listedIn,
+  type ReadRuns,
+  type RunPage,
+  readAgain,
+  withNewest,
+  withOlder,
+  withOlderError,
+} from "./run-pages.js"
+
+const at = (second: number) => `2026-01-01T00:00:${second}.000Z`
 
 /** Named by its second, which is also its time. */
 const run = (second: number, status: ListedRun["status"] = "success"): ListedRun => ({
@@ -9,17 +20,19 @@ const run = (second: number, status: ListedRun["status"] = "success"): ListedRun
   assistant_id: "a",
   graph_id: "agent",
   user_id: null,
+  is_stateless: false,
   status,
-  created_at: `2026-01-01T00:00:${second}.000Z`,
-  due_at: `2026-01-01T00:00:${second}.000Z`,
-  updated_at: `2026-01-01T00:00:${second}.000Z`,
+  created_at: at(second),
+  due_at: at(second),
+  updated_at: at(second),
 })
 
-/** @param end  the second at which the page ends; undefined: with the last run */
+/** @param end  the second at which the page ends; undefined: no run is left */
 const page = (runs: readonly ListedRun[], end?: number, now = 59): RunPage => ({
   runs,
-  next: end === undefined ? null : `2026-01-01T00:00:${end}.000000Z_r${end}`,
-  now: `2026-01-01T00:00:${now}.000Z`,
+  next: end === undefined ? null : `after ${end}`,
+  read_until: end === undefined ? null : at(end),
+  now: at(now),
 })
 
 const idsOf = (runs: readonly ListedRun[]) => runs.map(({ run_id }) => run_id)
@@ -60,4 +73,45 @@ test("the pages are read anew when more have come than a page shows, not when fe
   assert.notEqual(withNewest(first, page([run(50), run(20)], 20)), undefined)
   assert.notEqual(withNewest([page([], 25, 30)], page([], 28)), undefined)
   assert.notEqual(withNewest(first, page([run(50), run(20)])), undefined)
+})
+
+/** Reads again what is known, from an agent with these pages. */
+async function again(pages: readonly RunPage[], known: ReadRuns | undefined, fields: object = {}) {
+  const asked: (string | undefined)[] = []
+  const read = async (cursor?: string) => {
+    asked.push(cursor)
+    return pages.find((_, n) => (n === 0 ? undefined : pages[n - 1]?.next) === cursor) as RunPage
+  }
+  const result = await readAgain({ read, known: () => known, isOutdated: false, now: 20_000, ...fields })
+  return { asked, ids: idsOf(listedIn(result.pages)), readAt: result.readAt }
+}
+
+test("only the newest page is read again, unless an old run is in flight or something was done with the runs", async () => {
+  const pages = [page([run(40)], 40), page([run(30)], 30), page([run(20)])]
+  const known: ReadRuns = { pages: [page([run(40)], 40), page([run(30)], 30)], readAt: 0 }
+  const inFlight: ReadRuns = { pages: [page([run(40)], 40), page([run(30, "running")], 30)], readAt: 0 }
+
+  assert.deepEqual(await again(pages, undefined), { asked: [undefined], ids: ["r40"], readAt: 20_000 })
+  assert.deepEqual(await again(pages, known), { asked: [undefined], ids: ["r40", "r30"], readAt: 0 })
+  assert.deepEqual((await again(pages, known, { isOutdated: true })).asked, [undefined, "after 40"])
+  assert.deepEqual((await again(pages, inFlight, { now: 5000 })).asked, [undefined])
+  assert.deepEqual(await again(pages, inFlight), {
+    asked: [undefined, "after 40"],
+    ids: ["r40", "r30"],
+    readAt: 20_000,
+  })
+})
+
+test("an older page, or why there is none, goes where it was asked for, and nowhere else", () => {
+  const known: ReadRuns = { pages: [page([run(40)], 40)], readAt: 0 }
+
+  const failed = withOlderError(known, "after 40", "away")
+
+  assert.equal(failed.olderError, "away")
+  assert.deepEqual(withOlder(failed, "after 40", page([run(30)])), {
+    pages: [page([run(40)], 40), page([run(30)])],
+    readAt: 0,
+  })
+  assert.equal(withOlder(known, "after 50", page([run(30)])), known)
+  assert.equal(withOlderError(known, "after 50", "away"), known)
 })

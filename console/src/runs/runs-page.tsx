@@ -1,6 +1,6 @@
 /** The runs of all threads of an agent, the newest first: which failed, which are slow, which still execute. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { useCallback, useState } from "react"
+import { useCallback, useMemo, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
@@ -9,23 +9,33 @@ import { CircleStop, RotateCcw, X } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
 import { useSearchState } from "../frame/search.js"
-import { exactly } from "../frame/time-text.js"
 import { isOver } from "../run/read-run.js"
 import { canRunAgain, runAgain } from "./again.js"
 import { areSet, filtersIn, noFilters } from "./filters.js"
+import { HeldList } from "./held-list.js"
+import type { RunSource } from "./merged.js"
+import { Replay } from "./replay.js"
 import { RunFilters } from "./run-filters.js"
 import { RunList } from "./run-list.js"
-import { type ListedRun, listRequest, runsKey, useRunPages } from "./run-pages.js"
+import { type ListedRun, listRequest } from "./run-pages.js"
+import { type Runs, runsKey, useRuns } from "./use-runs.js"
+
+const pace = { pageSize: 100, refreshMs: 5000 }
 
 export function RunsPage() {
   const agent = useAgent()
   const [filters, change] = useSearchState(filtersIn)
-  const pages = useRunPages(filters)
-  const { runs, isRead, error, hasMore, isHeld, pausedAt, readMore } = pages
+  const source = useMemo<readonly RunSource[]>(
+    () => [{ id: agent.url, name: undefined, base: agent.base, fetch: agent.fetch }],
+    [agent],
+  )
+  const list = useRuns(source, filters, pace)
+  const { runs, hasMore } = list
+  const isRead = runs.length > 0 || list.heard > list.refused.length
+  const error = list.cutShort[0]?.error ?? list.refused[0]?.error
   const count = `${runs.length.toLocaleString("en")}${hasMore ? "+" : ""} ${runs.length === 1 ? "run" : "runs"}`
-  const readsOn = pausedAt === undefined ? "Try again" : "Look further back"
   return (
-    <Page title="Runs" isWide actions={<CurlButton requests={[listRequest(agent, filters)]} />}>
+    <Page title="Runs" isWide actions={<CurlButton requests={[listRequest(agent, filters, pace.pageSize)]} />}>
       <div className="runs">
         <RunFilters filters={filters} onChange={change} found={isRead ? count : ""} />
         {error && <Problem error={error} />}
@@ -41,21 +51,17 @@ export function RunsPage() {
           </Empty>
         )}
         {/* Another search is another choice. */}
-        <Listed key={JSON.stringify(filters)} pages={pages} />
-        {hasMore && isHeld && (
-          <p className="runs-more">
-            {pausedAt !== undefined && `Nothing more is found back to ${exactly(pausedAt)}. `}
-            <Button onPress={readMore}>{readsOn}</Button>
-          </p>
-        )}
+        <Listed key={JSON.stringify(filters)} list={list} />
+        <HeldList list={list} />
       </div>
     </Page>
   )
 }
 
-function Listed({ pages }: { pages: ReturnType<typeof useRunPages> }) {
-  const { runs, hasMore } = pages
+function Listed({ list }: { list: Runs }) {
+  const { runs, hasMore } = list
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const [replayed, setReplayed] = useState<ListedRun>()
   const choose = useCallback(
     ({ run_id }: ListedRun) =>
       setChosen((before) => {
@@ -65,10 +71,15 @@ function Listed({ pages }: { pages: ReturnType<typeof useRunPages> }) {
       }),
     [],
   )
+  const replay = useCallback(({ run }: { run: ListedRun }) => setReplayed(run), [])
   return (
     <>
-      <Chosen runs={runs.filter(({ run_id }) => chosen.has(run_id))} onDone={() => setChosen(new Set())} />
-      {(runs.length > 0 || hasMore) && <RunList pages={pages} chosen={chosen} onChoose={choose} />}
+      <Chosen
+        runs={runs.flatMap(({ run }) => (chosen.has(run.run_id) ? [run] : []))}
+        onDone={() => setChosen(new Set())}
+      />
+      {(runs.length > 0 || hasMore) && <RunList list={list} chosen={chosen} onChoose={choose} onReplay={replay} />}
+      {replayed && <Replay run={replayed} onClose={() => setReplayed(undefined)} />}
     </>
   )
 }
@@ -83,7 +94,7 @@ function Chosen({ runs, onDone }: { runs: readonly ListedRun[]; onDone: () => vo
       const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as Error] : []))
       if (failures.length > 0) throw new Error(failures.map(({ message }) => message).join(" "))
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: runsKey(agent) }),
+    onSettled: () => queries.invalidateQueries({ queryKey: runsKey(agent.url) }),
     onSuccess: onDone,
   })
   if (runs.length === 0) return action.error && <Problem error={action.error} />

@@ -109,7 +109,7 @@ function spanOf(
 }
 
 /** What a checkpoint is, in a few words: the node that led to it, or what made it. */
-export function titleOf(item: HistoryItem, parent: HistoryItem | undefined): string {
+export function titleOf(item: Pick<HistoryItem, "metadata">, parent: Pick<HistoryItem, "next"> | undefined): string {
   const source = item.metadata?.source
   if (source === "input") return "input"
   if (source === "update") return "edited"
