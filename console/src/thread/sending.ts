@@ -5,7 +5,6 @@ import { useAgent } from "../agent/use-agent.js"
 import type { RawMessage } from "../messages/messages.js"
 import { editCheckpoint, type StateEdit } from "../time-travel/edit-checkpoint.js"
 import { type RunOptions, requestOf } from "./run-options.js"
-import type { Conversation } from "./thread-stream.js"
 
 export interface Sent {
   readonly messages: readonly RawMessage[]
@@ -58,7 +57,8 @@ interface Given {
   /** The newest checkpoint. */
   readonly head: string | undefined
   readonly options: RunOptions
-  readonly conversation: Conversation
+  /** The hook that streams the thread. */
+  readonly conversation: { readonly stop: (options: { readonly cancel: boolean }) => Promise<void> }
   /** A run was created: the page must follow it. */
   readonly onStarted: () => void
 }
