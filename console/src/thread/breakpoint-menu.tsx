@@ -3,8 +3,8 @@ import { useContext } from "react"
 import { Button as AriaButton } from "react-aria-components/Button"
 import { Menu, MenuItem, MenuTrigger } from "react-aria-components/Menu"
 import { Popover } from "react-aria-components/Popover"
+import { BreakpointContext, breakpointsOf, canBreakAt, type When, withBreakpoint } from "../composer/breakpoints.js"
 import { Check } from "../frame/icons.js"
-import { BreakpointContext, breakpointsOf, canBreakAt, type When, withBreakpoint } from "./breakpoints.js"
 
 const choices: readonly { readonly when: When; readonly text: string }[] = [
   { when: "before", text: "Stop before it" },

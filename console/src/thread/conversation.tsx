@@ -1,14 +1,14 @@
 /** The messages of a thread: those that stream, or those of the checkpoint that is shown. */
 import { type ReactNode, useDeferredValue, useMemo } from "react"
+import { humanMessage } from "../composer/human-message.js"
+import type { Sending } from "../composer/sending.js"
 import { Loading } from "../frame/empty.js"
 import { JsonText } from "../messages/json-text.js"
 import { areMessages, messagesKeyOf, type RawMessage } from "../messages/messages.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import type { Annotations } from "./annotations.js"
 import { type Checkpoints, messagesIn, withoutOthers } from "./branches.js"
-import { humanMessage } from "./human-message.js"
 import { MessageList } from "./message-list.js"
-import type { Sending } from "./sending.js"
 import type { Conversation as Hook } from "./thread-stream.js"
 
 export interface ConversationProps {

@@ -1,12 +1,12 @@
 /** The messages of a conversation, with its questions and answers between them, and what can be done with each. */
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
+import { MessageEditor } from "../composer/message-editor.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { ChevronLeft, ChevronRight, Pencil } from "../frame/icons.js"
 import { MessageView } from "../messages/message-view.js"
 import { type RawMessage, type ShownMessage, shownMessages } from "../messages/messages.js"
 import type { Turn } from "./branches.js"
-import { MessageEditor } from "./message-editor.js"
 
 export interface MessageActions {
   /** By the ids of human messages. */

@@ -2,10 +2,10 @@
 import { useMutation } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
 import { AnswerForm } from "../approvals/answer-form.js"
+import type { Sending } from "../composer/sending.js"
 import { notApproving, onlyReads } from "../frame/button.js"
 import { Problem } from "../frame/problem.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
-import type { Sending } from "./sending.js"
 
 interface Interrupt {
   readonly id: string

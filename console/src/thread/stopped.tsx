@@ -1,10 +1,10 @@
 /** A run that a breakpoint has stopped, and the button that lets it go on. */
 import { useMutation } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
+import type { Sending } from "../composer/sending.js"
 import { Button, notApproving, onlyReads } from "../frame/button.js"
 import { Play } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
-import type { Sending } from "./sending.js"
 
 interface Props {
   /** What comes next. */

@@ -2,17 +2,17 @@
 import { CatchBoundary, type ErrorComponentProps } from "@tanstack/react-router"
 import { useMemo } from "react"
 import { useDrawnGraph } from "../assistants/agent-graph.js"
+import { BreakpointContext } from "../composer/breakpoints.js"
+import type { RunOptionsState } from "../composer/run-options.js"
 import { Loading } from "../frame/empty.js"
 import { History as HistoryIcon } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import type { Activity, NodeActivity } from "./activity.js"
 import type { Checkpoints } from "./branches.js"
-import { BreakpointContext } from "./breakpoints.js"
 import { GraphView } from "./graph-view.js"
 import { useInnerTasks } from "./inner-tasks.js"
 import { type Ending, nodesAt, seenNodes, tipOf } from "./rest.js"
-import type { RunOptionsState } from "./run-options.js"
 
 interface Props {
   readonly threadId: string
