@@ -1,21 +1,18 @@
 /** The API keys of the workspace with their scopes. */
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
+import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Checkbox } from "react-aria-components/Checkbox"
-import { Form } from "react-aria-components/Form"
 import { Badge } from "../frame/badge.js"
-import { Button } from "../frame/button.js"
-import { CopyText } from "../frame/copy-text.js"
 import { Confirm, Dialog } from "../frame/dialog.js"
 import { Field } from "../frame/field.js"
 import { Plus } from "../frame/icons.js"
-import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"
 import { TableBox } from "../frame/table-box.js"
 import { Ago } from "../frame/time.js"
 import type { PageOf } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { expiryOf, scopes, toggled } from "./scopes.js"
+import { ShownOnce } from "./shown-once.js"
 
 interface ApiKey {
   readonly id: string
@@ -114,35 +111,19 @@ function KeyForm({ close, onCreated }: { close: () => void; onCreated: () => Pro
   const [name, setName] = useState("")
   const [chosen, setChosen] = useState<readonly string[]>(["read", "run"])
   const [days, setDays] = useState("")
-  const { mutate, data, isPending, error } = useMutation({
-    gcTime: 0,
-    mutationFn: () =>
-      call<{ key: string }>(path, {
-        method: "POST",
-        body: { name, scopes: chosen, expires_at: expiryOf(days, Date.now()) },
-      }),
-    onSuccess: onCreated,
-  })
-  if (data)
-    return (
-      <>
-        <p className="dialog-text">Copy the key now: it is not shown again.</p>
-        <div className="settings-key">
-          <CopyText text={data.key} label="the key" />
-        </div>
-        <div className="dialog-actions">
-          <Button look="primary" onPress={close}>
-            Done
-          </Button>
-        </div>
-      </>
-    )
+  const make = async () => {
+    const body = { name, scopes: chosen, expires_at: expiryOf(days, Date.now()) }
+    return (await call<{ key: string }>(path, { method: "POST", body })).key
+  }
   return (
-    <Form
-      onSubmit={(event) => {
-        event.preventDefault()
-        mutate()
-      }}
+    <ShownOnce
+      submit="Create"
+      disabledBecause={expiryOf(days, 0) === undefined ? "Days must be a whole number from 1." : undefined}
+      make={make}
+      onMade={onCreated}
+      label="the key"
+      advice="Copy the key now: it is not shown again."
+      close={close}
     >
       <Field
         label="Name"
@@ -168,18 +149,6 @@ function KeyForm({ close, onCreated }: { close: () => void; onCreated: () => Pro
         ))}
       </fieldset>
       <Field label="Expires after days" help="Empty: never." value={days} onChange={setDays} />
-      {error && <Problem error={error} />}
-      <div className="dialog-actions">
-        <Button onPress={close}>Cancel</Button>
-        <Button
-          type="submit"
-          look="primary"
-          isPending={isPending}
-          disabledBecause={expiryOf(days, 0) === undefined ? "Days must be a whole number from 1." : undefined}
-        >
-          Create
-        </Button>
-      </div>
-    </Form>
+    </ShownOnce>
   )
 }

@@ -1,9 +1,6 @@
 /** The people of the workspace with their roles, and the invitations that wait. */
 import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useId, useState } from "react"
-import { Form } from "react-aria-components/Form"
-import { Button } from "../frame/button.js"
-import { CopyText } from "../frame/copy-text.js"
 import { Confirm, Dialog } from "../frame/dialog.js"
 import { Empty } from "../frame/empty.js"
 import { Field } from "../frame/field.js"
@@ -16,6 +13,7 @@ import { membersQuery } from "../platform/queries.js"
 import type { Member, PageOf } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { roles } from "./roles.js"
+import { ShownOnce } from "./shown-once.js"
 
 interface Invitation {
   readonly id: string
@@ -180,33 +178,18 @@ function InviteForm({ close, onCreated }: { close: () => void; onCreated: () => 
   const [email, setEmail] = useState("")
   const [role, setRole] = useState("approve")
   const id = useId()
-  const { mutate, data, isPending, error } = useMutation({
-    gcTime: 0,
-    mutationFn: () => call<{ url: string }>("/v2/invitations", { method: "POST", body: { email: email.trim(), role } }),
-    onSuccess: onCreated,
-  })
-  if (data)
-    return (
-      <>
-        <p className="dialog-text">
-          Send this link to {email.trim()}. It works once, for seven days, and is not shown again.
-        </p>
-        <div className="settings-key">
-          <CopyText text={data.url} label="the link" />
-        </div>
-        <div className="dialog-actions">
-          <Button look="primary" onPress={close}>
-            Done
-          </Button>
-        </div>
-      </>
-    )
+  const make = async () => {
+    const body = { email: email.trim(), role }
+    return (await call<{ url: string }>("/v2/invitations", { method: "POST", body })).url
+  }
   return (
-    <Form
-      onSubmit={(event) => {
-        event.preventDefault()
-        mutate()
-      }}
+    <ShownOnce
+      submit="Invite"
+      make={make}
+      onMade={onCreated}
+      label="the link"
+      advice={`Send this link to ${email.trim()}. It works once, for seven days, and is not shown again.`}
+      close={close}
     >
       <Field label="E-mail address" value={email} onChange={setEmail} isRequired />
       <div>
@@ -219,13 +202,6 @@ function InviteForm({ close, onCreated }: { close: () => void; onCreated: () => 
           ))}
         </select>
       </div>
-      {error && <Problem error={error} />}
-      <div className="dialog-actions">
-        <Button onPress={close}>Cancel</Button>
-        <Button type="submit" look="primary" isPending={isPending}>
-          Invite
-        </Button>
-      </div>
-    </Form>
+    </ShownOnce>
   )
 }
