@@ -1,8 +1,8 @@
 /** The rights that a key can have. Pure. */
 export const scopes = [
-  { name: "read", about: "sees everything but secrets" },
+  { name: "read", about: "sees deployments, threads, runs and people" },
   { name: "run", about: "calls agents" },
-  { name: "deploy", about: "changes deployments" },
+  { name: "deploy", about: "changes deployments, sees changes of code" },
   { name: "secrets", about: "reads and changes secrets" },
   { name: "admin", about: "may do everything" },
 ] as const
