@@ -1,6 +1,6 @@
 /**
  * What a person has set for the runs that this page starts on a thread. No other client uses it. The tab remembers it until it is
- * closed: a context often has keys of other services, which must not stay in the lasting storage of the browser.
+ * closed or its person signs out: a context often has keys of other services, which must not stay in the lasting storage of the browser.
  */
 import { useState } from "react"
 import { InvalidJson } from "../schema-form/value.js"

@@ -1,36 +1,17 @@
 /** Who is signed in, which workspace is shown, and the way out. */
-import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { useNavigate } from "@tanstack/react-router"
+import { useMutation } from "@tanstack/react-query"
 import { Button } from "react-aria-components/Button"
 import { Header } from "react-aria-components/Header"
 import { Menu, MenuItem, MenuSection, MenuTrigger } from "react-aria-components/Menu"
 import { Popover } from "react-aria-components/Popover"
 import { useHome } from "../frame/home.js"
 import { ChevronsUpDown } from "../frame/icons.js"
-import {
-  chooseWorkspace,
-  nameOf,
-  providerQuery,
-  type Session,
-  sessionQuery,
-  signOut,
-  workspaceOf,
-} from "../platform/session.js"
+import { chooseWorkspace, nameOf, type Session, signOut, workspaceOf } from "../platform/session.js"
+import { useSignedOut } from "../platform/use-signed-out.js"
 
 export function Account({ session }: { session: Session }) {
-  const queryClient = useQueryClient()
-  const navigate = useNavigate()
   const { version } = useHome()
-  const leaving = useMutation({
-    mutationFn: signOut,
-    onSuccess: async () => {
-      await navigate({ to: "/sign-in" })
-      // The page for signing in has asked for its provider by now, and would wait for ever for an answer that is removed.
-      const [provider] = providerQuery.queryKey
-      queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== provider })
-      queryClient.setQueryData(sessionQuery.queryKey, null)
-    },
-  })
+  const leaving = useMutation({ mutationFn: signOut, onSuccess: useSignedOut() })
   const current = workspaceOf(session)
   const choose = (id: string) => {
     chooseWorkspace(id)

@@ -61,8 +61,14 @@ export type Proof =
 /** @throws ApiError  the code, the key or the invitation is not valid */
 export async function signIn(proof: Proof): Promise<Session> {
   const path = "invitation" in proof ? "/v2/console/invitation" : "/v2/console/sessions"
-  return inWorkspace((await jsonOf(await send(path, proof))) as Session)
+  const session = inWorkspace((await jsonOf(await send(path, proof))) as Session)
+  // The session before it may have ended without a sign-out.
+  forgetTab()
+  return session
 }
+
+/** Removes what the pages keep in the tab for its person: a context of runs often has keys of other services. */
+export const forgetTab = (): void => sessionStorage.clear()
 
 /** Begins a sign-in by the provider. @returns  the provider's page @throws ApiError  it does not answer */
 export async function beginAtProvider(asked: {

@@ -1,13 +1,13 @@
 /** Where the person is signed in; for an admin, where everybody of the workspace is. */
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
-import { useNavigate } from "@tanstack/react-router"
 import { Confirm } from "../frame/dialog.js"
 import { requestPath } from "../frame/request-path.js"
 import { Section } from "../frame/section.js"
 import { Ago } from "../frame/time.js"
-import { type Person, sessionQuery } from "../platform/session.js"
+import type { Person } from "../platform/session.js"
 import type { PageOf } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
+import { useSignedOut } from "../platform/use-signed-out.js"
 import { browserOf } from "./browser.js"
 
 interface ListedSession {
@@ -23,7 +23,7 @@ interface ListedSession {
 export function Sessions() {
   const { call, session, workspaceId } = usePlatform()
   const queryClient = useQueryClient()
-  const navigate = useNavigate()
+  const signedOut = useSignedOut()
   const queryKey = ["sessions", workspaceId]
   const { data } = useSuspenseQuery({
     queryKey,
@@ -32,9 +32,7 @@ export function Sessions() {
   const end = async (id: string) => {
     await call(requestPath`/v2/console/sessions/${id}`, { method: "DELETE" })
     if (id !== session.session_id) return queryClient.invalidateQueries({ queryKey })
-    await navigate({ to: "/sign-in" })
-    queryClient.clear()
-    queryClient.setQueryData(sessionQuery.queryKey, null)
+    await signedOut()
   }
   return (
     <Section title="Sessions" about="A session ends after 12 hours without use, and after 7 days.">
