@@ -35,7 +35,8 @@ export function RunSettings({ options, change, contextSchema }: Props) {
         {isOpen && (
           <section key={epoch} className="run-settings-form" aria-label="Configuration of runs">
             <p className="soft">
-              For the runs that this page starts on this thread, over those of the assistant. This browser remembers it.
+              For the runs that this page starts on this thread, over those of the assistant. This tab remembers it
+              until you sign out.
             </p>
             <Context schema={contextSchema} value={options.context} onChange={(context) => change({ context })} />
             <ObjectEditor label="Config" value={options.config} onChange={(config) => change({ config })} />

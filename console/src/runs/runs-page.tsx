@@ -25,11 +25,11 @@ const pace = { pageSize: 100, refreshMs: 5000 }
 export function RunsPage() {
   const agent = useAgent()
   const [filters, change] = useSearchState(filtersIn)
-  const source = useMemo<readonly RunSource[]>(
+  const sources = useMemo<readonly RunSource[]>(
     () => [{ id: agent.url, name: undefined, base: agent.base, fetch: agent.fetch }],
     [agent],
   )
-  const list = useRuns(source, filters, pace)
+  const list = useRuns(sources, filters, pace)
   const { runs, hasMore } = list
   const isRead = runs.length > 0 || list.heard > list.refused.length
   const error = list.cutShort[0]?.error ?? list.refused[0]?.error
@@ -38,7 +38,7 @@ export function RunsPage() {
     <Page title="Runs" isWide actions={<CurlButton requests={[listRequest(agent, filters, pace.pageSize)]} />}>
       <div className="runs">
         <RunFilters filters={filters} onChange={change} found={isRead ? count : ""} />
-        {error && <Problem error={error} />}
+        {Boolean(error) && <Problem error={error} />}
         {isRead && runs.length === 0 && !hasMore && !areSet(filters) && (
           <Empty title="No runs yet">
             Each run of this agent appears here from the moment it is requested. Runs without a thread leave when they
