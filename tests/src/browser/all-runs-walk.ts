@@ -40,7 +40,8 @@ export async function walkAllRuns({ platform, browser, page, deployment, look }:
   const search = `${source_config.custom_url}/runs/search`
   await page.route(search, (route) => route.abort())
   await page.reload()
-  await page.getByRole("region", { name: `${name} does not answer` }).waitFor()
+  const refusal = page.getByRole("region", { name: "Agents that do not answer" })
+  await refusal.getByRole("listitem").filter({ hasText: name }).waitFor()
   await page.unroute(search)
   await rows.first().waitFor()
   // The browser reports each request that this walk has broken.

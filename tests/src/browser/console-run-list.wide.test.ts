@@ -86,11 +86,42 @@ test("the console's list of runs", { skip }, async (t) => {
     assert.equal((await client.runs.list(threadId)).length, 2)
   })
 
+  await t.test("a run is replayed from one of its checkpoints, by keyboard; a stateless run has none", async () => {
+    const [{ threadId, runId }] = failed as [(typeof failed)[0]]
+    const gate = newGate()
+    const { run_id: stateless } = await client.runs.create(null, "desk", {
+      input: { wish: "wait", amount: 1 },
+      config: { configurable: { gate: gate.path } },
+    })
+    const page = await browser.open("runs")
+    const replay = (id: string) => page.getByRole("button", { name: `Replay run ${id.slice(-8)} from a checkpoint` })
+    await replay(stateless).focus()
+    await page.getByRole("tooltip", { name: /keeps no checkpoint/ }).waitFor()
+    await page.keyboard.press("Enter")
+    assert.equal(await page.getByRole("dialog").count(), 0)
+    gate.open()
+
+    await replay(runId).focus()
+    await page.keyboard.press("Enter")
+    const dialog = page.getByRole("dialog", { name: `Replay run ${runId.slice(-8)}` })
+    const newest = dialog.getByRole("option").first()
+    await newest.waitFor()
+    assert.match((await newest.textContent()) ?? "", /^plannext: .*look_up/)
+    await keepScreenshot(page, "runs-replay")
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await dialog.getByRole("button", { name: "Replay from it" }).focus()
+    await page.keyboard.press("Enter")
+
+    await page.waitForURL(new RegExp(`threads/${threadId}/runs/`))
+    assert.equal((await client.runs.list(threadId)).length, 3)
+    await until(async () => (await client.runs.list(threadId))[0]?.status === "error", { what: "it has failed again" })
+  })
+
   await t.test("a thread leads to its runs", async () => {
     const page = await browser.open(`threads/${failed[0]?.threadId}`)
     await page.getByRole("link", { name: "All runs" }).click()
 
-    await page.getByText("2 runs", { exact: true }).waitFor()
+    await page.getByText("3 runs", { exact: true }).waitFor()
     await page.getByRole("button", { name: "Clear" }).click()
     await rows(page).nth(2).waitFor()
   })
