@@ -113,10 +113,3 @@ export const digestOf = (bytes: Uint8Array): Digest => `sha256:${createHash("sha
 /** The bytes are the same in both formats, and a manifest of one format names only types of its own. */
 const ociLayerType = (mediaType: string): string =>
   mediaType === "application/vnd.docker.image.rootfs.diff.tar.gzip" ? `${mediaTypes.layer}+gzip` : mediaType
-
-/**
- * What an engine calls a stack of layers: two images share a stored layer only on top of the same ones.
- * @see  https://github.com/opencontainers/image-spec/blob/main/config.md#layer-chainid
- */
-export const chainIdOf = (diffIds: readonly Digest[]): Digest =>
-  diffIds.reduce((below, diffId) => (below === "" ? diffId : digestOf(Buffer.from(`${below} ${diffId}`))), "")

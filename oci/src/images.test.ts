@@ -8,7 +8,6 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { list } from "tar"
 import { imageArchive } from "./archive.js"
 import { readExportedImage, UnusableArchive } from "./exported-image.js"
-import { chainIdOf } from "./image.js"
 import { layoutIn } from "./layout.js"
 import { builtProject, smallImage } from "./testing/project.js"
 import { UnusableTree } from "./tree-entries.js"
@@ -163,12 +162,4 @@ test("a layout names its image, and every blob has the digest of its content", a
     digests.map(({ digest }) => digest),
   )
   for (const descriptor of digests) assert.ok(await layout.has(descriptor))
-})
-
-test("a stack of layers is known by the digest of all below it", async () => {
-  // sha256 of "sha256:a sha256:b"
-  const expected = spawnSync("sh", ["-c", "printf 'sha256:a sha256:b' | sha256sum"], { encoding: "utf8" }).stdout
-
-  assert.equal(chainIdOf(["sha256:a"]), "sha256:a")
-  assert.equal(chainIdOf(["sha256:a", "sha256:b"]), `sha256:${expected.slice(0, 64)}`)
 })

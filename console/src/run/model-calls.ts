@@ -1,5 +1,4 @@
 /** The model calls of a run, from the messages that its states gained: who answered, and with how many tokens. Pure. */
-import type { StateInfo } from "./run-data.js"
 
 export interface ModelCall {
   readonly messageId: string
@@ -69,10 +68,6 @@ export const sumOf = (calls: readonly ModelCall[]): Tokens => ({
   calls: calls.length,
   unknown: calls.filter(({ hasTokens }) => !hasTokens).length,
 })
-
-/** All model calls between the first and the last state of a run. */
-export const modelCallsBetween = (first: StateInfo | undefined, last: StateInfo | undefined): ModelCall[] =>
-  newModelCalls(first?.values, last?.values)
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)

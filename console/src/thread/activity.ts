@@ -32,9 +32,6 @@ export interface Activity {
 
 export const noActivity: Activity = { runId: undefined, status: "idle", attempt: 1, nodes: new Map(), error: undefined }
 
-/** The channels whose events change an activity. */
-export const activityChannels = ["lifecycle", "tasks"] as const
-
 export function follow(activity: Activity, event: ThreadEvent): Activity {
   const { namespace, data } = event.params
   if (!isObject(data)) return activity
