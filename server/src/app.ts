@@ -45,6 +45,7 @@ import { addWaitRoutes } from "./runs/wait-routes.js"
 import type { Readiness } from "./serving/readiness.js"
 import { addUnitRoutes } from "./serving/routes.js"
 import type { OutcomeReport } from "./serving/run-outcomes.js"
+import type { StatusSources } from "./serving/status.js"
 import { addStoreRoutes } from "./store/routes.js"
 import type { Store } from "./store/store-settings.js"
 import { addStudio } from "./studio/routes.js"
@@ -83,6 +84,7 @@ export interface AppOptions extends RunRoutes, TraceRoutes {
   /** Its connection receives notifications; default `db`. */
   readonly notifications?: Pick<Database, "listen">
   readonly metrics: Metrics
+  readonly modelUse: StatusSources["modelUse"]
   /** Whether runs are traced to LangSmith. */
   readonly tracesToLangsmith: boolean
   /** `auth.openapi` of langgraph.json. */

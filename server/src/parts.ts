@@ -104,7 +104,7 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
   const outcomes = countOutcomes()
   const spans = new SpanWriter({ db, log, hasContent: config.traces === "full" })
   const traces = config.traces === "off" ? [] : [spans.observer]
-  const observers = [metrics.observer, outcomes.observer, ...traces, ...(tracing ? [tracing.observer] : [])]
+  const observers = [...metrics.observers, outcomes.observer, ...traces, ...(tracing ? [tracing.observer] : [])]
   const executor = new Executor({
     db,
     leases,
@@ -151,6 +151,7 @@ export function assemble({ config, serverId, db, calls, leases, log, env, projec
     observers,
     startPeers: () => peers.start(localServer(loop, executor)),
     metrics,
+    modelUse: config.traces === "off" ? () => null : metrics.modelUse,
     outcomes,
     spans,
     tracing,

@@ -92,7 +92,9 @@ for (const { name: language, env, skip } of graphLanguages) {
       assert.equal(chats.length, 2)
       assert.equal(chat?.kind, 3)
       assert.equal(chat?.attributes["gen_ai.conversation.id"], thread_id)
-      assert.equal(chat?.attributes["gen_ai.request.model"], "scripted-1")
+      assert.equal(chat?.name, "chat scripted-1")
+      assert.equal(chat?.attributes["gen_ai.response.model"], "scripted-1")
+      assert.equal(chat?.attributes["gen_ai.request.model"], undefined, "its metadata does not say what was asked")
       assert.equal(chat?.attributes["gen_ai.usage.output_tokens"], 3)
       const prompt = JSON.parse(String(chat?.attributes["gen_ai.input.messages"]))
       assert.deepEqual(prompt[0], { role: "user", parts: [{ type: "text", content: "1 + 2?" }] })
@@ -108,6 +110,33 @@ for (const { name: language, env, skip } of graphLanguages) {
       assert.equal(tool?.attributes["gen_ai.tool.call.id"], "call_1")
       assert.deepEqual(JSON.parse(String(tool?.attributes["gen_ai.tool.call.arguments"])), { a: 1, b: 2 })
     })
+
+    for (const traces of ["full", "timings", "off"]) {
+      test(`tokens and the first token are counted, also of stateless runs, with traces ${traces}`, async () => {
+        await using server = await startServerWithDatabase({ env: { ...env, SUPERSTEP_TRACES: traces } })
+        const { client, url, headers } = server
+        const metric = async (name: string) => {
+          const text = await (await fetch(`${url}/metrics`, { headers })).text()
+          return text.split("\n").find((line) => line.startsWith(`${name} `))
+        }
+
+        await runAgent(server)
+        await client.runs.wait(null, "agent", { input: question })
+        const ended = 'superstep_runs_ended_total{status="success"}'
+        await until(async () => (await metric(ended)) === `${ended} 2`, { what: "both runs are counted" })
+
+        const isOff = traces === "off"
+        const [input, output] = ["input", "output"].map((it) => `superstep_model_tokens_total{direction="${it}"}`)
+        assert.equal(await metric(String(input)), isOff ? undefined : `${input} 24`)
+        assert.equal(await metric(String(output)), isOff ? undefined : `${output} 14`)
+        // The second run does not stream.
+        const streamed = "superstep_time_to_first_token_seconds_count"
+        assert.equal(await metric(streamed), `${streamed} ${isOff ? 0 : 1}`)
+        const { model_use: use } = await server.status()
+        const counted = use && [use.input_tokens, use.output_tokens, use.first_token.counts.reduce((a, b) => a + b)]
+        assert.deepEqual(counted, isOff ? null : [24, 14, 1])
+      })
+    }
 
     test("without the setting for content a collector gets times and tokens, and no text of a person", async () => {
       await using collector = await startCollector()

@@ -47,6 +47,24 @@ export interface RunLatency {
   readonly counts: readonly Count[]
 }
 
+/** What the models of runs used on this server since its start. */
+export interface ModelUse {
+  readonly input_tokens: Tokens
+  readonly output_tokens: Tokens
+  readonly first_token: FirstTokens
+}
+
+/** A sum over all units of a deployment still is a `bigint` of the database. */
+export type Tokens =
+  | number
+
+/** How long runs took from when they could start to the first token of a model. */
+export interface FirstTokens {
+  readonly sum_ms: Milliseconds
+  /** By the classes of run-latency.ts. One for each run with a model that streams. */
+  readonly counts: readonly Count[]
+}
+
 export interface Load {
   /** How many more runs it can take now. */
   readonly free_slots: Count
@@ -78,6 +96,8 @@ export interface Status {
   readonly has_acts?: boolean
   readonly runs?: RunOutcomes
   readonly run_latency?: RunLatency
+  /** Null: runs are not traced, so it is not known. */
+  readonly model_use?: ModelUse | null
   readonly load?: Load
   /** It executes the runs of threads that are pinned to its revision, also when it does not serve. */
   readonly executes_pinned?: boolean

@@ -91,8 +91,10 @@ export interface Span {
   /** `running`: it had not ended when the frame was sent. The span is sent again when it ends. */
   readonly status: "running" | "success" | "interrupted" | "cancelled" | "error"
   readonly error?: Failure
-  /** The name of the model, as the provider's answer or the request has it. */
+  /** The name of the model that was asked, where LangChain tells it. */
   readonly model?: string
+  /** The name of the model that answered, where its answer has one: often the dated version of the asked one. */
+  readonly response_model?: string
   /** Such as `openai`, as LangChain names it. */
   readonly provider?: string
   readonly input_tokens?: number
@@ -177,7 +179,7 @@ export interface SpansFrame {
   readonly run_id: string
   readonly claim_id: string
   readonly spans: readonly Span[]
-  /** One for each span, in order: `{"input", "output"}`, or an empty line with `trace: timings`. */
+  /** One for each span, in order: `{"input", "output"}`, or an empty line with any other `trace` than `full`. */
   readonly payload: readonly "content"[]
 }
 
@@ -313,8 +315,8 @@ export interface RunFrame {
   readonly durability: "sync" | "async" | "exit"
   readonly interrupt_before?: "*" | readonly string[]
   readonly interrupt_after?: "*" | readonly string[]
-  /** Send `spans`: `full` with what went in and out, `timings` without. Absent: none. */
-  readonly trace?: "timings" | "full"
+  /** Send `spans`: `full` with what went in and out, `timings` without, `models` without and only of models. Absent: none. */
+  readonly trace?: "models" | "timings" | "full"
   /** False: the thread has no checkpoint, so the worker need not request one. */
   readonly has_checkpoint: boolean
   readonly payload: readonly ("input" | "command" | "config" | "context")[]

@@ -2,6 +2,7 @@
  * The server's Prometheus metrics. Runs are counted when they end on this server. Gauges of the present state are read at
  * each scrape with one statement and include the runs of all servers of the database.
  */
+import type { ModelUse } from "@superstep/protocol/unit/replies"
 import type { Db } from "@superstep/toolkit/db/database"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { brokenRules } from "@superstep/toolkit/errors/must"
@@ -9,11 +10,14 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client"
 import type { Streams } from "../events/streams.js"
 import type { RunObserver } from "../runs/observer.js"
 import type { Workers } from "../workers/port.js"
+import { countModelUse } from "./model-use.js"
 import { addProcessMetrics } from "./process-metrics.js"
 import { countLiveRuns } from "./queries.js"
 
 export interface Metrics {
-  readonly observer: RunObserver
+  readonly observers: readonly RunObserver[]
+  /** What models used since the start of this server. */
+  modelUse(): ModelUse
   /** @param sources  where a scrape reads the present state */
   scrape(sources: MetricSources): Promise<Registry>
 }
@@ -56,6 +60,7 @@ export function createMetrics(): Metrics {
     buckets: seconds,
     registers,
   })
+  const models = countModelUse(registry)
   const now = addPresent(registry)
   addProcessMetrics(registry)
 
@@ -75,7 +80,8 @@ export function createMetrics(): Metrics {
     },
   }
   return {
-    observer,
+    observers: [observer, models.observer],
+    modelUse: models.report,
     scrape: async (sources) => {
       await now(sources)
       return registry

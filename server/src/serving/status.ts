@@ -1,5 +1,5 @@
 /** What a server reports of itself to the control plane (protocol/unit). */
-import type { Share, Status } from "@superstep/protocol/unit/replies"
+import type { ModelUse, Share, Status } from "@superstep/protocol/unit/replies"
 import type { Db } from "@superstep/toolkit/db/database"
 import type { PreflightRule } from "@superstep/toolkit/http/cross-origin"
 import { hasUnauditedActs } from "../acts/queries.js"
@@ -23,6 +23,8 @@ export interface StatusSources {
   readonly streams: Pick<Streams, "openStreams">
   readonly revisionId: string | null
   readonly outcomes: OutcomeReport
+  /** What models used since the start of this server; null: nothing is traced, so it is not known. */
+  readonly modelUse: () => ModelUse | null
   readonly readiness: Pick<Readiness, "isReady">
   /** The CORS settings, reported so that the edge can answer preflights. */
   readonly crossOrigin: CrossOrigin
@@ -46,7 +48,7 @@ export const readStored = async (db: Db): Promise<Stored> => ({
 
 /** @returns  the status at the moment of a call, with what the caller has read of the database. Its load counts from call to call */
 export function statusReader(sources: StatusSources): (stored: Stored) => Promise<UnitStatus> {
-  const { workers, gate, crashes, executor, streams, revisionId, outcomes, readiness, crossOrigin } = sources
+  const { workers, gate, crashes, executor, streams, revisionId, outcomes, modelUse, readiness, crossOrigin } = sources
   const load = loadReport(sources)
   return async ({ traffic, hasActs }) => {
     const { graphs, failed } = workers.report()
@@ -62,6 +64,7 @@ export function statusReader(sources: StatusSources): (stored: Stored) => Promis
       has_acts: hasActs,
       runs: outcomes.report(),
       run_latency: outcomes.latency(),
+      model_use: modelUse(),
       load: await load(),
       executes_pinned: true,
       running_runs: executor.running,

@@ -104,6 +104,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
     gate,
     crashes,
     outcomes: countOutcomes(),
+    modelUse: server.metrics.modelUse,
     channel,
     apiKeys: options.apiKeys === undefined ? undefined : new Secret(options.apiKeys),
     store: storeOf(server.db, options.store),

@@ -98,7 +98,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const journal = new Journal({ db, log })
   const metrics = createMetrics()
   const spans = new SpanWriter({ db, log, hasContent: true })
-  const observers = [metrics.observer, spans.observer, ...(tracing ? [tracing.observer] : [])]
+  const observers = [...metrics.observers, spans.observer, ...(tracing ? [tracing.observer] : [])]
   const observer = observeWith(observers, log)
   const executor = new Executor({
     db,

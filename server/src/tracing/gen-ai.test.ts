@@ -65,3 +65,17 @@ test("messages have the conventions' roles and parts, with calls of tools and th
     },
   ])
 })
+
+test("the model that was asked and the one that answered have their own names", () => {
+  const asked = genAiSpan({ ...model, model: "gpt-5", response_model: "gpt-5-2025-08-07" }, "", claim)
+  const unasked = genAiSpan({ ...model, response_model: "scripted-1" }, "", claim)
+  const names = ({ attributes }: typeof asked) => [
+    attributes["gen_ai.request.model"],
+    attributes["gen_ai.response.model"],
+  ]
+
+  assert.equal(asked.name, "chat gpt-5")
+  assert.deepEqual(names(asked), ["gpt-5", "gpt-5-2025-08-07"])
+  assert.equal(unasked.name, "chat scripted-1")
+  assert.deepEqual(names(unasked), [undefined, "scripted-1"])
+})

@@ -45,7 +45,7 @@ interface Words {
 }
 
 function wordsOf(span: Span, { graphId }: SpanClaim): Words {
-  const { kind, name, model, provider, input_tokens: input, output_tokens: output } = span
+  const { kind, name, model, response_model: answering, provider, input_tokens: input, output_tokens: output } = span
   switch (kind) {
     case "graph": {
       const agent = span.parent === undefined ? graphId : name
@@ -54,9 +54,10 @@ function wordsOf(span: Span, { graphId }: SpanClaim): Words {
     case "model":
       return {
         operation: "chat",
-        target: model ?? name,
+        target: model ?? answering ?? name,
         attributes: {
           ...(model !== undefined && { "gen_ai.request.model": model }),
+          ...(answering !== undefined && { "gen_ai.response.model": answering }),
           // The second name is that of the conventions before 1.37, which many collectors still read.
           ...(provider !== undefined && { "gen_ai.provider.name": provider, "gen_ai.system": provider }),
           ...(input !== undefined && { "gen_ai.usage.input_tokens": input }),

@@ -45,7 +45,10 @@ const span = z
     error: z
       .object({ error: z.string(), message: z.string().describe("Empty with SUPERSTEP_TRACES=timings") })
       .nullable(),
-    model: z.string().nullable(),
+    model: z
+      .string()
+      .nullable()
+      .describe("The one that was asked, or, where LangChain does not tell it, the one that answered"),
     provider: z.string().nullable(),
     input_tokens: z.int().nullable(),
     output_tokens: z.int().nullable(),
@@ -116,7 +119,7 @@ function spanReply({ seq, span: header, content }: SpanRow) {
     ended_at: isoTime(span.ended_us),
     first_token_at: isoTime(span.first_token_us),
     error: span.error ?? null,
-    model: span.model ?? null,
+    model: span.model ?? span.response_model ?? null,
     provider: span.provider ?? null,
     input_tokens: span.input_tokens ?? null,
     output_tokens: span.output_tokens ?? null,

@@ -13,7 +13,7 @@ export interface Exported {
 }
 
 /**
- * What a run's worker records. The trace of a stateless run is not kept, so it is recorded only for a collector.
+ * What a run's worker records. The trace of a stateless run is not kept, so without a collector only its models are recorded, which count.
  * @param exported  undefined without a collector
  */
 export const traceOf =
@@ -21,7 +21,7 @@ export const traceOf =
   ({ deletesThread }: Pick<Claim, "deletesThread">): RunOrder["trace"] => {
     if (setting === "off") return undefined
     if (!deletesThread) return setting
-    if (exported === undefined) return undefined
+    if (exported === undefined) return "models"
     return exported.hasContent ? setting : "timings"
   }
 

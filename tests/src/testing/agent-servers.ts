@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { after, before } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
+import type { Status } from "@superstep/protocol/unit/replies"
 import type { Database } from "@superstep/toolkit/db/database"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
@@ -29,7 +30,7 @@ export interface AgentServerProcess extends AsyncDisposable {
   /** Resolves with its exit code; null when a signal ended it. */
   readonly exited: Promise<number | null>
   /** GET of what only its supervisor may ask. */
-  status(): Promise<{ ready: boolean; running_runs: number; open_streams: number }>
+  status(): Promise<Pick<Status, "ready" | "running_runs" | "open_streams" | "model_use">>
 }
 
 export interface AgentServerSetup {

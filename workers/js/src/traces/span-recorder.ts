@@ -38,9 +38,11 @@ export class SpanRecorder {
   readonly awaitHandlers = true
   readonly raiseError = false
   readonly ignoreLLM = false
-  readonly ignoreChain = false
-  readonly ignoreAgent = false
-  readonly ignoreRetriever = false
+  /** LangChain then makes no callbacks of graphs, nodes and chains. */
+  readonly ignoreChain: boolean
+  /** The same, of tools. */
+  readonly ignoreAgent: boolean
+  readonly ignoreRetriever: boolean
   readonly ignoreCustomEvent = true
   readonly #options: RecorderOptions
   /** Spans that have not ended, by LangChain's id. Of hidden work, and of work that is left out, the span around it. */
@@ -57,6 +59,10 @@ export class SpanRecorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options
+    const isOfModels = options.trace === "models"
+    this.ignoreChain = isOfModels
+    this.ignoreAgent = isOfModels
+    this.ignoreRetriever = isOfModels
   }
 
   handleChainStart(
@@ -218,8 +224,7 @@ export class SpanRecorder {
     this.#open.delete(id)
     if (span === undefined || !("id" in span)) return
     const ended = { endedUs: Math.max(span.startedUs, this.#nowUs()), status }
-    // The requested name, where it is known.
-    Object.assign(span, facts, ended, { model: span.model ?? facts.model })
+    Object.assign(span, facts, ended)
     this.#enqueue(span)
   }
 

@@ -14,7 +14,8 @@ export interface OpenSpan {
   readonly input: unknown
   readonly provider?: string | undefined
   readonly toolCallId?: string | undefined
-  model?: string | undefined
+  readonly model?: string | undefined
+  responseModel?: string | undefined
   firstTokenUs?: number
   endedUs?: number
   status: Span["status"]
@@ -48,6 +49,7 @@ export function spanFields(span: OpenSpan): Span {
     status,
     ...(status === "error" && { error: failureOf(error) }),
     ...(span.model !== undefined && { model: span.model }),
+    ...(span.responseModel !== undefined && { response_model: span.responseModel }),
     ...(span.provider !== undefined && { provider: span.provider }),
     ...span.tokens,
     ...(span.toolCallId !== undefined && { tool_call_id: span.toolCallId }),
@@ -86,7 +88,7 @@ export function answerOf(result: unknown): unknown {
 }
 
 /** What a model's answer says about the call. */
-export function factsOf(result: unknown): { readonly model?: string; readonly tokens?: Tokens } {
+export function factsOf(result: unknown): { readonly responseModel?: string; readonly tokens?: Tokens } {
   const answer = answerOf(result)
   const message: Fields = isRecord(answer) ? answer : {}
   const about = record(message.response_metadata)
@@ -95,7 +97,7 @@ export function factsOf(result: unknown): { readonly model?: string; readonly to
   const input = count(usage.input_tokens) ?? count(usage.promptTokens)
   const output = count(usage.output_tokens) ?? count(usage.completionTokens)
   return {
-    ...(model !== undefined && { model }),
+    ...(model !== undefined && { responseModel: model }),
     tokens: {
       ...(input !== undefined && { input_tokens: input }),
       ...(output !== undefined && { output_tokens: output }),

@@ -72,7 +72,8 @@ for (const { name, skip, start } of languages) {
       const first = one(spans, "model")
       const [prompt] = first.content?.input as { type: string; content: string }[]
       assert.deepEqual([prompt?.type, prompt?.content], ["human", "1 + 2?"])
-      assert.deepEqual([first.input_tokens, first.output_tokens, first.model], [3, 4, "scripted-1"])
+      assert.deepEqual([first.input_tokens, first.output_tokens, first.response_model], [3, 4, "scripted-1"])
+      assert.equal(first.model, undefined, "nothing says which one was asked")
       const { content, tool_calls: calls } = one(spans, "model", 1).content?.output as Record<string, unknown>
       assert.deepEqual([content, calls], ["The sum is 3.", []])
       const tool = one(spans, "tool")
@@ -126,6 +127,25 @@ for (const { name, skip, start } of languages) {
       assert.ok(sent.length > 0)
       assert.deepEqual(new Set(sent.flatMap(({ lines }) => lines)), new Set([""]))
       assert.ok(!JSON.stringify(sent).includes("a secret"))
+    })
+
+    test("with models only, the worker sends their times and tokens, and nothing else", async () => {
+      const input = { messages: [{ role: "user", content: "a secret" }] }
+
+      const { frame } = await server.run("agent", { input, trace: "models", stream_modes: ["messages-tuple"] })
+      const { frame: without } = await server.run("echo", { input: {}, trace: "models" })
+
+      const spans = spansOf(server, frame.claim_id)
+      assert.deepEqual(
+        spans.map((span) => [span.kind, span.input_tokens, span.output_tokens, span.content]),
+        [
+          ["model", 3, 4, undefined],
+          ["model", 9, 3, undefined],
+        ],
+      )
+      for (const { started_us: begun, first_token_us: token = 0, ended_us: end = 0 } of spans)
+        assert.ok(begun <= token && token <= end)
+      assert.deepEqual(spansOf(server, without.claim_id), [])
     })
 
     test("a run that is not traced sends no spans", async () => {

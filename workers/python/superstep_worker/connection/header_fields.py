@@ -69,7 +69,7 @@ frames: Mapping[str, Fields] = {
             "durability": lambda v: v in ["sync", "async", "exit"],
             "interrupt_before": lambda v: (v == "*" or type(v) is list and all(type(v_) is str for v_ in v)),
             "interrupt_after": lambda v: (v == "*" or type(v) is list and all(type(v_) is str for v_ in v)),
-            "trace": lambda v: v in ["timings", "full"],
+            "trace": lambda v: v in ["models", "timings", "full"],
             "has_checkpoint": lambda v: type(v) is bool,
             "payload": lambda v: type(v) is list and all(v_ in ["input", "command", "config", "context"] for v_ in v),
         },

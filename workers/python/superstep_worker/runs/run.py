@@ -100,7 +100,7 @@ class Run:
                 self._ending = "drained"
             await self._finish(problem)
 
-    def _recorder_for(self, trace: Literal["timings", "full"] | None) -> SpanRecorder | None:
+    def _recorder_for(self, trace: Literal["models", "timings", "full"] | None) -> SpanRecorder | None:
         if trace is None:
             return None
 

@@ -30,6 +30,7 @@ class OpenSpan:
         "output",
         "parent",
         "provider",
+        "response_model",
         "started_us",
         "status",
         "tokens",
@@ -53,6 +54,7 @@ class OpenSpan:
         self.output: Any = None
         self.error: BaseException | None = None
         self.model: str | None = None
+        self.response_model: str | None = None
         self.provider: str | None = None
         self.tool_call_id: str | None = None
         self.tokens: Mapping[str, int] = {}
@@ -68,6 +70,7 @@ def span_fields(span: OpenSpan) -> dict[str, Any]:
         "ended_us": span.ended_us,
         "error": None if span.error is None else _failure_of(span.error),
         "model": span.model,
+        "response_model": span.response_model,
         "provider": span.provider,
         "tool_call_id": span.tool_call_id,
     }

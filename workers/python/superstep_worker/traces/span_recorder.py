@@ -46,7 +46,7 @@ _hidden_tag = "langsmith:hidden"
 
 @dataclass(frozen=True)
 class RecorderOptions:
-    trace: Literal["timings", "full"]
+    trace: Literal["models", "timings", "full"]
     #: Sends a part of the trace: the headers of its spans and the lines of their content.
     send: Callable[[Sequence[Mapping[str, Any]], Sequence[str]], None]
     #: Whether the socket is full, so that sending has to wait.
@@ -61,6 +61,7 @@ class SpanRecorder(BaseCallbackHandler):
 
     def __init__(self, options: RecorderOptions) -> None:
         self._options = options
+        self._is_of_models = options.trace == "models"
         self._lock = threading.Lock()
         # Spans that have not ended, by LangChain's id. Of hidden work, and of work that is left out, the span around it.
         self._open: dict[UUID, OpenSpan] = {}
@@ -72,6 +73,20 @@ class SpanRecorder(BaseCallbackHandler):
         # A clock that does not jump within the run.
         self._clock_ns = time.time_ns() - time.perf_counter_ns()
         self._timer = asyncio.get_running_loop().call_later(_send_every_seconds, self._on_time)
+
+    @property
+    def ignore_chain(self) -> bool:
+        """LangChain then makes no callbacks of graphs, nodes and chains."""
+        return self._is_of_models
+
+    @property
+    def ignore_agent(self) -> bool:
+        """The same, of tools."""
+        return self._is_of_models
+
+    @property
+    def ignore_retriever(self) -> bool:
+        return self._is_of_models
 
     def on_chain_start(
         self,
@@ -130,8 +145,7 @@ class SpanRecorder(BaseCallbackHandler):
     def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
         span = self._open.get(run_id)
         if span is not None:
-            # The requested name, where it is known.
-            span.model = span.model or model_of(response)
+            span.response_model = model_of(response)
             span.tokens = tokens_of(response)
         self._end(run_id, "success", answer_of(response))
 
