@@ -58,6 +58,7 @@ const hide = (text: string) => text
 const report = JSON.stringify({
   revision_id: "r", pid: 1, ready: true, graphs: ["a"], failed: [{ graph_id: "b", message: "no" }], serving: true,
   traffic: [{ revision_id: "r", weight: null }], runs: { ended: 1, failed: 0 }, run_latency: { sum_ms: 1.5, counts: [1, 2] },
+  model_use: { input_tokens: 3, output_tokens: 4, first_token: { sum_ms: 1.5, counts: [1, 2] } },
   load: { free_slots: 1, waiting_ms: null, loop_utilization: 0.1 }, executes_pinned: true, running_runs: 0, open_streams: 0,
   worker_crashes: { count: 0, last: null }, cross_origin: null,
 }) // biome-ignore format: an example

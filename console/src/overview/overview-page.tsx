@@ -15,8 +15,8 @@ import { ArrowRight } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
 import { oneIn, type RawSearch, useSearchState } from "../frame/search.js"
-import { durationText, sizeText } from "../frame/time-text.js"
-import { requestsOf, runsNow, runsOf } from "../platform/metrics.js"
+import { sizeText } from "../frame/time-text.js"
+import { firstTokenText, latencyText, requestsOf, runsNow, runsOf, tokensOf, tokensText } from "../platform/metrics.js"
 import { paths } from "../platform/paths.js"
 import { deploymentQuery, metricsQuery, revisionsQuery } from "../platform/queries.js"
 import type { Deployment, Latency, Metrics } from "../platform/types.js"
@@ -186,26 +186,26 @@ function Activity({
   const serving = revisions.find(({ revision_id }) => revision_id === deployment.active_revision_id)
   const failed = revisions.reduce((sum, it) => sum + it.failed, 0)
   const base = `/deployments/${deployment.id}/agent`
-  const latency = (which: "p50" | "p95") => points.map(({ at, latency_ms }) => ({ at, value: latency_ms[which] }))
   return (
     <div className="overview-activity">
       <Card title="Requests">
         <Bars points={requestsOf(points)} windowMs={windowMs} words={["request", "error"]} />
       </Card>
-      <Card title="Time until an answer begins">
-        <LineChart
-          series={[
-            { name: "p50", points: latency("p50") },
-            { name: "p95", points: latency("p95") },
-          ]}
-          windowMs={windowMs}
-          height={chartHeight}
-          label={`Time until an answer begins: ${latencyText(total.latency_ms)}`}
-        />
-        <p className="overview-value">
-          <i className="overview-key-0" aria-hidden /> half, <i className="overview-key-1" aria-hidden /> 95 %;{" "}
-          {latencyText(total.latency_ms)}
-        </p>
+      <LatencyCard
+        title="Time until an answer begins"
+        points={points.map(({ at, latency_ms }) => ({ at, latency: latency_ms }))}
+        windowMs={windowMs}
+        sentence={latencyText(total.latency_ms)}
+      />
+      <LatencyCard
+        title="Time to the first token"
+        points={points.map(({ at, first_token_ms }) => ({ at, latency: first_token_ms }))}
+        windowMs={windowMs}
+        sentence={firstTokenText(total)}
+      />
+      <Card title="Tokens">
+        <BarChart bars={inBars(tokensOf(points), windowMs)} height={chartHeight} label={tokensText(total)} />
+        <p className="overview-value">{tokensText(total)}</p>
       </Card>
       <Card title="Runs">
         <Bars points={runsOf(points)} windowMs={windowMs} words={["run", "failed"]} />
@@ -261,6 +261,36 @@ const Card = ({ title, children }: { title: string; children: ReactNode }) => (
   </section>
 )
 
+interface LatencyCardProps {
+  readonly title: string
+  readonly points: readonly { readonly at: string; readonly latency: Latency }[]
+  readonly windowMs: number
+  readonly sentence: string
+}
+
+function LatencyCard({ title, points, windowMs, sentence }: LatencyCardProps) {
+  const line = (which: "p50" | "p95") => points.map(({ at, latency }) => ({ at, value: latency[which] }))
+  return (
+    <Card title={title}>
+      <LineChart
+        series={[
+          { name: "p50", points: line("p50") },
+          { name: "p95", points: line("p95") },
+        ]}
+        windowMs={windowMs}
+        height={chartHeight}
+        label={`${title}: ${sentence}`}
+      />
+      <p className="overview-value">
+        <i className="overview-key-0" aria-hidden /> half, <i className="overview-key-1" aria-hidden /> 95 %; {sentence}
+      </p>
+    </Card>
+  )
+}
+
+const inBars = (points: readonly Counted[], windowMs: number) =>
+  barsOf(points, { count: bars, windowMs, now: Date.now() })
+
 interface BarsProps {
   readonly points: readonly Counted[]
   readonly windowMs: number
@@ -268,7 +298,7 @@ interface BarsProps {
 }
 
 function Bars({ points, windowMs, words }: BarsProps) {
-  const counts = barsOf(points, { count: bars, windowMs, now: Date.now() })
+  const counts = inBars(points, windowMs)
   const sentence = sentenceOf(counts, words)
   return (
     <>
@@ -277,11 +307,5 @@ function Bars({ points, windowMs, words }: BarsProps) {
     </>
   )
 }
-
-/** The upper bounds of classes of time, so they are said as such. */
-const latencyText = ({ p50, p95 }: Latency): string =>
-  p50 === null || p95 === null
-    ? "none in this time"
-    : `half within ${durationText(p50)}, 95 % within ${durationText(p95)}`
 
 const replicasText = (count: number): string => (count === 1 ? "1 replica" : `${count} replicas`)

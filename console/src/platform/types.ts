@@ -90,12 +90,16 @@ export interface Latency {
   readonly p95: number | null
 }
 
-/** What the edge answered. */
-export interface Answers {
+/** What the edge answered, and what models used. */
+export interface Activity {
   readonly requests: number
   readonly errors: number
   /** Until an answer began. */
   readonly latency_ms: Latency
+  /** Null: not counted, since runs are not traced, or no replica ran. */
+  readonly tokens: { readonly input: number; readonly output: number } | null
+  /** From when a run could start. */
+  readonly first_token_ms: Latency
 }
 
 export interface Metrics {
@@ -106,11 +110,11 @@ export interface Metrics {
     readonly failed: number
     readonly latency_ms: Latency
   }[]
-  readonly total: Answers
+  readonly total: Activity
   readonly points: readonly MetricsPoint[]
 }
 
-export interface MetricsPoint extends Answers {
+export interface MetricsPoint extends Activity {
   readonly at: string
   readonly replicas: number
   readonly ended_runs: number

@@ -14,13 +14,13 @@ import { type LoopLag, machineView, type Place } from "./machine.js"
 import type { OperatorView } from "./prometheus.js"
 import { isOperatorKey, latestSamples, runSamplesOf, stateCounts, trafficOf, unitSamplesOf } from "./queries.js"
 import { byRevision, describeRuns, type RevisionRuns, type RunSample } from "./run-sample.js"
-import { type Answers, type At, answersIn, type ChartPoint, chart, type UnitSample } from "./sample.js"
+import { type Activity, type At, activityIn, type ChartPoint, chart, type UnitSample } from "./sample.js"
 
 export interface DeploymentMetrics {
   readonly stepMs: number
   readonly points: readonly ChartPoint[]
   /** Of the whole window. */
-  readonly total: Answers
+  readonly total: Activity
   /** The newest sample of each unit of the last measurement. */
   readonly units: readonly At<UnitSample>[]
   /** Of the whole window; the revision whose runs ended last comes first. */
@@ -43,7 +43,7 @@ export async function deploymentMetrics(db: Db, deploymentId: string, windowMs: 
   return {
     stepMs,
     points: chart(traffic, units, runs, stepMs),
-    total: answersIn(traffic),
+    total: activityIn(traffic),
     units: units.filter(({ at }) => at.getTime() === lastAt),
     revisions: byRevision(runs).map(describeRuns),
   }

@@ -11,6 +11,9 @@ export interface Samples {
   readonly runs: readonly RunSample[]
 }
 
+/** As a row: without models their columns are null. */
+const trafficRow = ({ models, ...sample }: TrafficSample) => ({ ...sample, ...models })
+
 /** Adds samples; those of deployments deleted meanwhile are left out. */
 export async function insertSamples(tx: Db, { units, traffic, runs }: Samples): Promise<void> {
   await tx.run(sql`
@@ -21,12 +24,12 @@ export async function insertSamples(tx: Db, { units, traffic, runs }: Samples): 
     join deployments using (deployment_id)`)
   await tx.run(sql`
     insert into traffic_samples (deployment_id, at, replicas, requests, errors, latency_ms, latency_counts, pending_runs,
-      active_runs)
+      active_runs, input_tokens, output_tokens, first_token_ms, first_token_counts)
     select s.deployment_id, now(), s.replicas, s.requests, s.errors, s.latency_ms, s.latency_counts, s.pending_runs,
-      s.active_runs
-    from jsonb_to_recordset(${JSON.stringify(traffic)}::jsonb) as s (deployment_id uuid, replicas integer,
-      requests bigint, errors bigint, latency_ms float8, latency_counts bigint[], pending_runs integer,
-      active_runs integer)
+      s.active_runs, s.input_tokens, s.output_tokens, s.first_token_ms, s.first_token_counts
+    from jsonb_to_recordset(${JSON.stringify(traffic.map(trafficRow))}::jsonb) as s (deployment_id uuid,
+      replicas integer, requests bigint, errors bigint, latency_ms float8, latency_counts bigint[], pending_runs integer,
+      active_runs integer, input_tokens bigint, output_tokens bigint, first_token_ms float8, first_token_counts bigint[])
     join deployments using (deployment_id)`)
   await tx.run(sql`
     insert into run_samples (deployment_id, at, revision_id, ended, failed, latency_ms, latency_counts)
@@ -46,7 +49,9 @@ export const runSamplesOf = (db: Db, deploymentId: string, windowMs: number): Pr
 export const trafficOf = (db: Db, deploymentId: string, windowMs: number): Promise<At<TrafficSample>[]> =>
   db.rows(sql`
     select deployment_id, at, replicas, requests, errors, latency_ms, to_jsonb(latency_counts) as latency_counts,
-      pending_runs, active_runs
+      pending_runs, active_runs, case when input_tokens is not null then jsonb_build_object('input_tokens', input_tokens,
+        'output_tokens', output_tokens, 'first_token_ms', first_token_ms, 'first_token_counts', first_token_counts)
+      end as models
     from traffic_samples
     where deployment_id = ${deploymentId} and at > now() - make_interval(secs => ${windowMs} / 1000.0) order by at`)
 
@@ -77,7 +82,9 @@ export const stateCounts = (db: Db): Promise<StateCount[]> =>
     union all select 'units', role, count(*) from units join revisions using (revision_id) group by role
     union all select 'deliveries', state, count(*) from webhook_deliveries where state = 'pending' group by state`)
 
-export interface LatestSample extends Omit<TrafficSample, "latency_ms" | "latency_counts" | "requests" | "errors"> {
+type Present = Pick<TrafficSample, "deployment_id" | "replicas" | "pending_runs" | "active_runs">
+
+export interface LatestSample extends Present {
   readonly workspace_id: string
   readonly name: string
   readonly cpu_cores: number | null

@@ -33,7 +33,7 @@ export function addMetricsRoutes(api: Api, options: MetricsRoutes): void {
       method: "get",
       path: "/v2/deployments/{deployment_id}/metrics",
       summary:
-        "Returns the resource use of a deployment's units and the edge's answer counts in time steps, and how runs ended by revision.",
+        "Returns the resource use of a deployment's units, the edge's answer counts and what models used in time steps, and how runs ended by revision.",
       params: z.object({ deployment_id: uuid }),
       query: metricsQuery,
       responses: {

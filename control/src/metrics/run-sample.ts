@@ -1,6 +1,6 @@
 /** Defines how runs of a revision ended, and how long they took. Pure. */
 import { runLatencyBoundsMs } from "@superstep/protocol/unit/run-latency"
-import { percentileMs } from "./sample.js"
+import { type Latency, latencyOf } from "./percentile.js"
 
 export interface RunTally {
   readonly ended: number
@@ -62,7 +62,7 @@ export interface RevisionRuns {
   /** Share of the runs that failed, 0 to 1. */
   readonly error_rate: number
   /** Null where only units of an older release executed runs, which do not measure it. */
-  readonly latency_ms: { readonly average: number | null; readonly p50: number | null; readonly p95: number | null }
+  readonly latency_ms: Latency
 }
 
 export const measured = ({ latency_counts }: RunTally): number => latency_counts.reduce((sum, count) => sum + count, 0)
@@ -73,9 +73,5 @@ export const describeRuns = (it: RunSample): RevisionRuns => ({
   ended: it.ended,
   failed: it.failed,
   error_rate: it.failed / it.ended,
-  latency_ms: {
-    average: measured(it) === 0 ? null : it.latency_ms / measured(it),
-    p50: percentileMs(it.latency_counts, 0.5, runLatencyBoundsMs),
-    p95: percentileMs(it.latency_counts, 0.95, runLatencyBoundsMs),
-  },
+  latency_ms: latencyOf(it.latency_ms, it.latency_counts, runLatencyBoundsMs),
 })

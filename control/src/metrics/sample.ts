@@ -1,5 +1,7 @@
 /** Defines the samples of units and traffic, and computes a chart from them. Pure. */
 import { latencyBoundsMs, type Tally } from "@superstep/edge/tallies"
+import { type ModelsUsed, type ModelTally, modelsUsed } from "./model-sample.js"
+import { type Latency, latencyOf } from "./percentile.js"
 
 export interface UnitSample {
   readonly deployment_id: string
@@ -20,6 +22,8 @@ export interface TrafficSample {
   readonly latency_counts: readonly number[]
   readonly pending_runs: number | null
   readonly active_runs: number | null
+  /** Null: no unit counted what its models used. */
+  readonly models: ModelTally | null
 }
 
 /** Of the runs that ended since the sample before. */
@@ -43,30 +47,14 @@ export function answeredSince(before: Tally | undefined, now: Tally | undefined 
   }
 }
 
-/** The latency below which a share of the answers stayed: the upper bound of its class; null without any answer. */
-export function percentileMs(
-  counts: readonly number[],
-  share: number,
-  boundsMs: readonly number[] = latencyBoundsMs,
-): number | null {
-  const total = counts.reduce((sum, count) => sum + count, 0)
-  if (total === 0) return null
-  let seen = 0
-  const index = counts.findIndex((count) => {
-    seen += count
-    return seen >= total * share
-  })
-  return boundsMs[index] ?? boundsMs.at(-1) ?? null
-}
-
-/** What the edge answered. */
-export interface Answers {
+/** What the edge answered, and what models used. */
+export interface Activity extends ModelsUsed {
   readonly requests: number
   readonly errors: number
-  readonly latency_ms: { readonly average: number | null; readonly p50: number | null; readonly p95: number | null }
+  readonly latency_ms: Latency
 }
 
-export interface ChartPoint extends Answers {
+export interface ChartPoint extends Activity {
   readonly at: Date
   readonly replicas: number
   readonly cpu_cores: number
@@ -117,7 +105,7 @@ function pointOf(at: Date, { traffic, units, runs }: Step): ChartPoint {
     cpu_cores: sumOf(present, (it) => it.cpu_cores),
     rss_bytes: sumOf(present, (it) => it.rss_bytes),
     restarts: sumOf(present, (it) => it.restarts),
-    ...answersIn(traffic),
+    ...activityIn(traffic),
     ended_runs: sumOf(runs, (it) => it.ended),
     failed_runs: sumOf(runs, (it) => it.failed),
     pending_runs: last?.pending_runs ?? null,
@@ -125,18 +113,19 @@ function pointOf(at: Date, { traffic, units, runs }: Step): ChartPoint {
   }
 }
 
-/** The answers of several samples together. */
-export function answersIn(traffic: readonly TrafficSample[]): Answers {
+/** Several samples together. */
+export function activityIn(traffic: readonly TrafficSample[]): Activity {
   const requests = sumOf(traffic, (it) => it.requests)
   const counts = [...latencyBoundsMs, Infinity].map((_, index) => sumOf(traffic, (it) => it.latency_counts[index] ?? 0))
   return {
     requests,
     errors: sumOf(traffic, (it) => it.errors),
-    latency_ms: {
-      average: requests === 0 ? null : sumOf(traffic, (it) => it.latency_ms) / requests,
-      p50: percentileMs(counts, 0.5),
-      p95: percentileMs(counts, 0.95),
-    },
+    latency_ms: latencyOf(
+      sumOf(traffic, (it) => it.latency_ms),
+      counts,
+      latencyBoundsMs,
+    ),
+    ...modelsUsed(traffic.map(({ models }) => models)),
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Takes samples every ten seconds: processes of units, answers of the edge, and runs by revision. Between two samples it remembers only
- * the last readings of counters; a restart costs one interval.
+ * Takes samples every ten seconds: processes of units, answers of the edge, what models used, and runs by revision. Between two samples it
+ * remembers only the last readings of counters; a restart costs one interval.
  */
 
 import type { Tally } from "@superstep/edge/tallies"
@@ -12,6 +12,7 @@ import type { PipelineContext } from "../planner/context.js"
 import type { UnitRow } from "../planner/facts.js"
 import { allUnits } from "../planner/queries.js"
 import { unitAddress } from "../planner/unit.js"
+import { type ModelTally, modelsSince, noModels, sumOfModels } from "./model-sample.js"
 import { insertSamples } from "./queries.js"
 import { byRevision, noRuns, type RunSample, type RunTally, runsSince, sumOfRuns } from "./run-sample.js"
 import { answeredSince, nothing, type TrafficSample, type UnitSample } from "./sample.js"
@@ -25,6 +26,8 @@ interface Reading {
   readonly answered: Readonly<Record<string, Tally>>
   /** By unit. One that did not answer keeps its former tally; undefined: it has none. */
   readonly runs: ReadonlyMap<string, RunTally | undefined>
+  /** The same of models; one whose runs are not traced has none either. */
+  readonly models: ReadonlyMap<string, ModelTally | undefined>
 }
 
 /** Runs since the control plane started, by revision, for Prometheus. */
@@ -59,13 +62,28 @@ async function sample(
     context.machine.units.usage(units.filter(mayRun).map(({ unit_id }) => unit_id)),
     context.edge.status(),
   ])
-  const runs = runsOf(reportOf, usage, units, before)
-  const reading = { atMs: performance.now(), cpu: cpuOf(usage), answered, runs }
+  const reading = {
+    atMs: performance.now(),
+    cpu: cpuOf(usage),
+    answered,
+    runs: tallies({ reportOf, running: usage, units }, { before: before?.runs, none: noRuns, read: runsIn }),
+    models: tallies({ reportOf, running: usage, units }, { before: before?.models, none: noModels, read: modelsIn }),
+  }
+  const running = units.filter(({ unit_id }) => usage.has(unit_id))
   const runSamples = before ? byRevision(units.flatMap((unit) => runSample(unit, reading, before))) : []
   const unitSamples = units.flatMap((unit) => unitSample(unit, usage.get(unit.unit_id), reading, before))
   const traffic = await Promise.all(
     [...new Set([...units.map(({ deployment_id }) => deployment_id), ...Object.keys(answered)])].map((id) =>
-      trafficSample(context, id, units, before ? answeredSince(before.answered[id], answered[id]) : nothing),
+      trafficSample(context, id, units, {
+        ...(before ? answeredSince(before.answered[id], answered[id]) : nothing),
+        models: before
+          ? modelsOf(
+              running.filter((unit) => unit.deployment_id === id),
+              reading,
+              before,
+            )
+          : null,
+      }),
     ),
   )
   // One transaction, so that both have its time.
@@ -76,27 +94,57 @@ async function sample(
 
 const processOf = (unitId: string, { key }: Usage): string => `${unitId} ${key}`
 
-/** What units reported of their runs; those that do not run have none. */
-const runsOf = (
-  reportOf: SamplerOptions["reportOf"],
-  running: ReadonlyMap<string, unknown>,
-  units: readonly UnitRow[],
-  before: Reading | undefined,
-): Map<string, RunTally | undefined> =>
+interface Reports extends Pick<SamplerOptions, "reportOf"> {
+  readonly running: ReadonlyMap<string, unknown>
+  readonly units: readonly UnitRow[]
+}
+
+interface Counters<Tally> {
+  readonly before: ReadonlyMap<string, Tally | undefined> | undefined
+  readonly none: Tally
+  readonly read: (report: UnitReport) => Tally | undefined
+}
+
+/** What units reported; those that do not run have counted nothing. */
+const tallies = <Tally>(
+  { reportOf, running, units }: Reports,
+  { before, none, read }: Counters<Tally>,
+): Map<string, Tally | undefined> =>
   new Map(
     units.map(({ unit_id }) => {
-      if (!running.has(unit_id)) return [unit_id, noRuns]
+      if (!running.has(unit_id)) return [unit_id, none]
       const report = reportOf(unit_id)
-      return [unit_id, report ? tallyOf(report) : before?.runs.get(unit_id)]
+      return [unit_id, report ? read(report) : before?.get(unit_id)]
     }),
   )
 
-const tallyOf = ({ runs: { ended, failed }, run_latency: latency }: UnitReport): RunTally => ({
+const runsIn = ({ runs: { ended, failed }, run_latency: latency }: UnitReport): RunTally => ({
   ended,
   failed,
   latency_ms: latency?.sum_ms ?? 0,
   latency_counts: latency?.counts ?? [],
 })
+
+/** What models used, by the report of a unit; undefined: it does not count it. */
+export const modelsIn = ({ model_use: used }: UnitReport): ModelTally | undefined =>
+  used
+    ? {
+        input_tokens: used.input_tokens,
+        output_tokens: used.output_tokens,
+        first_token_ms: used.first_token.sum_ms,
+        first_token_counts: used.first_token.counts,
+      }
+    : undefined
+
+/** Of the units that count; null if none does. */
+function modelsOf(units: readonly UnitRow[], now: Reading, before: Reading): ModelTally | null {
+  const used = units.flatMap(({ unit_id }) => {
+    const tally = now.models.get(unit_id)
+    const former = before.models.has(unit_id) ? before.models.get(unit_id) : noModels
+    return tally && former ? [modelsSince(former, tally)] : []
+  })
+  return used.length === 0 ? null : sumOfModels(used)
+}
 
 /** A unit that is new since the last sample has all its runs since then. */
 function runSample({ unit_id, deployment_id, revision_id }: UnitRow, now: Reading, before: Reading): RunSample[] {
@@ -149,7 +197,7 @@ async function trafficSample(
   context: PipelineContext,
   deploymentId: string,
   units: readonly UnitRow[],
-  answered: Tally,
+  counted: Tally & Pick<TrafficSample, "models">,
 ): Promise<TrafficSample> {
   const serving = units.filter((unit) => unit.deployment_id === deploymentId && unit.role === "serving")
   const first = serving.find(mayRun)
@@ -161,7 +209,7 @@ async function trafficSample(
   return {
     deployment_id: deploymentId,
     replicas: serving.length,
-    ...answered,
+    ...counted,
     pending_runs: runs?.pending ?? null,
     active_runs: runs?.active ?? null,
   }

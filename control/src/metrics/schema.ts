@@ -18,12 +18,19 @@ export const metricsQuery = z.object({
 
 const nullableNumber = z.number().nullable()
 
-const answers = {
+const latency = z.object({ average: nullableNumber, p50: nullableNumber, p95: nullableNumber })
+
+const activity = {
   requests: z.int(),
   errors: z.int().openapi({ description: "answers with a status of 500 or more" }),
-  latency_ms: z
-    .object({ average: nullableNumber, p50: nullableNumber, p95: nullableNumber })
-    .openapi({ description: "until an answer begins" }),
+  latency_ms: latency.openapi({ description: "until an answer begins" }),
+  tokens: z.object({ input: z.int(), output: z.int() }).nullable().openapi({
+    description:
+      "of the models that runs called; null: not counted, since runs are not traced (SUPERSTEP_TRACES=off), or no replica ran",
+  }),
+  first_token_ms: latency.openapi({
+    description: "from when a run could start to the first token of a model, of runs with a model that streams",
+  }),
 }
 
 export const metricsReply = z
@@ -47,13 +54,13 @@ export const metricsReply = z
           ended: z.int().openapi({ description: "runs that ended in the window" }),
           failed: z.int().openapi({ description: "how many of them ended as error or timeout" }),
           error_rate: z.number(),
-          latency_ms: z
-            .object({ average: nullableNumber, p50: nullableNumber, p95: nullableNumber })
-            .openapi({ description: "from when a run could start to its end" }),
+          latency_ms: latency.openapi({ description: "from when a run could start to its end" }),
         }),
       )
       .openapi({ description: "runs of each revision; one without a run is left out" }),
-    total: z.object(answers).openapi({ description: "what the edge answered in the whole window" }),
+    total: z
+      .object(activity)
+      .openapi({ description: "what the edge answered, and what models used, in the whole window" }),
     points: z.array(
       z.object({
         at: z.iso.datetime().openapi({ description: "start of the time step" }),
@@ -61,7 +68,7 @@ export const metricsReply = z
         cpu_cores: z.number(),
         rss_bytes: z.int(),
         restarts: z.int(),
-        ...answers,
+        ...activity,
         ended_runs: z.int().openapi({ description: "runs that ended in the step" }),
         failed_runs: z.int().openapi({ description: "how many of them ended as error or timeout" }),
         pending_runs: z.int().nullable(),

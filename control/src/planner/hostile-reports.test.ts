@@ -18,8 +18,11 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { appendLogLines } from "../logs/operations.js"
-import { insertSamples } from "../metrics/queries.js"
+import { modelsSince, noModels, sumOfModels } from "../metrics/model-sample.js"
+import { insertSamples, trafficOf } from "../metrics/queries.js"
 import { byRevision, noRuns, type RunTally, runsSince } from "../metrics/run-sample.js"
+import { nothing } from "../metrics/sample.js"
+import { modelsIn } from "../metrics/sampler.js"
 import { recordOrphans } from "../revisions/queries.js"
 import { recordPinnedThreads } from "../revisions/role-queries.js"
 import { fallAsleep } from "../revisions/sleep-queries.js"
@@ -37,6 +40,7 @@ const status = {
   traffic: [{ revision_id: "r", weight: null }],
   failed: [{ graph_id: "chat", message: "no such file" }],
   run_latency: { sum_ms: 10, counts: [1, 2, 3] },
+  model_use: { input_tokens: 7, output_tokens: 8, first_token: { sum_ms: 10, counts: [1, 2, 3] } },
   worker_crashes: { count: 1, last: "exit code 3" },
   cross_origin: {
     origins: ["https://a.example"],
@@ -93,6 +97,7 @@ test("whatever a unit answers is stored without an error, or counts as no answer
     }
   }
   let before: RunTally = noRuns
+  let modelsBefore = noModels
   const store = async (report: UnitReport) => {
     await storeReport({ db, log: silent }, unit, report)
     await recordOutcomes(db, unit_id, report.runs)
@@ -103,8 +108,15 @@ test("whatever a unit answers is stored without an error, or counts as no answer
     unit = (await unitById(db, unit_id)) ?? unit
     const restarts = unit.crashes + unit.worker_crashes
     const units = [{ deployment_id, revision_id, unit_id, cpu_cores: 0, rss_bytes: 0, restarts }]
-    await insertSamples(db, { units, traffic: [], runs })
+    const reported = modelsIn(report) ?? noModels
+    // Many units may lie.
+    const models = sumOfModels(Array.from({ length: 1000 }, () => modelsSince(modelsBefore, reported)))
+    modelsBefore = reported
+    const state = { deployment_id, replicas: 1, pending_runs: null, active_runs: null }
+    await insertSamples(db, { units, traffic: [{ ...state, ...nothing, models }], runs })
+    assert.deepEqual((await trafficOf(db, deployment_id, 60_000))[0]?.models, models)
     await db.run(sql`delete from run_samples`)
+    await db.run(sql`delete from traffic_samples`)
     await db.run(sql`delete from unit_samples`)
     const other = { ended: unit.runs_ended, failed: unit.runs_failed }
     failsMoreOften(report.runs, other, 1)

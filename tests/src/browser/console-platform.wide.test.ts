@@ -124,6 +124,12 @@ test("the pages of the platform", { skip }, async (t) => {
       .getByRole("region", { name: "Runs" })
       .getByText(/^[1-9]\d* runs?, 0 failed$/)
       .waitFor({ timeout: 60_000 })
+    await page
+      .getByRole("region", { name: "Time to the first token" })
+      .getByText(/half within .+/)
+      .waitFor()
+    // The example's model says what it streams, and no tokens.
+    await page.getByRole("region", { name: "Tokens" }).getByText("no model reported tokens in this time").waitFor()
     await page.getByText("nothing", { exact: true }).waitFor()
     await page.getByRole("radio", { name: "last hour" }).focus()
     await page.keyboard.press("ArrowRight")

@@ -39,7 +39,7 @@ export async function deployDesk(platform: Platform): Promise<DeployedDesk> {
   const asking = [await askForRefund(client, 20), await askForRefund(client, 30)]
   const { thread_id: threadId } = await client.threads.create({ graphId: "talk" })
   const input = { messages: [{ role: "user", content: "hello there" }] }
-  const run = await client.runs.create(threadId, "talk", { input })
+  const run = await client.runs.create(threadId, "talk", { input, streamMode: "messages-tuple" })
   await client.runs.join(threadId, run.run_id)
   await client.crons.create("talk", { schedule: "0 7 * * *", input })
   await client.store.putItem(["people", "ann"], "favourite", { colour: "green" })
