@@ -9,6 +9,7 @@ import { Empty, Loading } from "../frame/empty.js"
 import { FilterFields } from "../frame/filter-fields.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
+import { refreshMs } from "../frame/query-client.js"
 import { useSearchState } from "../frame/search.js"
 import { Exactly } from "../frame/time.js"
 import { paths } from "../platform/paths.js"
@@ -25,9 +26,8 @@ import { type Runs, useRuns } from "../runs/use-runs.js"
 import { useSources } from "./sources.js"
 
 const pageSize = 30
-// Each agent is asked again and again: so many requests a second at most, and none more often than every 10 s.
+// Each agent is asked again and again: so many requests a second at most, and none more often than every 5 s.
 const requestsInASecond = 5
-const refreshMs = 10_000
 
 export function AllRunsPage() {
   const platform = usePlatform()

@@ -2,6 +2,7 @@
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
 import { useAgent } from "../agent/use-agent.js"
+import { refreshMs } from "../frame/query-client.js"
 import { sendAnswers } from "./answers.js"
 import { type Answered, type InterruptedThread, waitingOf } from "./waiting.js"
 
@@ -15,9 +16,8 @@ export const interruptedSearch = {
   select: ["thread_id", "updated_at", "metadata", "interrupts"],
 } as const
 
-const refreshMs = 3000
-// Of many agents on one page.
-const slowRefreshMs = 10_000
+// People answer here one after the other, often several of them at a time.
+const quickMs = 3000
 
 export function useApprovals(isOneOfMany: boolean) {
   const { client, url } = useAgent()
@@ -31,7 +31,7 @@ export function useApprovals(isOneOfMany: boolean) {
         sortOrder: interruptedSearch.sort_order,
         select: [...interruptedSearch.select],
       }) as unknown as Promise<InterruptedThread[]>,
-    refetchInterval: isOneOfMany ? slowRefreshMs : refreshMs,
+    refetchInterval: isOneOfMany ? refreshMs : quickMs,
   })
   return useMemo(() => waitingOf(data), [data])
 }

@@ -2,6 +2,7 @@
 import type { Assistant, AssistantVersion } from "@langchain/langgraph-sdk"
 import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
+import { refreshMs } from "../frame/query-client.js"
 import type { JsonSchema } from "../schema-form/fields.js"
 
 export const assistantSearch = { limit: 1000, offset: 0, sort_by: "name", sort_order: "asc" } as const
@@ -17,6 +18,7 @@ export function useAssistants(): readonly Assistant[] {
         sortBy: assistantSearch.sort_by,
         sortOrder: assistantSearch.sort_order,
       }),
+    refetchInterval: refreshMs,
   })
   return data
 }
@@ -31,6 +33,7 @@ export function useVersions(assistantId: string): readonly AssistantVersion[] {
   const { data } = useSuspenseQuery({
     queryKey: ["assistant-versions", url, assistantId],
     queryFn: () => client.assistants.getVersions(assistantId, { limit: versionSearch.limit }),
+    refetchInterval: refreshMs,
   })
   return data
 }
@@ -83,7 +86,8 @@ export function useAssistantActions() {
     }),
     remove: async (assistantId: string) => {
       await client.assistants.delete(assistantId)
-      await onSuccess()
+      // Its versions are gone: the page still shows them, so they would be read once more.
+      await queries.invalidateQueries({ queryKey: ["assistants", url] })
     },
   }
 }

@@ -3,6 +3,7 @@ import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-q
 import type { Agent } from "../agent/use-agent.js"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
+import { refreshMs } from "../frame/query-client.js"
 import { requestPath } from "../frame/request-path.js"
 
 export interface CronInfo {
@@ -27,8 +28,6 @@ export interface CreatedRun {
 }
 
 export const cronSearch = { limit: 1000, sort_by: "next_run_date", sort_order: "asc" } as const
-
-const refreshMs = 10_000
 
 const send = async <Reply>(agent: Agent, method: string, path: string, body?: unknown): Promise<Reply> =>
   (await jsonOf(

@@ -10,6 +10,7 @@ import { Empty } from "../frame/empty.js"
 import { Field } from "../frame/field.js"
 import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
+import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
 import { TableBox } from "../frame/table-box.js"
 import { paths } from "../platform/paths.js"
@@ -45,7 +46,11 @@ function useSecrets({ id }: Deployment) {
 export function Secrets({ deployment }: { deployment: Deployment }) {
   const platform = usePlatform()
   const { path, queryKey, refusal, change } = useSecrets(deployment)
-  const { data } = useSuspenseQuery({ queryKey, queryFn: ({ signal }) => platform.call<SecretList>(path, { signal }) })
+  const { data } = useSuspenseQuery({
+    queryKey,
+    queryFn: ({ signal }) => platform.call<SecretList>(path, { signal }),
+    refetchInterval: refreshMs,
+  })
   const { data: revisions } = useQuery(revisionsQuery(platform, deployment.id))
   return (
     <Section

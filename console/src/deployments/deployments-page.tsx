@@ -125,8 +125,9 @@ function LastHour({ points }: { points: readonly MetricsPoint[] }) {
 }
 
 /** The newest revision, and how the threads are divided: usually all are on one. */
-function Revisions({ deployment: { id, active_revision_id } }: { deployment: Deployment }) {
-  const { data } = useQuery(newestRevisionsQuery(usePlatform(), id))
+function Revisions({ deployment }: { deployment: Deployment }) {
+  const { id, active_revision_id } = deployment
+  const { data } = useQuery(newestRevisionsQuery(usePlatform(), deployment))
   const newest = data?.resources[0]
   if (!newest)
     return (

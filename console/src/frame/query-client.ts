@@ -3,6 +3,8 @@ import { QueryCache, QueryClient } from "@tanstack/react-query"
 import { ApiError, isSignedOut } from "./api-error.js"
 
 const staleMs = 5000
+/** How far what is shown may be behind what others change, unless a page says why it may be further. */
+export const refreshMs = 5000
 const retries = 1
 
 export function createQueryClient(): QueryClient {

@@ -88,7 +88,9 @@ function Frame({ groups, deploymentId, session, Palette }: FrameProps) {
       <Suspense>
         {shown === "drawer" && isNarrow && <Drawer onClose={close}>{navigation}</Drawer>}
         {shown === "help" && <Help groups={groups} onClose={close} />}
-        {shown === "palette" && <Palette groups={groups} deploymentId={deploymentId} onClose={close} />}
+        {shown === "palette" && (
+          <Palette groups={groups} deploymentId={deploymentId} onHelp={() => open("help")} onClose={close} />
+        )}
       </Suspense>
     </div>
   )

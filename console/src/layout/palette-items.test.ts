@@ -18,6 +18,11 @@ test("pages and deployments are found by their words in any order, those of the 
   assert.deepEqual(textsFor("nothing such"), [])
 })
 
+test("the list of keys is offered, for a person who has turned the keys without Ctrl off", () => {
+  assert.deepEqual(textsFor("keyboard"), ["Keyboard"])
+  assert.equal(textsFor("").at(-1), "Keyboard")
+})
+
 test("each place is offered once", () => {
   const addresses = itemsFor("", groups, deployments).map(({ to }) => to)
   assert.equal(new Set(addresses).size, addresses.length)

@@ -13,10 +13,13 @@ export interface NamedDeployment {
   readonly name: string
 }
 
+/** Leads to the list of keys, which has the switch for those without Ctrl: `?` itself does nothing while they are off. */
+export const keyboardHelp: PaletteItem = { to: "?", text: "Keyboard", note: "help" }
+
 // More than a screen of items is not read.
 const mostItems = 30
 
-/** The pages, those of the present deployment first, then all deployments; those that have every typed word. */
+/** The pages, those of the present deployment first, then all deployments and the list of keys; those that have every typed word. */
 export function itemsFor(
   typed: string,
   groups: readonly PlaceGroup[],
@@ -34,7 +37,7 @@ export function itemsFor(
   const agents = others.map(({ id, name }) => ({ to: `/deployments/${id}`, text: name, note: "deployment" }))
   const words = typed.toLowerCase().split(/\s+/)
   const hasAll = ({ text, to }: PaletteItem) => words.every((word) => `${text} ${to}`.toLowerCase().includes(word))
-  return [...pages, ...agents].filter(hasAll).slice(0, mostItems)
+  return [...pages, ...agents, keyboardHelp].filter(hasAll).slice(0, mostItems)
 }
 
 /** The id that was typed, or is in an address that was pasted; undefined if there is none. */

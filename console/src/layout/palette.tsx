@@ -8,7 +8,7 @@ import { Input } from "react-aria-components/Input"
 import { Menu, MenuItem } from "react-aria-components/Menu"
 import { Modal, ModalOverlay } from "react-aria-components/Modal"
 import { SearchField } from "react-aria-components/SearchField"
-import { itemsFor, type NamedDeployment, threadIdIn } from "./palette-items.js"
+import { itemsFor, keyboardHelp, type NamedDeployment, threadIdIn } from "./palette-items.js"
 import type { PlaceGroup } from "./places.js"
 
 /** The addresses of the pages of a thread, with the agent's name: several agents may be asked. */
@@ -18,10 +18,11 @@ export interface PaletteProps {
   readonly groups: readonly PlaceGroup[]
   readonly deployments: readonly NamedDeployment[]
   readonly findThread: FindThread
+  readonly onHelp: () => void
   readonly onClose: () => void
 }
 
-export function Palette({ groups, deployments, findThread, onClose }: PaletteProps) {
+export function Palette({ groups, deployments, findThread, onHelp, onClose }: PaletteProps) {
   const [typed, setTyped] = useState("")
   const navigate = useNavigate()
   const threadId = threadIdIn(typed)
@@ -36,6 +37,7 @@ export function Palette({ groups, deployments, findThread, onClose }: PalettePro
       ? itemsFor(typed, groups, deployments)
       : (threads.data ?? []).map(({ to, agent }) => ({ to, text: `Thread ${threadId.slice(0, 8)}…`, note: agent }))
   const open = (to: string) => {
+    if (to === keyboardHelp.to) return onHelp()
     onClose()
     void navigate({ to })
   }

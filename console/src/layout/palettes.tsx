@@ -15,18 +15,20 @@ export interface HomePaletteProps {
   readonly groups: readonly PlaceGroup[]
   /** The deployment of the present page. */
   readonly deploymentId?: string | undefined
+  /** Shows the list of keys. */
+  readonly onHelp: () => void
   readonly onClose: () => void
 }
 
-export function PlatformPalette({ groups, deploymentId, onClose }: HomePaletteProps) {
+export function PlatformPalette({ groups, deploymentId, ...acts }: HomePaletteProps) {
   const platform = usePlatform()
   const deployments = useQuery(deploymentsQuery(platform)).data?.resources ?? []
   const findThread = findInDeployments(platform.api, deployments, deploymentId)
-  return <Palette groups={groups} deployments={deployments} findThread={findThread} onClose={onClose} />
+  return <Palette groups={groups} deployments={deployments} findThread={findThread} {...acts} />
 }
 
-export const AgentPalette = ({ groups, onClose }: HomePaletteProps) => (
-  <Palette groups={groups} deployments={[]} findThread={findInOwnAgent} onClose={onClose} />
+export const AgentPalette = ({ groups, onHelp, onClose }: HomePaletteProps) => (
+  <Palette groups={groups} deployments={[]} findThread={findInOwnAgent} onHelp={onHelp} onClose={onClose} />
 )
 
 // A person waits for the answer.

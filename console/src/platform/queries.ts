@@ -1,13 +1,13 @@
 /** What several pages read of the control plane, with one key each, so that they share what was read. */
-import { queryOptions } from "@tanstack/react-query"
+import { keepPreviousData, queryOptions } from "@tanstack/react-query"
+import { refreshMs } from "../frame/query-client.js"
 import { mostInPage, paths } from "./paths.js"
 import type { Deployment, Member, Metrics, PageOf, Revision } from "./types.js"
 import type { Platform } from "./use-platform.js"
 
 type Reader = Pick<Platform, "call" | "workspaceId">
 
-// A deployment changes on its own: revisions finish, processes crash, runs end.
-const refreshMs = 5000
+// Of each line of a list, which has many.
 const inListMs = 15_000
 
 /** All deployments, a page after the other. */
@@ -47,13 +47,19 @@ export const revisionsQuery = ({ call }: Reader, id: string) =>
     refetchInterval: refreshMs,
   })
 
-/** For a line of a list, which has many. */
-export const newestRevisionsQuery = ({ call }: Reader, id: string) =>
-  queryOptions({
-    queryKey: ["newest-revisions", id],
+/** For a line of a list, which has many: read again at once when the list shows another state, and soon while the newest one is on its way. */
+export const newestRevisionsQuery = ({ call }: Reader, deployment: Deployment) => {
+  const { id, latest_revision_id, active_revision_id, health } = deployment
+  return queryOptions({
+    queryKey: ["newest-revisions", id, latest_revision_id, active_revision_id, health],
     queryFn: ({ signal }) => call<PageOf<Revision>>(paths.revisions(id, 5), { signal }),
-    refetchInterval: inListMs,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) => {
+      const [newest] = state.data?.resources ?? []
+      return newest && !isFinal(newest.status) ? refreshMs : inListMs
+    },
   })
+}
 
 export const revisionQuery = ({ call }: Reader, id: string, revisionId: string) =>
   queryOptions({

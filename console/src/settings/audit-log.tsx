@@ -5,6 +5,7 @@ import { shortId } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
+import { refreshMs } from "../frame/query-client.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { Section } from "../frame/section.js"
 import { TableBox } from "../frame/table-box.js"
@@ -52,6 +53,7 @@ export function AuditLog() {
       ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor }) => next_cursor,
+    refetchInterval: refreshMs,
   })
   const entries = data?.pages.flatMap(({ resources }) => resources) ?? []
   return (

@@ -9,6 +9,7 @@ import { Empty } from "../frame/empty.js"
 import { Field } from "../frame/field.js"
 import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
+import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
 import { TableBox } from "../frame/table-box.js"
 import type { PageOf } from "../platform/types.js"
@@ -30,6 +31,7 @@ export function Integrations({ isAdmin }: { isAdmin: boolean }) {
   const { data } = useSuspenseQuery({
     queryKey,
     queryFn: ({ signal }) => call<PageOf<Integration>>(path, { signal }),
+    refetchInterval: refreshMs,
   })
   const readAgain = () => queryClient.invalidateQueries({ queryKey })
   const disabledBecause = isAdmin ? undefined : needsAdmin

@@ -6,6 +6,7 @@ import { Badge } from "../frame/badge.js"
 import { Confirm, Dialog } from "../frame/dialog.js"
 import { Field } from "../frame/field.js"
 import { Plus } from "../frame/icons.js"
+import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
 import { TableBox } from "../frame/table-box.js"
 import { Ago } from "../frame/time.js"
@@ -34,6 +35,7 @@ export function Keys() {
   const { data } = useSuspenseQuery({
     queryKey,
     queryFn: ({ signal }) => call<PageOf<ApiKey>>(`${path}?limit=100`, { signal }),
+    refetchInterval: refreshMs,
   })
   const readAgain = () => queryClient.invalidateQueries({ queryKey })
   return (

@@ -6,6 +6,7 @@ import { Empty } from "../frame/empty.js"
 import { Field } from "../frame/field.js"
 import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
+import { refreshMs } from "../frame/query-client.js"
 import { requestPath } from "../frame/request-path.js"
 import { Section } from "../frame/section.js"
 import { Ago } from "../frame/time.js"
@@ -27,10 +28,11 @@ const needsAdmin = "This needs the role admin, or a key with the scope admin."
 export function People({ isAdmin }: { isAdmin: boolean }) {
   const platform = usePlatform()
   const queryClient = useQueryClient()
-  const { data } = useSuspenseQuery(membersQuery(platform))
+  const { data } = useSuspenseQuery({ ...membersQuery(platform), refetchInterval: refreshMs })
   const invitations = useQuery({
     queryKey: ["invitations", platform.workspaceId],
     queryFn: ({ signal }) => platform.call<PageOf<Invitation>>("/v2/invitations?limit=100", { signal }),
+    refetchInterval: refreshMs,
     enabled: isAdmin,
   })
   const readAgain = async () => {

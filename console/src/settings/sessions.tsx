@@ -1,6 +1,7 @@
 /** Where the person is signed in; for an admin, where everybody of the workspace is. */
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { Confirm } from "../frame/dialog.js"
+import { refreshMs } from "../frame/query-client.js"
 import { requestPath } from "../frame/request-path.js"
 import { Section } from "../frame/section.js"
 import { Ago } from "../frame/time.js"
@@ -28,6 +29,7 @@ export function Sessions() {
   const { data } = useSuspenseQuery({
     queryKey,
     queryFn: ({ signal }) => call<PageOf<ListedSession>>("/v2/console/sessions?limit=100", { signal }),
+    refetchInterval: refreshMs,
   })
   const end = async (id: string) => {
     await call(requestPath`/v2/console/sessions/${id}`, { method: "DELETE" })

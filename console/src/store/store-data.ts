@@ -2,6 +2,7 @@
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
+import { refreshMs } from "../frame/query-client.js"
 import type { StoreItem } from "./namespaces.js"
 
 export const namespaceSearch = { limit: 1000, offset: 0 } as const
@@ -27,6 +28,7 @@ export function useNamespaces(): readonly (readonly string[])[] {
   const { data } = useSuspenseQuery({
     queryKey: ["store-namespaces", url],
     queryFn: () => send<{ namespaces: string[][] }>("POST", "/store/namespaces", namespaceSearch),
+    refetchInterval: refreshMs,
   })
   return data.namespaces
 }
@@ -37,6 +39,7 @@ export function useItems(namespace: readonly string[], query: string): readonly 
   const { data } = useSuspenseQuery({
     queryKey: ["store-items", url, namespace, query],
     queryFn: () => send<{ items: StoreItem[] }>("POST", "/store/items/search", itemSearch(namespace, query)),
+    refetchInterval: refreshMs,
   })
   return data.items
 }

@@ -7,6 +7,7 @@ import { useHome } from "../frame/home.js"
 import { CircleCheck, TriangleAlert } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
+import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { Installation, type System } from "./installation.js"
@@ -18,7 +19,6 @@ interface PublicHealth {
   readonly warnings?: readonly string[]
 }
 
-const refreshMs = 10_000
 const seeLog = "See the log of the control plane in the data folder."
 
 export function SystemPage() {
@@ -106,6 +106,7 @@ function Quotas() {
   const { data } = useSuspenseQuery({
     queryKey: ["quotas", workspaceId],
     queryFn: ({ signal }) => call<Record<string, Quota>>("/v2/quotas", { signal }),
+    refetchInterval: refreshMs,
   })
   return (
     <Section title="Quotas of this workspace" about="The operator changes them with superstep quotas.">

@@ -5,6 +5,7 @@ import { useAgent } from "../agent/use-agent.js"
 import { useAssistants } from "../assistants/agent-graph.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
+import { refreshMs } from "../frame/query-client.js"
 import { titleOf } from "./place.js"
 import type { LastRun } from "./run-facts.js"
 import { ThreadView } from "./thread-view.js"
@@ -13,9 +14,6 @@ export function ThreadPage() {
   const { threadId = "" } = useParams({ strict: false }) as { threadId?: string }
   return <OneThread key={threadId} threadId={threadId} />
 }
-
-// Another page may change the thread: its status and names are read again.
-const refreshMs = 5000
 
 function OneThread({ threadId }: { threadId: string }) {
   const { client, url, base } = useAgent()
@@ -28,6 +26,7 @@ function OneThread({ threadId }: { threadId: string }) {
     return { thread, lastRun: lastRun as LastRun | undefined }
   }
   const { data: first } = useSuspenseQuery({ queryKey, queryFn })
+  // Another page may change the thread: its status and names are read again.
   const { data: { thread, lastRun } = first } = useQuery({ queryKey, queryFn, refetchInterval: refreshMs })
   const { assistants, isPending } = useAssistants()
   const metadata = (thread.metadata ?? {}) as Readonly<Record<string, unknown>>

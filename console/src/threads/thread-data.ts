@@ -4,6 +4,7 @@ import { agentRequest } from "../agent/agent-request.js"
 import { type Agent, useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../frame/api-error.js"
 import type { ApiRequest } from "../frame/curl.js"
+import { refreshMs } from "../frame/query-client.js"
 import { conditionsOf, type Filters, type ThreadStatus } from "./filters.js"
 
 export interface ListedThread {
@@ -15,8 +16,6 @@ export interface ListedThread {
 }
 
 export const pageSize = 100
-// A list that is looked at shows what changes; a page of it costs the server some milliseconds.
-const refreshMs = 5000
 
 const shown = {
   select: ["thread_id", "status", "metadata", "updated_at"],

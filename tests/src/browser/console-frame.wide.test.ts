@@ -118,7 +118,7 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await page.close()
   })
 
-  await t.test("keys lead to pages, search, and show their list, which turns them off", async () => {
+  await t.test("keys lead to pages, search, and show their list, which turns them off and on", async () => {
     const page = await browser.open(`${agent}threads`)
     await untilLoaded(page)
     await page.keyboard.press("/")
@@ -144,7 +144,14 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await page.keyboard.press("Control+k")
     await dialog(page).getByRole("searchbox").waitFor()
     assert.equal(await page.getByRole("heading", { name: "Deployments", level: 1, includeHidden: true }).count(), 1)
-    await page.evaluate(`localStorage.removeItem("superstep.letter-keys")`)
+
+    await page.keyboard.type("keyboard")
+    await dialog(page).getByRole("menuitem", { name: "Keyboard" }).click()
+    await dialog(page).getByRole("switch").press("Space")
+    await page.keyboard.press("Escape")
+    await dialog(page).waitFor({ state: "detached" })
+    await page.keyboard.type("gs")
+    await page.getByRole("heading", { name: "Settings", level: 1 }).waitFor()
     await page.close()
   })
 
