@@ -41,6 +41,10 @@ const untilDrawn = async (page: Page, state: State) => {
   }
 }
 
+/** Chromium's own notes about the requests that fail in the state `error`. */
+const isOfFailedRequest =
+  /^Failed to load resource: the server responded with a status of 500|^WebSocket connection to /
+
 const kept = JSON.parse(readFileSync(file, "utf8")) as Boxes
 
 // Parts of a page come as their replies do. Only a change of the layout uses it up.
@@ -66,6 +70,7 @@ test("the gallery of all pages", { skip: noChromium }, async (t) => {
   /** Draws one page in one state at all widths, and keeps what is compared and what is wrong. */
   const show = async ({ name, path, state }: Exhibit) => {
     const leave = await enter(state, browser, platform.agentsUrl)
+    browser.problems.splice(0)
     const page = await browser.open(path)
     for (const width of widths) {
       await page.setViewportSize({ width, height: width < 500 ? 740 : 900 })
@@ -82,6 +87,8 @@ test("the gallery of all pages", { skip: noChromium }, async (t) => {
     }
     await page.close()
     await leave()
+    const uncaught = browser.problems.filter((problem) => state !== "error" || !isOfFailedRequest.test(problem))
+    faults.push(...uncaught.map((problem) => `${name} ${state}: ${problem}`))
   }
 
   await t.test("a platform on which nothing is deployed", async () => {

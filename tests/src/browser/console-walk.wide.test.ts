@@ -9,12 +9,14 @@ const steps = 120
 test("whatever is pressed, no error is uncaught, no refusal is hidden, and pages agree with the API", {
   skip: noChromium,
 }, async (t) => {
-  let left = steps
-  const walked = await walkAPlatform({ seed: 1, wantsMore: () => left-- > 0, say: (line) => t.diagnostic(line) })
+  const { pressed, problems } = await walkAPlatform({ seed: 1, minutes: undefined, steps, say: () => undefined })
 
-  t.diagnostic(JSON.stringify(walked.pressed))
-  assert.deepEqual(walked.problems, [])
+  t.diagnostic(JSON.stringify(pressed))
+  assert.deepEqual(problems, [])
   // A walk that presses nothing finds nothing.
-  const pressed = Object.values(walked.pressed).reduce((sum, count) => sum + count, 0)
-  assert.ok(pressed > steps / 2, `only ${pressed} of ${steps} steps pressed something`)
+  const { phone = 0, compared = 0, ...done } = pressed
+  const acts = Object.values(done).reduce((sum, count) => sum + count, 0)
+  assert.ok(acts > steps / 2, `only ${acts} of ${steps} steps did something`)
+  assert.ok(compared > steps / 6, `pages were compared with the API only ${compared} times`)
+  assert.ok(phone > 0, "no page was as narrow as a phone")
 })

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 import type { Client } from "@langchain/langgraph-sdk"
 import { clientOf, type Deployment, deploy } from "../testing/deployments.js"
 import type { Platform } from "../testing/installation.js"
-import { createRepository } from "../testing/repository.js"
+import { createRepository, type Repository } from "../testing/repository.js"
 import { type ConsoleBrowser, openConsole } from "./console-page.js"
 import { askForRefund } from "./desk.js"
 import type { PageIds } from "./every-page.js"
@@ -32,9 +32,13 @@ export async function deskRepository() {
   return repository
 }
 
-export async function deployDesk(platform: Platform): Promise<DeployedDesk> {
-  const repository = await deskRepository()
-  const deployment = await deploy(platform, "help-desk", repository.url)
+export async function deployDesk(
+  platform: Platform,
+  name = "help-desk",
+  repository?: Repository,
+): Promise<DeployedDesk> {
+  const { url } = repository ?? (await deskRepository())
+  const deployment = await deploy(platform, name, url)
   const client = clientOf(platform, deployment)
   const asking = [await askForRefund(client, 20), await askForRefund(client, 30)]
   const { thread_id: threadId } = await client.threads.create({ graphId: "talk" })
@@ -56,10 +60,16 @@ export async function deployDesk(platform: Platform): Promise<DeployedDesk> {
 
 /** A browser that is signed in with a key. */
 export async function signedIn(platform: Platform, key: string): Promise<ConsoleBrowser> {
-  const { url } = platform.credentials
-  const browser = await openConsole(`${url}/`)
-  const headers = { origin: url }
-  const reply = await browser.context.request.post(`${url}/v2/console/sessions`, { data: { api_key: key }, headers })
-  if (reply.status() !== 201) throw new Error(`signing in was answered with ${reply.status()}`)
+  const browser = await openConsole(`${platform.credentials.url}/`)
+  await signIn(browser, platform, key)
   return browser
+}
+
+export async function signIn({ context }: ConsoleBrowser, platform: Platform, key: string): Promise<void> {
+  const { url } = platform.credentials
+  const reply = await context.request.post(`${url}/v2/console/sessions`, {
+    data: { api_key: key },
+    headers: { origin: url },
+  })
+  if (reply.status() !== 201) throw new Error(`signing in was answered with ${reply.status()}`)
 }

@@ -2,119 +2,173 @@
  * Walks through the console like somebody who presses everything, chosen by a seed, and says what a user should never see: an uncaught
  * error, a refused request of which the page says nothing, something other than the API says.
  */
-import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
-import type { Page, Request, Response } from "playwright-core"
-import type { ConsoleBrowser } from "../console-page.js"
-import { choose, press } from "./choices.js"
-import type { Truth } from "./truths.js"
+import type { Page } from "playwright-core"
+import { type ConsoleBrowser, wideWindow } from "../console-page.js"
+import { type Choice, choiceOf, locatorOf, press, settledChoices } from "./choices.js"
+import { type Dice, diceOf } from "./dice.js"
+import type { Furnishing } from "./furnishing.js"
+import { typeKeys } from "./keyboard.js"
+import { differenceOf } from "./lines.js"
+import type { WalkLength } from "./options.js"
+import { pathOf, watchNotes, watchRefusals } from "./refusals.js"
+import { linesOf, type Truth } from "./truths.js"
 
-export interface WalkOptions {
+export interface WalkOptions extends WalkLength {
   readonly browser: ConsoleBrowser
-  /** Where the walk begins, and where it goes on from time to time. */
-  readonly pages: readonly string[]
+  readonly furnishing: Furnishing
+  /** After the walk has signed out. */
+  readonly signInAgain: () => Promise<void>
   readonly seed: number
-  readonly wantsMore: () => boolean
   readonly truths: readonly Truth[]
+  /** Each step and each problem. */
   readonly say: (line: string) => void
 }
 
 export interface Walked {
   readonly steps: number
-  /** How many of each role were pressed. */
+  /** How many of each role were pressed, `keyboard` and `phone` how many steps, `compared` how often a page was compared with the API. */
   readonly pressed: Readonly<Record<string, number>>
   /** Each with the address and what was done before. */
   readonly problems: readonly string[]
 }
 
-// A walk that stays in a dialog, or in one corner, sees little.
-const stepsPerPage = 10
+// A walk that stays in one corner sees little. A form takes some steps to fill in.
+const [stepsPerPage, stepsPerDialog] = [10, 25]
 const stepsPerComparison = 3
-/** How far a page may be behind the API, and how late it may show what was refused. */
-const graceMs = 5000
+const pagesPerRestock = 5
+const [keyboardShare, phoneShare] = [0.2, 0.25]
+const phone = { width: 360, height: 740 }
+/** How far a page may be behind the API, and how late it may show what was refused: 5 seconds, and the time of a reply. */
+const graceMs = 6000
 
-export async function walk({ browser, pages, seed, wantsMore, truths, say }: WalkOptions): Promise<Walked> {
-  const random = seededRandom(seed)
+export async function walk(options: WalkOptions): Promise<Walked> {
+  const { browser, furnishing, signInAgain, seed, truths, say } = options
+  await browser.context.addInitScript({ content: watchNotes })
   const page = await browser.open("")
+  const refusals = watchRefusals(page)
   const trail: string[] = []
   const problems: string[] = []
   const pressed: Record<string, number> = {}
-  const refused: Refusal[] = []
-  // A reply may come after the person has gone on.
-  const askedAt = new WeakMap<Request, string>()
-  page.on("request", (request) => askedAt.set(request, pathOf(page)))
-  page.on("response", (response) => {
-    if (response.status() >= 400) refused.push({ response, at: askedAt.get(response.request()) ?? pathOf(page) })
-  })
-  const uncaught: string[] = []
-  page.on("pageerror", (error) => uncaught.push(String(error)))
+  const end = performance.now() + (options.minutes ?? Number.POSITIVE_INFINITY) * 60_000
+  const wantsMore = (steps: number) => steps < (options.steps ?? Number.POSITIVE_INFINITY) && performance.now() < end
+  const count = (what: string) => {
+    pressed[what] = (pressed[what] ?? 0) + 1
+  }
   const report = (what: string) => {
-    problems.push(`${what}\n  at ${pathOf(page)}\n  after ${trail.slice(-6).join(" › ")}`)
+    const repeat = `repeat: npm run walk -- --seed ${seed} --steps ${steps}`
+    problems.push(`${what}\n  at ${pathOf(page)}\n  after ${trail.slice(-6).join(" › ")}\n  ${repeat}`)
     say(problems.at(-1) ?? "")
   }
+  const mayPress = (choice: Choice) => furnishing.mayPress(choice, pathOf(page))
   let steps = 0
-  while (wantsMore()) {
-    if (steps++ % stepsPerPage === 0) {
-      const path = random.pick(pages)
-      trail.push(`/${path}`)
-      await page.goto(new URL(`/${path}`, page.url()).href)
-      await page.locator(".page, .sign-in").first().waitFor()
+  let stepsHere = 0
+  let visits = 0
+  let isPhone = false
+
+  const visit = async (dice: Dice) => {
+    if (visits++ % pagesPerRestock === 0) await furnishing.restock()
+    const path = dice.among(furnishing.pages(), nameOf) ?? ""
+    isPhone = dice.share("phone") < phoneShare
+    trail.push(`/${path}${isPhone ? " on a phone" : ""}`)
+    say(`${steps} opens ${trail.at(-1)}`)
+    await page.setViewportSize(isPhone ? phone : wideWindow)
+    await page.goto(new URL(`/${path}`, page.url()).href)
+    await page.locator(".page, .sign-in").first().waitFor()
+    stepsHere = 0
+  }
+
+  const act = async (dice: Dice): Promise<string | undefined> => {
+    if (dice.share("keyboard") < keyboardShare) {
+      count("keyboard")
+      return typeKeys({ page, dice, mayPress })
     }
-    const choice = await choose(page, random)
-    if (choice && (await press(page, choice, random))) {
-      trail.push(`${choice.role} “${choice.name}”`)
-      pressed[choice.role] = (pressed[choice.role] ?? 0) + 1
+    const found = await settledChoices(page)
+    const place = choiceOf(found, dice, mayPress)
+    const choice = place === undefined ? undefined : found[place]
+    if (place === undefined || choice === undefined) return undefined
+    const done = await press(page, choice, locatorOf(page, place), dice)
+    if (done === undefined) return undefined
+    count(choice.role)
+    return `${choice.role} “${choice.name}” ${done}`
+  }
+
+  const compare = async () => {
+    const at = pathOf(page)
+    for (const truth of truths) {
+      const ids = truth.on.exec(at)?.slice(1)
+      if (!ids) continue
+      count("compared")
+      const difference = await contradiction(page, truth, ids)
+      if (difference !== undefined) report(difference)
     }
-    for (const refusal of refused.splice(0)) if (await isHidden(page, refusal)) report(textOf(refusal))
-    for (const error of uncaught.splice(0)) report(`an error was not caught: ${error}`)
-    if (steps % stepsPerComparison === 0) for (const line of await contradictions(page, truths)) report(line)
+  }
+
+  while (wantsMore(steps)) {
+    const dice = diceOf(seed, ++steps)
+    const hasDialog = (await page.locator("[role=dialog]").count()) > 0
+    if ((await page.locator(".sign-in").count()) > 0) {
+      if (!/sign out|\bend\b/i.test(trail.slice(-8).join())) report("the person was signed out")
+      await signInAgain()
+      stepsHere = stepsPerDialog
+    }
+    if (steps === 1 || stepsHere >= (hasDialog ? stepsPerDialog : stepsPerPage)) await visit(dice)
+    stepsHere++
+    if (isPhone) count("phone")
+    const done = await act(dice)
+    if (done !== undefined) trail.push(done)
+    say(`${steps} ${pathOf(page)} ${done ?? "nothing"}`)
+    for (const line of await refusals.untold(graceMs)) report(line)
+    for (const error of browser.problems.splice(0)) if (!isOfReply(error)) report(`an error was not caught: ${error}`)
+    if (steps % stepsPerComparison === 0) await compare()
   }
   await page.close()
+  // A walk that takes no step finds nothing.
+  if (steps === 0) problems.push("the walk has taken no step")
   return { steps, pressed, problems }
 }
 
-interface Refusal {
-  readonly response: Response
-  /** Where the page was. */
-  readonly at: string
-}
+/** Of a page: ids differ from walk to walk. */
+const nameOf = (path: string): string => path.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "…")
 
-const pathOf = (page: Page): string => {
-  const { pathname, search } = new URL(page.url())
-  return pathname + search
-}
+/** Chromium's own note about a refused request, which is judged by what the page says of it. */
+const isOfReply = (problem: string): boolean => /^Failed to load resource|^WebSocket connection to /.test(problem)
 
-const textOf = ({ response }: Refusal): string =>
-  `${response.request().method()} ${response.url()} was answered with ${response.status()}, and the page does not say so`
-
-/** What says to a person that something was refused. */
-const notes = (page: Page) => page.locator(".problem, .field-error, [role=alert], .notice, .empty")
-
-/** Not when the person has gone on to another page. */
-async function isHidden(page: Page, { at }: Refusal): Promise<boolean> {
-  const isSettled = async () => pathOf(page) !== at || (await notes(page).count()) > 0
-  return until(isSettled, { what: "the page says what was refused", timeoutMs: graceMs }).then(
-    () => false,
-    () => true,
-  )
-}
-
-async function contradictions(page: Page, truths: readonly Truth[]): Promise<string[]> {
+/** What differs from the API, which has said the same for longer than the page may be behind. */
+async function contradiction(page: Page, truth: Truth, ids: readonly string[]): Promise<string | undefined> {
   const at = pathOf(page)
-  const found: string[] = []
-  for (const { on, compare } of truths) {
-    const match = on.exec(at)
-    if (!match) continue
-    let last: readonly [shown: string, said: string] = ["", ""]
-    const isSame = async () => {
-      if (pathOf(page) !== at || (await page.locator(".problem").count()) > 0) return true
-      // What the API refuses, such as a paused agent, the page must show as a problem.
-      last = await compare(page, match.slice(1)).catch((error) => ["no problem", String(error)] as const)
-      return last[0] === last[1]
+  let said = ""
+  let sinceMs = performance.now()
+  const judged = async () => {
+    const now = await compared(page, truth, ids)
+    if (now === undefined || pathOf(page) !== at) return { difference: undefined }
+    if (now.said !== said) {
+      said = now.said
+      sinceMs = performance.now()
     }
-    await until(isSame, { what: "the page agrees with the API", timeoutMs: graceMs }).catch(() => {
-      found.push(`the page shows “${last[0]}”, the API says “${last[1]}”`)
-    })
+    return performance.now() - sinceMs > graceMs && now
   }
-  return found
+  // What changes all the time cannot be judged.
+  const verdict = await until(judged, { what: "the page agrees with the API" }).catch(() => undefined)
+  return verdict?.difference
+}
+
+/** @returns  undefined when the page agrees, or has said that it could not be read */
+async function compared(page: Page, truth: Truth, ids: readonly string[]) {
+  if ((await page.locator(".problem").getByRole("button", { name: "Try again" }).count()) > 0) return undefined
+  const shown = await linesOf(page, truth).catch(unlessLeft)
+  if (shown === null) return undefined
+  const said = await truth.said(ids).catch(String)
+  if (typeof said !== "string") {
+    const difference = differenceOf(shown, said, truth.isPart)
+    return difference === undefined ? undefined : { said: said.join("\n"), difference }
+  }
+  const isSaid = (await page.locator(".problem").count()) > 0
+  return isSaid ? undefined : { said, difference: `the API refuses (${said}), and the page does not say so` }
+}
+
+/** While the page changes to another one it shows nothing. */
+function unlessLeft(error: unknown): null {
+  if (/Execution context was destroyed|navigation/.test(String(error))) return null
+  throw error
 }

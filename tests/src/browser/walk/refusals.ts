@@ -1,0 +1,138 @@
+/** Refused requests, and whether the page tells the person what was refused. */
+import { until } from "@superstep/toolkit/testing/until"
+import type { Page, Request, Response } from "playwright-core"
+
+export interface Refusal {
+  /** Where the page was when it asked. */
+  readonly at: string
+  /** Such as `GET /v2/deployments/…`. */
+  readonly asked: string
+  readonly status: number
+  /** What a note about it contains: one of these. */
+  readonly texts: readonly string[]
+  /** By the clock of the page. */
+  readonly failedAtMs: number
+}
+
+/** A note on the page, and since when it says this. */
+export interface Note {
+  readonly text: string
+  readonly sinceMs: number
+}
+
+export interface Refusals {
+  /** Each that the page has not told the person within `graceMs`, as a sentence. */
+  untold(graceMs: number): Promise<string[]>
+}
+
+/** Replies that a page expects and shows as something other than an error. */
+const answers: readonly RegExp[] = [
+  // A git integration without a webhook: the page shows the form that sets one.
+  /^GET \/v2\/integrations\/git\/[^/]+\/webhook 404$/,
+]
+
+/** Runs in each page before its scripts: notes since when each note has its text. */
+export const watchNotes = `(() => {
+  const selector = ".problem, .field-error, [role=alert], [role=status], .notice, .empty, .reason, .palette-none"
+  const since = new WeakMap()
+  const look = () => {
+    for (const note of document.querySelectorAll(selector)) {
+      const text = note.textContent.replace(/\\s+/g, " ").trim()
+      if (since.get(note)?.text !== text) since.set(note, { text, sinceMs: Date.now() })
+    }
+  }
+  new MutationObserver(look).observe(document, { subtree: true, childList: true, characterData: true })
+  globalThis.walkNotes = () => {
+    look()
+    return [...document.querySelectorAll(selector)].filter((note) => note.checkVisibility()).map((note) => since.get(note))
+  }
+})()`
+
+export const pathOf = (page: Page): string => {
+  const { pathname, search } = new URL(page.url())
+  return pathname + search
+}
+
+/** Only of pages in a context to which `watchNotes` was added. */
+export function watchRefusals(page: Page): Refusals {
+  const askedAt = new WeakMap<Request, string>()
+  const coming: Promise<Refusal>[] = []
+  const told: Refusal[] = []
+  // A reply may come after the person has gone on.
+  page.on("request", (request) => askedAt.set(request, pathOf(page)))
+  page.on("response", (response) => {
+    const at = askedAt.get(response.request()) ?? pathOf(page)
+    if (response.status() >= 400) coming.push(refusalOf(response, at))
+  })
+  // After signing out a last request may fail: the form is what to do.
+  const asksToSignIn = async ({ status }: Refusal) => status === 401 && (await page.locator(".sign-in").count()) > 0
+  return {
+    async untold(graceMs) {
+      const sentences: string[] = []
+      for (const refusal of await Promise.all(coming.splice(0))) {
+        if (answers.some((answer) => answer.test(`${refusal.asked} ${refusal.status}`))) continue
+        told.push(refusal)
+        const isDone = async () =>
+          pathOf(page) !== refusal.at || isTold(refusal, told, await notesOf(page)) || (await asksToSignIn(refusal))
+        const isUntold = await until(isDone, { what: "the page says what was refused", timeoutMs: graceMs }).then(
+          () => false,
+          () => true,
+        )
+        if (isUntold) sentences.push(sentenceOf(refusal, await notesOf(page)))
+      }
+      return sentences
+    },
+  }
+}
+
+/**
+ * Whether a note says what was refused. It has the refusal's text or code, and it appeared after the request failed, or after an earlier
+ * one of the same page failed with the same text: such a note stays. Pure.
+ */
+export function isTold(refusal: Refusal, all: readonly Refusal[], notes: readonly Note[]): boolean {
+  const same = all.filter(({ at, texts }) => at === refusal.at && texts[0] === refusal.texts[0])
+  const since = Math.min(refusal.failedAtMs, ...same.map(({ failedAtMs }) => failedAtMs))
+  return notes.some(({ text, sinceMs }) => sinceMs >= since && refusal.texts.some((one) => text.includes(one)))
+}
+
+const sentenceOf = ({ asked, status, texts }: Refusal, notes: readonly Note[]): string =>
+  `${asked} was answered with ${status} (${texts.join("; ")}), and the page does not say so; it says: ${JSON.stringify(notes.map(({ text }) => text.slice(0, 80)))}`
+
+// A page that is just being left has none.
+const notesOf = (page: Page): Promise<readonly Note[]> =>
+  page.evaluate<readonly Note[]>("globalThis.walkNotes()").catch(() => [])
+
+async function refusalOf(response: Response, at: string): Promise<Refusal> {
+  const request = response.request()
+  const { pathname } = new URL(response.url())
+  const { startTime, responseStart } = request.timing()
+  // A reply whose page has gone on cannot be read any more.
+  const text = await response.text().catch(() => "")
+  return {
+    at,
+    asked: `${request.method()} ${pathname}`,
+    status: response.status(),
+    texts: textsOf(response.status(), text),
+    failedAtMs: Math.floor(startTime + Math.max(0, responseStart)),
+  }
+}
+
+/** What the console says of a reply. @param body  usually `{ detail, code }`; of invalid input a list of `{ msg }`. Pure */
+export function textsOf(status: number, body: string): string[] {
+  const { detail, code } = parsed(body)
+  const details =
+    typeof detail === "string" ? [detail] : Array.isArray(detail) ? detail.map(({ msg }) => String(msg)) : []
+  const texts = [...details, ...(typeof code === "string" ? [code] : [])].map((text) =>
+    text.replace(/\s+/g, " ").trim(),
+  )
+  return texts.length > 0 ? texts : [`The server answered with ${status}.`]
+}
+
+function parsed(text: string): { readonly detail?: unknown; readonly code?: unknown } {
+  try {
+    const body: unknown = JSON.parse(text)
+    return typeof body === "object" && body !== null ? body : {}
+  } catch {
+    return text === "" ? {} : { detail: text.slice(0, 300) }
+  }
+}
