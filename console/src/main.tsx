@@ -4,6 +4,7 @@ import { RouterProvider } from "@tanstack/react-router"
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
 import { createConsoleRouter } from "./app.js"
+import { isRefusal } from "./frame/client-error.js"
 import { HomeContext, readHome } from "./frame/home.js"
 import { Problem } from "./frame/problem.js"
 import { createQueryClient } from "./frame/query-client.js"
@@ -11,7 +12,12 @@ import { applyTheme } from "./frame/theme.js"
 
 const element = document.getElementById("root")
 if (!element) throw new Error("the page has no element with the id root")
-const root = createRoot(element)
+const root = createRoot(element, {
+  // What a page shows in place of its content is reported here as well, unless it is a refusal.
+  onCaughtError: (error) => {
+    if (!isRefusal(error)) reportError(error)
+  },
+})
 applyTheme()
 
 try {

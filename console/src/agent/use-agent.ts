@@ -6,11 +6,11 @@ import type { AgentToken } from "./agent-token.js"
 import { explained } from "./refusal.js"
 
 export interface Agent {
-  /** The official client. */
+  /** The official client. It sends each request once: queries repeat what they read, and a person sees at once what was refused. */
   readonly client: Client
   /** For routes that the official client lacks. @param path  such as `/threads` */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>
-  /** Makes another client. `useStream` reads a thread again when it gets one. */
+  /** Makes another client, for a stream. `useStream` reads a thread again when it gets one. */
   readonly newClient: () => Client
   /** How streams of threads are opened. */
   readonly streaming: ThreadTransport
@@ -85,7 +85,8 @@ function agentOf({ url, base, deploymentId, mayRun, mayApprove, headers: ours, l
     return explained(await fetch(input, { ...init, headers }), { isDeployed: deploymentId !== undefined, mayRun })
   }
   // Not `onRequest`: with it the client refuses to open WebSockets.
-  const newClient = () => new Client({ apiUrl: url, apiKey: null, callerOptions: { fetch: fetchWithKey } })
+  const clientWith = (options: { maxRetries?: number }) =>
+    new Client({ apiUrl: url, apiKey: null, callerOptions: { fetch: fetchWithKey, ...options } })
   const webSocketFactory = (address: string) => new WebSocket(address, subprotocolsOf(lastHeaders()))
   return {
     url,
@@ -93,8 +94,8 @@ function agentOf({ url, base, deploymentId, mayRun, mayApprove, headers: ours, l
     deploymentId,
     mayRun,
     mayApprove,
-    client: newClient(),
-    newClient,
+    client: clientWith({ maxRetries: 0 }),
+    newClient: () => clientWith({}),
     fetch: (path, init) => fetchWithKey(url + path, init),
     streaming: mayRun ? { transport: "websocket", webSocketFactory } : { transport: "sse", fetch: fetchWithKey },
     curl: (method, path, body) => curlOf({ method, url: url + path, body, hasKey: deploymentId !== undefined }),

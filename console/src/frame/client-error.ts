@@ -1,5 +1,5 @@
 /** Failed requests of the official client, whose message is the raw body of the reply. Pure. */
-import { type ApiError, apiErrorOf } from "./api-error.js"
+import { ApiError, apiErrorOf } from "./api-error.js"
 
 /** @returns  undefined for an error that is not one of the official client's replies */
 export function agentFailureOf(error: unknown): ApiError | undefined {
@@ -8,6 +8,9 @@ export function agentFailureOf(error: unknown): ApiError | undefined {
   if (typeof status !== "number" || typeof text !== "string") return undefined
   return apiErrorOf(status, parsed(text) ?? { detail: text.slice(0, 300) })
 }
+
+/** Whether a server has refused something, which the page says itself; anything else is a fault of the page. */
+export const isRefusal = (error: unknown): boolean => error instanceof ApiError || agentFailureOf(error) !== undefined
 
 function parsed(text: string): object | undefined {
   try {
