@@ -51,7 +51,7 @@ const changes =
   /pause|resume|restart|redeploy|roll back|new revision|interrupt|promote|abort|deploy|delete|remove|revoke|withdraw|^end$|stop|cancel run|run now|again|approve|reject|create|invite|save|^set$|^put$/i
 
 /** How often each kind is pressed: else the rows of a long list would hide the buttons, and links would lead away before a page is used. */
-const weights = { change: 4, button: 2, field: 2, link: 1 } as const
+const weights = { change: 3, field: 3, button: 1, link: 1 } as const
 type Kind = keyof typeof weights
 
 const kindOf = ({ role, name, isLead }: Choice): Kind => {

@@ -21,7 +21,7 @@ export interface Note {
 }
 
 export interface Refusals {
-  /** Each that the page has not told the person within `graceMs`, as a sentence. */
+  /** Waits for the replies to what was sent. Each refusal that the page has not told the person within `graceMs`, as a sentence. */
   untold(graceMs: number): Promise<string[]>
 }
 
@@ -53,14 +53,23 @@ export const pathOf = (page: Page): string => {
   return pathname + search
 }
 
+/** Until what was pressed has sent its request. */
+const sendMs = 100
+
 /** Only of pages in a context to which `watchNotes` was added. */
 export function watchRefusals(page: Page): Refusals {
   const askedAt = new WeakMap<Request, string>()
   const coming: Promise<Refusal>[] = []
   const told: Refusal[] = []
+  const changing = new Set<Request>()
   // A reply may come after the person has gone on.
-  page.on("request", (request) => askedAt.set(request, pathOf(page)))
+  page.on("request", (request) => {
+    askedAt.set(request, pathOf(page))
+    if (request.method() !== "GET") changing.add(request)
+  })
+  page.on("requestfailed", (request) => changing.delete(request))
   page.on("response", (response) => {
+    changing.delete(response.request())
     const at = askedAt.get(response.request()) ?? pathOf(page)
     if (response.status() >= 400) coming.push(refusalOf(response, at))
   })
@@ -69,9 +78,19 @@ export function watchRefusals(page: Page): Refusals {
   return {
     async untold(graceMs) {
       const sentences: string[] = []
+      // Who closes a dialog before its reply has gone on, too. A stream's reply begins at once.
+      await page.waitForTimeout(sendMs)
+      const isAnswered = () => changing.size === 0
+      await until(isAnswered, { what: "what was sent is answered", timeoutMs: graceMs }).catch(() => changing.clear())
       for (const refusal of await Promise.all(coming.splice(0))) {
         if (answers.some((answer) => answer.test(`${refusal.asked} ${refusal.status}`))) continue
+        // The query of a page that the person has left repeats its request once.
+        const isOfOtherPage = told.some(
+          ({ at, asked, failedAtMs }) =>
+            at !== refusal.at && asked === refusal.asked && refusal.failedAtMs - failedAtMs < graceMs,
+        )
         told.push(refusal)
+        if (isOfOtherPage) continue
         const isDone = async () =>
           pathOf(page) !== refusal.at || isTold(refusal, told, await notesOf(page)) || (await asksToSignIn(refusal))
         const isUntold = await until(isDone, { what: "the page says what was refused", timeoutMs: graceMs }).then(

@@ -68,7 +68,7 @@ export async function walk(options: WalkOptions): Promise<Walked> {
 
   const visit = async (dice: Dice) => {
     if (visits++ % pagesPerRestock === 0) await furnishing.restock()
-    const path = dice.among(furnishing.pages(), nameOf) ?? ""
+    const path = dice.among(furnishing.pages(), nameOf, weightOf) ?? ""
     isPhone = dice.share("phone") < phoneShare
     trail.push(`/${path}${isPhone ? " on a phone" : ""}`)
     say(`${steps} opens ${trail.at(-1)}`)
@@ -130,6 +130,9 @@ export async function walk(options: WalkOptions): Promise<Walked> {
 
 /** Of a page: ids differ from walk to walk. */
 const nameOf = (path: string): string => path.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "…")
+
+/** Where most can be changed for good. */
+const weightOf = (path: string): number => (/settings$|revisions$/.test(path) ? 3 : 1)
 
 /** Chromium's own note about a refused request, which is judged by what the page says of it. */
 const isOfReply = (problem: string): boolean => /^Failed to load resource|^WebSocket connection to /.test(problem)
