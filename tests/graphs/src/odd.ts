@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises"
+import { RunnableLambda } from "@langchain/core/runnables"
+import { DynamicStructuredTool } from "@langchain/core/tools"
 import { FakeListChatModel } from "@langchain/core/utils/testing"
 import { Annotation, type LangGraphRunnableConfig, StateGraph } from "@langchain/langgraph"
+import { z } from "zod"
 
 const State = Annotation.Root({ what: Annotation<string>, said: Annotation<unknown> })
 
@@ -10,6 +13,31 @@ class PlainModel extends FakeListChatModel {
 }
 
 const plain = new PlainModel({ responses: ["all at once"] })
+
+const same = new RunnableLambda({ func: (value: object) => value }).withConfig({ runName: "same" })
+
+/** Its JSON takes long to make. */
+class Costly {
+  toJSON() {
+    const endMs = performance.now() + 150
+    while (performance.now() < endMs);
+    return "costly"
+  }
+}
+
+const broken = {
+  toJSON() {
+    throw new Error("no form")
+  },
+}
+
+/** LangChain gives handlers its input as it is; that of a `DynamicTool` is an object. */
+const say = new DynamicStructuredTool({
+  name: "say",
+  description: "Says a text.",
+  schema: z.string(),
+  func: async (text) => text,
+})
 
 const oddities: Record<string, (config: LangGraphRunnableConfig) => unknown> = {
   async model(config) {
@@ -54,6 +82,15 @@ const oddities: Record<string, (config: LangGraphRunnableConfig) => unknown> = {
   burst({ writer }) {
     for (let i = 0; i < 20_000; i++) writer?.({ i })
     return "burst"
+  },
+  async broken() {
+    await same.invoke(broken)
+  },
+  async costly() {
+    for (let i = 0; i < 20; i++) await same.invoke(new Costly())
+  },
+  async texts() {
+    for (const text of ["123", "true", "null", "[1]", '"quoted"', "{no JSON"]) await say.invoke(text)
   },
   async deaf({ writer }) {
     writer?.("deaf")

@@ -5,6 +5,7 @@
 import { connect } from "node:net"
 import { readConfig } from "./config.js"
 import { Connection } from "./connection/connection.js"
+import { errorText } from "./errors/describe-error.js"
 import { exitCodes } from "./exit-codes.js"
 import { Gate } from "./gate/gate.js"
 import { currentRun } from "./runs/run.js"
@@ -20,7 +21,7 @@ offerSdkLogger()
 // An uncaught error ends only its own run. If its run is unknown, the process cannot be trusted and exits (W5).
 function assign(thrown: unknown): void {
   const run = currentRun.getStore()
-  say(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown))
+  say(errorText(thrown))
   if (run === undefined) process.exit(exitCodes.uncaught)
   run.fail(thrown)
 }

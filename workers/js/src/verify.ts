@@ -11,6 +11,7 @@
  * fails is left out.
  */
 import { writeFileSync, writeSync } from "node:fs"
+import { describeError } from "./errors/describe-error.js"
 import { readGraphs } from "./loading/langgraph-json.js"
 import { type LoadResult, loadGraphs, openProject } from "./loading/loader.js"
 import { offerSdkLogger } from "./runs/sdk-logger.js"
@@ -95,7 +96,7 @@ async function nodesOf({ graphs }: LoadResult): Promise<Record<string, readonly 
       const { graph } = await loaded.use({}, { accessContext: "assistants.read", executionRuntime: null })
       if (graph.nodes) found[graphId] = Object.keys(graph.nodes)
     } catch (error) {
-      process.stderr.write(`graph "${graphId}" cannot be made without a config: ${error}\n`)
+      process.stderr.write(`graph "${graphId}" cannot be made without a config: ${describeError(error).message}\n`)
     }
   }
   return found
@@ -110,5 +111,5 @@ async function lacksSchemas({ graphs }: LoadResult): Promise<boolean> {
 }
 
 function broken(error: unknown): Report {
-  return { graphs: [], failed: [{ graph_id: "", message: error instanceof Error ? error.message : String(error) }] }
+  return { graphs: [], failed: [{ graph_id: "", message: describeError(error).message }] }
 }

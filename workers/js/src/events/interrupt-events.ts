@@ -51,9 +51,14 @@ const isBreakpoint = ({ data }: WireEvent): boolean =>
 /** `updates` and `values` have interrupts under `__interrupt__`, `tasks` with a task's result, and `debug` wraps that. */
 function tellsOfInterrupt({ data }: WireEvent): boolean {
   if (!isRecord(data)) return false
-  const { __interrupt__, interrupts, payload } = data
-  if (Array.isArray(__interrupt__)) return true
-  return isQuestion(interrupts) || (isRecord(payload) && isQuestion(payload.interrupts))
+  try {
+    const { __interrupt__, interrupts, payload } = data
+    if (Array.isArray(__interrupt__)) return true
+    return isQuestion(interrupts) || (isRecord(payload) && isQuestion(payload.interrupts))
+  } catch {
+    // A custom event with a getter that fails.
+    return false
+  }
 }
 
 const isQuestion = (interrupts: unknown): boolean => Array.isArray(interrupts) && interrupts.length > 0

@@ -7,7 +7,8 @@
  * The first values of a subgraph wait for its first task, whose metadata has the agent's name for `started`.
  */
 import { isRecord } from "@superstep/protocol/worker/validate"
-import { describeError, serialise } from "../values/serialise.js"
+import { describeError } from "../errors/describe-error.js"
+import { serialise } from "../values/serialise.js"
 import { HeldValues } from "./held-values.js"
 import { type Namespace, type ProtocolParts, protocolEvent } from "./protocol-event.js"
 import { ProtocolMessages } from "./protocol-messages.js"
@@ -160,7 +161,8 @@ export class ProtocolEvents {
 
 /** The same JSON for both forms of an event. The protocol's `updates` shows the node's part of the other one. */
 function shared(event: WireEvent, json: SharedJson, protocol: readonly WireEvent[]): WireEvent {
-  const nodes = isRecord(event.data) ? Object.entries(event.data) : []
+  const isUpdate = event.name.split("|", 1)[0] === "updates"
+  const nodes = isUpdate && isRecord(event.data) ? Object.entries(event.data) : []
   const [first] = nodes
   const part = protocol.find(({ name, data }) => name.startsWith("protocol:updates") && data === first?.[1])
   if (nodes.length !== 1 || first === undefined || part?.json === undefined) return { ...event, json }
@@ -189,9 +191,19 @@ function requested(namespace: Namespace, id: string, interrupt: Fields): WireEve
 }
 
 function custom(namespace: Namespace, payload: unknown, json: SharedJson | undefined): WireEvent {
-  const named = isRecord(payload) && payload.name !== undefined && payload.name !== null
-  if (named) return protocolEvent({ channel: `custom:${payload.name}`, namespace, data: payload, json })
+  const name = customName(payload)
+  if (name !== undefined) return protocolEvent({ channel: `custom:${name}`, namespace, data: payload, json })
   return protocolEvent({ channel: "custom", namespace, data: payload, json, around: ['{"payload":', "}"] })
+}
+
+function customName(payload: unknown): string | undefined {
+  try {
+    const name = isRecord(payload) ? payload.name : undefined
+    return name === undefined || name === null ? undefined : String(name)
+  } catch {
+    // A getter that fails, or a name that has no text.
+    return undefined
+  }
 }
 
 function toolData(payload: Fields): Pick<ProtocolParts, "data" | "around"> | undefined {
@@ -205,7 +217,7 @@ function toolData(payload: Fields): Pick<ProtocolParts, "data" | "around"> | und
     }
   }
   if (event === "on_tool_event") {
-    const delta = typeof data === "string" ? data : JSON.stringify(data ?? "")
+    const delta = typeof data === "string" ? data : serialise(data ?? "")
     return { data: delta, around: [`${head("tool-output-delta")},"delta":`, "}"] }
   }
   if (event === "on_tool_end") return { data: output, around: [`${head("tool-finished")},"output":`, "}"] }
@@ -214,5 +226,12 @@ function toolData(payload: Fields): Pick<ProtocolParts, "data" | "around"> | und
     : undefined
 }
 
-const reasonOf = (error: unknown): string =>
-  isRecord(error) && typeof error.message === "string" ? error.message : describeError(error).message
+/** @param error  an error, or what LangGraph keeps of one */
+function reasonOf(error: unknown): string {
+  try {
+    if (isRecord(error) && typeof error.message === "string") return error.message
+  } catch {
+    // A getter of a user's class failed.
+  }
+  return describeError(error).message
+}

@@ -11,6 +11,7 @@ import type {
   LoadFrame,
   Loopback,
 } from "@superstep/protocol/worker/frames"
+import { errorText } from "../errors/describe-error.js"
 import type { Spec } from "../loading/graph-spec.js"
 import { graphError, importExport } from "../loading/loader.js"
 import { type AuthModule, authModule } from "./auth-module.js"
@@ -49,7 +50,7 @@ export class Gate {
       return await this.#answer(call, payload)
     } catch (error) {
       // The log shows the module's author where the error was thrown; the server's caller does not see it.
-      process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+      process.stderr.write(`${errorText(error)}\n`)
       throw error
     }
   }

@@ -10,18 +10,23 @@ interface Place {
   readonly column: number | undefined
 }
 
+/** What an error says, as far as it can be read. */
+interface Told {
+  readonly message: string
+  readonly stack: string | undefined
+}
+
 /**
  * @param project  folder of the user's code; its node_modules are not the user's
  * @returns        `src/graph.ts:3:7` and the lines around it, or undefined when the place is not known
  */
-export function codeFrame(error: unknown, project: string): string | undefined {
-  if (!(error instanceof Error)) return undefined
+export function codeFrame(error: Told, project: string): string | undefined {
   const place = missingImport(error) ?? compileError(error, project) ?? firstOwnLine(error, project)
   return place === undefined ? undefined : drawn(place, project)
 }
 
 /** `Cannot find package 'x' imported from /project/graph.ts`: the line that imports it. */
-function missingImport({ message }: Error): Place | undefined {
+function missingImport({ message }: Told): Place | undefined {
   const found = /Cannot find (?:package|module) '([^']+)' imported from '?([^'\n]+?)'?$/m.exec(message)
   const [, wanted = "", importer = ""] = found ?? []
   if (found === null) return undefined
@@ -38,7 +43,7 @@ function missingImport({ message }: Error): Place | undefined {
 }
 
 /** esbuild's `/project/graph.ts:3:7: ERROR: Expected …`; its columns count from 0. */
-function compileError({ message }: Error, project: string): Place | undefined {
+function compileError({ message }: Told, project: string): Place | undefined {
   const found = /^(.+?):(\d+):(\d+): ERROR: /m.exec(message)
   if (found === null) return undefined
   const [, file = "", line, column] = found
@@ -46,7 +51,7 @@ function compileError({ message }: Error, project: string): Place | undefined {
 }
 
 /** The first line of the stack that is the user's. A module that fails to link has its place on the first line. */
-function firstOwnLine({ stack = "" }: Error, project: string): Place | undefined {
+function firstOwnLine({ stack = "" }: Told, project: string): Place | undefined {
   for (const line of stack.split("\n")) {
     const found = /((?:file:\/\/)?\/[^\s():]+|[A-Za-z]:\\[^\s():]+):(\d+)(?::(\d+))?/.exec(line)
     const [, location = "", row, column] = found ?? []

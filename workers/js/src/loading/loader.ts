@@ -3,6 +3,7 @@ import { existsSync, readdirSync, realpathSync } from "node:fs"
 import { dirname, relative, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { GraphError } from "@superstep/protocol/worker/frames"
+import { describeError, stackOf } from "../errors/describe-error.js"
 import { codeFrame } from "./code-frame.js"
 import { compiled, type FactoryRuntime, isFactory } from "./graph-export.js"
 import { parseSpec, type Spec } from "./graph-spec.js"
@@ -124,22 +125,22 @@ async function namedGraph(exported: unknown, origin: string): Promise<CompiledGr
   try {
     return await compiled(exported)
   } catch (error) {
-    if (error instanceof Error && error.message.startsWith("is not a graph")) {
-      throw new Error(`${origin} ${error.message}`, { cause: error })
-    }
+    const { message } = describeError(error)
+    if (message.startsWith("is not a graph")) throw new Error(`${origin} ${message}`, { cause: error })
     throw error
   }
 }
 
 /** The error of a file that did not load, for a person. */
 export function graphError(thrown: unknown, project: string): GraphError {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-  const frame = codeFrame(error, project)
+  const { error: name, message } = describeError(thrown)
+  const stack = stackOf(thrown)
+  const frame = codeFrame({ message, stack }, project)
   return {
-    name: error.name,
+    name,
     // An error without a message still has a name, such as `AssertionError`.
-    message: error.message === "" ? error.name : error.message,
-    ...(error.stack === undefined ? {} : { stack: error.stack }),
+    message: message === "" ? name : message,
+    ...(stack === undefined ? {} : { stack }),
     ...(frame === undefined ? {} : { code_frame: frame }),
   }
 }

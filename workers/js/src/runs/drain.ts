@@ -1,4 +1,6 @@
 /** How a run stops between two super-steps of its root graph (W8). */
+
+import { describeError } from "../errors/describe-error.js"
 import type { CompiledGraph, PregelLoop } from "../loading/langgraph.js"
 
 /**
@@ -32,4 +34,4 @@ function eitherControl(isDraining: () => boolean, own: PregelLoop["control"]): N
 }
 
 /** Whether this is the error with which LangGraph ends a drained graph. */
-export const isGraphDrained = (error: unknown): boolean => error instanceof Error && error.name === "GraphDrained"
+export const isGraphDrained = (error: unknown): boolean => describeError(error).error === "GraphDrained"

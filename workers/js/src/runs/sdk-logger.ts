@@ -3,7 +3,8 @@
  * graph that calls it would not load. Each call prints one JSON line to standard output, in the form of the server's own log.
  */
 
-import { serialise, stackOf } from "../values/serialise.js"
+import { describeError, stackOf } from "../errors/describe-error.js"
+import { serialise } from "../values/serialise.js"
 import { currentRun } from "./run.js"
 
 /** The SDK's levels, which are winston's, as levels of our log. */
@@ -50,7 +51,7 @@ function logLine(level: string, message: unknown, details: readonly unknown[]): 
     time: new Date().toISOString(),
     process: "worker",
     ...currentRun.getStore()?.logFields,
-    ...(error === undefined ? {} : { err: { type: error.name, message: error.message, stack: stackOf(error) } }),
+    ...(error === undefined ? {} : { err: logged(error) }),
     msg: [text, ...others].map(wordOf).join(" "),
   })
 }
@@ -58,7 +59,12 @@ function logLine(level: string, message: unknown, details: readonly unknown[]): 
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Error)
 
+function logged(error: unknown) {
+  const { error: type, message } = describeError(error)
+  return { type, message, stack: stackOf(error) }
+}
+
 function wordOf(value: unknown): string {
-  if (value instanceof Error) return value.message
+  if (value instanceof Error) return describeError(value).message
   return typeof value === "string" ? value : serialise(value)
 }

@@ -1,8 +1,8 @@
 /** The workers of both languages, for tests that both must pass. Each has the same graphs: `tests/graphs`, and their equals in Python. */
 import { readGraphs } from "../loading/langgraph-json.js"
-import type { FakeServer } from "./fake-server.js"
+import { FakeServer } from "./fake-server.js"
 import { worker as pythonFolder, skip, startPythonWorker } from "./python-worker.js"
-import { startWorker } from "./worker.js"
+import { graphsFolder, startWorker, workerMain } from "./worker.js"
 
 export interface Language {
   readonly name: "JavaScript" | "Python"
@@ -10,6 +10,8 @@ export interface Language {
   readonly skip: string | false
   /** Starts a worker that has loaded these graphs. */
   start(...graphIds: string[]): Promise<FakeServer>
+  /** Starts a worker that has loaded nothing. @returns it, and the folder of its graphs */
+  open(): Promise<{ readonly server: FakeServer; readonly project: string }>
 }
 
 const { project, graphs } = readGraphs(`${pythonFolder}testing/twins/langgraph.json`, "python")
@@ -25,6 +27,11 @@ async function startPython(...graphIds: string[]): Promise<FakeServer> {
 }
 
 export const languages: readonly Language[] = [
-  { name: "JavaScript", skip: false, start: startWorker },
-  { name: "Python", skip, start: startPython },
+  {
+    name: "JavaScript",
+    skip: false,
+    start: startWorker,
+    open: async () => ({ server: await FakeServer.start(workerMain), project: graphsFolder }),
+  },
+  { name: "Python", skip, start: startPython, open: async () => ({ server: await startPythonWorker(), project }) },
 ]

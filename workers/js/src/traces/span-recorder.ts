@@ -19,6 +19,10 @@ const maxPerFrame = 50
 const maxFrameLength = 1024 * 1024
 // In characters of content. A run that ends with more to send than this sends only the times of the rest: its end must not take seconds.
 const maxFlushLength = 8 * 1024 * 1024
+// The `toJSON` of a user's class may take long, and a run must not wait for its trace. Once slow values have taken this long together,
+// the rest of the run has only times.
+const slowMs = 50
+const maxSlowMs = 2_000
 // In characters. Prompts and answers are what people look for; the state around them is in the checkpoints, too.
 const contentLimits = { model: 32_768, tool: 32_768, retriever: 8_192, chain: 8_192, node: 8_192, graph: 8_192 }
 
@@ -50,6 +54,8 @@ export class SpanRecorder {
   #queue: OpenSpan[] = []
   #count = 0
   #leftOut = 0
+  /** How long values took that were slow to serialise. */
+  #slowMs = 0
   #timer: NodeJS.Timeout | undefined
   #isOver = false
   /** Set once the run is cancelled. */
@@ -265,7 +271,7 @@ export class SpanRecorder {
       if (span === undefined) break
       span.isQueued = false
       try {
-        const { line, isCut } = this.#options.trace === "full" ? contentLine(span, length < room) : noContent
+        const { line, isCut } = this.#options.trace === "full" ? this.#content(span, length < room) : noContent
         length += line.length
         const leftOut = span.parent === undefined && this.#leftOut > 0 ? { left_out: this.#leftOut } : {}
         headers.push({ ...spanFields(span), ...(isCut && { is_cut: true as const }), ...leftOut })
@@ -276,6 +282,14 @@ export class SpanRecorder {
     }
     this.#options.send({ spans: headers, payload: headers.map(() => "content" as const) }, lines)
     return length
+  }
+
+  #content(span: OpenSpan, hasRoom: boolean): { line: string; isCut: boolean } {
+    const beganMs = performance.now()
+    const content = contentLine(span, hasRoom && this.#slowMs < maxSlowMs)
+    const tookMs = performance.now() - beganMs
+    if (tookMs > slowMs) this.#slowMs += tookMs
+    return content
   }
 
   #nowUs(): number {
@@ -299,7 +313,11 @@ interface Begun {
 const noContent = { line: "", isCut: false }
 
 function contentLine({ kind, input, output }: OpenSpan, hasRoom: boolean): { line: string; isCut: boolean } {
-  if (!hasRoom) return { line: '{"input":"… (left out: the trace has too much content)"}', isCut: true }
+  if (!hasRoom)
+    return {
+      line: '{"input":"… (left out: the trace has too much content, or values that are slow to read)"}',
+      isCut: true,
+    }
   const limit = contentLimits[kind]
   const given = contentOf(input, limit)
   if (output === undefined) return { line: `{"input":${given.text}}`, isCut: given.isCut }
@@ -314,12 +332,15 @@ function nameOf(serialized: unknown): string {
   return text(name) ?? (Array.isArray(id) ? text(id.at(-1)) : undefined) ?? "unnamed"
 }
 
-/** LangChain gives tools' arguments as JSON text. */
+/**
+ * LangChain gives a tool's arguments as the JSON text of an object, and the input of a tool that takes one text as it is: such a
+ * text may be JSON as well, and stays a text.
+ */
 function parsed(input: string): unknown {
+  if (!input.startsWith("{")) return input
   try {
     return JSON.parse(input)
   } catch {
-    // A tool may have one text as its input.
     return input
   }
 }

@@ -1,7 +1,7 @@
 /** A span as it is recorded: what LangChain told, untouched until it is sent. Pure. */
 import type { Failure, Span } from "@superstep/protocol/worker/frames"
 import { isRecord } from "@superstep/protocol/worker/validate"
-import { describeError } from "../values/serialise.js"
+import { describeError } from "../errors/describe-error.js"
 
 export interface OpenSpan {
   readonly id: string

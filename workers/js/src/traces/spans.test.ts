@@ -182,6 +182,30 @@ for (const { name, skip, start } of languages) {
       }
     })
 
+    test("values whose classes fail to become JSON, or take long to, do not keep a run from its end", async () => {
+      const broken = await server.run("odd", { input: { what: "broken" }, trace: "full" })
+      const costly = await server.run("odd", { input: { what: "costly" }, trace: "full" })
+
+      assert.deepEqual([broken.status, costly.status], ["success", "success"])
+      const [unread] = spansOf(server, broken.frame.claim_id).filter((span) => span.name === "same")
+      assert.match(JSON.stringify(unread?.content), /no form/)
+      const spans = spansOf(server, costly.frame.claim_id).filter((span) => span.name === "same")
+      const leftOut = spans.filter(({ content }) => String(content?.input).startsWith("… (left out"))
+      assert.equal(spans.length, 20)
+      assert.ok(leftOut.length >= 5 && leftOut.length < 20, `${leftOut.length} are left out`)
+      assert.deepEqual(new Set(spans.map(({ status }) => status)), new Set(["success"]))
+    })
+
+    test("a tool that takes one text has this text in the trace, also when it is JSON", async () => {
+      const { frame } = await server.run("odd", { input: { what: "texts" }, trace: "full" })
+
+      const tools = spansOf(server, frame.claim_id).filter(({ kind }) => kind === "tool")
+      assert.deepEqual(
+        tools.map(({ content }) => content?.input),
+        ["123", "true", "null", "[1]", '"quoted"', "{no JSON"],
+      )
+    })
+
     test("a node that waits for an answer is interrupted, not failed", async () => {
       const { frame, status } = await server.run("hitl", { input: {}, trace: "full" })
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { runInNewContext } from "node:vm"
 import { AIMessage } from "@langchain/core/messages"
-import { describeError, serialise } from "./serialise.js"
+import { describeError } from "../errors/describe-error.js"
+import { serialise } from "./serialise.js"
 
 test("a message is flat, with its type", () => {
   const message = new AIMessage({ content: "hello", id: "m1" })

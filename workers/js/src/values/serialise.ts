@@ -2,8 +2,7 @@
  * Values of a graph as one line of JSON in the wire's form (agent-server API §2.11, §2.12): messages flat with their `type`,
  * errors as `{error, message}`, sets as lists, bytes as base64, bigints as text, NaN as null.
  */
-import { types } from "node:util"
-import type { DoneFrame, RunFailure } from "@superstep/protocol/worker/frames"
+import { describeError, isError } from "../errors/describe-error.js"
 import { isMessage, messageFields } from "./message-fields.js"
 
 /**
@@ -15,33 +14,12 @@ export function serialise(value: unknown): string {
     return textOf(value, 0) ?? "null"
   } catch {
     // Cycles and throwing getters are rare, so only they need the slower walk.
+  }
+  try {
     return JSON.stringify(plain(value, [])) ?? "null"
-  }
-}
-
-/** An error in the form for clients: its class and its message. Any other thrown value is shown as JSON. Never throws. */
-export function describeError(thrown: unknown): { error: string; message: string } {
-  try {
-    // The properties of an error may have any type, or be getters that fail.
-    if (isError(thrown)) return { error: String(thrown.name || "Error"), message: String(thrown.message) }
-    return { error: "Error", message: typeof thrown === "string" ? thrown : serialise(thrown) }
-  } catch {
-    return { error: "Error", message: "(the message of this error cannot be read)" }
-  }
-}
-
-// The rest of a deep recursion's stack adds nothing.
-const maxStackLength = 8_000
-
-/** Where an error was thrown, and why: for a log, never for clients. Never throws; undefined also if the stack cannot be read. */
-export function stackOf(thrown: unknown): string | undefined {
-  try {
-    if (!isError(thrown) || thrown.stack === undefined) return undefined
-    const cause = thrown.cause === undefined || thrown.cause === thrown ? undefined : stackOf(thrown.cause)
-    const stack = cause === undefined ? String(thrown.stack) : `${thrown.stack}\ncaused by ${cause}`
-    return stack.slice(0, maxStackLength)
-  } catch {
-    return undefined
+  } catch (error) {
+    // Such as a `toJSON` that is left in the plain form.
+    return JSON.stringify(unserialisable(error))
   }
 }
 
@@ -99,11 +77,6 @@ function mapForm(map: ReadonlyMap<unknown, unknown>): unknown {
   return hasTextKeys ? Object.fromEntries(map) : [...map]
 }
 
-function isError(value: unknown): value is Error {
-  // Errors of another realm (a vm, a jest context) fail instanceof.
-  return value instanceof Error || types.isNativeError(value)
-}
-
 /** The same forms, made step by step, with a replacement for each value that JSON does not support. */
 function plain(value: unknown, ancestors: readonly unknown[]): unknown {
   if (ancestors.includes(value)) return "[Circular]"
@@ -114,29 +87,13 @@ function plain(value: unknown, ancestors: readonly unknown[]): unknown {
     if (Array.isArray(form)) return form.map((each) => plain(each, line))
     return Object.fromEntries(Object.keys(form).map((key) => [key, plain(Reflect.get(form, key), line)]))
   } catch (error) {
-    return `[Unserialisable: ${describeError(error).message}]`
+    return unserialisable(error)
   }
 }
+
+const unserialisable = (error: unknown): string => `[Unserialisable: ${describeError(error).message}]`
 
 function jsonForm(value: unknown): unknown {
   if (typeof value !== "object" || value === null || !("toJSON" in value)) return value
   return typeof value.toJSON === "function" ? value.toJSON() : value
 }
-
-/** The error of a run in its `done` frame. @param thrown  any value can be thrown */
-export function runFailure(thrown: unknown): Pick<DoneFrame, "error" | "stack"> {
-  const described = describeError(thrown)
-  const stack = stackOf(thrown)
-  // Its class is LangGraph's, so its properties can be read.
-  const more = described.error === "UnknownInterruptError" ? refusal(thrown) : {}
-  return { error: { ...described, ...more }, ...(stack === undefined ? {} : { stack }) }
-}
-
-/** What LangGraph (1.7 and newer) says about an answer that it refused in strict mode. */
-function refusal(thrown: unknown): Pick<RunFailure, "reason" | "interrupt_ids" | "pending_ids"> {
-  if (!(thrown instanceof Error)) return {}
-  const { reason, interruptIds, pendingIds } = thrown as Error & Readonly<Record<string, unknown>>
-  return { reason: String(reason), interrupt_ids: texts(interruptIds), pending_ids: texts(pendingIds) }
-}
-
-const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])

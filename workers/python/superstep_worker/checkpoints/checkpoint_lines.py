@@ -14,7 +14,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ..connection.connection import Lines
 from ..connection.frames import Frame
-from ..values.serialise import serialise
+from ..values.serialise import message_of, serialise
 from .saved_checkpoint import PlacedCheckpoint, PlacedWrite
 
 if TYPE_CHECKING:
@@ -149,8 +149,19 @@ def _encode(serde: SerializerProtocol, value: Any) -> tuple[str, str]:
     """Plain JSON is encoded as JSON, which every language can read; other values by LangGraph's serialiser."""
     if _is_plain(value):
         return "json", json.dumps(value, separators=(",", ":"))
-    kind, data = serde.dumps_typed(value)
+    kind, data = serde.dumps_typed(_readable(value))
     return kind, data.decode() if kind == "json" else base64.b64encode(data).decode()
+
+
+def _readable(value: Any) -> Any:
+    """LangGraph saves a node's error as its `repr`, which may raise in a user's class."""
+    if not isinstance(value, BaseException):
+        return value
+    try:
+        repr(value)
+    except Exception:
+        return f"{type(value).__name__}: {message_of(value)}"
+    return value
 
 
 def _decode(serde: SerializerProtocol, kind: str, line: bytes) -> Any:

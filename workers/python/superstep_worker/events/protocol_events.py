@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..values.serialise import serialise
+from ..values.serialise import message_of, serialise
 from .held_values import HeldValues
 from .protocol_event import Namespace, protocol_event
 from .protocol_messages import ProtocolMessages
@@ -128,7 +128,7 @@ class ProtocolEvents:
             return
         error, interrupts = task.get("error"), task.get("interrupts") or ()
         status: Terminal = "failed" if error is not None else "interrupted" if interrupts else "completed"
-        yield from self._messages.end(task_path(namespace, task), None if error is None else str(error))
+        yield from self._messages.end(task_path(namespace, task), None if error is None else message_of(error))
         yield from self._interrupts(namespace, interrupts)
         yield event
         yield from self._lifecycle.task_ends(namespace, task, status, task)
@@ -145,10 +145,19 @@ def _shared(event: WireEvent, json: SharedJson, protocol: Sequence[WireEvent]) -
 
 
 def _custom(namespace: Namespace, payload: Any, json: SharedJson | None) -> WireEvent:
-    name = payload.get("name") if isinstance(payload, Mapping) else None
+    name = _custom_name(payload)
     if name is not None:
         return protocol_event(f"custom:{name}", namespace, payload, json=json)
     return protocol_event("custom", namespace, payload, json=json, around=('{"payload":', "}"))
+
+
+def _custom_name(payload: Any) -> str | None:
+    try:
+        name = payload.get("name") if isinstance(payload, Mapping) else None
+        return None if name is None else str(name)
+    except Exception:
+        # A name of a user's class that has no text.
+        return None
 
 
 def _checkpoint_id(config: Mapping[str, Any] | None) -> Any:

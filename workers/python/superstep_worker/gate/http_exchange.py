@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import traceback
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Any
 
+from ..values.serialise import stack_of
 from .asgi import App, Message, Scope
 from .http_message import BadMessage, Headers, chunk_bytes, end_to_end, head_bytes, last_chunk, values_of
 
@@ -143,4 +143,4 @@ def status_line(status: int) -> bytes:
 
 def log_error(error: Exception) -> None:
     """Shows the app's author where an error was raised; the client does not see it."""
-    print("".join(traceback.format_exception(error)), file=sys.stderr, flush=True)
+    print(stack_of(error), file=sys.stderr, flush=True)

@@ -23,7 +23,7 @@ def code_frame(error: BaseException, project: str) -> str | None:
 
 
 def _syntax_error(error: BaseException, project: str) -> Place | None:
-    if not isinstance(error, SyntaxError) or error.filename is None or error.lineno is None:
+    if not isinstance(error, SyntaxError) or not isinstance(error.filename, str) or not isinstance(error.lineno, int):
         return None
     return Place(error.filename, error.lineno) if _is_own(error.filename, project) else None
 

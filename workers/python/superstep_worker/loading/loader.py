@@ -8,7 +8,6 @@ import importlib.metadata
 import importlib.util
 import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..values.serialise import message_of, stack_of
 from .code_frame import code_frame
 from .missing_variable import missing_variables
 
@@ -156,7 +156,7 @@ def load_error(error: BaseException, project: str) -> Mapping[str, str]:
     return {
         "name": type(error).__name__,
         "message": _load_message(error),
-        "stack": "".join(traceback.format_exception(error)),
+        "stack": stack_of(error),
         **({} if frame is None else {"code_frame": frame}),
     }
 
@@ -167,7 +167,7 @@ def _load_message(error: BaseException) -> str:
         return ", ".join(f'the environment variable "{name}" is not set' for name in missing)
     if isinstance(error, SystemExit):
         return f"the code ended the process while it was loading: sys.exit({error.code!r})"
-    return str(error)
+    return message_of(error)
 
 
 def _langgraph_version() -> str | None:

@@ -31,6 +31,10 @@ _most_per_frame = 50
 _most_frame_length = 1024 * 1024
 # In characters of content. A run that ends with more to send than this sends only the times of the rest: its end must not take seconds.
 _most_flush_length = 8 * 1024 * 1024
+# The text of a user's class may take long to make, and a run must not wait for its trace. Once slow values have taken this long
+# together, the rest of the run has only times.
+_slow_seconds = 0.05
+_most_slow_seconds = 2.0
 # In characters. Prompts and answers are what people look for; the state around them is in the checkpoints, too.
 _content_limits: Mapping[Kind, int] = {
     "model": 32_768,
@@ -69,6 +73,8 @@ class SpanRecorder(BaseCallbackHandler):
         self._queue: deque[OpenSpan] = deque()
         self._count = 0
         self._left_out = 0
+        # How long values took that were slow to serialise.
+        self._slow_seconds = 0.0
         self._is_over = False
         # A clock that does not jump within the run.
         self._clock_ns = time.time_ns() - time.perf_counter_ns()
@@ -305,7 +311,7 @@ class SpanRecorder(BaseCallbackHandler):
             if span is None:
                 break
             try:
-                line, is_cut = _content_line(span, length < room) if self._options.trace == "full" else ("", False)
+                line, is_cut = self._content(span, length < room) if self._options.trace == "full" else ("", False)
                 length += len(line)
                 left_out = {"left_out": self._left_out} if span.parent is None and self._left_out > 0 else {}
                 headers.append({**span_fields(span), **({"is_cut": True} if is_cut else {}), **left_out})
@@ -316,13 +322,21 @@ class SpanRecorder(BaseCallbackHandler):
         self._options.send(headers, lines)
         return length
 
+    def _content(self, span: OpenSpan, has_room: bool) -> tuple[str, bool]:
+        began = time.perf_counter()
+        content = _content_line(span, has_room and self._slow_seconds < _most_slow_seconds)
+        took = time.perf_counter() - began
+        if took > _slow_seconds:
+            self._slow_seconds += took
+        return content
+
     def _now_us(self) -> int:
         return (self._clock_ns + time.perf_counter_ns()) // 1000
 
 
 def _content_line(span: OpenSpan, has_room: bool) -> tuple[str, bool]:
     if not has_room:
-        return '{"input":"… (left out: the trace has too much content)"}', True
+        return '{"input":"… (left out: the trace has too much content, or values that are slow to read)"}', True
     limit = _content_limits[span.kind]
     given, is_cut = content_of(span.input, limit)
     if span.output is None:

@@ -23,18 +23,27 @@ def serialise(value: Any) -> str:
     try:
         return json.dumps(value, default=_form, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except Exception:
+        pass
+    try:
         # NaN, keys that are not text, cycles and failing models are rare, so only they need the slower walk.
         return json.dumps(_plain(value, ()), separators=(",", ":"), ensure_ascii=False)
+    except Exception as error:
+        # Such as a number that has too many digits for Python to make a text of it.
+        return json.dumps(_unserialisable(error))
 
 
 def describe_error(error: BaseException) -> dict[str, str]:
     """An error in the form for clients: its class, or the server's name of it, and its message. Never raises."""
     name = error.name if isinstance(error, CallFailed) else type(error).__name__
+    return {"error": name, "message": message_of(error)}
+
+
+def message_of(error: Any) -> str:
+    """The message of an error, or what a task has in its place. Never raises: `__str__` of a user's class may."""
     try:
-        return {"error": name, "message": str(error)}
-    except Exception:
-        # `__str__` of a user's class failed.
-        return {"error": name, "message": "(the message of this error cannot be read)"}
+        return str(error)
+    except (Exception, SystemExit):
+        return "(the message of this error cannot be read)"
 
 
 def run_failure(error: BaseException) -> dict[str, Any]:
@@ -42,8 +51,12 @@ def run_failure(error: BaseException) -> dict[str, Any]:
     described: dict[str, Any] = dict(describe_error(error))
     if type(error).__name__ != "UnknownInterruptError":
         return described
-    lists = {name: [str(each) for each in getattr(error, name, ())] for name in ("interrupt_ids", "pending_ids")}
-    return {**described, "reason": str(getattr(error, "reason", "")), **lists}
+    try:
+        lists = {name: [str(each) for each in getattr(error, name, ())] for name in ("interrupt_ids", "pending_ids")}
+        return {**described, "reason": str(getattr(error, "reason", "")), **lists}
+    except Exception:
+        # A class of the user with the same name.
+        return described
 
 
 # The rest of a deep recursion's stack adds nothing.
@@ -51,8 +64,12 @@ _MOST_STACK_LENGTH = 8_000
 
 
 def stack_of(error: BaseException) -> str:
-    """Where an error was raised, and why: for a log, never for clients."""
-    return "".join(traceback.format_exception(type(error), error, error.__traceback__))[-_MOST_STACK_LENGTH:]
+    """Where an error was raised, and why: for a log, never for clients. Never raises."""
+    try:
+        return "".join(traceback.format_exception(type(error), error, error.__traceback__))[-_MOST_STACK_LENGTH:]
+    except (Exception, SystemExit):
+        # A property that Python shows failed, such as the line of a syntax error.
+        return f"{type(error).__name__}: {message_of(error)}\n"
 
 
 def _form(value: Any) -> Any:
@@ -102,4 +119,8 @@ def _plain(value: Any, ancestors: tuple[int, ...]) -> Any:
             return [_plain(each, line) for each in value]
         return _plain(_form(value), line)
     except Exception as error:
-        return f"[Unserialisable: {describe_error(error)['message']}]"
+        return _unserialisable(error)
+
+
+def _unserialisable(error: Exception) -> str:
+    return f"[Unserialisable: {message_of(error)}]"

@@ -1,8 +1,11 @@
 import asyncio
 import os
+import time
 from typing import Any, TypedDict
 
 from langchain_core.language_models import FakeListChatModel
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import Tool
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph
 
@@ -56,6 +59,37 @@ async def burst() -> str:
     return "burst"
 
 
+class Costly:
+    """Its JSON takes long to make."""
+
+    def model_dump(self) -> str:
+        time.sleep(0.15)
+        return "costly"
+
+
+class Broken:
+    def model_dump(self) -> str:
+        raise ValueError("no form")
+
+
+same: RunnableLambda[Any, Any] = RunnableLambda(lambda value: value, name="same")
+say = Tool(name="say", description="Says a text.", func=lambda text: text)
+
+
+async def broken() -> None:
+    await same.ainvoke(Broken())
+
+
+async def costly() -> None:
+    for _ in range(20):
+        await same.ainvoke(Costly())
+
+
+async def texts() -> None:
+    for text in ("123", "true", "null", "[1]", '"quoted"', "{no JSON"):
+        await say.ainvoke(text)
+
+
 async def deaf() -> None:
     get_stream_writer()("deaf")
     try:
@@ -64,7 +98,18 @@ async def deaf() -> None:
         await asyncio.sleep(60)
 
 
-oddities = {"model": model, "values": values, "rejection": rejection, "exit": end, "flood": flood, "burst": burst, "deaf": deaf}
+oddities: dict[str, Any] = {
+    "model": model,
+    "values": values,
+    "rejection": rejection,
+    "exit": end,
+    "flood": flood,
+    "burst": burst,
+    "broken": broken,
+    "costly": costly,
+    "texts": texts,
+    "deaf": deaf,
+}
 
 
 async def odd(state: State) -> State:
