@@ -38,6 +38,7 @@ function writeOf(c: Context, { method, path, params }: AskedRoute, ip: string | 
     kind,
     resourceId: kind && (params[kind.key] ?? params.project_id),
     resourceName: undefined,
+    changedToo: [],
     isRecorded: false,
     hasNoEffect: false,
   }

@@ -67,6 +67,7 @@ const answerOf = (person: object, it: object = {}) => ({
   run_id: randomUUID(),
   checkpoint_id: null,
   changed: null,
+  thing: null,
   ...it,
 })
 
@@ -90,6 +91,42 @@ test("a reported act counts for members of the deployment's workspace, present a
   const ids = (await entriesOf(api)).map(({ audit_id }) => audit_id)
   assert.deepEqual(ids.sort(), good.map(({ act_id }) => act_id).sort())
   assert.equal(unit.confirmed.length, 6)
+})
+
+test("a reported deletion names the thing and what it was, and the deployment (PA2)", async () => {
+  await using api = await startApi({ consoleOrigins: [origin] })
+  const ann = await joined(api, "ann")
+  const [threadId, runId, assistantId] = [randomUUID(), randomUUID(), randomUUID()]
+  const deleted = (thing: object | null, thread_id: string | null = null) =>
+    answerOf(ann, { kind: "delete", run_id: null, thread_id, thing })
+  const acts = [
+    deleted({ type: "thread", id: threadId, name: null }, threadId),
+    deleted({ type: "run", id: runId, name: null }, threadId),
+    deleted({ type: "assistant", id: assistantId, name: "Support" }),
+    deleted({ type: "store_item", id: "notes.ann/first", name: null }),
+    // Code of the deployment may report anything.
+    deleted(null),
+    answerOf(ann, { thread_id: null }),
+  ]
+  await using unit = await startUnit(() => acts)
+  const row = await unitOfWorkspace(api)
+  const { name, route_name: route } = (await api.db.row<{ name: string; route_name: string }>(
+    sql`select name, route_name from deployments where deployment_id = ${row.deployment_id}`,
+  )) ?? { name: "", route_name: "" }
+
+  await collect(contextFor(api, new Map([[row.unit_id, unit.url]])), row, new HourlyRoom(100))
+
+  const { body } = await api.call("GET", `/v2/audit-log?actor=person:${ann.person_id}`)
+  const told = body.resources
+    .filter(({ action }: { action: string }) => action.startsWith("deleted"))
+    .map((it: Record<string, unknown>) => [it.action, it.resource_type, it.resource_id, it.resource_name, it.path])
+  assert.deepEqual(told.reverse(), [
+    ["deleted thread", "thread", threadId, name, `/d/${route}/threads/${threadId}`],
+    ["deleted run", "run", runId, name, `/d/${route}/threads/${threadId}/runs/${runId}`],
+    ["deleted assistant", "assistant", assistantId, `${name}: Support`, `/d/${route}/assistants/${assistantId}`],
+    ["deleted store item", "store_item", "notes.ann/first", name, `/d/${route}/store/items`],
+  ])
+  assert.equal((await entriesOf(api)).length, 1)
 })
 
 test("an act was done while its deployment existed, whatever the report says (PA2)", async () => {

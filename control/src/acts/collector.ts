@@ -1,5 +1,5 @@
 /**
- * Takes what people answered and changed at agents into the audit log. An agent server keeps each act until it is confirmed, and its status
+ * Takes what people answered, changed and deleted at agents into the audit log. An agent server keeps each act until it is confirmed, and its status
  * says that some wait.
  *
  * PA1 Each act becomes one entry, however often it is reported: the entry has its id. It is confirmed after the commit.
@@ -67,12 +67,12 @@ export async function collect(context: PipelineContext, unit: UnitRow, room: Hou
   const ids = acts.map(({ person }) => person.person_id)
   const people = new Map((await membersEver(db, workspace_id, ids)).map((it) => [it.person_id, it]))
   const checked = acts.flatMap((act) => {
-    const [person, madeId] = [people.get(act.person.person_id), madeIdOf(act)]
-    return person && madeId !== null ? [{ act, person, madeId, now }] : []
+    const [person, about] = [people.get(act.person.person_id), aboutOf(act)]
+    return person && about ? [{ act, person, about, now }] : []
   })
   const refused = acts.length - checked.length
   if (refused > 0)
-    log.warn({ deployment_id, acts: refused }, "acts of no member, or without what they made, were reported")
+    log.warn({ deployment_id, acts: refused }, "acts of no member, or that say not what they were, were reported")
   const added = await db.transaction(async (tx) => {
     let count = 0
     for (const each of checked) count += await insertEntry(tx, entryOf(deployment, each))
@@ -86,35 +86,69 @@ export async function collect(context: PipelineContext, unit: UnitRow, room: Hou
   return acts.length
 }
 
-/** The run of an answer, or the checkpoint of an edit; null in an act that no agent server records. */
-const madeIdOf = ({ kind, run_id, checkpoint_id }: ReportedAct): string | null =>
-  ({ answer: run_id, edit: checkpoint_id })[kind]
+/** What an act was, and the thing. */
+interface About {
+  readonly action: string
+  readonly type: string
+  readonly id: string
+  readonly name?: string | undefined
+  /** At its agent server. */
+  readonly path: string
+}
+
+/** @returns  undefined for an act that no agent server records */
+function aboutOf({ kind, thread_id, run_id, checkpoint_id, thing }: ReportedAct): About | undefined {
+  if (kind === "delete") {
+    if (thing === null) return undefined
+    const { type, id, name } = thing
+    const what = type === "store_item" ? "store item" : type
+    return { action: `deleted ${what}`, type, id, name: name ?? undefined, path: pathsOfDeleted[type](id, thread_id) }
+  }
+  if (thread_id === null) return undefined
+  const thread = { type: "thread", id: thread_id }
+  if (kind === "answer")
+    return run_id === null
+      ? undefined
+      : { ...thread, action: "answered agent", path: `threads/${thread_id}/runs/${run_id}` }
+  return checkpoint_id === null
+    ? undefined
+    : { ...thread, action: "changed state of thread", path: `threads/${thread_id}/state/${checkpoint_id}` }
+}
+
+type PathOf = (id: string, threadId: string | null) => string
+
+const pathsOfDeleted: Readonly<Record<NonNullable<ReportedAct["thing"]>["type"], PathOf>> = {
+  thread: (id) => `threads/${id}`,
+  checkpoints: (id) => `threads/${id}/history`,
+  run: (id, threadId) => `threads/${threadId}/runs/${id}`,
+  assistant: (id) => `assistants/${id}`,
+  cron: (id) => `runs/crons/${id}`,
+  store_item: () => "store/items",
+}
 
 interface CheckedAct {
   readonly act: ReportedAct
   readonly person: ActingPerson
-  readonly madeId: string
+  readonly about: About
   readonly now: Date
 }
 
 function entryOf(
   { workspace_id: workspaceId, name, route_name: route, created_at: from }: ActingDeployment,
-  { act, person, madeId, now }: CheckedAct,
+  { act, person, about, now }: CheckedAct,
 ) {
-  const { kind, thread_id: threadId, changed } = act
-  const end = kind === "answer" ? `runs/${madeId}` : `state/${madeId}`
   return {
     id: act.act_id,
     at: new Date(Math.min(Math.max(act.acted_at.getTime(), from.getTime()), now.getTime())),
     workspaceId,
     actor: { personId: person.person_id, name: person.name, email: person.email },
     ip: undefined,
-    action: kind === "answer" ? "answered agent" : "changed state of thread",
-    path: `/d/${route}/threads/${threadId}/${end}`,
-    resourceType: "thread",
-    resourceId: threadId,
-    resourceName: name,
-    changed: changed ?? undefined,
+    action: about.action,
+    path: `/d/${route}/${about.path}`,
+    resourceType: about.type,
+    resourceId: about.id,
+    resourceName: about.name === undefined ? name : `${name}: ${about.name}`,
+    changed: act.changed ?? undefined,
     requestId: undefined,
   }
 }

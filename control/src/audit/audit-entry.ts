@@ -91,7 +91,7 @@ const kinds: readonly (AuditedKind & { readonly path: RegExp })[] = [
     key: "integration_id",
     name: "name",
   },
-  { path: /^\/v2\/previews(\/|$)/, type: "preview", table: "previews", key: "preview_id" },
+  { path: /^\/v2\/previews(\/|$)/, type: "preview", table: "previews", key: "preview_id", name: "title" },
   { path: /^\/v2\/listeners(\/|$)/, type: "listener", table: "listeners", key: "listener_id", name: "compute_id" },
   { path: /^\/v2\/webhooks(\/|$)/, type: "webhook", table: "webhooks", key: "webhook_id", name: "url" },
   { path: /^\/v2\/api-keys(\/|$)/, type: "api_key", table: "api_keys", key: "api_key_id", name: "name" },

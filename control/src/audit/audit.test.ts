@@ -46,6 +46,37 @@ test("each write creates one entry with caller, action, resource and hashes (A1)
   assert.equal(JSON.stringify(found).includes(made.key), false)
 })
 
+test("what is deleted is named, also when its row is gone: deployments, keys, webhooks, secrets (A1)", async () => {
+  await using api = await startApi()
+  const secrets = ["A", "B"].map((name) => ({ name, value: "sk-very-secret" }))
+  const { body: shop } = await api.call("POST", "/v2/deployments", { body: { ...exampleDeployment("shop"), secrets } })
+  const { body: key } = await api.call("POST", "/v2/api-keys", { body: { name: "ci" } })
+  const hook = { url: "https://hooks.example.com/a", events: ["key.created"] }
+  const { body: webhook } = await api.call("POST", "/v2/webhooks", { body: hook })
+  const path = `/v2/deployments/${shop.id}`
+
+  await api.call("DELETE", `${path}/secrets/A`)
+  await api.call("DELETE", `${path}/secrets`)
+  await api.call("DELETE", `/v2/api-keys/${key.id}`)
+  await api.call("DELETE", `/v2/webhooks/${webhook.id}`)
+  await api.call("DELETE", path)
+
+  const deletions = (await entries(api)).reverse().filter(({ action }) => action.startsWith("DELETE"))
+  assert.deepEqual(
+    deletions.map((it) => [it.resource_type, it.resource_id, it.resource_name]),
+    [
+      ["deployment", shop.id, "shop"],
+      ["deployment", shop.id, "shop"],
+      ["api_key", key.id, "ci"],
+      ["webhook", webhook.id, hook.url],
+      ["deployment", shop.id, "shop"],
+    ],
+  )
+  const named = deletions.map(({ changed }) => changed?.filter((name: string) => name.startsWith("secrets.")))
+  assert.deepEqual(named.slice(0, 2), [["secrets.A"], ["secrets.B"]])
+  assert.equal(JSON.stringify(deletions).includes("sk-very-secret"), false)
+})
+
 test("every resource that the API changes has a kind that entries can name (A1)", async () => {
   await using api = await startApi()
   const { body: document } = await api.call("GET", "/openapi.json")

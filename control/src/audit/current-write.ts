@@ -17,6 +17,8 @@ export interface CurrentWrite {
   resourceId: string | undefined
   /** By which people know the resource, where its row does not say. */
   resourceName: string | undefined
+  /** Names of what changed beside the resource's row. */
+  changedToo: readonly string[]
   /** A transaction with its entry has been committed. */
   isRecorded: boolean
   /** It only repeats an earlier reply, or changed nothing. */
@@ -46,6 +48,12 @@ export function recordResource(id: string): void {
 export function recordName(name: string): void {
   const write = currentWrite()
   if (write) write.resourceName = name
+}
+
+/** Records names of what changes beside the resource's row, such as `secrets.API_KEY`. */
+export function recordChanged(names: readonly string[]): void {
+  const write = currentWrite()
+  if (write) write.changedToo = names
 }
 
 /** Records that the request has no effect: it repeats a reply, or everything in it was refused. */

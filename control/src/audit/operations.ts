@@ -52,7 +52,7 @@ async function record(tx: Db, write: CurrentWrite, before: RowState | undefined)
     ...write,
     resourceType: write.kind?.type,
     resourceName: write.resourceName ?? (named && nameIn(named, write)),
-    changed: before && after && changedFields(before.fields, after.fields),
+    changed: before && after && [...changedFields(before.fields, after.fields), ...write.changedToo].sort(),
     beforeHash: before?.hash,
     afterHash: after?.hash,
   })

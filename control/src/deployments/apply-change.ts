@@ -1,12 +1,13 @@
 /** The only place where a deployment's wanted state changes and a revision is created for it. */
 import type { Db } from "@superstep/toolkit/db/database"
+import { recordChanged } from "../audit/current-write.js"
 import { addRevision } from "../revisions/operations.js"
 import type { Trigger } from "../revisions/revision.js"
 import type { Source, SourceConfig } from "../revisions/source-config.js"
 import type { SourceRevisionConfig } from "../revisions/source-revision-config.js"
 import { replaceSecrets } from "../secrets/operations.js"
 import type { MasterKey } from "../secrets/seal.js"
-import type { SecretValue } from "../secrets/secret.js"
+import { type SecretValue, secretMask } from "../secrets/secret.js"
 import { type DeploymentRow, deploymentById, updateDesired } from "./queries.js"
 
 export interface Change {
@@ -61,7 +62,15 @@ async function secretsVersionOf(tx: Db, key: MasterKey, row: DeploymentRow, chan
   const current = row.secrets_version
   const { secrets, secretsVersion = current } = change
   if (secrets === undefined) return secretsVersion
+  recordChanged(changedSecrets(row.secret_names, secrets).map((name) => `secrets.${name}`))
   if (secrets.length === 0) return 0
   const owner = { workspaceId: row.workspace_id, deploymentId: row.deployment_id }
   return replaceSecrets(tx, { key, owner, current, secrets })
+}
+
+/** Names of the secrets that are set or removed. */
+function changedSecrets(stored: readonly string[], wanted: readonly SecretValue[]): string[] {
+  const kept = new Set(wanted.map(({ name }) => name))
+  const set = wanted.filter(({ value }) => value !== secretMask).map(({ name }) => name)
+  return [...set, ...stored.filter((name) => !kept.has(name))]
 }

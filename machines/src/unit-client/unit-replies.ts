@@ -80,18 +80,20 @@ export function parseOrphans(text: string): Orphans {
   return { ...it, examples }
 }
 
-/** What a person did to a thread. */
-export interface ReportedAct extends Omit<sent.Act, "acted_at" | "changed"> {
+/** What a person did at an agent. */
+export interface ReportedAct extends Omit<sent.Act, "acted_at" | "changed" | "thing"> {
   readonly acted_at: Date
   readonly changed: readonly StorableText[] | null
+  readonly thing: (Omit<sent.DeletedThing, "name"> & { readonly name: StorableText | null }) | null
 }
 
 /** @throws InvalidReply */
 export const parseActs = (text: string): ReportedAct[] =>
-  parseReply<sent.Acts>(receivers.Acts, text).map(({ acted_at, changed, ...act }) => ({
+  parseReply<sent.Acts>(receivers.Acts, text).map(({ acted_at, changed, thing, ...act }) => ({
     ...act,
     acted_at: momentOf(acted_at),
     changed: changed?.map(shown) ?? null,
+    thing: thing && { ...thing, name: thing.name === null ? null : shown(thing.name) },
   }))
 
 /** @throws InvalidReply  the schema admits days that no month has */

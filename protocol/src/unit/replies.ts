@@ -111,22 +111,32 @@ export interface Status {
 export type Uuid =
   | string
 
-/** What people answered and changed, the oldest first, until it is confirmed. */
+/** What people answered, changed and deleted, the oldest first, until it is confirmed. */
 export type Acts =
   | readonly Act[]
 
 export interface Act {
   readonly act_id: Uuid
   readonly acted_at: string
-  readonly kind: "answer" | "edit"
+  readonly kind: "answer" | "edit" | "delete"
   readonly person: ActingPerson
-  readonly thread_id: Uuid
-  /** The run that answers; null for an edit. */
+  /** Null when something was deleted that belongs to no thread. */
+  readonly thread_id: Uuid | null
+  /** The run that answers; else null. */
   readonly run_id: Uuid | null
-  /** The checkpoint that an edit made; null for an answer. */
+  /** The checkpoint that an edit made; else null. */
   readonly checkpoint_id: Id | null
   /** Names of the values that an edit gave, where it named them. */
   readonly changed: readonly Message[] | null
+  /** What was deleted; else null. */
+  readonly thing: DeletedThing | null
+}
+
+export interface DeletedThing {
+  readonly type: "thread" | "checkpoints" | "run" | "assistant" | "cron" | "store_item"
+  readonly id: Id
+  /** By which people knew it, where it had such a name. */
+  readonly name: Message | null
 }
 
 export interface ActingPerson {

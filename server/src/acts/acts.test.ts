@@ -247,6 +247,55 @@ test("a run, an answer and an edit carry the person, in the run and in the threa
   )
 })
 
+test("what a person deletes is reported with what it was, also when it is gone; what a key deletes is not", async () => {
+  await using http = await start()
+  const threadId = await interrupted(http)
+  const [other, pruned] = [await interrupted(http), await interrupted(http)]
+  const send = async (method: string, path: string, body?: object, headers: Record<string, string> = approver) => {
+    const { status, json, text } = await http.send(method, path, body, headers)
+    assert.ok(status < 300, `${method} ${path}: ${text}`)
+    return json as never
+  }
+  const [{ run_id: runId }] = (await send("GET", `/threads/${threadId}/runs`)) as [{ run_id: string }]
+  const { assistant_id: assistantId } = (await send("POST", "/assistants", { graph_id: "agent", name: "Support" })) as {
+    assistant_id: string
+  }
+  const { cron_id: cronId } = (await send("POST", "/runs/crons", { ...yearly, input: {} })) as { cron_id: string }
+  const item = { namespace: ["notes", "ann"], key: "first" }
+  await send("PUT", "/store/items", { ...item, value: { a: 1 } })
+  const reported = async () =>
+    (
+      (await send("GET", "/internal/acts", undefined, byKey)) as { kind: string; thing: object; person: object }[]
+    ).filter(({ kind }) => kind === "delete")
+
+  await send("DELETE", `/threads/${threadId}/runs/${runId}`)
+  await send("DELETE", `/threads/${threadId}`)
+  await send("DELETE", `/threads/${other}`, undefined, byKey)
+  await send("POST", "/threads/prune", { thread_ids: [pruned], strategy: "delete" })
+  await send("DELETE", `/assistants/${assistantId}`)
+  await send("DELETE", `/runs/crons/${cronId}`)
+  await send("DELETE", "/store/items", item)
+  await send("DELETE", "/store/items", item)
+  const missing = await http.send("DELETE", `/threads/${threadId}`, undefined, approver)
+
+  const acts = await reported()
+  assert.deepEqual(
+    acts.map(({ thing }) => thing),
+    [
+      { type: "run", id: runId, name: null },
+      { type: "thread", id: threadId, name: null },
+      { type: "thread", id: pruned, name: null },
+      { type: "assistant", id: assistantId, name: "Support" },
+      { type: "cron", id: cronId, name: yearly.schedule },
+      { type: "store_item", id: "notes.ann/first", name: null },
+    ],
+  )
+  assert.deepEqual(
+    [missing.status, acts.every(({ person }) => JSON.stringify(person) === JSON.stringify(ann))],
+    [404, true],
+  )
+})
+
 test("nobody names a person, or gives up the right to approve, without the credential of the unit", async () => {
   await using http = await start()
   const ask = (headers: Record<string, string>) => http.send("POST", "/threads", {}, headers)
@@ -285,6 +334,7 @@ test("the control plane gets answers and edits until it confirms them, also of a
     run_id: null,
     checkpoint_id: "1",
     changed: ["paid"],
+    thing: null,
   })
   assert.deepEqual([malformed.status, ...confirmed.map(({ status }) => status)], [422, 204, 204])
   assert.deepEqual([await reported(), await hasActs()], [[], false])

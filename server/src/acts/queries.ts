@@ -14,13 +14,34 @@ export async function insertAct(tx: Db, { kind, person, threadId, of, changed }:
     insert into person_acts (act_id, kind, person, thread_id, run_id, checkpoint_id, changed)
     values (${id}, ${kind}, ${toJsonText(person)}, ${threadId}, ${runId}, ${checkpointId}, ${changed ?? null})`)
   if (kind === "run") return
-  // The status of the servers says so at once (serving/status-stream.ts).
-  await tx.run(sql`select pg_notify('serving_changed', '')`)
+  await announce(tx)
   await tx.run(sql`
     insert into unaudited_acts (act_id, act)
     select act_id, json_build_object('act_id', act_id, 'acted_at', acted_at, 'kind', kind, 'person', person, 'thread_id', thread_id,
-      'run_id', run_id, 'checkpoint_id', checkpoint_id, 'changed', changed) from person_acts where act_id = ${id}`)
+      'run_id', run_id, 'checkpoint_id', checkpoint_id, 'changed', changed, 'thing', null) from person_acts where act_id = ${id}`)
 }
+
+interface Thing {
+  readonly type: string
+  readonly id: string
+  readonly name: string | null
+  readonly threadId: string | null
+}
+
+/** Keeps what a person deleted until the control plane has it, in the transaction that deletes it. */
+export async function insertDeletions(tx: Db, person: Person, things: readonly Thing[]): Promise<void> {
+  await announce(tx)
+  const rows = things.map(({ threadId, ...thing }) => ({ act_id: uuidv7(), thread_id: threadId, thing }))
+  await tx.run(sql`
+    insert into unaudited_acts (act_id, act)
+    select (it->>'act_id')::uuid, json_build_object('act_id', it->'act_id', 'acted_at', clock_timestamp(), 'kind', 'delete',
+      'person', ${toJsonText(person)}::json, 'thread_id', it->'thread_id', 'run_id', null, 'checkpoint_id', null, 'changed', null,
+      'thing', it->'thing')
+    from json_array_elements(${toJsonText(rows)}::json) it`)
+}
+
+/** The status of the servers says at once that acts wait (serving/status-stream.ts). */
+const announce = (tx: Db): Promise<number> => tx.run(sql`select pg_notify('serving_changed', '')`)
 
 export interface ActRow {
   readonly acted_at: Date

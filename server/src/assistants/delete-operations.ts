@@ -2,6 +2,7 @@
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { requireApproval } from "../acts/act.js"
+import { recordDeletions } from "../acts/deletions.js"
 import type { Caller } from "../auth/caller.js"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import type { Streams } from "../events/streams.js"
@@ -39,9 +40,15 @@ export async function deleteAssistant(
   // Threads may have another owner than the assistant, so they have their own access rules.
   const threads = options.deleteThreads ? await caller.authorize("threads:delete", asked) : undefined
   const deleted = await db.transaction(async (tx) => {
-    if (!(await lockAssistant(tx, value.assistant_id, filter))) throw new NotFound("Assistant not found")
+    const assistant = await lockAssistant(tx, value.assistant_id, filter)
+    if (!assistant) throw new NotFound("Assistant not found")
     await deleteInDatabase(tx, value.assistant_id)
-    return threads ? deleteThreadsOf(tx, value.assistant_id, threads.filter) : []
+    const gone = threads ? await deleteThreadsOf(tx, value.assistant_id, threads.filter) : []
+    await recordDeletions(tx, caller, [
+      { type: "assistant", id: assistant.assistant_id, name: assistant.name },
+      ...gone.map(({ threadId }) => ({ type: "thread" as const, id: threadId, threadId })),
+    ])
+    return gone
   })
   for (const thread of deleted) await endDeleted({ streams, peers }, thread)
   return value.assistant_id

@@ -5,6 +5,7 @@ import { NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
 import { requireApproval } from "../acts/act.js"
+import { recordedDeletion } from "../acts/deletions.js"
 import { assistantIdOf } from "../assistants/assistant.js"
 import { usableAssistant } from "../assistants/operations.js"
 import { findAssistant } from "../assistants/queries.js"
@@ -169,7 +170,11 @@ function changedCron(old: CronRow, body: CronPatchBody, given: Given): CronRow {
 /** @throws NotFound  no such cron, or the caller may not see it */
 export async function deleteCron({ db }: Crons, caller: Caller, cronId: string): Promise<void> {
   const { filter } = await caller.authorize("crons:delete", { cron_id: cronId })
-  if (!(await deleteInDatabase(db, cronId, filter))) throw noCron(cronId)
+  const work = (tx: Db) => deleteInDatabase(tx, cronId, filter)
+  const cron = await recordedDeletion(db, caller, work, (it) =>
+    it ? [{ type: "cron", id: cronId, name: it.schedule }] : [],
+  )
+  if (!cron) throw noCron(cronId)
 }
 
 /** A page of the crons that a caller may see, and their total number. */

@@ -51,8 +51,13 @@ export const updateCron = (tx: Db, cron: CronRow): Promise<CronRow | undefined> 
       updated_at = superstep_now()
     where cron_id = ${cron.cron_id} returning ${columns}`)
 
-export const deleteCron = async (db: Db, cronId: string, filter: MetadataFilter | undefined): Promise<boolean> =>
-  (await db.run(sql`delete from crons where cron_id = ${cronId} and ${isSeen(filter)}`)) === 1
+/** @returns  what it was; undefined when the caller sees no such cron */
+export const deleteCron = (
+  db: Db,
+  cronId: string,
+  filter: MetadataFilter | undefined,
+): Promise<Pick<CronRow, "schedule"> | undefined> =>
+  db.row(sql`delete from crons where cron_id = ${cronId} and ${isSeen(filter)} returning schedule`)
 
 export interface CronConditions {
   readonly assistantId: string | undefined

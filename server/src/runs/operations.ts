@@ -1,7 +1,8 @@
 /** Operations on runs that exist: joining, stopping, waiting. */
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { requireApproval } from "../acts/act.js"
-import type { Caller } from "../auth/caller.js"
+import { recordedDeletion } from "../acts/deletions.js"
+import { anyone, type Caller } from "../auth/caller.js"
 import { LastEvents } from "../events/event.js"
 import type { EndOfRun } from "../events/streams.js"
 import type { Subscriber } from "../events/topic.js"
@@ -12,6 +13,7 @@ import {
   findUnsavedInputs,
   isThreadVisible,
   type RunRow,
+  type StoppedRun,
   stopRun as stopInDatabase,
 } from "./queries.js"
 import type { CancelAction } from "./run.js"
@@ -110,7 +112,7 @@ async function withSubscriber(
  */
 export async function cancelRun(runs: Runs, request: CancelRequest): Promise<void> {
   await requireMayStop(runs, request)
-  await stopRun(runs, request)
+  await stopRun(runs, { ...request, by: request.caller })
 }
 
 /**
@@ -137,15 +139,23 @@ export interface Stop {
   readonly wait: boolean
   /** The reason that clients see. */
   readonly reason?: string
+  /** Who asks, where somebody does: a rollback is recorded as the deletion of the run. */
+  readonly by?: Caller
   /** Ends the waiting when the client has disconnected. */
   readonly signal?: AbortSignal
 }
 
 /** Like `cancelRun`, without the check of access rules. */
-export async function stopRun(runs: Runs, { threadId, runId, action, reason, wait, signal }: Stop): Promise<void> {
+export async function stopRun(runs: Runs, stop: Stop): Promise<void> {
+  const { threadId, runId, action, reason, by = anyone, wait, signal } = stop
   const { db, streams, peers, hints } = runs
   const why = reason ?? "a client cancelled it"
-  const { outcome, stopping, waiting } = await stopInDatabase(db, { threadId, runId, action, reason: why })
+  const { outcome, stopping, waiting } = await recordedDeletion(
+    db,
+    by,
+    (tx) => stopInDatabase(tx, { threadId, runId, action, reason: why }),
+    (it) => (action === "rollback" && isStopped(it.outcome) ? [{ type: "run", id: runId, threadId }] : []),
+  )
   if (outcome === "none") throw runNotFound(runId)
   if (stopping) peers.stopRun(stopping)
   if (waiting) peers.runWaits(waiting)
@@ -156,6 +166,8 @@ export async function stopRun(runs: Runs, { threadId, runId, action, reason, wai
   }
   if (wait) await waitForEnd(runs, runId, signal)
 }
+
+const isStopped = (outcome: StoppedRun["outcome"]): boolean => outcome === "stopped" || outcome === "stopping"
 
 export const runNotFound = (runId: string) => new NotFound(`Run with ID ${runId} not found`)
 

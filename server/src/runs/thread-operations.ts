@@ -2,6 +2,7 @@
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parsedJson, toJsonText } from "@superstep/toolkit/http/json"
 import { requireApproval } from "../acts/act.js"
+import { recordedDeletion } from "../acts/deletions.js"
 import { anyone, type Caller } from "../auth/caller.js"
 import { findVersion } from "../threads/queries.js"
 import { getThreadState, newestState } from "../threads/state-operations.js"
@@ -47,14 +48,21 @@ export async function deleteRun(
   requireApproval(caller, "the deletion of a run")
   const { filter } = await caller.authorize("threads:delete", { thread_id: threadId, run_id: runId })
   if (filter !== undefined && !(await findRun(db, threadId, runId, filter))) throw runNotFound(runId)
-  const { outcome, user } = await deleteInDatabase(db, threadId, runId)
+  const remove = () =>
+    recordedDeletion(
+      db,
+      caller,
+      (tx) => deleteInDatabase(tx, threadId, runId),
+      (it) => (it.outcome === "deleted" ? [{ type: "run", id: runId, threadId }] : []),
+    )
+  const { outcome, user } = await remove()
   if (outcome === "none") throw runNotFound(runId)
   if (outcome === "deleted") return afterDeletion(runs, threadId, runId)
   if (outcome === "in_use") throw inUse(user)
   if (!isForced) throw new Conflict(notOver, "run_in_flight")
-  await stopRun(runs, { threadId, runId, action: "rollback", wait: true, ...(signal && { signal }) })
+  await stopRun(runs, { threadId, runId, action: "rollback", wait: true, by: caller, ...(signal && { signal }) })
   // The run may have ended by itself at this moment.
-  const last = signal?.aborted ? undefined : await deleteInDatabase(db, threadId, runId)
+  const last = signal?.aborted ? undefined : await remove()
   if (last?.outcome === "in_use") throw inUse(last.user)
   await afterDeletion(runs, threadId, runId)
 }
@@ -125,7 +133,7 @@ export async function cancelRuns(runs: Runs, caller: Caller, wanted: ManyRuns, a
   if (found.length === 0) throw new NotFound("no run matches")
   for (const { thread_id: threadId, run_id: runId } of found) {
     // A run that was deleted meanwhile need not be stopped.
-    await stopRun(runs, { threadId, runId, action, wait: false }).catch((error: unknown) => {
+    await stopRun(runs, { threadId, runId, action, wait: false, by: caller }).catch((error: unknown) => {
       if (!(error instanceof NotFound)) throw error
     })
   }

@@ -5,7 +5,9 @@ import { test } from "node:test"
 import { PreflightRule } from "@superstep/protocol/edge/validators"
 import { received } from "@superstep/protocol/schemas/received"
 import { Acts, Idle, Orphans, Pins, RunCounts, Status } from "@superstep/protocol/unit/validators"
+import { recordDeletions } from "../acts/deletions.js"
 import { insertAct } from "../acts/queries.js"
+import { anyone } from "../auth/caller.js"
 import { freshHttp } from "../testing/test-http.js"
 
 test("the control plane accepts each reply of a server and drops no field of it", async () => {
@@ -13,15 +15,13 @@ test("the control plane accepts each reply of a server and drops no field of it"
   const token = { "x-superstep-unit": "sesame" }
   await http.send("POST", "/internal/activate", undefined, token)
   // A reply without an act would pass whatever its fields are.
-  await http.server.db.transaction((tx) =>
-    insertAct(tx, {
-      kind: "edit",
-      person: { person_id: randomUUID(), name: "Ann", email: "ann@example.com" },
-      threadId: randomUUID(),
-      of: { checkpointId: "1" },
-      changed: ["paid"],
-    }),
-  )
+  const person = { person_id: randomUUID(), name: "Ann", email: "ann@example.com" }
+  await http.server.db.transaction(async (tx) => {
+    const of = { checkpointId: "1" }
+    await insertAct(tx, { kind: "edit", person, threadId: randomUUID(), of, changed: ["paid"] })
+    const ann = { ...anyone, seen: { person, mayApprove: true } }
+    await recordDeletions(tx, ann, [{ type: "assistant", id: randomUUID(), name: "Support" }])
+  })
   const replies = { status: Status, idle: Idle, runs: RunCounts, "pins/r0": Pins, orphans: Orphans, acts: Acts }
 
   for (const [name, receiver] of Object.entries(replies)) {

@@ -4,6 +4,7 @@ import { checkExact } from "@superstep/toolkit/http/exact-number"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import { problemsOf } from "@superstep/toolkit/http/problems"
 import type { z } from "zod"
+import { recordedDeletion } from "../acts/deletions.js"
 import type { AccessEvent, Caller } from "../auth/caller.js"
 import { withDefaultTtl } from "./batch.js"
 import { type Item, type Namespace, toPlace } from "./item.js"
@@ -82,7 +83,14 @@ export async function deleteItem(store: Store, caller: Caller, asked: z.output<t
   const { value, filter } = await authorized(caller, "store:delete", askedItem, asked)
   if (value.namespace.length === 0) return
   const place = toPlace(value)
-  if ((await deleteInDatabase(store.db, place, filter)) || filter === undefined) return
+  const id = [value.namespace.join("."), value.key].join("/")
+  const isDeleted = await recordedDeletion(
+    store.db,
+    caller,
+    (tx) => deleteInDatabase(tx, place, filter),
+    (it) => (it ? [{ type: "store_item", id }] : []),
+  )
+  if (isDeleted || filter === undefined) return
   if (await isItemThere(store.db, place)) throw notFound()
   if (!(await wouldBeVisible(store.db, place, "{}", filter))) throw forbidden()
 }

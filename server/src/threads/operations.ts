@@ -4,6 +4,7 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
 import { requireApproval } from "../acts/act.js"
+import { recordDeletions, recordedDeletion } from "../acts/deletions.js"
 import type { Caller } from "../auth/caller.js"
 import type { Streams } from "../events/streams.js"
 import type { Page } from "../http/pagination.js"
@@ -136,7 +137,10 @@ export async function deleteThread(threads: Threads, caller: Caller, threadId: s
 async function removeThread({ db, streams, peers }: Threads, caller: Caller, threadId: string): Promise<boolean> {
   requireApproval(caller, "the deletion of a thread")
   const { filter } = await caller.authorize("threads:delete", { thread_id: threadId })
-  const deleted = await deleteInDatabase(db, threadId, filter)
+  const work = (tx: Db) => deleteInDatabase(tx, threadId, filter)
+  const deleted = await recordedDeletion(db, caller, work, (it) =>
+    it ? [{ type: "thread", id: threadId, threadId }] : [],
+  )
   if (deleted) await endDeleted({ streams, peers }, deleted)
   return deleted !== undefined
 }
@@ -176,7 +180,10 @@ export async function pruneThreads(
 
 async function keepLatest({ db }: Threads, caller: Caller, threadId: string): Promise<boolean> {
   const { filter } = await caller.authorize("threads:update", { thread_id: threadId, metadata: {} })
-  return keepLatestCheckpoints(db, threadId, filter)
+  const isPruned = await keepLatestCheckpoints(db, threadId, filter)
+  // After it, since it is done in portions.
+  if (isPruned) await recordDeletions(db, caller, [{ type: "checkpoints", id: threadId, threadId }])
+  return isPruned
 }
 
 /**
