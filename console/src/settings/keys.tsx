@@ -24,6 +24,8 @@ interface ApiKey {
   readonly expires_at: string | null
   readonly revoked_at: string | null
   readonly last_used_at: string | null
+  readonly created_by: string | null
+  readonly created_by_name: string | null
 }
 
 const path = "/v2/api-keys"
@@ -64,6 +66,7 @@ export function Keys() {
               <th scope="col">Name</th>
               <th scope="col">Key</th>
               <th scope="col">Scopes</th>
+              <th scope="col">Made by</th>
               <th scope="col">Last used</th>
               <th scope="col">Expires</th>
               <th scope="col">
@@ -79,6 +82,9 @@ export function Keys() {
                   <code>{key.prefix}…</code>
                 </td>
                 <td>{key.scopes.join(", ")}</td>
+                <td>
+                  <Maker of={key} />
+                </td>
                 <td>{key.last_used_at ? <Ago at={key.last_used_at} /> : <span className="faint">never</span>}</td>
                 <td>{key.expires_at ? <Ago at={key.expires_at} /> : <span className="faint">never</span>}</td>
                 <td className="right">
@@ -106,6 +112,11 @@ export function Keys() {
       </TableBox>
     </Section>
   )
+}
+
+function Maker({ of: { created_by: actor, created_by_name: name } }: { of: ApiKey }) {
+  if (actor === null) return <span className="faint">the command line</span>
+  return <span title={actor}>{actor.startsWith("api_key:") ? `key ${name ?? ""}` : (name ?? actor)}</span>
 }
 
 function KeyForm({ close, onCreated }: { close: () => void; onCreated: () => Promise<void> }) {

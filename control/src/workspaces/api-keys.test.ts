@@ -3,6 +3,8 @@ import { BlockList } from "node:net"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { cookieOf, fromPage, origin } from "../console/testing/sign-in.js"
+import { acceptLink, invitationOf } from "../people/testing/people.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { keyHashes } from "./queries.js"
 
@@ -34,6 +36,24 @@ test("a key is shown once, works, records its use, and can be revoked (K6, K8)",
   const reported = await api.db.rows<{ type: string }>(sql`
     select type from events where data ->> 'api_key_id' = ${id} order by seq`)
   assert.deepEqual(fieldsOf(reported, "type"), ["key.created", "key.revoked"])
+})
+
+test("a key says which person or key made it, by the present name; one of the command line says nobody", async () => {
+  await using api = await startApi({ consoleOrigins: [origin] })
+  const ann = await acceptLink(api, await invitationOf(api, "ann@example.com", "admin"), "Ann")
+  const maker = await make(api, { name: "pipeline" })
+
+  const { body: byKey } = await api.call("POST", "/v2/api-keys", { body: { name: "ci" }, ...as(maker.key) })
+  const { body: byAnn } = await api.call("POST", "/v2/api-keys", fromPage(cookieOf(ann), { body: { name: "laptop" } }))
+
+  const { body } = await api.call("GET", "/v2/api-keys")
+  const made = new Map(
+    body.resources.map((it: Record<string, unknown>) => [it.name, [it.created_by, it.created_by_name]]),
+  )
+  assert.deepEqual(made.get("ci"), [`api_key:${maker.id}`, "pipeline"])
+  assert.deepEqual(made.get("laptop"), [`person:${ann.body.person.person_id}`, "Ann"])
+  assert.deepEqual(made.get("test"), [null, null])
+  assert.deepEqual([byKey.created_by_name, byAnn.created_by_name], ["pipeline", "Ann"])
 })
 
 test("an expired key is refused, also by agents; an expiry in the past is 422 (K6)", async () => {

@@ -42,6 +42,8 @@ export interface WantedKey {
   readonly scopes?: readonly Scope[] | undefined
   /** Default never. */
   readonly expiresAt?: Date | undefined
+  /** Who makes it, as `person:<id>` or `api_key:<id>`. Default: the `superstep` command, or the first start. */
+  readonly createdBy?: string | undefined
 }
 
 /**
@@ -49,13 +51,13 @@ export interface WantedKey {
  * @throws InvalidInput  `expiresAt` is in the past
  */
 export async function createApiKey(db: Db, wanted: WantedKey): Promise<CreatedKey> {
-  const { workspaceId, name, scopes = ["admin"], expiresAt = null } = wanted
+  const { workspaceId, name, scopes = ["admin"], expiresAt = null, createdBy = null } = wanted
   if (workspaceId !== null) await findWorkspace(db, workspaceId)
   if (expiresAt !== null && expiresAt.getTime() <= Date.now()) {
     throw new InvalidInput([{ path: ["body", "expires_at"], message: "is in the past", type: "value_error" }])
   }
   const { clearKey, prefix, sha256 } = newKey()
-  const key = await insertApiKey(db, { id: newId(), workspaceId, name, prefix, sha256, scopes, expiresAt })
+  const key = await insertApiKey(db, { id: newId(), workspaceId, name, prefix, sha256, scopes, expiresAt, createdBy })
   if (!key) throw new Error("the new key was not stored")
   await wakeRoutes(db)
   return { key, clearKey }

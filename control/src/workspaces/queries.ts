@@ -30,15 +30,20 @@ export interface NewApiKey {
   readonly sha256: string
   readonly scopes: readonly Scope[]
   readonly expiresAt: Date | null
+  /** `person:<id>` or `api_key:<id>`. */
+  readonly createdBy: string | null
 }
 
 const keyColumns = sql`
-  api_key_id, workspace_id, name, prefix, scopes, created_at, expires_at, revoked_at, last_used_at`
+  api_key_id, workspace_id, name, prefix, scopes, created_at, expires_at, revoked_at, last_used_at, created_by, coalesce(
+    (select p.name from people p where p.person_id = substring(api_keys.created_by from '^person:(.+)')::uuid),
+    (select k.name from api_keys k where k.api_key_id = substring(api_keys.created_by from '^api_key:(.+)')::uuid)) as created_by_name`
 
 export const insertApiKey = (db: Db, key: NewApiKey): Promise<ApiKey | undefined> =>
   db.row(sql`
-    insert into api_keys (api_key_id, workspace_id, name, prefix, sha256, scopes, expires_at)
-    values (${key.id}, ${key.workspaceId}, ${key.name}, ${key.prefix}, ${key.sha256}, ${key.scopes}, ${key.expiresAt})
+    insert into api_keys (api_key_id, workspace_id, name, prefix, sha256, scopes, expires_at, created_by)
+    values (${key.id}, ${key.workspaceId}, ${key.name}, ${key.prefix}, ${key.sha256}, ${key.scopes}, ${key.expiresAt},
+      ${key.createdBy})
     returning ${keyColumns}`)
 
 /**

@@ -3,6 +3,7 @@ import { z } from "@hono/zod-openapi"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
+import { actorText } from "../audit/audit-entry.js"
 import { recordCreated } from "../audit/current-write.js"
 import { uuid } from "../http/fields.js"
 import { ignoredFields, setIgnoredFieldsHeader } from "../http/ignored-fields.js"
@@ -65,11 +66,13 @@ function addCreate(api: Api, options: KeyRoutes): void {
     },
     async ({ c, body, bodyText }) => {
       setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), keyFields))
+      const { workspaceId, actor } = c.get("caller")
       const wanted = {
-        workspaceId: c.get("caller").workspaceId,
+        workspaceId,
         name: body.name,
         scopes: body.scopes ?? undefined,
         expiresAt: body.expires_at ? new Date(body.expires_at) : undefined,
+        createdBy: actorText(actor),
       }
       const { key, clearKey } = await db.transaction(async (tx) => {
         const created = await createApiKey(tx, wanted)

@@ -29,6 +29,10 @@ export const keyReply = z
       .datetime()
       .nullable()
       .openapi({ description: "accurate to the minute; calls of agents do not count" }),
+    created_by: z.string().nullable().openapi({
+      description: "who made it: `person:<id>` or `api_key:<id>`; null for the `superstep` command and the first start",
+    }),
+    created_by_name: z.string().nullable().openapi({ description: "the present name of that person or key" }),
   })
   .openapi("ApiKey")
 
@@ -45,4 +49,6 @@ export const renderKey = (key: ApiKey) => ({
   expires_at: key.expires_at,
   revoked_at: key.revoked_at,
   last_used_at: key.last_used_at,
+  created_by: key.created_by,
+  created_by_name: key.created_by_name,
 })
