@@ -1,9 +1,24 @@
 /** Graphs that wait for a person, as the official client sees them between the questions. */
 import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
 import { describe, test } from "node:test"
+import { personHeader } from "@superstep/protocol/http/own-headers"
+import { personText } from "@superstep/protocol/http/person"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { serverForAll } from "./testing/agent-servers.js"
 import { graphLanguages } from "./testing/languages.js"
+
+const ann = { person_id: randomUUID(), name: "Ann Ångström", email: "ann@example.com" }
+
+/** An answer as `GET /threads/{thread_id}/answers` lists it. */
+interface Answer {
+  readonly run_id: string
+  readonly interrupts: Readonly<Record<string, readonly { readonly value: unknown }[]>>
+  readonly resume: unknown
+  readonly answered_at: string
+  readonly person: object | null
+  readonly status: string
+}
 
 interface Waiting {
   readonly __interrupt__?: readonly { readonly value: unknown }[]
@@ -64,6 +79,64 @@ for (const { name: language, env, skip } of graphLanguages) {
       assert.deepEqual([end.out, questions(end), await threadStatus()], [["A, B"], undefined, "idle"])
     })
 
+    const answersOf = async (threadId: string) => {
+      const reply = await fetch(`${server.url}/threads/${threadId}/answers`, { headers: server.headers })
+      return (await reply.json()) as Answer[]
+    }
+
+    test("who answered, what and when stay with the question, also of two at once and of a subgraph", async () => {
+      const { client, url, headers } = server
+      const kinds: readonly (readonly [
+        graphId: string,
+        input: Record<string, unknown>,
+        resumeOf: (ids: readonly string[]) => unknown,
+      ])[] = [
+        ["hitl", { x: 0 }, () => "yes"],
+        ["deep", { x: 0 }, () => ({ approved: true })],
+        ["hitl2", { out: [] }, (ids) => Object.fromEntries(ids.map((id, n) => [id, `answer ${n}`]))],
+      ]
+      for (const [graphId, input, resumeOf] of kinds) {
+        const { thread_id } = await client.threads.create()
+        await client.runs.wait(thread_id, graphId, { input })
+        const { tasks } = await client.threads.getState(thread_id)
+        const asked = tasks.filter(({ interrupts }) => interrupts.length > 0)
+        const resume = resumeOf(asked.flatMap(({ interrupts }) => interrupts.map(({ id }) => id ?? "")))
+
+        const reply = await fetch(`${url}/threads/${thread_id}/runs/wait`, {
+          method: "POST",
+          headers: { ...headers, "content-type": "application/json", [personHeader]: personText(ann) },
+          body: JSON.stringify({ assistant_id: graphId, command: { resume } }),
+        })
+        assert.equal(reply.status, 200, await reply.text())
+
+        const [answer, ...others] = await answersOf(thread_id)
+        const [run] = await client.runs.list(thread_id)
+        assert.deepEqual([answer?.person, answer?.resume, answer?.status], [ann, resume, "success"])
+        assert.equal(answer?.run_id, run?.run_id)
+        const questions = Object.entries(answer?.interrupts ?? {}).map(([id, its]) => [
+          id,
+          its.map(({ value }) => value),
+        ])
+        assert.deepEqual(
+          new Map(questions as [string, unknown[]][]),
+          new Map(asked.map(({ id, interrupts }) => [id, interrupts.map(({ value }) => value)])),
+        )
+        assert.ok(Date.parse(answer?.answered_at ?? "") >= Date.parse(run?.created_at ?? ""), answer?.answered_at)
+        assert.deepEqual(others, [])
+      }
+    })
+
+    test("a breakpoint at a node of a nested graph stops nothing: LangGraph stops at nodes of the graph that is run", async () => {
+      const { client } = server
+      const run = async (nodes: string[]) => {
+        const { thread_id } = await client.threads.create()
+        await client.runs.wait(thread_id, "nested", { input: { log: [] }, interruptBefore: nodes })
+        return (await client.threads.getState(thread_id)).next
+      }
+
+      assert.deepEqual([await run(["sub"]), await run(["inner", "sub:inner", "sub|inner"])], [["sub"], []])
+    })
+
     for (const graphId of ["hitl", "deep"]) {
       test(`an answer from an older checkpoint stays with the question that was asked there, ${graphId}`, async () => {
         const { client } = server
@@ -87,9 +160,7 @@ for (const { name: language, env, skip } of graphLanguages) {
         await answer("3", third.checkpointId)
         await answer("4", second.checkpointId)
 
-        const reply = await fetch(`${server.url}/threads/${thread_id}/answers`, { headers: server.headers })
-        const answers = (await reply.json()) as { resume: string; interrupts: object }[]
-        const kept = answers.map(({ resume, interrupts }) => [resume, Object.keys(interrupts)])
+        const kept = (await answersOf(thread_id)).map(({ resume, interrupts }) => [resume, Object.keys(interrupts)])
         // The second question had no answer before: what was asked there is not known any more.
         assert.deepEqual(kept, [
           ["3", third.tasks],

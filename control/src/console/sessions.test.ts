@@ -74,6 +74,18 @@ test("a code works once, for ten minutes, and stands for the key that made it (C
   assert.equal((await api.call("GET", "/v2/deployments", fromPage(cookieOf(first)))).status, 200)
 })
 
+test("of browsers that send the same code at once, one gets a session; the code is behind the # of its address (C3)", async () => {
+  await using api = await start()
+  const { body } = await api.call("POST", "/v2/console/codes")
+
+  const replies = await Promise.all(Array.from({ length: 8 }, () => withCode(api, body.code)))
+
+  assert.deepEqual(replies.map(({ status }) => status).sort(), [201, ...Array(7).fill(401)])
+  const [{ count } = { count: 0 }] = await api.db.rows<{ count: number }>(sql`select count(*) from console_sessions`)
+  assert.equal(Number(count), 1)
+  assert.deepEqual([new URL(body.url).search, new URL(body.url).hash], ["", `#code=${body.code}`])
+})
+
 test("only a key with the scope admin makes codes; a code of a revoked key is used up (C3)", async () => {
   await using api = await start()
   const deployer = await newKey(api, { scopes: ["deploy"] })
