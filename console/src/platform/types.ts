@@ -167,5 +167,7 @@ export interface Member {
   readonly name: string
   readonly email: string
   readonly role: string
+  /** Groups of the OIDC provider gave the role. */
+  readonly by_group: boolean
   readonly signed_in_at: string
 }

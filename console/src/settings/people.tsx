@@ -124,6 +124,7 @@ function MemberRow({ member, isAdmin, onChanged }: MemberRowProps) {
             <option key={name}>{name}</option>
           ))}
         </select>
+        {member.by_group && <div className="faint">by group, until it is changed here</div>}
       </td>
       <td>
         <Ago at={member.signed_in_at} />

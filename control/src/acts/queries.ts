@@ -27,4 +27,5 @@ export const membersEver = (db: Db, workspaceId: string, ids: readonly string[])
     select p.person_id, p.email, p.name from people p where p.person_id = any(${ids}::uuid[])
       and (exists (select from members m where m.workspace_id = ${workspaceId} and m.person_id = p.person_id)
         or exists (select from audit_log a
-          where a.workspace_id = ${workspaceId} and a.actor = 'person:' || p.person_id and a.action = 'accepted invitation'))`)
+          where a.workspace_id = ${workspaceId} and a.actor = 'person:' || p.person_id 
+            and (a.action = 'accepted invitation' or a.action like 'joined by group %')))`)

@@ -30,11 +30,13 @@ export interface PersonRow {
 
 export interface MemberRow extends PersonRow {
   readonly role: Role
+  /** Groups of the provider gave it, and change it at each sign-in (P8). */
+  readonly is_by_group: boolean
   readonly created_at: Date
   readonly signed_in_at: Date
 }
 
-const memberColumns = sql`p.person_id, p.email, p.name, m.role, m.created_at, p.signed_in_at`
+const memberColumns = sql`p.person_id, p.email, p.name, m.role, m.is_by_group, m.created_at, p.signed_in_at`
 
 export const membersOf = (db: Db, workspaceId: string): Promise<MemberRow[]> =>
   db.rows(sql`
@@ -54,25 +56,27 @@ export interface NewMember {
   readonly personId: string
   readonly role: Role
   readonly edgeSha256: string
+  readonly isByGroup?: boolean
 }
 
 /** Whoever is a member keeps their role: only an admin changes it. */
 export const insertMember = (tx: Db, it: NewMember): Promise<number> =>
   tx.run(sql`
-    insert into members (workspace_id, person_id, role, edge_sha256)
-    values (${it.workspaceId}, ${it.personId}, ${it.role}, ${it.edgeSha256}) on conflict do nothing`)
+    insert into members (workspace_id, person_id, role, edge_sha256, is_by_group)
+    values (${it.workspaceId}, ${it.personId}, ${it.role}, ${it.edgeSha256}, ${it.isByGroup ?? false}) on conflict do nothing`)
 
 export interface ChangedRole {
   readonly workspaceId: string
   readonly personId: string
   readonly role: Role
+  readonly isByGroup: boolean
   /** undefined: the edge knows the member as before. */
   readonly edgeSha256: string | undefined
 }
 
-export const setRole = (tx: Db, { workspaceId, personId, role, edgeSha256 }: ChangedRole): Promise<number> =>
+export const setRole = (tx: Db, { workspaceId, personId, role, isByGroup, edgeSha256 }: ChangedRole): Promise<number> =>
   tx.run(sql`
-    update members set role = ${role}, edge_sha256 = coalesce(${edgeSha256 ?? null}, edge_sha256)
+    update members set role = ${role}, is_by_group = ${isByGroup}, edge_sha256 = coalesce(${edgeSha256 ?? null}, edge_sha256)
     where workspace_id = ${workspaceId} and person_id = ${personId}`)
 
 export const deleteMember = (tx: Db, workspaceId: string, personId: string): Promise<number> =>

@@ -91,7 +91,7 @@ function addMemberChanges(api: Api, options: PeopleRoutes): void {
       setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, memberPatchFields))
       const { workspaceId } = c.get("caller")
       const member = await db.transaction(async (tx) => {
-        const changed = await changeRole(tx, workspaceId, params.person_id, body.role)
+        const changed = await changeRole(tx, { workspaceId, personId: params.person_id, role: body.role })
         recordName(changed.email)
         return changed
       })

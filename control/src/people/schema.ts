@@ -22,18 +22,22 @@ export const memberReply = z
     email: z.string(),
     name: z.string(),
     role: z.enum(roles),
+    by_group: z
+      .boolean()
+      .openapi({ description: "groups of the OIDC provider gave the role, and change it at each sign-in" }),
     created_at: z.iso.datetime().openapi({ description: "when the person became a member" }),
     signed_in_at: z.iso.datetime().openapi({ description: "the last sign-in" }),
   })
   .openapi("Member")
 
-export const renderMember = ({ person_id, email: address, name, role: held, created_at, signed_in_at }: MemberRow) => ({
-  person_id,
-  email: address,
-  name,
-  role: held,
-  created_at,
-  signed_in_at,
+export const renderMember = (it: MemberRow) => ({
+  person_id: it.person_id,
+  email: it.email,
+  name: it.name,
+  role: it.role,
+  by_group: it.is_by_group,
+  created_at: it.created_at,
+  signed_in_at: it.signed_in_at,
 })
 
 export const invitationReply = z

@@ -11,8 +11,8 @@ import { askedPage } from "../http/asked-page.js"
 import type { MasterKey } from "../secrets/seal.js"
 import { attemptCookie, attemptIn, clearedAttempt } from "./oidc/attempt-cookie.js"
 import type { Provider } from "./oidc/provider.js"
-import { signInByLink, signInIdentified } from "./operations.js"
 import { linkBody, startBody, startReply, waysReply } from "./schema.js"
+import { signInByLink, signInIdentified } from "./sign-in-operations.js"
 
 export interface SignInRoutes extends SessionRoutes {
   readonly db: Database
@@ -108,7 +108,7 @@ function addCallback(api: Api, options: SignInRoutes): void {
       c.header("cache-control", "no-store")
       c.header("referrer-policy", "no-referrer")
       try {
-        const { code, browser, joined } = await counted(c, async () => {
+        const { code, browser, hasNewRights } = await counted(c, async () => {
           if (!provider || !begun) {
             throw new Unauthenticated("this browser has begun no sign-in in the last ten minutes", "sign_in_failed")
           }
@@ -117,9 +117,10 @@ function addCallback(api: Api, options: SignInRoutes): void {
             throw new Unauthenticated(`${provider.name} did not sign you in`, "sign_in_failed")
           })
           const request = requestOf(c, trustedProxies)
-          return signInIdentified(db, { identity, invitation: begun.invitation, request })
+          const { groupRoles } = provider
+          return signInIdentified(db, { identity, groupRoles, invitation: begun.invitation, request })
         })
-        if (joined !== undefined) await publish(options)
+        if (hasNewRights) await publish(options)
         c.header("set-cookie", returnedCookie(browser, isSecure), { append: true })
         return c.redirect(`/sign-in${nextOf(begun?.next)}#code=${code}`, 303)
       } catch (error) {

@@ -1,7 +1,7 @@
 /** Speaks with the OIDC provider: where a sign-in begins, and whom the provider has identified at its end. */
 import { shownLine } from "@superstep/toolkit/text/shown-line"
 import type { Configuration } from "openid-client"
-import type { ProviderSettings } from "./settings.js"
+import type { GroupRoles, ProviderSettings } from "./settings.js"
 
 /** Whom a provider has identified. */
 export interface Identified {
@@ -11,6 +11,7 @@ export interface Identified {
   readonly name: string
   /** undefined: the provider does not say. */
   readonly isEmailVerified: boolean | undefined
+  readonly groups: readonly string[]
 }
 
 /** What a sign-in began with. Whoever ends it must present the same. */
@@ -24,6 +25,7 @@ export interface Attempt {
 
 export interface Provider {
   readonly name: string
+  readonly groupRoles: GroupRoles
   /** @param redirectUri  where the provider sends the browser back to @throws  the provider does not answer, or is none */
   begin(redirectUri: string): Promise<{ readonly url: string; readonly attempt: Attempt }>
   /** @param query  of the browser's return @throws  the provider refuses it, or its answer does not belong to the attempt */
@@ -47,6 +49,7 @@ export function connectProvider(settings: ProviderSettings): Provider {
   }
   return {
     name: settings.name,
+    groupRoles: settings.groupRoles,
     begin: async (redirectUri) => {
       const oidc = await library()
       const attempt = {
@@ -78,10 +81,11 @@ export function connectProvider(settings: ProviderSettings): Provider {
       const claims = tokens.claims()
       if (!claims) throw new Error("the provider sent no ID token")
       // Many providers put the address into the ID token; the standard has it, and whether it is verified, at the userinfo endpoint.
-      const isWhole = typeof claims.email === "string" && claims.email_verified !== undefined
+      const wantsGroups = Object.keys(settings.groupRoles).length > 0 && claims[settings.groupsClaim] === undefined
+      const isWhole = typeof claims.email === "string" && claims.email_verified !== undefined && !wantsGroups
       const isAsked = !isWhole && server.serverMetadata().userinfo_endpoint !== undefined
       const info = isAsked ? await oidc.fetchUserInfo(server, tokens.access_token, claims.sub) : {}
-      return identified(settings.issuer, claims.sub, { ...claims, ...info })
+      return identified(settings, claims.sub, { ...claims, ...info })
     },
   }
 }
@@ -107,7 +111,7 @@ interface Claims {
   readonly preferred_username?: unknown
 }
 
-function identified(issuer: string, subject: string, claims: Claims): Identified {
+function identified({ issuer, groupsClaim }: ProviderSettings, subject: string, claims: Claims): Identified {
   const { email, email_verified: verified } = claims
   // An address that is shown otherwise than the provider says it could be taken for another one.
   if (typeof email !== "string" || email === "" || shownLine(email, mostOfEmail) !== email) {
@@ -121,5 +125,6 @@ function identified(issuer: string, subject: string, claims: Claims): Identified
     name: shownLine(String(name), mostChars),
     // Some providers send a text.
     isEmailVerified: verified === undefined ? undefined : verified === true || verified === "true",
+    groups: [claims[groupsClaim]].flat().filter((it) => typeof it === "string"),
   }
 }

@@ -1,7 +1,8 @@
 /** The settings of the OIDC provider with which people sign in; `config.ts` reads them. */
 import type { Secret, Settings } from "@superstep/toolkit/config/settings"
-import { safeUrl, secret } from "@superstep/toolkit/config/texts"
+import { json, safeUrl, secret } from "@superstep/toolkit/config/texts"
 import { z } from "zod"
+import { type Role, roles } from "../../workspaces/workspace.js"
 
 /** Entra ID's addresses for accounts of any organization, of which each may say any e-mail address. */
 const isOfAnyOrganization = ({ hostname, pathname }: URL): boolean =>
@@ -41,7 +42,21 @@ export const oidcSettings = {
     describe: "What the sign-in page calls the provider; by default the host of its address.",
     schema: z.string().max(100).optional(),
   },
+  oidcGroups: {
+    env: "SUPERSTEP_OIDC_GROUPS",
+    describe:
+      'Roles by groups of the provider, as JSON by workspace and group, such as {"default": {"engineering": "deploy"}}; applied at each sign-in.',
+    schema: json(z.record(z.string(), z.record(z.string(), z.enum(roles)))).default({}),
+  },
+  oidcGroupsClaim: {
+    env: "SUPERSTEP_OIDC_GROUPS_CLAIM",
+    describe: "The claim in which the provider lists a person's groups.",
+    schema: z.string().default("groups"),
+  },
 } satisfies Settings
+
+/** By the workspace's name and the group's. */
+export type GroupRoles = Readonly<Record<string, Readonly<Record<string, Role>>>>
 
 /** The provider, and this installation's client there. */
 export interface ProviderSettings {
@@ -51,6 +66,8 @@ export interface ProviderSettings {
   readonly scopes: string
   /** For people. */
   readonly name: string
+  readonly groupRoles: GroupRoles
+  readonly groupsClaim: string
 }
 
 interface OidcConfig {
@@ -59,6 +76,8 @@ interface OidcConfig {
   readonly oidcClientSecret?: Secret | undefined
   readonly oidcScopes: string
   readonly oidcName?: string | undefined
+  readonly oidcGroups: GroupRoles
+  readonly oidcGroupsClaim: string
 }
 
 /** @returns  undefined where none is set */
@@ -71,10 +90,15 @@ export const providerOf = ({ oidcIssuer, oidcClientId, ...more }: OidcConfig): P
         clientSecret: more.oidcClientSecret,
         scopes: more.oidcScopes,
         name: more.oidcName ?? new URL(oidcIssuer).host,
+        groupRoles: more.oidcGroups,
+        groupsClaim: more.oidcGroupsClaim,
       }
 
 /** Why these settings do not fit together; undefined when they do. */
-export const oidcProblem = ({ oidcIssuer, oidcClientId }: OidcConfig): string | undefined =>
-  (oidcIssuer === undefined) === (oidcClientId === undefined)
-    ? undefined
-    : "SUPERSTEP_OIDC_ISSUER and SUPERSTEP_OIDC_CLIENT_ID: set both, or neither"
+export function oidcProblem({ oidcIssuer, oidcClientId, oidcGroups }: OidcConfig): string | undefined {
+  if ((oidcIssuer === undefined) !== (oidcClientId === undefined))
+    return "SUPERSTEP_OIDC_ISSUER and SUPERSTEP_OIDC_CLIENT_ID: set both, or neither"
+  return oidcIssuer === undefined && Object.keys(oidcGroups).length > 0
+    ? "SUPERSTEP_OIDC_GROUPS needs SUPERSTEP_OIDC_ISSUER: groups come from a provider"
+    : undefined
+}

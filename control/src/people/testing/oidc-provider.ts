@@ -10,6 +10,7 @@ export interface ProviderAccount {
   readonly email?: string
   readonly email_verified?: unknown
   readonly name?: string
+  readonly groups?: readonly string[]
   /** What its ID token says of it, beside the subject; the userinfo endpoint says all else. */
   readonly inIdToken?: object
 }
@@ -34,7 +35,7 @@ export async function startProvider(): Promise<TestProvider> {
   const providerFor = (callbacks: readonly string[]) =>
     new Provider(issuer, {
       clients: [{ client_id: "superstep", client_secret: clientSecret, redirect_uris: [...callbacks] }],
-      claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+      claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "groups"] },
       conformIdTokenClaims: false,
       cookies: { keys: ["key-of-the-cookies-of-a-test"] },
       pkce: { required: () => true },
@@ -60,6 +61,8 @@ export async function startProvider(): Promise<TestProvider> {
       clientSecret: new Secret(clientSecret),
       scopes: "openid email profile",
       name: "Example Login",
+      groupRoles: {},
+      groupsClaim: "groups",
     },
     accounts,
     serve,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { cookieOf, fromPage, origin } from "../../console/testing/sign-in.js"
 import { type Reply, startApi, type TestApi } from "../../testing/api.js"
 import type { Role } from "../../workspaces/workspace.js"
+import type { GroupRoles } from "../oidc/settings.js"
 import { signInAt, startProvider, type TestProvider } from "./oidc-provider.js"
 
 export interface ApiWithProvider extends TestApi {
@@ -10,10 +11,10 @@ export interface ApiWithProvider extends TestApi {
 }
 
 /** An API whose people sign in at a real provider. */
-export async function startWithProvider(): Promise<ApiWithProvider> {
+export async function startWithProvider(groupRoles: GroupRoles = {}): Promise<ApiWithProvider> {
   const provider = await startProvider()
   provider.serve([`${origin}/v2/console/oidc/callback`])
-  const api = await startApi({ consoleOrigins: [origin], oidcProvider: provider.settings })
+  const api = await startApi({ consoleOrigins: [origin], oidcProvider: { ...provider.settings, groupRoles } })
   return {
     ...api,
     provider,
