@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { Form } from "react-aria-components/Form"
+import { CredentialsOf } from "../deployments/integrations.js"
 import { ApiError } from "../frame/api-error.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { CopyText } from "../frame/copy-text.js"
@@ -13,14 +14,12 @@ import { Section } from "../frame/section.js"
 import { Switch } from "../frame/switch.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
-import { ChooseIntegration } from "./choose-integration.js"
 import { newSecret } from "./new-secret.js"
 import { useChange } from "./use-change.js"
 
 export function PushToDeploy({ deployment }: { deployment: Deployment }) {
   const { mayWrite } = usePlatform()
-  const changing = useChange(deployment)
-  const { mutate, isPending, error } = changing
+  const { mutate, isPending, error } = useChange(deployment)
   const { repo_url, repo_branch, build_on_push, integration_id, watch_paths } = deployment.source_config
   if (repo_url === null)
     return (
@@ -50,7 +49,7 @@ export function PushToDeploy({ deployment }: { deployment: Deployment }) {
           </p>
         )}
         {error && <Problem error={error} />}
-        <ChooseIntegration deployment={deployment} changing={changing} />
+        <CredentialsOf id={integration_id} />
         {integration_id !== null && <Webhook integrationId={integration_id} />}
       </div>
     </Section>

@@ -9,12 +9,14 @@ export interface Repository {
   readonly repoUrl: string
   readonly ref: string
   readonly configPath: string
+  /** Of the integration whose credentials it uses; null if the repository is public. */
+  readonly integrationId: string | null
 }
 
-export const repositoryRequest = ({ name, repoUrl, ref, configPath }: Repository) => ({
+export const repositoryRequest = ({ name, repoUrl, ref, configPath, integrationId }: Repository) => ({
   name,
   source: "github",
-  source_config: { integration_id: null, repo_url: repoUrl, deployment_type: "dev", build_on_push: false },
+  source_config: { integration_id: integrationId, repo_url: repoUrl, deployment_type: "dev", build_on_push: false },
   source_revision_config: { repo_ref: ref, langgraph_config_path: configPath },
   secrets: [],
 })

@@ -11,6 +11,7 @@ import { Problem } from "../frame/problem.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { deployExample, deployRepository } from "./deploy.js"
+import { ChooseIntegration } from "./integrations.js"
 
 /** Shows the build of the deployment's first revision. */
 function useOpenBuild() {
@@ -65,7 +66,11 @@ function RepositoryForm({ close }: { close: () => void }) {
   const platform = usePlatform()
   const onSuccess = useOpenBuild()
   const [given, setGiven] = useState({ name: "", repoUrl: "", ref: "main", configPath: "langgraph.json" })
-  const { mutate, isPending, error } = useMutation({ mutationFn: () => deployRepository(platform, given), onSuccess })
+  const [integrationId, setIntegrationId] = useState<string | null>(null)
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: () => deployRepository(platform, { ...given, integrationId }),
+    onSuccess,
+  })
   const field = (name: keyof typeof given) => ({
     value: given[name],
     onChange: (value: string) => setGiven({ ...given, [name]: value }),
@@ -87,6 +92,7 @@ function RepositoryForm({ close }: { close: () => void }) {
         help="For a private repository create an integration with a token first."
         {...field("repoUrl")}
       />
+      <ChooseIntegration value={integrationId} onChange={setIntegrationId} />
       <Field label="Name" help="Becomes a part of the address." {...field("name")} />
       <div className="new-deployment-row">
         <Field label="Branch, tag or commit" {...field("ref")} />

@@ -89,7 +89,7 @@ export function Integrations({ isAdmin }: { isAdmin: boolean }) {
                         await readAgain()
                       }}
                     >
-                      Deployments that use it must get another one first.
+                      Deployments that use it must be deleted first.
                     </Confirm>
                   </td>
                 </tr>
