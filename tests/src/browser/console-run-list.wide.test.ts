@@ -5,7 +5,7 @@ import { withClient } from "@superstep/toolkit/db/with-client"
 import { skip as noProc } from "@superstep/toolkit/testing/processes"
 import { until } from "@superstep/toolkit/testing/until"
 import { newGate } from "./chat-page.js"
-import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { accessibilityProblems, keepScreenshot, noChromium, openConsole, wideWindow } from "./console-page.js"
 import { copiedCommands, executed } from "./curl-commands.js"
 import { ask, askForRefund, startDesk } from "./desk.js"
 import { longTasksMs } from "./measured.js"
@@ -35,6 +35,9 @@ test("the console's list of runs", { skip }, async (t) => {
     const page = await browser.open("runs")
     await rows(page).nth(2).waitFor()
     await keepScreenshot(page, "runs")
+    await page.setViewportSize({ width: 360, height: 740 })
+    await keepScreenshot(page, "runs-phone")
+    await page.setViewportSize(wideWindow)
     assert.deepEqual(await accessibilityProblems(page), [])
 
     await page.getByRole("combobox", { name: "Status" }).selectOption("failed")
