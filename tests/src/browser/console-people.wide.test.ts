@@ -137,8 +137,6 @@ test("people are invited, sign in at the provider, do what their role allows, an
     )
     await person.reload()
     await person.locator(".chat-question").getByRole("button", { name: "Approve" }).first().click()
-    const send = person.locator(".chat-question").getByRole("button", { name: /^(Send|Answer)/ })
-    if (await send.count()) await send.first().click()
     assert.equal(await refundOf(client, threadId), 12)
 
     await person.getByText("by Ann Ångström").waitFor()
