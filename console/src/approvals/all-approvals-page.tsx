@@ -23,7 +23,18 @@ export function AllApprovalsPage() {
       title="Approvals"
       actions={<CurlButton requests={[{ method: "GET", url: paths.deployments, workspaceId }]} />}
     >
-      {agents.length === 0 && <Empty title="No agent runs">Questions of all deployed agents appear here.</Empty>}
+      {agents.length === 0 && (
+        <Empty
+          title="No agent is deployed yet"
+          action={
+            <Link to="/" className="text-link">
+              Go to the deployments
+            </Link>
+          }
+        >
+          Questions of all deployed agents appear here.
+        </Empty>
+      )}
       {agents.map((deployment) => (
         <section key={deployment.id} className="approvals-agent">
           <h2>

@@ -30,7 +30,7 @@ export function CronRow({ cron, actions }: { cron: CronInfo; actions: ReturnType
           <span className="crons-switch-track" aria-hidden />
         </Switch>
       </td>
-      <td>
+      <td className="crons-schedule">
         <code>{cron.schedule}</code>
         <div className="faint">{zoneText(cron.timezone)}</div>
       </td>

@@ -33,3 +33,9 @@ test("a reply that is no JSON becomes an error with its text", async () => {
 test("a reply without a body is no error", async () => {
   assert.equal(await jsonOf(new Response(null, { status: 204 })), undefined)
 })
+
+test("the request of an error can be found in the log of the server", () => {
+  const body = { detail: "internal error", code: "internal", request_id: "01a2-b3c4" }
+
+  assert.equal(apiErrorOf(500, body).requestId, "01a2-b3c4")
+})

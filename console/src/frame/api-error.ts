@@ -1,20 +1,29 @@
 import { type Explained, explainedOf } from "./explained.js"
 
+interface ErrorFacts {
+  readonly next?: string | undefined
+  readonly explained?: Explained | undefined
+  readonly requestId?: string | undefined
+}
+
 /** A reply of one of our APIs that is no success, as a sentence. */
 export class ApiError extends Error {
   readonly next: string | undefined
   readonly explained: Explained | undefined
+  /** Finds the request in the log of the server. */
+  readonly requestId: string | undefined
   constructor(
     readonly status: number,
     /** Such as `not_found`; "" if the reply has none. */
     readonly code: string,
     message: string,
     /** What to do about it, where the status does not tell; where its code is explained. */
-    { next, explained }: { readonly next?: string | undefined; readonly explained?: Explained | undefined } = {},
+    { next, explained, requestId }: ErrorFacts = {},
   ) {
     super(message)
     this.next = next
     this.explained = explained
+    this.requestId = requestId
   }
 }
 
@@ -31,12 +40,14 @@ export function apiErrorOf(status: number, body: unknown): ApiError {
     detail,
     code,
     doc_url,
+    request_id,
     [nextStepField]: next,
   } = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>
   const text = textOf(detail) || `The server answered with ${status}.`
   return new ApiError(status, typeof code === "string" ? code : "", text, {
     next: typeof next === "string" ? next : undefined,
     explained: explainedOf(code, doc_url),
+    requestId: typeof request_id === "string" ? request_id : undefined,
   })
 }
 

@@ -18,7 +18,9 @@ export function CurlButton({ requests }: { requests: readonly ApiRequest[] }) {
         tip="Copies the requests of this page as commands"
       >
         {isCopied ? <Check size={14} /> : <Terminal size={14} />}
-        <span aria-live="polite">{isCopied ? "Copied" : "Copy as curl"}</span>
+        <span className="curl-words" aria-live="polite">
+          {isCopied ? "Copied" : "Copy as curl"}
+        </span>
       </Button>
       {byHand}
     </>

@@ -46,13 +46,16 @@ export function Problem({ error, next, explained, action }: ProblemProps) {
   )
 }
 
+const whereOf = ({ requestId }: ApiError): string =>
+  requestId === undefined ? "see the log of the server" : `search the log of the server for request ${requestId}`
+
 function nextStepOf(error: unknown): string {
   if (error instanceof ApiError && error.status === 401) return "Sign in to the console, then open this page again."
   if (error instanceof ApiError && error.status === 403)
     return "Use a key with more rights, or ask an admin of the workspace."
   if (error instanceof ApiError && error.status === 404) return "It may have been deleted. Go back to the list."
   if (error instanceof ApiError && error.status >= 500)
-    return "Try again in a moment. If it happens again, the log of the server says more."
+    return `Try again in a moment. If it happens again, ${whereOf(error)}.`
   if (error instanceof ApiError) return "Change what the message names, then try again."
   if (error instanceof TypeError) return "Check that Superstep is running and that you are online, then try again."
   return "Load the page again. If it happens again, please report it."

@@ -70,22 +70,25 @@ export function LogView(props: LogViewProps) {
         <span className="faint number" aria-live="polite">
           {search.trim() === "" ? `${count} lines` : `${count} of ${log.lines.length} lines`}
         </span>
-        <span className="log-space" />
-        <Button look="quiet" onPress={jump} disabledBecause={hasError ? undefined : "No line tells of an error."}>
-          <TriangleAlert size={14} aria-hidden /> Next error
-        </Button>
-        {!startsAtTop && (
-          <>
-            <Button
-              look="quiet"
-              onPress={() => setFollowing(!isFollowing)}
-              tip={isFollowing ? "Stops scrolling with new lines" : "Scrolls with new lines"}
-            >
-              <ArrowDown size={14} aria-hidden /> {isFollowing ? "Following" : "Follow"}
-            </Button>
-            <span className={log.isLive ? "log-live log-live-on" : "log-live"}>{log.isLive ? "live" : "not live"}</span>
-          </>
-        )}
+        <div className="log-tools">
+          <Button look="quiet" onPress={jump} disabledBecause={hasError ? undefined : "No line tells of an error."}>
+            <TriangleAlert size={14} aria-hidden /> Next error
+          </Button>
+          {!startsAtTop && (
+            <>
+              <Button
+                look="quiet"
+                onPress={() => setFollowing(!isFollowing)}
+                tip={isFollowing ? "Stops scrolling with new lines" : "Scrolls with new lines"}
+              >
+                <ArrowDown size={14} aria-hidden /> {isFollowing ? "Following" : "Follow"}
+              </Button>
+              <span className={log.isLive ? "log-live log-live-on" : "log-live"}>
+                {log.isLive ? "live" : "not live"}
+              </span>
+            </>
+          )}
+        </div>
       </div>
       {log.error !== undefined && <Problem error={log.error} next="It is tried again every 2 seconds." />}
       <div

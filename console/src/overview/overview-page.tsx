@@ -183,6 +183,7 @@ function Activity({
   const windowMs = seconds * 1000
   const newest = points.at(-1)
   const { running, waiting } = runsNow(points)
+  const runs = runsOf(points)
   const serving = revisions.find(({ revision_id }) => revision_id === deployment.active_revision_id)
   const failed = revisions.reduce((sum, it) => sum + it.failed, 0)
   const base = `/deployments/${deployment.id}/agent`
@@ -208,16 +209,18 @@ function Activity({
         <p className="overview-value">{tokensText(total)}</p>
       </Card>
       <Card title="Runs">
-        <Bars points={runsOf(points)} windowMs={windowMs} words={["run", "failed"]} />
+        <Bars points={runs} windowMs={windowMs} words={["run", "failed"]} />
         <p className="faint">
           {serving && <>they take {latencyText(serving.latency_ms)} · </>}
-          <Link
-            to={`${base}/runs`}
-            className="text-link"
-            search={{ status: failed > 0 ? "failed" : undefined, since: window } as never}
-          >
-            {failed > 0 ? "See which failed" : "See them"}
-          </Link>
+          {runs.some(({ all }) => all > 0) && (
+            <Link
+              to={`${base}/runs`}
+              className="text-link"
+              search={{ status: failed > 0 ? "failed" : undefined, since: window } as never}
+            >
+              {failed > 0 ? "See which failed" : "See them"}
+            </Link>
+          )}
         </p>
       </Card>
       <Card title="Memory">
@@ -282,7 +285,12 @@ function LatencyCard({ title, points, windowMs, sentence }: LatencyCardProps) {
         label={`${title}: ${sentence}`}
       />
       <p className="overview-value">
-        <i className="overview-key-0" aria-hidden /> half, <i className="overview-key-1" aria-hidden /> 95 %; {sentence}
+        {points.some(({ latency }) => latency.p50 !== null) && (
+          <>
+            <i className="overview-key-0" aria-hidden /> half, <i className="overview-key-1" aria-hidden /> 95 %;{" "}
+          </>
+        )}
+        {sentence}
       </p>
     </Card>
   )

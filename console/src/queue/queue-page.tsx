@@ -24,8 +24,7 @@ export function QueuePage() {
     <Page title="Queue" actions={<CurlButton requests={requests} />}>
       {waiting.total === 0 && running.total === 0 && (
         <Empty title="Nothing waits and nothing executes">
-          Runs appear here from the moment they are requested until they end, each with the reason why it does not start
-          yet.
+          Runs are listed here from their request to their end. A run that waits says why it does not start yet.
         </Empty>
       )}
       {waiting.total > 0 && <Runs title={`${waiting.total} waiting`} runs={waiting.runs} />}

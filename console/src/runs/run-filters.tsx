@@ -53,7 +53,7 @@ export const SharedRunFilters = ({ filters, onChange, children }: Props & { read
     <TypedField label="Text in errors" value={filters.error} onChange={(error) => onChange({ error })} icon />
     <TypedField
       label="Metadata"
-      placeholder="user:ann plan:pro"
+      placeholder="Metadata key:value"
       value={filters.metadata}
       onChange={(metadata) => onChange({ metadata })}
     />

@@ -47,7 +47,7 @@ export function RunsPage() {
         )}
         {isRead && runs.length === 0 && !hasMore && areSet(filters) && (
           <Empty title="No run matches" action={<Button onPress={() => change(noFilters)}>Remove all filters</Button>}>
-            Text is searched in the errors, metadata must contain all given pairs.
+            Text is searched in the errors, metadata must contain all given pairs, such as user:ann plan:pro.
           </Empty>
         )}
         {/* Another search is another choice. */}

@@ -25,6 +25,9 @@ export function RuntimeLogPage() {
   const { data: revisions } = useQuery(revisionsQuery(platform, deploymentId))
   const [search, change] = useSearchState(searchOf)
   const { path, query, curlPath } = addressOf(deploymentId, search)
+  const isFiltered = [search.level, search.revision, search.run, search.from, search.q || undefined].some(
+    (one) => one !== undefined,
+  )
   const filters = (
     <>
       <select
@@ -51,12 +54,15 @@ export function RuntimeLogPage() {
           </option>
         ))}
       </select>
-      <input
-        type="datetime-local"
-        aria-label="From this time"
-        value={search.from ?? ""}
-        onChange={({ target }) => change({ from: target.value || undefined })}
-      />
+      <label className="log-from">
+        From
+        <input
+          type="datetime-local"
+          aria-label="From this time"
+          value={search.from ?? ""}
+          onChange={({ target }) => change({ from: target.value || undefined })}
+        />
+      </label>
       <Switch
         isSelected={search.platform === "shown"}
         onChange={(isShown) => change({ platform: isShown ? "shown" : undefined })}
@@ -78,12 +84,12 @@ export function RuntimeLogPage() {
     onSearch: (text: string) => change({ q: text || undefined }),
     filters,
     empty: (
-      <Empty title="No line matches">
+      <Empty title={isFiltered ? "No line matches" : "No lines yet"}>
         {query === "type=deploy"
           ? "The processes of this deployment have written nothing yet."
           : search.platform === "shown"
             ? "Choose another level, revision or time."
-            : "What Superstep itself writes is hidden, except for warnings and errors: “Platform lines” shows it."}
+            : "Lines of the agent appear here. “Platform lines” shows also what Superstep itself writes."}
       </Empty>
     ),
   }

@@ -9,6 +9,7 @@ import { Problem } from "../frame/problem.js"
 import { refreshMs } from "../frame/query-client.js"
 import { requestPath } from "../frame/request-path.js"
 import { Section } from "../frame/section.js"
+import { TableBox } from "../frame/table-box.js"
 import { Ago } from "../frame/time.js"
 import { membersQuery } from "../platform/queries.js"
 import type { Member, PageOf } from "../platform/types.js"
@@ -60,7 +61,7 @@ export function People({ isAdmin }: { isAdmin: boolean }) {
       }
     >
       {invitations.error && <Problem error={invitations.error} />}
-      <div className="card table-box">
+      <TableBox label="People">
         {data.resources.length === 0 && waiting.length === 0 ? (
           <Empty title="Nobody has an account here yet">Invite yourself first, with the role admin.</Empty>
         ) : (
@@ -85,7 +86,7 @@ export function People({ isAdmin }: { isAdmin: boolean }) {
             </tbody>
           </table>
         )}
-      </div>
+      </TableBox>
     </Section>
   )
 }

@@ -55,7 +55,8 @@ export function StorePage() {
               <span className="visually-hidden">Search</span>
               <input
                 type="search"
-                placeholder="Search keys and values; by meaning, if the store has an index"
+                placeholder="Search keys and values"
+                title="Also by meaning, if the store has an index"
                 value={query}
                 onChange={({ target }) => change({ query: target.value === "" ? undefined : target.value })}
               />

@@ -18,7 +18,7 @@ export function ThreadFilters({ filters, onChange, count }: Props) {
       <TypedField label="Text in values" value={filters.q} onChange={(q) => onChange({ q })} icon />
       <TypedField
         label="Metadata"
-        placeholder="user:ann plan:pro"
+        placeholder="Metadata key:value"
         value={filters.metadata}
         onChange={(metadata) => onChange({ metadata })}
       />

@@ -48,7 +48,8 @@ export function ThreadsPage() {
             title="No thread matches"
             action={<Button onPress={() => change(noFilters)}>Remove all filters</Button>}
           >
-            Text is searched in the values of the last finished run, metadata must contain all given pairs.
+            Text is searched in the values of the last finished run, metadata must contain all given pairs, such as
+            user:ann plan:pro.
           </Empty>
         )}
         {count !== undefined && count > 0 && <ThreadList filters={filters} count={count} />}
