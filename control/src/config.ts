@@ -119,7 +119,9 @@ export const settings = {
     env: "SUPERSTEP_RESOURCE_TIERS",
     describe:
       'Resources of each named tier, as JSON: `{"compute": {"DEDICATED_S": {"cpu": 1, "memory_mb": 1024}}, "database": {}}`; they replace the built-in ones.',
-    schema: json(resourceTiersSchema).optional().transform(resourceTiersOf),
+    schema: json(resourceTiersSchema, "expected the tiers of compute and database, as JSON")
+      .optional()
+      .transform(resourceTiersOf),
     defaultText: "built-in tiers",
   },
   deploymentsPerWorkspace: {

@@ -77,7 +77,7 @@ export const settings = {
   agentEnv: {
     env: "SUPERSTEP_AGENT_ENV",
     describe: "JSON object: environment variables of the graphs; they override those of langgraph.json.",
-    schema: json(z.record(z.string(), z.string(), "expected a JSON object with string values")).default({}),
+    schema: json(z.record(z.string(), z.string()), "expected a JSON object with string values").default({}),
   },
   isDev: {
     env: "SUPERSTEP_DEV",

@@ -78,7 +78,7 @@ export const kubernetesSettings = {
     env: "SUPERSTEP_BUILD_EGRESS",
     describe:
       "What builds may reach besides public addresses, with `kubernetes`: peers as in `to` of a NetworkPolicy, in JSON, such as a registry in a private network.",
-    schema: json(z.array(z.record(z.string(), z.unknown()), "expected a JSON array of objects")).prefault("[]"),
+    schema: json(z.array(z.record(z.string(), z.unknown())), "expected a JSON array of objects").prefault("[]"),
   },
   ...platformPodSettings,
 } satisfies Settings

@@ -7,7 +7,7 @@ import { openSession } from "@superstep/toolkit/testing/simulation/simulated-ses
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { insertSystemAssistants } from "../assistants/queries.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
-import { nextRun } from "./schedule.js"
+import { nextRun, nextRunDate } from "./schedule.js"
 import { type Change, type History, recordChanges, simulateCrons } from "./testing/simulated-crons.js"
 
 test("each due time is taken once, with one run, in time and in order, whatever fails meanwhile (CR1, CR2, CR6)", async (t) => {
@@ -30,19 +30,24 @@ test("each due time is taken once, with one run, in time and in order, whatever 
   }
 })
 
-function problemsOf({ changes, calmFrom, overdue }: History): string[] {
+function problemsOf({ changes, calmFrom, strayRuns, overdue }: History): string[] {
   const taken = new Set<string>()
-  const ofChanges = changes
-    .filter(({ is_fired }) => is_fired)
-    .flatMap((change) => {
-      const name = `${change.cron_id} ${change.due?.toISOString()}`
-      const isSecond = taken.has(name)
-      taken.add(name)
-      return [...(isSecond ? ["taken twice"] : []), ...problemsOfFiring(change, calmFrom)].map(
-        (problem) => `${problem}: ${JSON.stringify(change)}`,
-      )
-    })
-  return [...ofChanges, ...overdue.map((cronId) => `${cronId} is overdue at the end`)]
+  const ofChanges = changes.flatMap((change) => {
+    const name = `${change.cron_id} ${change.due?.toISOString()}`
+    const isSecond = change.is_fired && taken.has(name)
+    if (change.is_fired) taken.add(name)
+    const problems = change.is_fired ? problemsOfFiring(change, calmFrom) : problemsOfSetting(change)
+    return [...(isSecond ? ["taken twice"] : []), ...problems].map((problem) => `${problem}: ${JSON.stringify(change)}`)
+  })
+  return [
+    ...ofChanges,
+    ...strayRuns.map((cronId) => `a run of ${cronId} has taken no due time`),
+    ...overdue.map((cronId) => `${cronId} is overdue at the end`),
+  ]
+}
+
+function* problemsOfSetting({ next, at, ...plan }: Change): Generator<string> {
+  if (next?.getTime() !== nextRunDate(plan, at)?.getTime()) yield "a client's plan begins at another time"
 }
 
 function* problemsOfFiring({ due, next, at, runs, end_time, ...plan }: Change, calmFrom: Date): Generator<string> {

@@ -47,9 +47,10 @@ export const file = z.string("expected a path").transform((path) => resolve(path
 export const httpUrl = z.url({ protocol: /^https?$/, message: "expected an http or https address" })
 
 /** An address to which secrets may be sent: https, or http on this machine. */
-export const safeUrl = z.url("expected an https address").refine(isSafe, "expected an https address")
+export const safeUrl = z.string().refine(isSafe, { message: "expected an https address", abort: true })
 
 export function isSafe(text: string): boolean {
+  if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)
   return protocol === "https:" || (protocol === "http:" && isThisMachine(hostname))
 }
@@ -58,19 +59,27 @@ export function isSafe(text: string): boolean {
 export const secret = (text: z.ZodType<string, string> = z.string("expected a secret")) =>
   text.transform((value) => new Secret(value))
 
-/** JSON of this schema, whose messages are those of the setting. */
-export const json = <T extends z.ZodType>(schema: T) =>
-  z
-    .string()
-    .transform((text, context): unknown => {
-      try {
-        return JSON.parse(text)
-      } catch {
-        context.addIssue({ code: "custom", message: "expected JSON" })
-        return z.NEVER
-      }
-    })
-    .pipe(schema)
+/** JSON of a schema. @param expected  what is said of a text that is none, with the place in it where it differs */
+export const json = <T extends z.ZodType>(schema: T, expected: string) =>
+  z.string().transform((text, context): z.output<T> => {
+    const found = schema.safeParse(parsed(text))
+    if (found.success) return found.data
+    for (const { path, message } of found.error.issues)
+      context.addIssue({
+        code: "custom",
+        message: path.length === 0 ? expected : `${expected} (${path.join(".")}: ${message})`,
+      })
+    return z.NEVER
+  })
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // No schema accepts it, so the text is refused.
+    return undefined
+  }
+}
 
 /** A text that may have no problem. @param problemOf  says what is wrong */
 export const without = (problemOf: (text: string) => string | undefined) =>

@@ -46,7 +46,10 @@ export const oidcSettings = {
     env: "SUPERSTEP_OIDC_GROUPS",
     describe:
       'Roles by groups of the provider, as JSON by workspace and group, such as {"default": {"engineering": "deploy"}}; applied at each sign-in.',
-    schema: json(z.record(z.string(), z.record(z.string(), z.enum(roles)))).default({}),
+    schema: json(
+      z.record(z.string(), z.record(z.string(), z.enum(roles))),
+      "expected roles by group and workspace, as JSON",
+    ).default({}),
   },
   oidcGroupsClaim: {
     env: "SUPERSTEP_OIDC_GROUPS_CLAIM",

@@ -21,9 +21,10 @@ import { CronLoop } from "../cron-loop.js"
 import { deleteCron, prepareCron, updateCron } from "../operations.js"
 import { cronPatch, newCron } from "../schema.js"
 
-/** A due time of a cron that was taken, or that a client replaced. */
+/** A due time of a cron that was taken, or that a client has set. */
 export interface Change {
   readonly cron_id: string
+  readonly enabled: boolean
   readonly schedule: string
   readonly timezone: string | null
   readonly end_time: Date | null
@@ -40,6 +41,8 @@ export interface History {
   readonly changes: readonly Change[]
   /** When nothing was disturbed any more. */
   readonly calmFrom: Date
+  /** The crons whose runs were created by transactions that took no due time. */
+  readonly strayRuns: readonly string[]
   readonly overdue: readonly string[]
 }
 
@@ -62,17 +65,20 @@ const zones = [null, "Europe/Berlin", "America/New_York", "Asia/Kathmandu"]
 export async function recordChanges(db: Database): Promise<void> {
   await db.run(sql`
     create table recorded_changes (seq bigint generated always as identity, transaction bigint not null default txid_current(),
-      cron_id uuid, schedule text, timezone text, end_time timestamptz, due timestamptz, next timestamptz, is_fired boolean,
+      cron_id uuid, enabled boolean, schedule text, timezone text, end_time timestamptz, due timestamptz, next timestamptz, is_fired boolean,
       at timestamptz default superstep_now())`)
   await db.run(sql`
     create table recorded_runs (transaction bigint not null default txid_current(), cron_id uuid)`)
   // A client's change sets the time of the change; a server that fires does not.
   await db.run(sql`
     create function record_change() returns trigger language plpgsql as $$ begin
-      insert into recorded_changes (cron_id, schedule, timezone, end_time, due, next, is_fired)
-      values (new.cron_id, new.schedule, new.timezone, new.end_time, old.next_run_date, new.next_run_date, new.updated_at = old.updated_at);
+      insert into recorded_changes (cron_id, enabled, schedule, timezone, end_time, due, next, is_fired)
+      values (new.cron_id, new.enabled, new.schedule, new.timezone, new.end_time, old.next_run_date, new.next_run_date,
+        coalesce(new.updated_at = old.updated_at, false));
       return null;
     end $$`)
+  await db.run(sql`
+    create trigger record_creation after insert on crons for each row execute function record_change()`)
   await db.run(sql`
     create trigger record_change after update on crons for each row when (old.next_run_date is distinct from new.next_run_date)
     execute function record_change()`)
@@ -133,7 +139,11 @@ class World {
     const changes = await db.rows<Change>(sql`
       select c.*, (select count(*) from recorded_runs r where r.transaction = c.transaction and r.cron_id = c.cron_id)::int as runs
       from recorded_changes c order by seq`)
-    return { changes, calmFrom: calm?.now ?? new Date(0), overdue: overdue.map(({ cron_id }) => cron_id) }
+    const strayRuns = await db.rows<{ cron_id: string }>(sql`
+      select cron_id from recorded_runs r where not exists (
+        select from recorded_changes c where c.is_fired and c.transaction = r.transaction and c.cron_id = r.cron_id)`)
+    const idsOf = (rows: readonly { cron_id: string }[]) => rows.map(({ cron_id }) => cron_id)
+    return { changes, calmFrom: calm?.now ?? new Date(0), strayRuns: idsOf(strayRuns), overdue: idsOf(overdue) }
   }
 
   async #disturb(): Promise<void> {
