@@ -1,11 +1,11 @@
 /** The command line. */
 import { parseArgs } from "node:util"
+import { numberOption } from "@superstep/toolkit/testing/number-option"
 
 export type SystemName = "floor" | "server" | "untraced" | "proxy" | "edge" | "peer" | "python-floor" | "python"
 
 export interface Options {
   readonly systems: readonly SystemName[]
-  /** Only scenarios whose name contains this. */
   /** Texts of which a scenario's name must have one; all scenarios when there is none. */
   readonly only: readonly string[]
   readonly repeats: number
@@ -66,17 +66,12 @@ export function readOptions(args: readonly string[]): Options | "help" {
       ...(values.peer ? (["peer"] as const) : []),
     ],
     only: values.only,
-    repeats: count("repeats", values.repeats ?? (small ? "1" : "5")),
-    requests: count("requests", values.requests ?? (small ? "10" : "100")),
-    tokens: count("tokens", values.tokens ?? (small ? "500" : "20000")),
-    history: count("history", values.history ?? "1000000"),
+    repeats: numberOption("repeats", values.repeats ?? (small ? "1" : "5"), { least: 1 }),
+    requests: numberOption("requests", values.requests ?? (small ? "10" : "100"), { least: 1 }),
+    tokens: numberOption("tokens", values.tokens ?? (small ? "500" : "20000"), { least: 1 }),
+    history: numberOption("history", values.history ?? "1000000", { least: 1 }),
     isQuick: small,
     withIdle: values.idle,
     jsonFile: values.json,
   }
-}
-
-function count(name: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new TypeError(`--${name} must be a whole number above 0, not "${text}"`)
-  return Number(text)
 }

@@ -34,11 +34,11 @@ async function main(argv) {
   })
   if (values.help) return print(usage)
   const named = faults.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)))
-  const chosen = values.quick === undefined ? named : ofCommit(named, Number(values.quick))
+  const chosen = values.quick === undefined ? named : ofCommit(named, numberOf("quick", values.quick))
   if (values.list) return print(chosen.map(({ name, what }) => `${name}: ${what}`).join("\n"))
   await setUp()
   const field = await makeField()
-  const seconds = Number(values.minutes) * 60
+  const seconds = numberOf("minutes", values.minutes) * 60
   const interrupted = new AbortController()
   const { signal } = interrupted
   for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort(new SetupFailed("interrupted")))
@@ -54,6 +54,11 @@ async function main(argv) {
   } finally {
     field.remove()
   }
+}
+
+function numberOf(name, text) {
+  if (!/^[1-9]\d*$/.test(text)) throw new SetupFailed(`--${name} ${text}: expected a whole number from 1`)
+  return Number(text)
 }
 
 /** Other faults for another commit. */

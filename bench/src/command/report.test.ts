@@ -111,7 +111,7 @@ test("every target matches a figure", () => {
 })
 
 test("an error about an invalid option names it", () => {
-  assert.throws(() => readOptions(["--repeats", "0"]), /--repeats must be a whole number above 0, not "0"/)
+  assert.throws(() => readOptions(["--repeats", "0"]), /--repeats 0: expected a whole number from 1/)
   assert.throws(() => readOptions(["--fast"]), /--fast/)
   assert.equal(readOptions(["--help"]), "help")
 })

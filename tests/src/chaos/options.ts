@@ -1,6 +1,7 @@
 /** What `npm run chaos` is told on its command line. */
 import { randomInt } from "node:crypto"
 import { parseArgs } from "node:util"
+import { numberOption } from "@superstep/toolkit/testing/number-option"
 import type { LanguageName } from "../testing/languages.js"
 import { kindsOf, type OutageKind, outageKinds } from "./outage-kinds.js"
 
@@ -107,8 +108,5 @@ function outagesOf(name: string | undefined): readonly OutageKind[] | undefined 
   return kinds
 }
 
-function wholeNumber(name: string, text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise
-  if (!/^\d+$/.test(text)) throw new TypeError(`--${name} ${text}: expected a whole number`)
-  return Number(text)
-}
+const wholeNumber = (name: string, text: string | undefined, otherwise: number): number =>
+  text === undefined ? otherwise : numberOption(name, text)

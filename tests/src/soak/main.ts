@@ -1,5 +1,6 @@
 /** `npm run soak`: the soak for as long as one likes. */
 import { parseArgs } from "node:util"
+import { numberOption } from "@superstep/toolkit/testing/number-option"
 import { agentDatabase } from "../testing/agent-servers.js"
 import { soakAServer } from "./soak-of-a-server.js"
 
@@ -20,9 +21,14 @@ async function main(): Promise<string[]> {
     return []
   }
   say(`seed ${values.seed}`)
-  const end = performance.now() + Number(values.minutes) * 60_000
+  const end = performance.now() + numberOption("minutes", values.minutes, { isWhole: false }) * 60_000
   await using db = await agentDatabase()
-  const load = { seed: Number(values.seed), visitsPerRound: 96, wantsMore: () => performance.now() < end, say }
+  const load = {
+    seed: numberOption("seed", values.seed),
+    visitsPerRound: 96,
+    wantsMore: () => performance.now() < end,
+    say,
+  }
   return soakAServer(db, { ...load, waitsForOldEvents: true })
 }
 

@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from "node:child_process"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { numberOption } from "@superstep/toolkit/testing/number-option"
 import { testCluster } from "@superstep/toolkit/testing/test-cluster"
 import type { Outcome } from "./simulate.js"
 
@@ -31,8 +32,8 @@ async function main(): Promise<void> {
     },
   })
   if (values.help) return print(usage)
-  const [seeds, from] = [Number(values.seeds), Number(values.from)]
-  const processes = values.verbose ? 1 : Math.min(Number(values.processes), seeds)
+  const [seeds, from] = [numberOption("seeds", values.seeds, { least: 1 }), numberOption("from", values.from)]
+  const processes = values.verbose ? 1 : Math.min(numberOption("processes", values.processes, { least: 1 }), seeds)
   const env = { ...process.env, SUPERSTEP_TEST_DATABASE_URI: await testCluster() }
   const startedAt = performance.now()
   let [next, simulatedMs, failed, held, isAsked] = [from, 0, 0, 0, false]

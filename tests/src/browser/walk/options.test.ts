@@ -12,7 +12,7 @@ test("a walk lasts ten minutes, or as many steps as it is given", () => {
 
 test("an option that is unknown, or whose value is not usable, is refused", () => {
   for (const value of ["x", "", "-1", "0", "0.0", "1e3", "Infinity"])
-    assert.throws(() => parseWalk([`--minutes=${value}`], now), /--minutes .*: expected a number above 0/)
+    assert.throws(() => parseWalk([`--minutes=${value}`], now), /--minutes .*: expected a number from 0.05/)
   for (const value of ["x", "0", "1.5", "-2"])
     assert.throws(() => parseWalk([`--steps=${value}`], now), /--steps .*: expected a whole number from 1/)
   assert.throws(() => parseWalk(["--seed", "x"], now), /--seed x: expected a whole number from 0/)

@@ -1,5 +1,6 @@
 /** The options of `npm run walk`. Pure. */
 import { parseArgs } from "node:util"
+import { numberOption } from "@superstep/toolkit/testing/number-option"
 
 export interface WalkLength {
   /** How long the walk lasts, once its platform is up; undefined when only the steps count. */
@@ -24,6 +25,8 @@ page offers. Not repeatable: ids and times, what agents, builds and restarts hav
 two seconds to settle.`
 
 const defaultMinutes = 10
+// A walk without a step shows nothing.
+const aFewSeconds = { least: 0.05, isWhole: false }
 
 /**
  * @param now  seeds a walk whose seed is not given
@@ -41,23 +44,11 @@ export function parseWalk(args: readonly string[], now: number): WalkCommand | u
     },
   })
   if (values.help) return undefined
-  const steps = values.steps === undefined ? undefined : numberOf("steps", values.steps, /^[1-9]\d*$/)
-  const minutes =
-    values.minutes === undefined ? undefined : numberOf("minutes", values.minutes, /^(?!0*\.?0*$)\d+(\.\d+)?$/)
+  const steps = values.steps === undefined ? undefined : numberOption("steps", values.steps, { least: 1 })
+  const minutes = values.minutes === undefined ? undefined : numberOption("minutes", values.minutes, aFewSeconds)
   return {
     steps,
     minutes: minutes ?? (steps === undefined ? defaultMinutes : undefined),
-    seed: values.seed === undefined ? now % 1_000_000 : numberOf("seed", values.seed, /^\d+$/),
+    seed: values.seed === undefined ? now % 1_000_000 : numberOption("seed", values.seed),
   }
-}
-
-function numberOf(name: string, text: string, format: RegExp): number {
-  if (!format.test(text)) throw new Error(`--${name} ${text}: expected ${expected[name]}`)
-  return Number(text)
-}
-
-const expected: Readonly<Record<string, string>> = {
-  minutes: "a number above 0, such as 10 or 0.5",
-  steps: "a whole number from 1",
-  seed: "a whole number from 0",
 }
