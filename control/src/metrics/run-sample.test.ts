@@ -17,7 +17,8 @@ test("a sample has the runs since the report before; after a restart of the unit
 
   assert.deepEqual(runsSince(before, tally([10, 20, 700], 1)), tally([700]))
   assert.deepEqual(runsSince(before, before), tally([]))
-  assert.deepEqual(runsSince(before, tally([30])), tally([30]))
+  for (const restarted of [tally([30]), tally([10, 20, 30]), tally([10, 15], 1)])
+    assert.deepEqual(runsSince(before, restarted), restarted)
 })
 
 test("runs are added up by revision: error rate, average and percentiles", () => {

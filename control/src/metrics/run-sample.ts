@@ -18,15 +18,17 @@ export interface RunSample extends RunTally {
 
 export const noRuns: RunTally = { ended: 0, failed: 0, latency_ms: 0, latency_counts: [] }
 
-/** The runs between two reports of a unit; after its restart, since the restart. */
+/** The runs between two reports of a unit; after its restart, since the restart: otherwise no count becomes less. */
 export function runsSince(before: RunTally, now: RunTally): RunTally {
-  if (now.ended < before.ended) return now
-  return {
+  const counts = now.latency_counts.map((count, index) => count - (before.latency_counts[index] ?? 0))
+  const since = {
     ended: now.ended - before.ended,
     failed: now.failed - before.failed,
     latency_ms: now.latency_ms - before.latency_ms,
-    latency_counts: now.latency_counts.map((count, index) => count - (before.latency_counts[index] ?? 0)),
+    latency_counts: counts,
   }
+  const hasRestarted = [since.ended, since.failed, since.latency_ms, ...counts].some((it) => it < 0)
+  return hasRestarted ? now : since
 }
 
 export function sumOfRuns(tallies: readonly RunTally[]): RunTally {

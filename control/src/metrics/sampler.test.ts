@@ -21,6 +21,9 @@ import { migrations } from "../testing/api.js"
 import { deploymentMetrics } from "./operations.js"
 import { startSampler } from "./sampler.js"
 
+// The steps of a test may take longer than a minute together.
+const hourMs = 3_600_000
+
 test("a deployment whose unit cannot be asked is measured without its runs, and any other as ever", async (t) => {
   await using db = await freshDatabase({ migrations })
   const [key, formerKey] = [masterKey(randomBytes(32)), masterKey(randomBytes(32))]
@@ -102,12 +105,12 @@ test("what models used is sampled by what a unit reports, which starts from zero
   await next({})
   await next(used(1600, 130, { sum_ms: 900, counts: [0, 0, 0, 0, 0, 0, 1] }))
   await next(used(7, 3, { sum_ms: 40, counts: [1] }))
-  const { total, points } = await deploymentMetrics(db, traced.deployment_id, 60_000)
+  const { total, points } = await deploymentMetrics(db, traced.deployment_id, hourMs)
 
   assert.deepEqual(total.tokens, { input: 607, output: 33 })
   assert.deepEqual(total.first_token_ms, { average: 470, p50: 50, p95: 1000 })
   const sum = points.reduce((all, { tokens }) => all + (tokens?.input ?? 0), 0)
   assert.equal(sum, 607)
-  const other = await deploymentMetrics(db, untraced.deployment_id, 60_000)
+  const other = await deploymentMetrics(db, untraced.deployment_id, hourMs)
   assert.deepEqual([other.total.tokens, other.total.first_token_ms.p50], [null, null])
 })

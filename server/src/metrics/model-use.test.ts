@@ -66,11 +66,40 @@ test("the first token of a run is the earliest one of its models, from when the 
 
   const { firstToken, registry } = count(parts, claim(1, 3_000_000))
 
-  // The worker's clock is no reason for a negative time, or for one after the run's end.
+  // The worker's clock is no reason for a negative time.
   assert.ok(firstToken.sum_ms >= 3_000_000 && firstToken.sum_ms < 3_060_000)
   assert.equal(firstToken.counts.length, firstTokenBoundsMs.length + 1)
   assert.equal(firstToken.counts[firstTokenClass(3_000_000)], 1)
   assert.match(await registry.metrics(), /^superstep_time_to_first_token_seconds_count 1$/m)
+})
+
+test("a worker whose clock is fast gives no first token after the run's end", () => {
+  const beforeMs = Date.now()
+
+  const { firstToken } = count([[span(1, { first_token_us: (Date.now() + 60_000) * 1000 })]])
+
+  assert.ok(firstToken.sum_ms <= Date.now() - beforeMs)
+  assert.equal(
+    firstToken.counts.reduce((sum, of) => sum + of, 0),
+    1,
+  )
+})
+
+test("sums start again from zero before one leaves the bounds of the report", () => {
+  const models = countModelUse(new Registry())
+  const first_token_us = Date.now() * 1000
+
+  for (const output_tokens of [5, 7]) {
+    const observed = models.observer.started(claim(1, 9e11))
+    observed.spans?.({ spans: [span(1, { first_token_us })], contents: [] })
+    observed.ended("success")
+    observed.spans?.({ spans: [span(2, { output_tokens })], contents: [] })
+  }
+
+  const { output_tokens, first_token } = models.report()
+  assert.equal(output_tokens, 7)
+  assert.ok(first_token.sum_ms >= 9e11 && first_token.sum_ms < 1e12)
+  assert.equal(first_token.counts.at(-1), 1)
 })
 
 test("a run without a model that streams, and a later attempt, have no first token", () => {

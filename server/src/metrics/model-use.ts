@@ -7,13 +7,14 @@ import { firstTokenBoundsMs, firstTokenClass } from "@superstep/protocol/unit/ru
 import type { Span } from "@superstep/protocol/worker/frames"
 import { Counter, Histogram, type Registry } from "prom-client"
 import type { RunObserver } from "../runs/observer.js"
+import { mostMs, mostOfOne, mostTokens } from "../serving/sum-limits.js"
 
 // No call of a model has more. A worker executes code of a project, which can make it report anything.
 const maxTokens = 1e9
 
 export interface ModelUseCount {
   readonly observer: RunObserver
-  /** Since the start of this server. */
+  /** Since the start of this server, or since a sum left its bounds. */
   report(): ModelUse
 }
 
@@ -31,20 +32,23 @@ export function countModelUse(registry: Registry): ModelUseCount {
     buckets: firstTokenBoundsMs.map((ms) => ms / 1000),
     registers,
   })
-  let [inputTokens, outputTokens, sumMs] = [0, 0, 0]
-  const counts = [0, ...firstTokenBoundsMs.map(() => 0)]
+  const none = () => ({ input: 0, output: 0, sumMs: 0, ofRuns: 0, counts: [0, ...firstTokenBoundsMs.map(() => 0)] })
+  let sums = none()
 
   const addTokens = ({ input, output }: Tokens) => {
     tokens.inc({ direction: "input" }, input)
     tokens.inc({ direction: "output" }, output)
-    inputTokens += input
-    outputTokens += output
+    if (Math.max(sums.input + input, sums.output + output) > mostTokens) sums = none()
+    sums.input += input
+    sums.output += output
   }
   const addFirstToken = (ms: number) => {
     firstToken.observe(ms / 1000)
-    sumMs += ms
+    if (sums.ofRuns === mostOfOne || sums.sumMs + ms > mostMs) sums = none()
+    sums.ofRuns++
+    sums.sumMs += ms
     const at = firstTokenClass(ms)
-    counts[at] = (counts[at] ?? 0) + 1
+    sums.counts[at] = (sums.counts[at] ?? 0) + 1
   }
   const observer: RunObserver = {
     started: ({ attempt, waitedMs = 0 }) => {
@@ -70,9 +74,9 @@ export function countModelUse(registry: Registry): ModelUseCount {
   return {
     observer,
     report: () => ({
-      input_tokens: inputTokens,
-      output_tokens: outputTokens,
-      first_token: { sum_ms: sumMs, counts: [...counts] },
+      input_tokens: sums.input,
+      output_tokens: sums.output,
+      first_token: { sum_ms: sums.sumMs, counts: [...sums.counts] },
     }),
   }
 }

@@ -3,6 +3,7 @@ import type { RunLatency, RunOutcomes } from "@superstep/protocol/unit/replies"
 import { runLatencyBoundsMs, runLatencyClass } from "@superstep/protocol/unit/run-latency"
 import type { RunObserver } from "../runs/observer.js"
 import { isFailure } from "../runs/run.js"
+import { mostMs, mostOfOne } from "./sum-limits.js"
 
 export interface OutcomeReport {
   report(): RunOutcomes
@@ -10,9 +11,8 @@ export interface OutcomeReport {
 }
 
 export function countOutcomes(): OutcomeReport & { readonly observer: RunObserver } {
-  const outcomes = { ended: 0, failed: 0 }
-  const counts = [0, ...runLatencyBoundsMs.map(() => 0)]
-  let sumMs = 0
+  const none = () => ({ ended: 0, failed: 0, sumMs: 0, counts: [0, ...runLatencyBoundsMs.map(() => 0)] })
+  let sums = none()
   const observer: RunObserver = {
     started: ({ attempt, waitedMs = 0 }) => {
       const startedAt = performance.now()
@@ -21,15 +21,20 @@ export function countOutcomes(): OutcomeReport & { readonly observer: RunObserve
         ended: (status) => {
           // The run has not ended: it continues on another server or later.
           if (status === "released") return
-          outcomes.ended++
-          if (isFailure(status)) outcomes.failed++
           const ms = performance.now() - startedAt + (attempt === 1 ? waitedMs : 0)
-          sumMs += ms
+          if (sums.ended === mostOfOne || sums.sumMs + ms > mostMs) sums = none()
+          sums.ended++
+          if (isFailure(status)) sums.failed++
+          sums.sumMs += ms
           const at = runLatencyClass(ms)
-          counts[at] = (counts[at] ?? 0) + 1
+          sums.counts[at] = (sums.counts[at] ?? 0) + 1
         },
       }
     },
   }
-  return { observer, report: () => ({ ...outcomes }), latency: () => ({ sum_ms: sumMs, counts: [...counts] }) }
+  return {
+    observer,
+    report: () => ({ ended: sums.ended, failed: sums.failed }),
+    latency: () => ({ sum_ms: sums.sumMs, counts: [...sums.counts] }),
+  }
 }
