@@ -7,7 +7,7 @@ import { firstTokenBoundsMs, firstTokenClass } from "@superstep/protocol/unit/ru
 import type { Span } from "@superstep/protocol/worker/frames"
 import { Counter, Histogram, type Registry } from "prom-client"
 import type { RunObserver } from "../runs/observer.js"
-import { mostMs, mostOfOne, mostTokens } from "../serving/sum-limits.js"
+import { mostMs, mostOfOne, mostTokens } from "./sum-limits.js"
 
 // No call of a model has more. A worker executes code of a project, which can make it report anything.
 const maxTokens = 1e9

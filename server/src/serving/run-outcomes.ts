@@ -1,9 +1,9 @@
 /** Counts how runs end on this server. The control plane compares revisions by it. */
 import type { RunLatency, RunOutcomes } from "@superstep/protocol/unit/replies"
 import { runLatencyBoundsMs, runLatencyClass } from "@superstep/protocol/unit/run-latency"
+import { mostMs, mostOfOne } from "../metrics/sum-limits.js"
 import type { RunObserver } from "../runs/observer.js"
 import { isFailure } from "../runs/run.js"
-import { mostMs, mostOfOne } from "./sum-limits.js"
 
 export interface OutcomeReport {
   report(): RunOutcomes
