@@ -89,7 +89,7 @@ export function RuntimeLogPage() {
           ? "The processes of this deployment have written nothing yet."
           : search.platform === "shown"
             ? "Choose another level, revision or time."
-            : "Lines of the agent appear here. “Platform lines” shows also what Superstep itself writes."}
+            : "What Superstep itself writes is hidden, except for warnings and errors: “Platform lines” shows it."}
       </Empty>
     ),
   }
