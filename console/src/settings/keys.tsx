@@ -115,7 +115,7 @@ export function Keys() {
 }
 
 function Maker({ of: { created_by: actor, created_by_name: name } }: { of: ApiKey }) {
-  if (actor === null) return <span className="faint">the command line</span>
+  if (actor === null) return <span className="faint">the command line, or an earlier release</span>
   return <span title={actor}>{actor.startsWith("api_key:") ? `key ${name ?? ""}` : (name ?? actor)}</span>
 }
 

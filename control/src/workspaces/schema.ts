@@ -30,7 +30,8 @@ export const keyReply = z
       .nullable()
       .openapi({ description: "accurate to the minute; calls of agents do not count" }),
     created_by: z.string().nullable().openapi({
-      description: "who made it: `person:<id>` or `api_key:<id>`; null for the `superstep` command and the first start",
+      description:
+        "who made it: `person:<id>` or `api_key:<id>`; null for the `superstep` command, the first start and keys of earlier releases",
     }),
     created_by_name: z.string().nullable().openapi({ description: "the present name of that person or key" }),
   })

@@ -27,7 +27,7 @@ export interface ApiKey {
   readonly revoked_at: Date | null
   /** Accurate to the minute; calls of agents do not count. */
   readonly last_used_at: Date | null
-  /** `person:<id>` or `api_key:<id>`; null for one that the `superstep` command or the first start made. */
+  /** `person:<id>` or `api_key:<id>`; null for one that the `superstep` command or the first start made, or an earlier release. */
   readonly created_by: string | null
   /** Of that person or key, as it is now. */
   readonly created_by_name: string | null
