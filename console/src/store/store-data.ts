@@ -39,7 +39,8 @@ export function useItems(namespace: readonly string[], query: string): readonly 
   const { data } = useSuspenseQuery({
     queryKey: ["store-items", url, namespace, query],
     queryFn: () => send<{ items: StoreItem[] }>("POST", "/store/items/search", itemSearch(namespace, query)),
-    refetchInterval: refreshMs,
+    // A search by meaning calls the project's embedding each time.
+    refetchInterval: query === "" && refreshMs,
   })
   return data.items
 }
