@@ -1,17 +1,17 @@
 /**
  * Roles by groups of the OIDC provider (P8): at each sign-in, the groups that the provider says decide the memberships of the workspaces that the
- * setting names, except those that an invitation or an admin gave.
+ * setting names, or named, except those that an invitation or an admin gave.
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { insertEntry } from "../audit/queries.js"
 import type { SignInRequest } from "../console/operations.js"
 import { wakeRoutes } from "../revisions/wake-up.js"
-import { lockNames, workspaceByName } from "../workspaces/queries.js"
 import { type Role, roles } from "../workspaces/workspace.js"
+import type { Identified } from "./oidc/provider.js"
 import type { GroupRoles } from "./oidc/settings.js"
 import { changeRole, newEdgeHash, removeMember } from "./operations.js"
-import { insertMember, memberById, type PersonRow } from "./queries.js"
+import { insertMember, lockWorkspacesOfGroups, memberById, type PersonRow } from "./queries.js"
 
 /** What a person's groups give in a workspace; no role where they give none. */
 export interface GivenRole {
@@ -21,18 +21,16 @@ export interface GivenRole {
 
 /**
  * Also locks these workspaces, since a membership that ends locks its workspace before the person.
- * @returns  for each workspace of the setting that exists, the highest role of the person's groups
+ * @returns  the highest role of the person's groups for each workspace that the setting names, and none for each that it names no more and where
+ *           the person is still a member by group
  */
-export async function rolesOfGroups(tx: Db, groupRoles: GroupRoles, groups: readonly string[]): Promise<GivenRole[]> {
-  const given: GivenRole[] = []
-  for (const [name, byGroup] of Object.entries(groupRoles).sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const workspace = await workspaceByName(tx, name)
-    if (!workspace) continue
-    await lockNames(tx, workspace.workspace_id)
-    const held = groups.flatMap((group) => (Object.hasOwn(byGroup, group) ? [byGroup[group]] : []))
-    given.push({ workspaceId: workspace.workspace_id, role: roles.findLast((role) => held.includes(role)) })
-  }
-  return given
+export async function rolesOfGroups(tx: Db, groupRoles: GroupRoles, identity: Identified): Promise<GivenRole[]> {
+  const workspaces = await lockWorkspacesOfGroups(tx, Object.keys(groupRoles), identity)
+  return workspaces.map(({ workspace_id: workspaceId, name }) => {
+    const byGroup = (Object.hasOwn(groupRoles, name) && groupRoles[name]) || {}
+    const held = identity.groups.flatMap((group) => (Object.hasOwn(byGroup, group) ? [byGroup[group]] : []))
+    return { workspaceId, role: roles.findLast((role) => held.includes(role)) }
+  })
 }
 
 /** @returns  whether something has changed */

@@ -51,6 +51,19 @@ export const memberById = (db: Db, workspaceId: string, personId: string): Promi
 export const isMember = async (db: Db, personId: string): Promise<boolean> =>
   (await db.row(sql`select from members where person_id = ${personId} limit 1`)) !== undefined
 
+/** Locks the workspaces of these names and those where the identity is a member by group, in one order for all sign-ins. */
+export const lockWorkspacesOfGroups = (
+  tx: Db,
+  names: readonly string[],
+  { issuer, subject }: Pick<Identity, "issuer" | "subject">,
+): Promise<{ readonly workspace_id: string; readonly name: string }[]> =>
+  tx.rows(sql`
+    select workspace_id, name from workspaces
+    where name = any(${names}::text[]) or workspace_id in (
+      select m.workspace_id from members m join people p using (person_id)
+      where p.issuer = ${issuer} and p.subject = ${subject} and m.is_by_group)
+    order by workspace_id for no key update`)
+
 export interface NewMember {
   readonly workspaceId: string
   readonly personId: string

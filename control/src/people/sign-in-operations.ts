@@ -45,7 +45,7 @@ export async function signInIdentified(
   { identity, groupRoles, invitation: token, request }: SignedIn,
 ): Promise<BoundCode & { readonly person: PersonRow; readonly hasNewRights: boolean }> {
   const signedIn = await db.transaction(async (tx) => {
-    const given = await rolesOfGroups(tx, groupRoles, identity.groups)
+    const given = await rolesOfGroups(tx, groupRoles, identity)
     const invitation = token === undefined ? undefined : await taken(tx, token)
     if (invitation) requireSameAddress(identity, invitation)
     const person = await saved(tx, identity)
