@@ -104,6 +104,12 @@ test("a reported deletion names the thing and what it was, and the deployment (P
     deleted({ type: "run", id: runId, name: null }, threadId),
     deleted({ type: "assistant", id: assistantId, name: "Support" }),
     deleted({ type: "store_item", id: "notes.ann/first", name: null }),
+    answerOf(ann, {
+      kind: "expire",
+      run_id: null,
+      thread_id: threadId,
+      thing: { type: "thread", id: threadId, name: "delete after 60 minutes" },
+    }),
     // Code of the deployment may report anything.
     deleted(null),
     answerOf(ann, { thread_id: null }),
@@ -118,15 +124,22 @@ test("a reported deletion names the thing and what it was, and the deployment (P
 
   const { body } = await api.call("GET", `/v2/audit-log?actor=person:${ann.person_id}`)
   const told = body.resources
-    .filter(({ action }: { action: string }) => action.startsWith("deleted"))
+    .filter(({ path }: { path: string }) => path.startsWith("/d/"))
     .map((it: Record<string, unknown>) => [it.action, it.resource_type, it.resource_id, it.resource_name, it.path])
   assert.deepEqual(told.reverse(), [
     ["deleted thread", "thread", threadId, name, `/d/${route}/threads/${threadId}`],
     ["deleted run", "run", runId, name, `/d/${route}/threads/${threadId}/runs/${runId}`],
     ["deleted assistant", "assistant", assistantId, `${name}: Support`, `/d/${route}/assistants/${assistantId}`],
     ["deleted store item", "store_item", "notes.ann/first", name, `/d/${route}/store/items`],
+    [
+      "set time to live of thread",
+      "thread",
+      threadId,
+      `${name}: delete after 60 minutes`,
+      `/d/${route}/threads/${threadId}`,
+    ],
   ])
-  assert.equal((await entriesOf(api)).length, 1)
+  assert.equal((await entriesOf(api)).length, 2)
 })
 
 test("an act was done while its deployment existed, whatever the report says (PA2)", async () => {

@@ -106,6 +106,13 @@ function aboutOf({ kind, thread_id, run_id, checkpoint_id, thing }: ReportedAct)
   }
   if (thread_id === null) return undefined
   const thread = { type: "thread", id: thread_id }
+  if (kind === "expire")
+    return {
+      ...thread,
+      action: "set time to live of thread",
+      name: thing?.name ?? undefined,
+      path: `threads/${thread_id}`,
+    }
   if (kind === "answer")
     return run_id === null
       ? undefined

@@ -118,7 +118,8 @@ export type Acts =
 export interface Act {
   readonly act_id: Uuid
   readonly acted_at: string
-  readonly kind: "answer" | "edit" | "delete"
+  /** expire: a thread was given a time to live. */
+  readonly kind: "answer" | "edit" | "delete" | "expire"
   readonly person: ActingPerson
   /** Null when something was deleted that belongs to no thread. */
   readonly thread_id: Uuid | null
@@ -128,14 +129,14 @@ export interface Act {
   readonly checkpoint_id: Id | null
   /** Names of the values that an edit gave, where it named them. */
   readonly changed: readonly Message[] | null
-  /** What was deleted; else null. */
+  /** What was deleted, or the thread that expires; else null. */
   readonly thing: DeletedThing | null
 }
 
 export interface DeletedThing {
   readonly type: "thread" | "checkpoints" | "run" | "assistant" | "cron" | "store_item"
   readonly id: Id
-  /** By which people knew it, where it had such a name. */
+  /** By which people knew it, where it had such a name; of a thread that expires, what it was given. */
   readonly name: Message | null
 }
 

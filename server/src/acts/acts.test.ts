@@ -296,6 +296,59 @@ test("what a person deletes is reported with what it was, also when it is gone; 
   )
 })
 
+test("one act says that a person deleted an assistant with its threads, and how many; one that a thread was given a time to live", async () => {
+  await using http = await start()
+  const { json } = await http.send("POST", "/assistants", { graph_id: "agent", name: "Support" }, byKey)
+  const { assistant_id: id } = json as { assistant_id: string }
+  const create = async (metadata: object) => {
+    const { thread_id: threadId } = (await http.send("POST", "/threads", { metadata }, byKey)).json as Record<
+      string,
+      string
+    >
+    return threadId
+  }
+  await create({ assistant_id: id })
+  await create({ assistant_id: id })
+  const threadId = await create({})
+
+  await http.send("PATCH", `/threads/${threadId}`, { ttl: { ttl: 60, strategy: "delete" } }, byKey)
+  await http.send("PATCH", `/threads/${threadId}`, { ttl: { ttl: 0.5, strategy: "delete" } }, approver)
+  await http.send("DELETE", `/assistants/${id}?delete_threads=true`, undefined, approver)
+
+  const acts = (await http.send("GET", "/internal/acts", undefined, byKey)).json as Record<string, unknown>[]
+  assert.deepEqual(
+    acts.map(({ kind, thread_id, thing }) => [kind, thread_id, thing]),
+    [
+      ["expire", threadId, { type: "thread", id: threadId, name: "delete after 0.5 minutes" }],
+      ["delete", null, { type: "assistant", id, name: "Support, threads: 2" }],
+    ],
+  )
+})
+
+test("a pruning that ends after its first portion is reported", async () => {
+  await using http = await start()
+  const { thread_id: threadId } = (await http.send("POST", "/threads", {}, byKey)).json as Record<string, string>
+  const { db } = http.server
+  // A portion is 5000 of them.
+  await db.run(sql`
+    insert into checkpoints (thread_id, checkpoint_id, checkpoint, metadata)
+    select ${threadId}, lpad(n::text, 5, '0'), '{"channel_versions": {}}', '{}' from generate_series(1, 6000) n`)
+  await db.run(sql`create sequence portions`)
+  await db.run(sql`
+    create function end_second() returns trigger language plpgsql as $$
+    begin
+      if nextval('portions') > 1 then raise 'the database ends'; end if;
+      return null;
+    end $$`)
+  await db.run(sql`create trigger portions before update on threads execute function end_second()`)
+
+  const body = { thread_ids: [threadId], strategy: "keep_latest" }
+  const { status } = await http.send("POST", "/threads/prune", body, approver)
+
+  const acts = (await http.send("GET", "/internal/acts", undefined, byKey)).json as Record<string, unknown>[]
+  assert.deepEqual([status, acts.map(({ thing }) => thing)], [500, [{ type: "checkpoints", id: threadId, name: null }]])
+})
+
 test("nobody names a person, or gives up the right to approve, without the credential of the unit", async () => {
   await using http = await start()
   const ask = (headers: Record<string, string>) => http.send("POST", "/threads", {}, headers)

@@ -28,13 +28,17 @@ interface Thing {
   readonly threadId: string | null
 }
 
-/** Keeps what a person deleted until the control plane has it, in the transaction that deletes it. */
-export async function insertDeletions(tx: Db, person: Person, things: readonly Thing[]): Promise<void> {
+/** Keeps what a person did to things until the control plane has it, in the transaction that does it. */
+export async function insertActsOnThings(
+  tx: Db,
+  { kind, person }: { readonly kind: "delete" | "expire"; readonly person: Person },
+  things: readonly Thing[],
+): Promise<void> {
   await announce(tx)
   const rows = things.map(({ threadId, ...thing }) => ({ act_id: uuidv7(), thread_id: threadId, thing }))
   await tx.run(sql`
     insert into unaudited_acts (act_id, act)
-    select (it->>'act_id')::uuid, json_build_object('act_id', it->'act_id', 'acted_at', clock_timestamp(), 'kind', 'delete',
+    select (it->>'act_id')::uuid, json_build_object('act_id', it->'act_id', 'acted_at', clock_timestamp(), 'kind', ${kind}::text,
       'person', ${toJsonText(person)}::json, 'thread_id', it->'thread_id', 'run_id', null, 'checkpoint_id', null, 'changed', null,
       'thing', it->'thing')
     from json_array_elements(${toJsonText(rows)}::json) it`)

@@ -45,8 +45,7 @@ export async function deleteAssistant(
     await deleteInDatabase(tx, value.assistant_id)
     const gone = threads ? await deleteThreadsOf(tx, value.assistant_id, threads.filter) : []
     await recordDeletions(tx, caller, [
-      { type: "assistant", id: assistant.assistant_id, name: assistant.name },
-      ...gone.map(({ threadId }) => ({ type: "thread" as const, id: threadId, threadId })),
+      { type: "assistant", id: assistant.assistant_id, name: assistant.name, threads: gone.length },
     ])
     return gone
   })

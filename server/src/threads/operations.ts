@@ -4,14 +4,23 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
 import { requireApproval } from "../acts/act.js"
-import { recordDeletions, recordedDeletion } from "../acts/deletions.js"
+import { recordedDeletion, recordTimeToLive } from "../acts/deletions.js"
 import type { Caller } from "../auth/caller.js"
 import type { Streams } from "../events/streams.js"
 import type { Page } from "../http/pagination.js"
 import type { Peers } from "../servers/peers.js"
 import { copyCheckpoints } from "./copy-queries.js"
 import { type DeletedThread, deleteThread as deleteInDatabase } from "./deletion-queries.js"
-import { findThread, findTtl, insertThread, keepLatestCheckpoints, lockThread, setMetadata, setTtl } from "./queries.js"
+import {
+  findThread,
+  findTtl,
+  insertThread,
+  keepLatestCheckpoints,
+  lockThread,
+  pruneCheckpoints,
+  setMetadata,
+  setTtl,
+} from "./queries.js"
 import {
   countThreads as countInDatabase,
   searchThreads as searchInDatabase,
@@ -113,7 +122,10 @@ export async function updateThread(
   const { value, filter } = await caller.authorize("threads:update", asked)
   return db.transaction(async (tx) => {
     const thread = (await lockThread(tx, threadId, filter)) ?? notFound(threadId)
-    if (ttl) await setTtl(tx, threadId, ttl)
+    if (ttl) {
+      await setTtl(tx, threadId, ttl)
+      await recordTimeToLive(tx, caller, threadId, ttl)
+    }
     const merged = { ...parseJson(thread.metadata), ...value.metadata }
     return (await setMetadata(tx, threadId, toJsonText(merged))) ?? notFound(threadId)
   })
@@ -180,10 +192,13 @@ export async function pruneThreads(
 
 async function keepLatest({ db }: Threads, caller: Caller, threadId: string): Promise<boolean> {
   const { filter } = await caller.authorize("threads:update", { thread_id: threadId, metadata: {} })
-  const isPruned = await keepLatestCheckpoints(db, threadId, filter)
-  // After it, since it is done in portions.
-  if (isPruned) await recordDeletions(db, caller, [{ type: "checkpoints", id: threadId, threadId }])
-  return isPruned
+  const work = (tx: Db) => pruneCheckpoints(tx, threadId, filter)
+  // With the first portion: what that removes is gone, also when no other follows.
+  const outcome = await recordedDeletion(db, caller, work, (it) =>
+    it === "skipped" ? [] : [{ type: "checkpoints", id: threadId, threadId }],
+  )
+  if (outcome === "more") await keepLatestCheckpoints(db, threadId, filter)
+  return outcome !== "skipped"
 }
 
 /**

@@ -75,11 +75,21 @@ const pruned = { rows: 5000, bytes: 16 * 1024 * 1024 }
  */
 export async function keepLatestCheckpoints(db: Db, threadId: string, filter?: MetadataFilter): Promise<boolean> {
   for (let isFirst = true; ; isFirst = false) {
-    const row = await db.row<{ outcome: "skipped" | "more" | "done" }>(sql`
-      select prune_checkpoints(thread_id, ${pruned.rows}, ${pruned.bytes}) as outcome from threads
-      where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
-    if (row?.outcome !== "more") return row?.outcome === "done" || !isFirst
+    const outcome = await pruneCheckpoints(db, threadId, filter)
+    if (outcome !== "more") return outcome === "done" || !isFirst
   }
+}
+
+/** The first portion of what is to be pruned. */
+export async function pruneCheckpoints(
+  db: Db,
+  threadId: string,
+  filter: MetadataFilter | undefined,
+): Promise<"skipped" | "more" | "done"> {
+  const row = await db.row<{ outcome: "skipped" | "more" | "done" }>(sql`
+    select prune_checkpoints(thread_id, ${pruned.rows}, ${pruned.bytes}) as outcome from threads
+    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
+  return row?.outcome ?? "skipped"
 }
 
 /** An assistant's `configurable`: JSON text. */
