@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { ifCode } from "@superstep/toolkit/errors/if-code"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
+import { childrenOf, send } from "@superstep/toolkit/testing/processes"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { apiOf, type Credentials, type Platform, type PlatformOptions } from "./installation.js"
@@ -62,7 +63,10 @@ export async function pidsOf(title: RegExp): Promise<number[]> {
 export const startPlatform = (options: PlatformOptions = {}): Promise<Platform> =>
   machineOfRun === "chart" ? startInstalledChart(options) : startLocalPlatform(options)
 
-/** The same by `superstep up`, for tests of that program or of its data folder. Disposing of it sends the Ctrl-C of a terminal. */
+/**
+ * The same by `superstep up`, for tests of that program or of its data folder. Disposing of it sends the Ctrl-C of a terminal. A process that
+ * exits before stops it, too.
+ */
 export async function startLocalPlatform({
   env = {},
   home = temporaryFolder(),
@@ -83,6 +87,10 @@ export async function startLocalPlatform({
   let printed = ""
   for (const output of [child.stdout, child.stderr]) output.setEncoding("utf8").on("data", (text) => (printed += text))
   const ended = once(child, "close").then(([code]) => code as number | null)
+  const stopAtExit = () => stopNow(child)
+  // Before the hook that removes the folder.
+  process.prependOnceListener("exit", stopAtExit)
+  child.once("exit", () => process.off("exit", stopAtExit))
   const credentials = await untilUp(child, join(home, "credentials.json"), () => printed)
   return {
     home,
@@ -127,6 +135,15 @@ async function interrupt(child: ChildProcess, printed: () => string): Promise<vo
   }
   if (child.exitCode !== 0)
     throw new Error(`superstep up ended with ${child.exitCode ?? child.signalCode}:\n${printed()}`)
+}
+
+/** Stops it without waiting for its runs, as a second Ctrl-C does. At the exit of this process nothing can wait for promises. */
+function stopNow({ pid = 0 }: ChildProcess): void {
+  const clock = new Int32Array(new SharedArrayBuffer(4))
+  for (let waits = 0; childrenOf(process.pid).includes(pid) && waits < 60; waits++) {
+    send(pid, "SIGINT")
+    Atomics.wait(clock, 0, 0, 500)
+  }
 }
 
 /** Settings of whoever runs the tests must not reach the installation. */

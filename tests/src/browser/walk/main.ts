@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   if (problems.length > 0) process.exitCode = 1
 }
 
-// At its exit a process takes its platform along; a signal alone would leave it.
+// A process that exits stops its platform; one that a signal ends leaves it.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1))
 
 await main()
