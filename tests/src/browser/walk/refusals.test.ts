@@ -1,6 +1,10 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { test } from "node:test"
-import { isTold, type Refusal, textsOf } from "./refusals.js"
+import { noChromium, openConsole } from "../console-page.js"
+import { isTold, type Refusal, textsOf, watchRefusals } from "./refusals.js"
 
 const refusal = (failedAtMs: number, asked = "POST /v2/api-keys"): Refusal => ({
   at: "/settings",
@@ -36,4 +40,18 @@ test("what a note must have is in the reply", () => {
   assert.deepEqual(textsOf(503, `{"detail":"it is\\n paused","code":"paused"}`), ["it is paused", "paused"])
   assert.deepEqual(textsOf(502, "bad gateway"), ["bad gateway"])
   assert.deepEqual(textsOf(500, ""), ["The server answered with 500."])
+})
+
+test("a change without a reply is told once", { skip: noChromium }, async () => {
+  const server = createServer(({ method }, response) => method === "GET" && response.end("page")).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  await using browser = await openConsole(`http://127.0.0.1:${port}/`)
+  const page = await browser.open("")
+  const refusals = watchRefusals(page, 200)
+  await page.evaluate(`void fetch("/change", { method: "POST" })`)
+
+  assert.deepEqual(await refusals.untold(300), ["POST /change has had no reply for 0.2 seconds"])
+  assert.deepEqual(await refusals.untold(300), [])
+  server.close().closeAllConnections()
 })

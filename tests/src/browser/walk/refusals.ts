@@ -21,7 +21,10 @@ export interface Note {
 }
 
 export interface Refusals {
-  /** Waits for the replies to what was sent. Each refusal that the page has not told the person within `graceMs`, as a sentence. */
+  /**
+   * Waits for the replies to what was sent, for `graceMs` at most. Each refusal that the page has not told the person within `graceMs`, and
+   * each change that has had no reply for `lostMs`, as a sentence.
+   */
   untold(graceMs: number): Promise<string[]>
 }
 
@@ -56,16 +59,20 @@ export const pathOf = (page: Page): string => {
 /** Until what was pressed has sent its request. */
 const sendMs = 100
 
-/** Only of pages in a context to which `watchNotes` was added. */
-export function watchRefusals(page: Page): Refusals {
+/**
+ * Only of pages in a context to which `watchNotes` was added.
+ * @param lostMs  longer than a request waits for an agent that starts
+ */
+export function watchRefusals(page: Page, lostMs = 60_000): Refusals {
   const askedAt = new WeakMap<Request, string>()
   const coming: Promise<Refusal>[] = []
   const told: Refusal[] = []
-  const changing = new Set<Request>()
+  /** Changes without a reply, with the time of their sending. */
+  const changing = new Map<Request, number>()
   // A reply may come after the person has gone on.
   page.on("request", (request) => {
     askedAt.set(request, pathOf(page))
-    if (request.method() !== "GET") changing.add(request)
+    if (request.method() !== "GET") changing.set(request, performance.now())
   })
   page.on("requestfailed", (request) => changing.delete(request))
   page.on("response", (response) => {
@@ -80,8 +87,13 @@ export function watchRefusals(page: Page): Refusals {
       const sentences: string[] = []
       // Who closes a dialog before its reply has gone on, too. A stream's reply begins at once.
       await page.waitForTimeout(sendMs)
-      const isAnswered = () => changing.size === 0
-      await until(isAnswered, { what: "what was sent is answered", timeoutMs: graceMs }).catch(() => changing.clear())
+      const isAnswered = () => [...changing.values()].every((sentMs) => performance.now() - sentMs > graceMs)
+      await until(isAnswered, { what: "what was sent is answered", timeoutMs: graceMs }).catch(() => undefined)
+      for (const [request, sentMs] of changing) {
+        if (performance.now() - sentMs <= lostMs) continue
+        changing.delete(request)
+        sentences.push(`${nameOf(request)} has had no reply for ${lostMs / 1000} seconds`)
+      }
       for (const refusal of await Promise.all(coming.splice(0))) {
         if (answers.some((answer) => answer.test(`${refusal.asked} ${refusal.status}`))) continue
         // The query of a page that the person has left repeats its request once.
@@ -121,15 +133,17 @@ const sentenceOf = ({ asked, status, texts }: Refusal, notes: readonly Note[]): 
 const notesOf = (page: Page): Promise<readonly Note[]> =>
   page.evaluate<readonly Note[]>("globalThis.walkNotes()").catch(() => [])
 
+/** Such as `GET /v2/deployments/…`. */
+const nameOf = (request: Request): string => `${request.method()} ${new URL(request.url()).pathname}`
+
 async function refusalOf(response: Response, at: string): Promise<Refusal> {
   const request = response.request()
-  const { pathname } = new URL(response.url())
   const { startTime, responseStart } = request.timing()
   // A reply whose page has gone on cannot be read any more.
   const text = await response.text().catch(() => "")
   return {
     at,
-    asked: `${request.method()} ${pathname}`,
+    asked: nameOf(request),
     status: response.status(),
     texts: textsOf(response.status(), text),
     failedAtMs: Math.floor(startTime + Math.max(0, responseStart)),

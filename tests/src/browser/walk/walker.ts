@@ -156,13 +156,23 @@ async function contradiction(page: Page, truth: Truth, ids: readonly string[]): 
   return verdict?.difference
 }
 
-/** @returns  undefined when the page agrees, or has said that it could not be read */
+/** @returns  undefined when the page agrees, or has said that it could not be read and the API refuses, too */
 async function compared(page: Page, truth: Truth, ids: readonly string[]) {
-  if ((await page.locator(".problem").getByRole("button", { name: "Try again" }).count()) > 0) return undefined
   const shown = await linesOf(page, truth).catch(unlessLeft)
   if (shown === null) return undefined
   const said = await truth.said(ids).catch(String)
   if (typeof said !== "string") {
+    // A page that has failed stays so until the person tries again.
+    const failed = page.locator(".problem").filter({ has: page.getByRole("button", { name: "Try again" }) })
+    const [failure] = await failed.allInnerTexts()
+    if (failure !== undefined) {
+      // It may have been left or loaded meanwhile.
+      await failed
+        .getByRole("button", { name: "Try again" })
+        .click({ timeout: 1000 })
+        .catch(() => undefined)
+      return { said: said.join("\n"), difference: `the API answers, and the page has failed: “${failure}”` }
+    }
     const difference = differenceOf(shown, said, truth.isPart)
     return difference === undefined ? undefined : { said: said.join("\n"), difference }
   }
