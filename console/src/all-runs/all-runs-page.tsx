@@ -3,13 +3,13 @@ import { useSuspenseQuery } from "@tanstack/react-query"
 import { CatchBoundary, Link } from "@tanstack/react-router"
 import { Suspense, useMemo, useState } from "react"
 import { DeployedAgent } from "../agent/agent-layout.js"
+import { askEveryMs } from "../agent/ask-in-turn.js"
 import { Button } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { FilterFields } from "../frame/filter-fields.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
-import { refreshMs } from "../frame/query-client.js"
 import { useSearchState } from "../frame/search.js"
 import { Exactly } from "../frame/time.js"
 import { paths } from "../platform/paths.js"
@@ -26,8 +26,6 @@ import { type Runs, useRuns } from "../runs/use-runs.js"
 import { useSources } from "./sources.js"
 
 const pageSize = 30
-// Each agent is asked again and again: so many requests a second at most, and none more often than every 5 s.
-const requestsInASecond = 5
 
 export function AllRunsPage() {
   const platform = usePlatform()
@@ -36,7 +34,7 @@ export function AllRunsPage() {
   const [filters, change] = useSearchState(filtersIn)
   const { awake, others } = useMemo(() => askedOf(data.resources), [data])
   const sources = useSources(awake)
-  const pace = { pageSize, refreshMs: Math.max(refreshMs, (sources.length * 1000) / requestsInASecond) }
+  const pace = { pageSize, refreshMs: askEveryMs(sources.length) }
   const list = useRuns(sources, filters, pace)
   const [replayed, setReplayed] = useState<SourcedRun>()
   const { runs, heard, hasMore } = list

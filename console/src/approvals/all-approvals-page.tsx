@@ -18,6 +18,7 @@ export function AllApprovalsPage() {
   const { workspaceId } = platform
   const { data } = useSuspenseQuery(deploymentsQuery(platform))
   const agents = data.resources.filter(({ status }) => status === "READY")
+  const awake = agents.filter(isAwake).length
   return (
     <Page
       title="Approvals"
@@ -40,14 +41,22 @@ export function AllApprovalsPage() {
           <h2>
             <Link to={`/deployments/${deployment.id}/agent/approvals`}>{deployment.name}</Link>
           </h2>
-          <AgentApprovals deployment={deployment} />
+          <AgentApprovals deployment={deployment} among={awake} />
         </section>
       ))}
     </Page>
   )
 }
 
-function AgentApprovals({ deployment: { id, name, run_state: state } }: { deployment: Deployment }) {
+const isAwake = ({ run_state: state }: Deployment): boolean => state !== "asleep" && state !== "paused"
+
+interface AgentApprovalsProps {
+  readonly deployment: Deployment
+  /** How many agents are asked. */
+  readonly among: number
+}
+
+function AgentApprovals({ deployment: { id, name, run_state: state }, among }: AgentApprovalsProps) {
   // A request would wake it, and this page sends some all the time.
   if (state === "asleep")
     return <p className="approvals-none">It sleeps, so it is not asked. Open its own page to wake it.</p>
@@ -56,7 +65,7 @@ function AgentApprovals({ deployment: { id, name, run_state: state } }: { deploy
     <CatchBoundary getResetKey={() => id} errorComponent={({ error }) => <Problem error={error} />}>
       <Suspense fallback={<Loading what={`Loading the questions of ${name}`} />}>
         <DeployedAgent deploymentId={id}>
-          <Approvals isOneOfMany />
+          <Approvals among={among} />
         </DeployedAgent>
       </Suspense>
     </CatchBoundary>

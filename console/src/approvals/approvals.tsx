@@ -19,9 +19,10 @@ const searchOf = (raw: Readonly<Record<string, unknown>>) => ({
   interrupt: typeof raw.interrupt === "string" ? raw.interrupt : undefined,
 })
 
-/** @param props.isOneOfMany  several agents are on the page, so one without questions takes one line */
-export function Approvals({ isOneOfMany = false }: { isOneOfMany?: boolean }) {
-  const waiting = useApprovals(isOneOfMany)
+/** @param props.among  how many agents are on a page of all of them: there one without questions takes one line */
+export function Approvals({ among }: { among?: number }) {
+  const waiting = useApprovals(among)
+  const isOneOfMany = among !== undefined
   const answers = useAnswers()
   const { mayRun, mayApprove } = useAgent()
   const [{ interrupt }, change] = useSearchState(searchOf)

@@ -1,8 +1,8 @@
 /** The waiting interrupts of an agent, and sending answers to them. */
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
+import { askEveryMs, askInTurn } from "../agent/ask-in-turn.js"
 import { useAgent } from "../agent/use-agent.js"
-import { refreshMs } from "../frame/query-client.js"
 import { sendAnswers } from "./answers.js"
 import { type Answered, type InterruptedThread, waitingOf } from "./waiting.js"
 
@@ -19,19 +19,24 @@ export const interruptedSearch = {
 // People answer here one after the other, often several of them at a time.
 const quickMs = 3000
 
-export function useApprovals(isOneOfMany: boolean) {
+/** @param among  how many agents the page asks; undefined: only this one */
+export function useApprovals(among: number | undefined) {
   const { client, url } = useAgent()
   const { data } = useSuspenseQuery({
     queryKey: ["approvals", url],
-    queryFn: () =>
-      client.threads.search({
-        status: interruptedSearch.status,
-        limit: interruptedSearch.limit,
-        sortBy: interruptedSearch.sort_by,
-        sortOrder: interruptedSearch.sort_order,
-        select: [...interruptedSearch.select],
-      }) as unknown as Promise<InterruptedThread[]>,
-    refetchInterval: isOneOfMany ? refreshMs : quickMs,
+    queryFn: (query) => {
+      const ask = (signal: AbortSignal) =>
+        client.threads.search({
+          status: interruptedSearch.status,
+          limit: interruptedSearch.limit,
+          sortBy: interruptedSearch.sort_by,
+          sortOrder: interruptedSearch.sort_order,
+          select: [...interruptedSearch.select],
+          signal,
+        }) as unknown as Promise<InterruptedThread[]>
+      return among === undefined ? ask(query.signal) : askInTurn(ask, query.signal)
+    },
+    refetchInterval: among === undefined ? quickMs : askEveryMs(among),
   })
   return useMemo(() => waitingOf(data), [data])
 }
