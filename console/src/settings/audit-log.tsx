@@ -53,7 +53,8 @@ export function AuditLog() {
       ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor }) => next_cursor,
-    refetchInterval: refreshMs,
+    // Each page that is shown would be read again: with older ones the list stays as it is.
+    refetchInterval: ({ state }) => (state.data === undefined || state.data.pages.length === 1) && refreshMs,
   })
   const entries = data?.pages.flatMap(({ resources }) => resources) ?? []
   return (

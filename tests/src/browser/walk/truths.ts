@@ -199,7 +199,6 @@ function truthsOfWorkspace({ api, listed, agent }: Reader): readonly Truth[] {
         inSection("Sessions", "td:nth-child(3) time@datetime"),
         inSection("API keys", "td:nth-child(2)", "td:last-child"),
         inSection("Git integrations", "td:first-child", "td:nth-child(2)"),
-        `${inSection("Audit log", "td:nth-child(3) code")}.slice(0, ${auditEntries})`,
       ),
       said: async () => [
         ...(await listed<{ email: string; role: string }>("/v2/members?limit=100")).map(
@@ -217,10 +216,16 @@ function truthsOfWorkspace({ api, listed, agent }: Reader): readonly Truth[] {
         ...(await listed<{ name: string; host: string }>("/v2/integrations/git")).map(
           ({ name, host }) => `Git integrations: ${name} | ${host}`,
         ),
-        ...(await listed<{ action: string }>(`/v2/audit-log?limit=${auditEntries}`)).map(
+      ],
+    },
+    {
+      on: /^\/settings$/,
+      // With older entries on the page its newest ones stay as they are.
+      shown: `((lines) => lines.length > ${auditEntries} ? null : lines)(${inSection("Audit log", "td:nth-child(3) code")})`,
+      said: async () =>
+        (await listed<{ action: string }>(`/v2/audit-log?limit=${auditEntries}`)).map(
           ({ action }) => `Audit log: ${action}`,
         ),
-      ],
     },
     {
       on: /^\/system$/,
