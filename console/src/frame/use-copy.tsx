@@ -1,5 +1,6 @@
 /** Copying texts. Browsers refuse it on pages without HTTPS: then the text is shown, to be copied by hand. */
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react"
+import { DialogWaits } from "./dialog-waits.js"
 
 // Most people never need it.
 const CopyByHand = lazy(async () => ({ default: (await import("./copy-by-hand.js")).CopyByHand }))
@@ -32,7 +33,7 @@ export function useCopy(): Copying {
     }
   }
   const byHand = refused !== undefined && (
-    <Suspense>
+    <Suspense fallback={<DialogWaits />}>
       <CopyByHand text={refused} onClose={() => setRefused(undefined)} />
     </Suspense>
   )

@@ -2,6 +2,7 @@
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { Outlet, useLocation, useRouter } from "@tanstack/react-router"
 import { type ComponentType, lazy, Suspense, useEffect, useRef, useState } from "react"
+import { DialogWaits } from "../frame/dialog-waits.js"
 import { FirstButton } from "../frame/first-button.js"
 import { Menu, Search } from "../frame/icons.js"
 import { PageLoading, TitleContext } from "../frame/page.js"
@@ -85,7 +86,7 @@ function Frame({ groups, deploymentId, session, Palette }: FrameProps) {
           </Suspense>
         </TitleContext>
       </main>
-      <Suspense>
+      <Suspense fallback={<DialogWaits />}>
         {shown === "drawer" && isNarrow && <Drawer onClose={close}>{navigation}</Drawer>}
         {shown === "help" && <Help groups={groups} onClose={close} />}
         {shown === "palette" && (

@@ -1,6 +1,7 @@
 /** Listens to the keys of the whole page. */
 import { useNavigate } from "@tanstack/react-router"
 import { useEffect, useRef } from "react"
+import { isDialogOpen } from "../frame/dialog-waits.js"
 import { keptChoice } from "../frame/kept-choice.js"
 import type { PlaceGroup } from "./places.js"
 import { type Command, readPress } from "./shortcuts.js"
@@ -31,7 +32,7 @@ export function useShortcuts(groups: readonly PlaceGroup[], open: (overlay: Over
       goingSinceMs.current = reading.goingSinceMs
       if (!reading.command) return
       // Over a dialog nothing else opens: what was begun there would be lost.
-      if (document.querySelector("[aria-modal=true], dialog[open], .react-aria-ModalOverlay, .dialog-overlay")) return
+      if (isDialogOpen()) return
       event.preventDefault()
       act(reading.command)
     }

@@ -212,6 +212,33 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await page.close()
   })
 
+  await t.test("a key opens nothing while another dialog is about to open", async () => {
+    const page = await browser.open("")
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    const copy = page.getByRole("button", { name: "Copy as curl" })
+    await copy.waitFor()
+    // The code of the dialog comes late.
+    let bring = () => {}
+    const isBrought = new Promise<void>((resolve) => {
+      bring = resolve
+    })
+    await page.route("**/*.js", async (route) => {
+      await isBrought
+      await route.continue()
+    })
+
+    await copy.press("Enter")
+    await page.locator("[data-dialog-waits]").waitFor({ state: "attached" })
+    await page.keyboard.press("?")
+    bring()
+
+    await page.getByRole("textbox", { name: "Text to copy" }).waitFor()
+    assert.equal(await dialog(page).count(), 1)
+    await page.keyboard.press("Escape")
+    await dialog(page).waitFor({ state: "detached" })
+    await page.close()
+  })
+
   // The palette has asked for a thread that no agent has.
   assert.deepEqual(
     browser.problems.filter((problem) => !/status of 404/.test(problem)),
