@@ -47,7 +47,7 @@ export async function makeImage({
   // npm installs programs for this system, and the image is one of Linux.
   if (process.platform !== "linux") throw new SetupFailed("make the image on Linux, on the processor that it is for")
   await setUp()
-  const images = "../oci/dist"
+  const images = "../../oci/dist"
   const { imageArchive } = await import(`${images}/archive.js`)
   const { layoutIn } = await import(`${images}/layout.js`)
   const { platformImage } = await import(`${images}/platform-image.js`)

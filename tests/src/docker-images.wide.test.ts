@@ -177,9 +177,9 @@ test("ready-made images run: pushed and named by the official CLI, from a privat
           source_revision_config: { image_uri: pushed(name, config) },
         })
 
-        const { status, error_code: code } = await untilEnded(platform, deployment.id, body.latest_revision_id)
+        const ended = await untilEnded(platform, deployment.id, body.latest_revision_id)
 
-        assert.equal(`${status} ${code}`, end)
+        assert.equal(`${ended.status} ${ended.error_code}`, end, ended.status_message ?? "")
         assert.equal(await said(platform, "guest", "/version"), "one")
       }
     })

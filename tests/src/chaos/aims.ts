@@ -30,7 +30,7 @@ const statements = {
   "a renewal of a lease": /insert into servers/,
   "a release of a run": /\brequeue_run\(/,
   "a stop of a run": /\bstop_run\(/,
-  "a due cron": /update crons set taken_until = now\(\)/,
+  "a due cron": /update crons set taken_until = (?:superstep_)?now\(\)/,
   "a COMMIT": /^commit$/,
 }
 
