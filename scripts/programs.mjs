@@ -68,10 +68,11 @@ async function buildPackage(folder, path, programs) {
   const inputs = [...modules.filter((it) => !it.includes("node_modules/")), "package-lock.json"]
   const digest = digestOf(inputs.map((file) => join(folder, file)))
   // What changed during the build may not be in it.
-  if (inputs.some((file) => statSync(join(folder, file)).ctimeMs >= at)) return buildPackage(folder, path, programs)
+  const changedMs = inputs.map((file) => statSync(join(folder, file)).ctimeMs)
+  if (changedMs.some((ms) => ms >= at)) return buildPackage(folder, path, programs)
   const names = inputs.map((file) => relative(target, join(folder, file)))
   for (const { file, source } of programs) {
-    const built = { source, by: ownDigest, at, digest, inputs: names }
+    const built = { source, by: ownDigest, changedMs, digest, inputs: names }
     writeWhole(join(target, file), starter(built, entries.get(file)))
   }
   removeOld(target, new Set([...files, ...programs.map(({ file }) => file)]))
@@ -138,10 +139,11 @@ const requireBanner =
  * each start of a program 10 ms.
  * @param placeOf  from a name in `inputs` to a path, or a URL
  */
-function areUnchanged({ at, digest, inputs }, placeOf) {
+function areUnchanged({ changedMs, digest, inputs }, placeOf) {
   const stats = inputs.map((input) => statSync(placeOf(input), { throwIfNoEntry: false }))
   if (stats.includes(undefined)) return false
-  if (stats.every(({ ctimeMs }) => ctimeMs < at)) return true
+  // Equal, not earlier than the build: the clock may have been set back since.
+  if (stats.every(({ ctimeMs }, n) => ctimeMs === changedMs[n])) return true
   const hash = createHash("sha256")
   for (const input of inputs) hash.update(readFileSync(placeOf(input)))
   return hash.digest("hex") === digest
