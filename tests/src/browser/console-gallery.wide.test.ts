@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { until } from "@superstep/toolkit/testing/until"
+import { heldWithin } from "@superstep/toolkit/testing/until"
 import type { Page } from "playwright-core"
 import { clientOf, deploy } from "../testing/deployments.js"
 import { startPlatform } from "../testing/platform.js"
@@ -57,7 +57,7 @@ async function settledBoxes(page: Page, title: string): Promise<string[]> {
     last = await page.evaluate<string[]>(readBoxes)
     return JSON.stringify(last) === JSON.stringify(kept[title])
   }
-  await until(isAsKept, { what: `${title} has its parts`, timeoutMs: settleMs }).catch(() => undefined)
+  await heldWithin(isAsKept, settleMs)
   return last
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
-import { until } from "@superstep/toolkit/testing/until"
+import { heldWithin, until } from "@superstep/toolkit/testing/until"
 import { Recorder } from "../histories/call.js"
 import { type Judgement, judgeHistory } from "../histories/judge.js"
 import { ThreadWriters } from "../histories/writers.js"
@@ -275,7 +275,7 @@ async function untilOver(
     return open === undefined
   }
   // What is not over by then is the finding, named by the facts.
-  await until(isOver, { what: "all runs are over", timeoutMs: patienceMs }).catch(() => undefined)
+  await heldWithin(isOver, patienceMs)
   const effects = readEffects(effectsFile)
   return Promise.all(threads.map((threadId) => factsOf(db, effects, threadId)))
 }
@@ -284,7 +284,7 @@ async function untilOver(
 async function neverOver({ db }: Installation): Promise<Broken[]> {
   const areOver = async () => (await unfinished(db)).length === 0
   // What is not over by then is the finding, named by the next line.
-  await until(areOver, { what: "everything is over", timeoutMs: patienceMs }).catch(() => undefined)
+  await heldWithin(areOver, patienceMs)
   return (await unfinished(db)).map((detail) => ({ promise: "lost", detail }))
 }
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
-import { until } from "@superstep/toolkit/testing/until"
+import { heldWithin } from "@superstep/toolkit/testing/until"
 import { type ConversationClient, clientsAtEach } from "./client.js"
 import { type Conversation, conversationOf } from "./conversation.js"
 import type { Installation } from "./installation.js"
@@ -150,9 +150,8 @@ export const outageTable = {
       const { status } = await fetch(`${server?.url}/threads/${thread_id}`, { method: "DELETE" })
       const broken = status === 204 ? [] : [`left: the removal of a long thread was answered with ${status}`]
       const isGone = async () => !(await db.row(sql`select from checkpoints where thread_id = ${thread_id} limit 1`))
-      await until(isGone, { what: "its checkpoints are gone", timeoutMs: removalMs }).catch(() => {
+      if (!(await heldWithin(isGone, removalMs)))
         broken.push(`left: checkpoints of a removed thread are there after ${removalMs / 1000} s`)
-      })
       return { broken }
     },
   },

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
 import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
-import { until } from "@superstep/toolkit/testing/until"
+import { heldWithin } from "@superstep/toolkit/testing/until"
 import { ConversationClient, clientsAtEach } from "./client.js"
 import { conversationOf } from "./conversation.js"
 import { factsOf, readEffects, type ThreadFacts, unfinished } from "./facts.js"
@@ -100,7 +100,7 @@ async function hold(
   const overdue = await leases.end()
   const isOver = async () => (await unfinished(db)).length === 0
   // What is not over by then is the finding.
-  await until(isOver, { what: "all runs are over", timeoutMs: overMs }).catch(() => undefined)
+  await heldWithin(isOver, overMs)
   const broken = (await unfinished(db)).map((detail) => `${kind}: ${detail}`)
   for (const aim of lost) aim?.disarm()
   // Only now: connections to a host that has vanished are not reset while servers wait for it.

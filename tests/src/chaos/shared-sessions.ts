@@ -9,7 +9,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { fakePooler } from "@superstep/toolkit/testing/fake-pooler"
 import { postgresProxy } from "@superstep/toolkit/testing/postgres-proxy"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
-import { until } from "@superstep/toolkit/testing/until"
+import { heldWithin } from "@superstep/toolkit/testing/until"
 import type { KillableServer } from "superstep/prove/killable-server"
 import type { Installation } from "./installation.js"
 
@@ -59,7 +59,7 @@ async function startAlone(server: KillableServer, meanwhile: () => Promise<void>
   await meanwhile()
   const hasAnswered = () => !server.isRunning || server.said("server ready")
   // What it does instead is the finding.
-  await until(hasAnswered, { what: "it refuses", timeoutMs: refusalMs }).catch(() => undefined)
+  await heldWithin(hasAnswered, refusalMs)
   const isServing = server.said("server ready")
   const isRefused = !server.isRunning && /pool_mode = session/.test(server.log())
   await server.kill()

@@ -6,7 +6,8 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
-import { type InterposedSocket, interposeSocket, type SocketFault } from "@superstep/toolkit/testing/interposed-socket"
+import { ArmedFault } from "@superstep/toolkit/testing/armed-fault"
+import { interposeSocket, type SocketAims, type SocketFault } from "@superstep/toolkit/testing/interposed-socket"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import { Recorder } from "../histories/call.js"
@@ -40,8 +41,6 @@ const pieces = [2, 40, 300]
 // A run survives two losses, and one by silence: after a second one it counts as a run that blocks its worker.
 const kindsOfRound = ["cut", "swallow"] as const
 const directions = ["to server", "to client"] as const
-// Frames come all the time while clients write.
-const waitMs = 10_000
 // A worker that answers no ping for this long is killed: a ping is sent every five seconds.
 const stalledSeconds = 6
 
@@ -77,7 +76,7 @@ export async function workerCutsCampaign(options: WorkerCutsOptions): Promise<Wo
     for (const kind of schedule.next() < 0.5 ? kindsOfRound : kindsOfRound.toReversed()) {
       const fault = { kind, direction: schedule.pick(directions), bytes: schedule.pick(pieces) }
       await sleep(times.between(0, 1500))
-      if (await sockets.strike(times.pick([...sockets.open()]), fault)) {
+      if (await sockets.strike(fault, written)) {
         const name = `${kind} ${fault.direction}`
         hits.set(name, (hits.get(name) ?? 0) + 1)
       }
@@ -109,28 +108,30 @@ async function lostRuns({ db }: Installation, round: number): Promise<string[]> 
 }
 
 interface WorkerSockets extends AsyncDisposable {
-  /** Of those servers that live. */
-  open(): readonly InterposedSocket[]
-  /** @returns whether it hit, within the time in which frames usually come */
-  strike(socket: InterposedSocket, fault: SocketFault): Promise<boolean>
+  /**
+   * On whichever connection has the next frame: a server may have nothing to do for a whole round.
+   * @param work  what the frames are of
+   * @returns  whether it hit before the work was over
+   */
+  strike(fault: SocketFault, work: Promise<unknown>): Promise<boolean>
 }
 
 /** Takes the place of the servers' sockets for workers, and restarts the workers, which connect to it then. */
 async function workerSockets({ folder, servers }: Installation): Promise<WorkerSockets> {
   const parent = join(folder, "tmp")
   const folders = readdirSync(parent).filter((name) => name.startsWith("superstep-workers-"))
-  const sockets = await Promise.all(folders.map((name) => interposeSocket(join(parent, name, "workers.sock"))))
+  const aims: SocketAims = new Set()
+  const sockets = await Promise.all(folders.map((name) => interposeSocket(join(parent, name, "workers.sock"), aims)))
   for (const pid of servers.flatMap((server) => server.workerPids())) process.kill(pid, "SIGKILL")
   await until(() => sockets.length === servers.length && sockets.every(({ connections }) => connections > 0), {
     what: "the workers of all servers connect again",
   })
   return {
-    open: () => sockets,
-    strike: async (socket, fault) => {
-      const aim = socket.aim(fault)
-      const isHit = await Promise.race([aim.hit.then(() => true), sleep(waitMs, false, { ref: false })])
+    strike: async (fault, work) => {
+      const aim = new ArmedFault(fault, aims)
+      await Promise.race([aim.hit, work])
       aim.disarm()
-      return isHit
+      return aim.isHit
     },
     [Symbol.asyncDispose]: async () => void (await Promise.all(sockets.map((each) => each[Symbol.asyncDispose]()))),
   }

@@ -19,17 +19,22 @@ export interface SocketFault {
 export interface InterposedSocket extends AsyncDisposable {
   /** How many connections go through the proxy at the moment. */
   readonly connections: number
-  /** Waits for the fault's moment, on any connection. */
+  /** Waits for the fault's moment, on any connection of the sockets that share `aims`. */
   aim(fault: SocketFault): Aim
 }
 
 type Direction = SocketFault["direction"]
 
-/** @param path  a socket on which a process listens; connections that are open already stay as they are */
-export async function interposeSocket(path: string): Promise<InterposedSocket> {
+/** Faults that wait for their moment. */
+export type SocketAims = Set<ArmedFault<SocketFault>>
+
+/**
+ * @param path  a socket on which a process listens; connections that are open already stay as they are
+ * @param aims  given to several sockets, when a fault may hit whichever is used next
+ */
+export async function interposeSocket(path: string, aims: SocketAims = new Set()): Promise<InterposedSocket> {
   const real = `${path}.real`
   const open = new Set<Socket>()
-  const aims = new Set<ArmedFault<SocketFault>>()
   await rename(path, real)
   const listener = createServer({ allowHalfOpen: true }, (client) => {
     const server = connect({ path: real, allowHalfOpen: true })
@@ -63,7 +68,7 @@ interface Way {
   readonly from: Socket
   readonly to: Socket
   readonly direction: Direction
-  readonly aims: ReadonlySet<ArmedFault<SocketFault>>
+  readonly aims: SocketAims
   readonly close: () => void
 }
 

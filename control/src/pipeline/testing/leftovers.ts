@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import { machineFolders } from "@superstep/machines/parts/files/folders"
 import { sql } from "@superstep/toolkit/db/sql"
-import { until } from "@superstep/toolkit/testing/until"
+import { heldWithin } from "@superstep/toolkit/testing/until"
 import { lockClass } from "../../home/home-queries.js"
 import type { Platform } from "./platform.js"
 import { canFindProcesses, processesOf } from "./processes-of.js"
@@ -25,9 +25,7 @@ export async function untilNothingIsLeft(platform: Platform): Promise<void> {
     last = { is: await present(platform, tables), should: wanted(platform, tables) }
     return isDeepStrictEqual(last.is, last.should)
   }
-  await until(look, { what: "nothing is left", timeoutMs: 30_000 }).catch(() => {
-    assert.deepEqual(last.is, last.should)
-  })
+  if (!(await heldWithin(look, 30_000))) assert.deepEqual(last.is, last.should)
 }
 
 interface Tables {

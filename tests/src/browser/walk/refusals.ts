@@ -1,5 +1,5 @@
 /** Refused requests, and whether the page tells the person what was refused. */
-import { until } from "@superstep/toolkit/testing/until"
+import { heldWithin } from "@superstep/toolkit/testing/until"
 import type { Page, Request, Response } from "playwright-core"
 
 export interface Refusal {
@@ -88,7 +88,7 @@ export function watchRefusals(page: Page, lostMs = 60_000): Refusals {
       // Who closes a dialog before its reply has gone on, too. A stream's reply begins at once.
       await page.waitForTimeout(sendMs)
       const isAnswered = () => [...changing.values()].every((sentMs) => performance.now() - sentMs > graceMs)
-      await until(isAnswered, { what: "what was sent is answered", timeoutMs: graceMs }).catch(() => undefined)
+      await heldWithin(isAnswered, graceMs)
       for (const [request, sentMs] of changing) {
         if (performance.now() - sentMs <= lostMs) continue
         changing.delete(request)
@@ -105,11 +105,7 @@ export function watchRefusals(page: Page, lostMs = 60_000): Refusals {
         if (isOfOtherPage) continue
         const isDone = async () =>
           pathOf(page) !== refusal.at || isTold(refusal, told, await notesOf(page)) || (await asksToSignIn(refusal))
-        const isUntold = await until(isDone, { what: "the page says what was refused", timeoutMs: graceMs }).then(
-          () => false,
-          () => true,
-        )
-        if (isUntold) sentences.push(sentenceOf(refusal, await notesOf(page)))
+        if (!(await heldWithin(isDone, graceMs))) sentences.push(sentenceOf(refusal, await notesOf(page)))
       }
       return sentences
     },
@@ -130,8 +126,14 @@ const sentenceOf = ({ asked, status, texts }: Refusal, notes: readonly Note[]): 
   `${asked} was answered with ${status} (${texts.join("; ")}), and the page does not say so; it says: ${JSON.stringify(notes.map(({ text }) => text.slice(0, 80)))}`
 
 // A page that is just being left has none.
-const notesOf = (page: Page): Promise<readonly Note[]> =>
-  page.evaluate<readonly Note[]>("globalThis.walkNotes()").catch(() => [])
+const notesOf = async (page: Page): Promise<readonly Note[]> =>
+  (await page.evaluate<readonly Note[]>("globalThis.walkNotes()").catch(unlessLeft)) ?? []
+
+/** While the page changes to another one it shows nothing. @throws  every other error */
+export function unlessLeft(error: unknown): null {
+  if (/Execution context was destroyed|because of a navigation/.test(String(error))) return null
+  throw error
+}
 
 /** Such as `GET /v2/deployments/…`. */
 const nameOf = (request: Request): string => `${request.method()} ${new URL(request.url()).pathname}`
@@ -140,7 +142,7 @@ async function refusalOf(response: Response, at: string): Promise<Refusal> {
   const request = response.request()
   const { startTime, responseStart } = request.timing()
   // A reply whose page has gone on cannot be read any more.
-  const text = await response.text().catch(() => "")
+  const text = await response.text().catch(unlessGone)
   return {
     at,
     asked: nameOf(request),
@@ -148,6 +150,12 @@ async function refusalOf(response: Response, at: string): Promise<Refusal> {
     texts: textsOf(response.status(), text),
     failedAtMs: Math.floor(startTime + Math.max(0, responseStart)),
   }
+}
+
+function unlessGone(error: unknown): string {
+  if (/No resource with given identifier|No data found for resource|Response body is unavailable/.test(String(error)))
+    return ""
+  throw error
 }
 
 /** What the console says of a reply. @param body  usually `{ detail, code }`; of invalid input a list of `{ msg }`. Pure */

@@ -8,11 +8,14 @@ export interface Truth {
   readonly on: RegExp
   /** Runs in the page: the lines that it shows; null when it shows another part. */
   readonly shown: string
-  /** The same lines, of the API. @throws Error  the API refuses */
+  /** The same lines, of the API. @throws Refused */
   readonly said: (ids: readonly string[]) => Promise<readonly string[]>
   /** The page has only the rows in view: none of them may be wrong. */
   readonly isPart?: boolean
 }
+
+/** The API answered with another status than 2xx. */
+export class Refused extends Error {}
 
 /** The lines that a page shows. */
 export const linesOf = (page: Page, { shown }: Truth): Promise<readonly string[] | null> =>
@@ -77,7 +80,7 @@ function readerOf(platform: Platform) {
   const headers = { "x-api-key": platform.credentials.org_api_key }
   async function api<T>(path: string): Promise<T> {
     const { status, body } = await platform.api<T>("GET", path, undefined, headers)
-    if (status !== 200) throw new Error(`${path}: ${status}`)
+    if (status !== 200) throw new Refused(`${path}: ${status}`)
     return body
   }
   async function agent<T>(id: string, path: string, body?: object): Promise<T> {
@@ -85,7 +88,7 @@ function readerOf(platform: Platform) {
     const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }
     const ours = { "content-type": "application/json", "x-api-key": platform.credentials.api_key }
     const reply = await fetch(url + path, { ...init, headers: ours })
-    if (!reply.ok) throw new Error(`${path}: ${reply.status}`)
+    if (!reply.ok) throw new Refused(`${path}: ${reply.status}`)
     return (await reply.json()) as T
   }
   const listed = async <T>(path: string): Promise<readonly T[]> => (await api<{ resources: T[] }>(path)).resources

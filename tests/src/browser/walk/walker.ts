@@ -2,7 +2,7 @@
  * Walks through the console like somebody who presses everything, chosen by a seed, and says what a user should never see: an uncaught
  * error, a refused request of which the page says nothing, something other than the API says.
  */
-import { until } from "@superstep/toolkit/testing/until"
+import { heldWithin } from "@superstep/toolkit/testing/until"
 import type { Page } from "playwright-core"
 import { type ConsoleBrowser, wideWindow } from "../console-page.js"
 import { type Choice, choiceOf, locatorOf, press, settledChoices } from "./choices.js"
@@ -11,8 +11,8 @@ import type { Furnishing } from "./furnishing.js"
 import { typeKeys } from "./keyboard.js"
 import { differenceOf } from "./lines.js"
 import type { WalkLength } from "./options.js"
-import { pathOf, watchNotes, watchRefusals } from "./refusals.js"
-import { linesOf, type Truth } from "./truths.js"
+import { pathOf, unlessLeft, watchNotes, watchRefusals } from "./refusals.js"
+import { linesOf, Refused, type Truth } from "./truths.js"
 
 export interface WalkOptions extends WalkLength {
   readonly browser: ConsoleBrowser
@@ -41,6 +41,8 @@ const [keyboardShare, phoneShare] = [0.2, 0.25]
 const phone = { width: 360, height: 740 }
 /** How far a page may be behind the API, and how late it may show what was refused: 5 seconds, and the time of a reply. */
 const graceMs = 6000
+/** How long a page is compared that changes again and again. */
+const patienceMs = 60_000
 
 export async function walk(options: WalkOptions): Promise<Walked> {
   const { browser, furnishing, signInAgain, seed, truths, say } = options
@@ -152,36 +154,41 @@ async function contradiction(page: Page, truth: Truth, ids: readonly string[]): 
     return performance.now() - sinceMs > graceMs && now
   }
   // What changes all the time cannot be judged.
-  const verdict = await until(judged, { what: "the page agrees with the API" }).catch(() => undefined)
-  return verdict?.difference
+  return (await heldWithin(judged, patienceMs))?.difference
 }
 
 /** @returns  undefined when the page agrees, or has said that it could not be read and the API refuses, too */
 async function compared(page: Page, truth: Truth, ids: readonly string[]) {
   const shown = await linesOf(page, truth).catch(unlessLeft)
   if (shown === null) return undefined
-  const said = await truth.said(ids).catch(String)
-  if (typeof said !== "string") {
-    // A page that has failed stays so until the person tries again.
-    const failed = page.locator(".problem").filter({ has: page.getByRole("button", { name: "Try again" }) })
-    const [failure] = await failed.allInnerTexts()
-    if (failure !== undefined) {
-      // It may have been left or loaded meanwhile.
-      await failed
-        .getByRole("button", { name: "Try again" })
-        .click({ timeout: 1000 })
-        .catch(() => undefined)
-      return { said: said.join("\n"), difference: `the API answers, and the page has failed: “${failure}”` }
-    }
-    const difference = differenceOf(shown, said, truth.isPart)
-    return difference === undefined ? undefined : { said: said.join("\n"), difference }
+  const said = await truth.said(ids).catch(unlessRefused)
+  if (said instanceof Refused) {
+    const isSaid = (await page.locator(".problem").count()) > 0
+    const difference = `the API refuses (${said.message}), and the page does not say so`
+    return isSaid ? undefined : { said: said.message, difference }
   }
-  const isSaid = (await page.locator(".problem").count()) > 0
-  return isSaid ? undefined : { said, difference: `the API refuses (${said}), and the page does not say so` }
+  // A page that has failed stays so until the person tries again.
+  const failure = await page.evaluate<string | null>(tryAgain).catch(unlessLeft)
+  const difference =
+    failure === null
+      ? differenceOf(shown, said, truth.isPart)
+      : `the API answers, and the page has failed: “${failure}”`
+  return difference === undefined ? undefined : { said: said.join("\n"), difference }
 }
 
-/** While the page changes to another one it shows nothing. */
-function unlessLeft(error: unknown): null {
-  if (/Execution context was destroyed|navigation/.test(String(error))) return null
+/** In a page: presses “Try again” where it says that something could not be read. What it says; null when nothing failed. */
+const tryAgain = `(() => {
+  for (const problem of document.querySelectorAll(".problem")) {
+    const again = [...problem.querySelectorAll("button")].find((one) => one.textContent.trim() === "Try again")
+    if (!again) continue
+    const said = problem.textContent
+    again.click()
+    return said
+  }
+  return null
+})()`
+
+function unlessRefused(error: unknown): Refused {
+  if (error instanceof Refused) return error
   throw error
 }
