@@ -36,7 +36,7 @@ export const MessageView = memo(({ message, isGrowing = false, isOver = false }:
       </div>
     </article>
   )
-}, areSame)
+})
 
 interface BlockProps {
   readonly block: Block
@@ -74,19 +74,3 @@ const FileView = ({ name, mimeType, url }: { name: string; mimeType: string; url
     <Paperclip size={14} aria-hidden /> <span>{name}</span> <span className="soft">{mimeType}</span>
   </a>
 )
-
-/** While an answer streams, every other message of the conversation stays as it is drawn. */
-function areSame(before: Props, after: Props): boolean {
-  const [a, b] = [before.message, after.message]
-  if (before.isGrowing !== after.isGrowing || before.isOver !== after.isOver) return false
-  if (a.key !== b.key || a.blocks.length !== b.blocks.length) return false
-  return a.speaker === b.speaker && a.blocks.every((block, position) => isSameBlock(block, b.blocks[position]))
-}
-
-function isSameBlock(a: Block, b: Block | undefined): boolean {
-  if (!b || a.kind !== b.kind) return false
-  if ("text" in a && "text" in b) return a.text === b.text
-  if (a.kind === "call" && b.kind === "call")
-    return a.id === b.id && a.name === b.name && a.args === b.args && a.result?.text === b.result?.text
-  return a === b || ("url" in a && "url" in b && a.url === b.url)
-}

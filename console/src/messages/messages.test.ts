@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { areMessages, messagesKeyOf, parsedJson, shownMessages, textOf } from "./messages.js"
+import { areMessages, messagesKeyOf, parsedJson, shownMessages, textOf, withFormer } from "./messages.js"
 
 test("a tool's result is shown with its call, whatever the order", () => {
   const shown = shownMessages([
@@ -80,6 +80,26 @@ test("roles of other libraries are speakers, and a message that removes another 
 
 test("an answer that has not begun is there already, so that it can show that it waits", () => {
   assert.deepEqual(shownMessages([{ type: "ai", id: "a", content: "" }])[0]?.blocks, [])
+})
+
+test("a message that says the same stays the same object; one that grows, or whose tool has answered, is a new one", () => {
+  const call = { id: "c1", name: "look", args: {} }
+  const before = [
+    { type: "human", id: "1", content: "hi" },
+    { type: "ai", id: "2", content: "", tool_calls: [call] },
+    { type: "ai", id: "3", content: "He" },
+  ]
+  const after = [...before.slice(0, 2), { type: "ai", id: "3", content: "Hello" }]
+  const former = shownMessages(before)
+
+  const now = withFormer(former, shownMessages(before.map((message) => ({ ...message }))))
+  const grown = withFormer(former, shownMessages(after))
+  const answered = withFormer(former, shownMessages([...before, { type: "tool", tool_call_id: "c1", content: "3" }]))
+
+  const isKept = (messages: readonly unknown[]) => messages.map((message, at) => message === former[at])
+  assert.deepEqual(isKept(now), [true, true, true])
+  assert.deepEqual(isKept(grown), [true, true, false])
+  assert.deepEqual(isKept(answered), [true, false, true])
 })
 
 test("text and JSON are readable", () => {

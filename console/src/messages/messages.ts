@@ -60,6 +60,29 @@ export function shownMessages(messages: readonly RawMessage[]): ShownMessage[] {
   })
 }
 
+/** Each message as the object that it was, while it says the same: while an answer streams, all others stay as they are drawn. Pure. */
+export function withFormer(former: readonly ShownMessage[], now: readonly ShownMessage[]): ShownMessage[] {
+  const known = new Map(former.map((message) => [message.key, message]))
+  return now.map((message) => {
+    const before = known.get(message.key)
+    return before && isSame(before, message) ? before : message
+  })
+}
+
+const isSame = (a: ShownMessage, b: ShownMessage): boolean =>
+  a.speaker === b.speaker &&
+  a.name === b.name &&
+  a.blocks.length === b.blocks.length &&
+  a.blocks.every((block, position) => isSameBlock(block, b.blocks[position]))
+
+function isSameBlock(a: Block, b: Block | undefined): boolean {
+  if (!b || a.kind !== b.kind) return false
+  if ("text" in a && "text" in b) return a.text === b.text
+  if (a.kind === "call" && b.kind === "call")
+    return a.id === b.id && a.name === b.name && a.args === b.args && a.result?.text === b.result?.text
+  return a === b || ("url" in a && "url" in b && a.url === b.url)
+}
+
 const speakers: ReadonlyMap<string, Speaker> = new Map([
   ["human", "human"],
   ["user", "human"],

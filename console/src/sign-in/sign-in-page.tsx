@@ -62,28 +62,24 @@ export function SignInPage() {
             onKeep={() => void navigate({ href: pathIn(next), replace: true })}
             onReplace={sendCode}
           />
+        ) : invitation !== undefined && isKnown && providerName === undefined ? (
+          <InvitationForm isPending={isPending} onSend={(name) => mutate({ invitation, name })} />
         ) : (
           <>
-            {invitation !== undefined && isKnown && providerName === undefined ? (
-              <InvitationForm isPending={isPending} onSend={(name) => mutate({ invitation, name })} />
-            ) : (
-              <>
-                {providerName !== undefined && (
-                  <ProviderButton
-                    name={providerName}
-                    isInvited={invitation !== undefined}
-                    isPending={leaving.isPending || leaving.isSuccess}
-                    onPress={goToProvider}
-                  />
-                )}
-                {invitation === undefined && (isKnown || provider.isError) && (
-                  <KeyForm
-                    isPending={isPending}
-                    isSecond={providerName !== undefined}
-                    onSend={(api_key) => mutate({ api_key })}
-                  />
-                )}
-              </>
+            {providerName !== undefined && (
+              <ProviderButton
+                name={providerName}
+                isInvited={invitation !== undefined}
+                isPending={leaving.isPending || leaving.isSuccess}
+                onPress={goToProvider}
+              />
+            )}
+            {invitation === undefined && (isKnown || provider.isError) && (
+              <KeyForm
+                isPending={isPending}
+                isSecond={providerName !== undefined}
+                onSend={(api_key) => mutate({ api_key })}
+              />
             )}
           </>
         )}

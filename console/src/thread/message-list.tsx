@@ -1,12 +1,13 @@
 /** The messages of a conversation, with its questions and answers between them, and what can be done with each. */
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
+import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { MessageEditor } from "../composer/message-editor.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { ChevronLeft, ChevronRight, Pencil } from "../frame/icons.js"
 import { MessageView } from "../messages/message-view.js"
-import { type RawMessage, type ShownMessage, shownMessages } from "../messages/messages.js"
+import { type RawMessage, type ShownMessage, shownMessages, withFormer } from "../messages/messages.js"
 import type { Turn } from "./branches.js"
+import { perPart, useFirstPart } from "./use-first-part.js"
 
 export interface MessageActions {
   /** By the ids of human messages. */
@@ -27,45 +28,86 @@ interface Props extends MessageActions {
   readonly between: ReadonlyMap<string, ReactNode>
 }
 
-export function MessageList({ messages, isRunning, between, ...actions }: Props) {
-  const shown = useMemo(() => shownMessages(messages), [messages])
+export function MessageList({ messages, isRunning, between, turns, onShow, onSendAgain, blocked }: Props) {
+  const former = useRef<readonly ShownMessage[]>([])
+  const shown = useMemo(() => {
+    former.current = withFormer(former.current, shownMessages(messages))
+    return former.current
+  }, [messages])
   const behind = useMemo(() => placesOf(messages, shown, between), [messages, shown, between])
   const raw = useMemo(() => new Map(messages.map((message) => [message.id, message])), [messages])
+  const parts = Math.ceil(shown.length / perPart)
+  const first = useFirstPart(parts)
+  const actions = useLatest({ onShow, onSendAgain })
+  const placed = (message: ShownMessage) => (
+    <Placed
+      key={message.key}
+      message={message}
+      isGrowing={isRunning && message.speaker === "ai" && message === shown.at(-1)}
+      isOver={!isRunning}
+      turn={message.speaker === "human" ? turns.get(message.id ?? "") : undefined}
+      content={raw.get(message.id)?.content}
+      blocked={blocked}
+      below={behind.get(message.key)}
+      {...actions}
+    />
+  )
   return (
     <>
-      {behind.get("")}
-      {shown.map((message, position) => {
-        const isLast = position === shown.length - 1
-        const view = (
-          <MessageView
-            message={message}
-            isGrowing={isRunning && isLast && message.speaker === "ai"}
-            isOver={!isRunning}
-          />
-        )
-        const turn = message.speaker === "human" ? actions.turns.get(message.id ?? "") : undefined
-        return (
-          <Placed key={message.key} below={behind.get(message.key)}>
-            {turn ? (
-              <HumanTurn {...actions} turn={turn} content={raw.get(message.id)?.content}>
-                {view}
-              </HumanTurn>
-            ) : (
-              view
-            )}
-          </Placed>
-        )
-      })}
+      {first === 0 && behind.get("")}
+      {Array.from({ length: parts - first }, (_, n) => (first + n) * perPart).map((start) => (
+        <div key={start} className="chat-part">
+          {shown.slice(start, start + perPart).map(placed)}
+        </div>
+      ))}
     </>
   )
 }
 
-const Placed = ({ children, below }: { children: ReactNode; below: ReactNode }) => (
-  <>
-    {children}
-    {below}
-  </>
-)
+type Doings = Pick<MessageActions, "onShow" | "onSendAgain">
+
+/** Functions that stay the same and do what the newest ones do. */
+function useLatest(doings: Doings): Doings {
+  const latest = useRef(doings)
+  useEffect(() => {
+    latest.current = doings
+  })
+  return useMemo(
+    () => ({
+      onShow: (checkpointId) => latest.current.onShow(checkpointId),
+      onSendAgain: (content, from) => latest.current.onSendAgain(content, from),
+    }),
+    [],
+  )
+}
+
+interface PlacedProps extends Doings, Pick<MessageActions, "blocked"> {
+  readonly message: ShownMessage
+  readonly isGrowing: boolean
+  readonly isOver: boolean
+  /** Of what a person said, where versions of it may be. */
+  readonly turn: Turn | undefined
+  /** What the message is made of, for its editor. */
+  readonly content: unknown
+  readonly below: ReactNode
+}
+
+/** Drawn anew only when it has changed: a thread may have thousands. */
+const Placed = memo(({ message, isGrowing, isOver, turn, content, below, ...actions }: PlacedProps) => {
+  const view = <MessageView message={message} isGrowing={isGrowing} isOver={isOver} />
+  return (
+    <>
+      {turn ? (
+        <HumanTurn {...actions} turn={turn} content={content}>
+          {view}
+        </HumanTurn>
+      ) : (
+        view
+      )}
+      {below}
+    </>
+  )
+})
 
 /** Messages that are not shown themselves, such as results of tools, stand behind the shown one before them. */
 function placesOf(messages: readonly RawMessage[], shown: readonly ShownMessage[], between: Props["between"]) {
@@ -85,7 +127,7 @@ function placesOf(messages: readonly RawMessage[], shown: readonly ShownMessage[
   return places
 }
 
-interface TurnProps extends Omit<MessageActions, "turns"> {
+interface TurnProps extends Doings, Pick<MessageActions, "blocked"> {
   readonly turn: Turn
   readonly content: unknown
   readonly children: ReactNode

@@ -22,8 +22,9 @@ export async function keyPressMs(page: Page, key: string, times: number): Promis
 export async function longTasksMs(page: Page, work: () => Promise<unknown>): Promise<number[]> {
   await page.evaluate(`
     globalThis.longTasks = []
-    new PerformanceObserver((list) => longTasks.push(...list.getEntries().map(({ duration }) => Math.round(duration))))
-      .observe({ type: "longtask" })`)
+    globalThis.longTaskWatch = new PerformanceObserver((list) => longTasks.push(...list.getEntries().map(({ duration }) => Math.round(duration))))
+    longTaskWatch.observe({ type: "longtask" })`)
   await work()
+  await page.evaluate("longTaskWatch.disconnect()")
   return page.evaluate<number[]>("longTasks.sort((a, b) => a - b)")
 }

@@ -12,6 +12,7 @@ const refusal = (failedAtMs: number, asked = "POST /v2/api-keys"): Refusal => ({
   status: 409,
   texts: ["the name is taken", "name_taken"],
   failedAtMs,
+  isAtArrival: false,
 })
 
 test("a refusal is told by a note that has its text or its code, and that appeared after it", () => {

@@ -12,6 +12,8 @@ export interface Refusal {
   readonly texts: readonly string[]
   /** By the clock of the page. */
   readonly failedAtMs: number
+  /** Whether the address had just changed: the page before may still ask. */
+  readonly isAtArrival: boolean
 }
 
 /** A note on the page, and since when it says this. */
@@ -56,6 +58,9 @@ export const pathOf = (page: Page): string => {
   return pathname + search
 }
 
+/** For so long after a change of the address the page before may still be there. */
+const arrivalMs = 1000
+
 /** Until what was pressed has sent its request. */
 const sendMs = 100
 
@@ -64,21 +69,28 @@ const sendMs = 100
  * @param lostMs  longer than a request waits for an agent that starts
  */
 export function watchRefusals(page: Page, lostMs = 60_000): Refusals {
-  const askedAt = new WeakMap<Request, string>()
+  const askedAt = new WeakMap<Request, Place>()
   const coming: Promise<Refusal>[] = []
   const told: Refusal[] = []
   /** Changes without a reply, with the time of their sending. */
   const changing = new Map<Request, number>()
+  /** What was refused at an arrival and not told, as `at asked`; the page was read anew then, to see whether it asks. */
+  const doubted = new Set<string>()
+  let movedMs = 0
+  page.on("framenavigated", () => {
+    movedMs = performance.now()
+  })
+  const placeNow = () => ({ at: pathOf(page), isAtArrival: performance.now() - movedMs < arrivalMs })
   // A reply may come after the person has gone on.
   page.on("request", (request) => {
-    askedAt.set(request, pathOf(page))
+    askedAt.set(request, placeNow())
     if (request.method() !== "GET") changing.set(request, performance.now())
   })
   page.on("requestfailed", (request) => changing.delete(request))
   page.on("response", (response) => {
     changing.delete(response.request())
-    const at = askedAt.get(response.request()) ?? pathOf(page)
-    if (response.status() >= 400) coming.push(refusalOf(response, at))
+    const place = askedAt.get(response.request()) ?? placeNow()
+    if (response.status() >= 400) coming.push(refusalOf(response, place))
   })
   // After signing out a last request may fail: the form is what to do.
   const asksToSignIn = async ({ status }: Refusal) => status === 401 && (await page.locator(".sign-in").count()) > 0
@@ -105,7 +117,12 @@ export function watchRefusals(page: Page, lostMs = 60_000): Refusals {
         if (isOfOtherPage) continue
         const isDone = async () =>
           pathOf(page) !== refusal.at || isTold(refusal, told, await notesOf(page)) || (await asksToSignIn(refusal))
-        if (!(await heldWithin(isDone, graceMs))) sentences.push(sentenceOf(refusal, await notesOf(page)))
+        if (await heldWithin(isDone, graceMs)) continue
+        const doubt = `${refusal.at} ${refusal.asked}`
+        if (refusal.isAtArrival && !doubted.has(doubt)) {
+          doubted.add(doubt)
+          await page.reload()
+        } else sentences.push(sentenceOf(refusal, await notesOf(page)))
       }
       return sentences
     },
@@ -138,13 +155,15 @@ export function unlessLeft(error: unknown): null {
 /** Such as `GET /v2/deployments/…`. */
 const nameOf = (request: Request): string => `${request.method()} ${new URL(request.url()).pathname}`
 
-async function refusalOf(response: Response, at: string): Promise<Refusal> {
+type Place = Pick<Refusal, "at" | "isAtArrival">
+
+async function refusalOf(response: Response, place: Place): Promise<Refusal> {
   const request = response.request()
   const { startTime, responseStart } = request.timing()
   // A reply whose page has gone on cannot be read any more.
   const text = await response.text().catch(unlessGone)
   return {
-    at,
+    ...place,
     asked: nameOf(request),
     status: response.status(),
     texts: textsOf(response.status(), text),
