@@ -1,9 +1,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { askEveryMs, askInTurn } from "./ask-in-turn.js"
+import { everyMs } from "../frame/query-client.js"
+import { askInTurn } from "./ask-in-turn.js"
 
 test("many agents are asked more seldom", () => {
-  assert.deepEqual([1, 25, 100].map(askEveryMs), [5000, 5000, 20_000])
+  assert.deepEqual(
+    [1, 25, 100].map((agents) => everyMs(agents)),
+    [5000, 5000, 20_000],
+  )
 })
 
 test("six agents are asked at a time, and who has stopped waiting asks nobody", async () => {

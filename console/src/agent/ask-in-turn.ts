@@ -1,18 +1,12 @@
-/** How pages ask many agents, again and again: some at a time, the more seldom the more there are, and one that does not answer in time is given up. */
+/** How pages ask many agents, again and again: some at a time, and one that does not answer in time is given up. */
 import { limited } from "../frame/limited.js"
-import { refreshMs } from "../frame/query-client.js"
 
 // A browser sends about as many requests to one address at a time.
 const mostAtOnce = 6
 // An agent that is slower is named, and asked again.
 const answerMs = 10_000
-// So many at most, of all agents together.
-const requestsInASecond = 5
 
 const inTurn = limited(mostAtOnce)
-
-/** How often to ask each of so many agents. */
-export const askEveryMs = (agents: number): number => Math.max(refreshMs, (agents * 1000) / requestsInASecond)
 
 /**
  * @param ask     its signal ends what has taken too long

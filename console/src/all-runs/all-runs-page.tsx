@@ -3,13 +3,13 @@ import { useSuspenseQuery } from "@tanstack/react-query"
 import { CatchBoundary, Link } from "@tanstack/react-router"
 import { Suspense, useMemo, useState } from "react"
 import { DeployedAgent } from "../agent/agent-layout.js"
-import { askEveryMs } from "../agent/ask-in-turn.js"
 import { Button } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { FilterFields } from "../frame/filter-fields.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
+import { everyMs } from "../frame/query-client.js"
 import { useSearchState } from "../frame/search.js"
 import { Exactly } from "../frame/time.js"
 import { paths } from "../platform/paths.js"
@@ -34,7 +34,7 @@ export function AllRunsPage() {
   const [filters, change] = useSearchState(filtersIn)
   const { awake, others } = useMemo(() => askedOf(data.resources), [data])
   const sources = useSources(awake)
-  const pace = { pageSize, refreshMs: askEveryMs(sources.length) }
+  const pace = { pageSize, refreshMs: everyMs(sources.length) }
   const list = useRuns(sources, filters, pace)
   const [replayed, setReplayed] = useState<SourcedRun>()
   const { runs, heard, hasMore } = list

@@ -1,8 +1,9 @@
 /** The waiting interrupts of an agent, and sending answers to them. */
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
-import { askEveryMs, askInTurn } from "../agent/ask-in-turn.js"
+import { askInTurn } from "../agent/ask-in-turn.js"
 import { useAgent } from "../agent/use-agent.js"
+import { everyMs } from "../frame/query-client.js"
 import { sendAnswers } from "./answers.js"
 import { type Answered, type InterruptedThread, waitingOf } from "./waiting.js"
 
@@ -36,7 +37,7 @@ export function useApprovals(among: number | undefined) {
         }) as unknown as Promise<InterruptedThread[]>
       return among === undefined ? ask(query.signal) : askInTurn(ask, query.signal)
     },
-    refetchInterval: among === undefined ? quickMs : askEveryMs(among),
+    refetchInterval: among === undefined ? quickMs : everyMs(among),
   })
   return useMemo(() => waitingOf(data), [data])
 }

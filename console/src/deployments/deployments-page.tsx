@@ -76,7 +76,7 @@ export function DeploymentsPage() {
               </thead>
               <tbody>
                 {shown.map((deployment) => (
-                  <Row key={deployment.id} deployment={deployment} />
+                  <Row key={deployment.id} deployment={deployment} lines={shown.length} />
                 ))}
               </tbody>
             </table>
@@ -88,10 +88,16 @@ export function DeploymentsPage() {
   )
 }
 
-function Row({ deployment }: { deployment: Deployment }) {
+interface RowProps {
+  readonly deployment: Deployment
+  /** How many rows are shown. */
+  readonly lines: number
+}
+
+function Row({ deployment, lines }: RowProps) {
   const platform = usePlatform()
   const { id, name, source_config } = deployment
-  const { data: metrics } = useQuery(metricsQuery(platform, id))
+  const { data: metrics } = useQuery(metricsQuery(platform, id, "1h", lines))
   const { word, tone, isMoving = false } = shownDeployment(deployment)
   const { running, waiting } = runsNow(metrics?.points ?? [])
   return (
@@ -108,7 +114,7 @@ function Row({ deployment }: { deployment: Deployment }) {
           {word}
         </Badge>
       </td>
-      <Revisions deployment={deployment} />
+      <Revisions deployment={deployment} lines={lines} />
       <td className="right number deployments-quiet">{running ?? "–"}</td>
       <td className="right number deployments-quiet">{waiting ?? "–"}</td>
       <td className="deployments-quiet">{metrics && <LastHour points={metrics.points} />}</td>
@@ -125,9 +131,9 @@ function LastHour({ points }: { points: readonly MetricsPoint[] }) {
 }
 
 /** The newest revision, and how the threads are divided: usually all are on one. */
-function Revisions({ deployment }: { deployment: Deployment }) {
+function Revisions({ deployment, lines }: RowProps) {
   const { id, active_revision_id } = deployment
-  const { data } = useQuery(newestRevisionsQuery(usePlatform(), deployment))
+  const { data } = useQuery(newestRevisionsQuery(usePlatform(), deployment, lines))
   const newest = data?.resources[0]
   if (!newest)
     return (

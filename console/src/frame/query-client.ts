@@ -6,6 +6,12 @@ const staleMs = 5000
 /** How far what is shown may be behind what others change, unless a page says why it may be further. */
 export const refreshMs = 5000
 const retries = 1
+// So many at most, of a page that asks about many things.
+const requestsInASecond = 5
+
+/** How often to read each of so many things: the more seldom the more there are. */
+export const everyMs = (things: number, leastMs = refreshMs): number =>
+  Math.max(leastMs, (things * 1000) / requestsInASecond)
 
 export function createQueryClient(): QueryClient {
   const client: QueryClient = new QueryClient({

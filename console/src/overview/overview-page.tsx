@@ -231,8 +231,9 @@ function Activity({
           label={`Memory: ${sizeText(newest?.rss_bytes ?? 0)} now`}
         />
         <p className="overview-value">
-          {sizeText(newest?.rss_bytes ?? 0)} in {replicasText(newest?.replicas ?? 0)},{" "}
-          {(newest?.cpu_cores ?? 0).toFixed(2)} processors
+          {newest && newest.replicas > 0
+            ? `${sizeText(newest.rss_bytes)} in ${replicasText(newest.replicas)}, ${newest.cpu_cores.toFixed(2)} processors`
+            : "No replica runs at the moment."}
         </p>
       </Card>
       <Card title="Now">

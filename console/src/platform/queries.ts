@@ -1,14 +1,16 @@
 /** What several pages read of the control plane, with one key each, so that they share what was read. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query"
-import { refreshMs } from "../frame/query-client.js"
+import { everyMs, refreshMs } from "../frame/query-client.js"
 import { mostInPage, paths } from "./paths.js"
 import type { Deployment, Member, Metrics, PageOf, Revision } from "./types.js"
 import type { Platform } from "./use-platform.js"
 
 type Reader = Pick<Platform, "call" | "workspaceId">
 
-// Of each line of a list, which has many.
-const inListMs = 15_000
+// Of what changes seldom, and of each line of a list.
+const seldomMs = 15_000
+/** Two requests for each line. */
+const lineMs = (lines: number): number => everyMs(2 * lines, seldomMs)
 
 /** All deployments, a page after the other. */
 export const deploymentsQuery = ({ call, workspaceId }: Reader) =>
@@ -30,7 +32,7 @@ export const membersQuery = ({ call, workspaceId }: Reader) =>
   queryOptions({
     queryKey: ["members", workspaceId],
     queryFn: ({ signal }) => call<PageOf<Member>>("/v2/members?limit=100", { signal }),
-    staleTime: inListMs,
+    staleTime: seldomMs,
   })
 
 export const deploymentQuery = ({ call }: Reader, id: string) =>
@@ -47,8 +49,8 @@ export const revisionsQuery = ({ call }: Reader, id: string) =>
     refetchInterval: refreshMs,
   })
 
-/** For a line of a list, which has many: read again at once when the list shows another state, and soon while the newest one is on its way. */
-export const newestRevisionsQuery = ({ call }: Reader, deployment: Deployment) => {
+/** For each of so many lines of a list: read again at once when the list shows another state, and soon while the newest one is on its way. */
+export const newestRevisionsQuery = ({ call }: Reader, deployment: Deployment, lines: number) => {
   const { id, latest_revision_id, active_revision_id, health } = deployment
   return queryOptions({
     queryKey: ["newest-revisions", id, latest_revision_id, active_revision_id, health],
@@ -56,7 +58,7 @@ export const newestRevisionsQuery = ({ call }: Reader, deployment: Deployment) =
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => {
       const [newest] = state.data?.resources ?? []
-      return newest && !isFinal(newest.status) ? refreshMs : inListMs
+      return newest && !isFinal(newest.status) ? refreshMs : lineMs(lines)
     },
   })
 }
@@ -68,12 +70,15 @@ export const revisionQuery = ({ call }: Reader, id: string, revisionId: string) 
     refetchInterval: (query) => (query.state.data && isFinal(query.state.data.status) ? false : 1000),
   })
 
-/** @param window  such as `24h` */
-export const metricsQuery = ({ call }: Reader, id: string, window = "1h") =>
+/**
+ * @param window  such as `24h`
+ * @param lines   how many a page shows
+ */
+export const metricsQuery = ({ call }: Reader, id: string, window = "1h", lines = 1) =>
   queryOptions({
     queryKey: ["metrics", id, window],
     queryFn: ({ signal }) => call<Metrics>(paths.metrics(id, window), { signal }),
-    refetchInterval: inListMs,
+    refetchInterval: lineMs(lines),
   })
 
 /** Whether the pipeline has finished with a revision. */

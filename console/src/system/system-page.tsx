@@ -9,6 +9,7 @@ import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
 import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
+import { sizeText } from "../frame/time-text.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { Installation, type System } from "./installation.js"
 import { Meter } from "./meter.js"
@@ -94,10 +95,10 @@ interface Quota {
 const quotaNames: Readonly<Record<string, string>> = {
   deployments: "Deployments",
   units: "Processes",
-  memory_mb: "Memory, MB",
+  memory_mb: "Memory",
   cpu: "Processors",
   builds: "Builds at once",
-  disk_mb: "Disk, MB",
+  disk_mb: "Disk",
   host_names: "Host names",
 }
 
@@ -112,7 +113,13 @@ function Quotas() {
     <Section title="Quotas of this workspace" about="The operator changes them with superstep quotas.">
       <div className="system-meters">
         {Object.entries(data).map(([name, { used, limit }]) => (
-          <Meter key={name} label={quotaNames[name] ?? name} used={used} most={limit} />
+          <Meter
+            key={name}
+            label={quotaNames[name] ?? name}
+            used={used}
+            most={limit}
+            {...(name.endsWith("_mb") && { text: (mb: number) => sizeText(mb * 1e6) })}
+          />
         ))}
       </div>
     </Section>
