@@ -2,20 +2,6 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { databaseAddress } from "./database-address.js"
 
-test("a Postgres address is accepted unchanged", () => {
-  const addresses = [
-    "postgres://user:p%40ss@db.example:6000/name?sslmode=require",
-    "postgresql://localhost/name",
-    "postgres://user:secret@/name?host=/run/postgresql",
-    "postgres:///name?host=/run/postgresql",
-  ]
-
-  assert.deepEqual(
-    addresses.map((text) => databaseAddress.parse(text).reveal()),
-    addresses,
-  )
-})
-
 test("text that is not a Postgres address is refused, and the error does not repeat it", () => {
   const texts = [
     "nonsense",

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { inspect } from "node:util"
 import { z } from "zod"
 import { createLog } from "../log/log.js"
-import { describeSettings, InvalidSettings, readSettings, Secret } from "./settings.js"
+import { InvalidSettings, readSettings, Secret } from "./settings.js"
 
 const settings = {
   port: {
@@ -23,15 +23,6 @@ const settings = {
   },
 }
 
-test("settings are parsed, and absent and empty ones get their defaults", () => {
-  const values = readSettings(settings, { SUPERSTEP_PORT: "", SUPERSTEP_KEY: "k" })
-
-  assert.equal(values.port, 8900)
-  assert.equal(values.publicUrl, undefined)
-  assert.equal(values.key.reveal(), "k")
-  assert.equal(readSettings(settings, { SUPERSTEP_PORT: "9000", SUPERSTEP_KEY: "k" }).port, 9000)
-})
-
 test("all problems are reported together, and no value is shown", () => {
   const read = () => readSettings(settings, { SUPERSTEP_PORT: "many", SUPERSTEP_PUBLIC_URL: "hunter2" })
 
@@ -43,14 +34,6 @@ test("all problems are reported together, and no value is shown", () => {
     assert.doesNotMatch(error.message, /hunter2/)
     return true
   })
-})
-
-test("the reference shows the default of each setting, or that it is required", () => {
-  assert.deepEqual(describeSettings(settings), [
-    "| `SUPERSTEP_PORT` | `8900` | Port of the API. |",
-    "| `SUPERSTEP_KEY` | required | Key that seals secrets. |",
-    "| `SUPERSTEP_PUBLIC_URL` | none | Address that users see. |",
-  ])
 })
 
 test("a secret is printed as [secret], and only its method returns the value", () => {

@@ -5,25 +5,10 @@ import { test } from "node:test"
 import { Unavailable } from "../errors/errors.js"
 import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
 import { freshDatabase } from "../testing/fresh-database.js"
-import { postgresProxy } from "../testing/postgres-proxy.js"
 import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
-import { isSqlState, openDatabase, sqlState } from "./database.js"
-import { joinSql, sql } from "./sql.js"
-import { DatabaseUnavailable } from "./unavailable.js"
-
-test("statements return rows, one row, none, or the number of affected rows", async () => {
-  await using db = await freshDatabase()
-  await db.run(sql`create table notes (id int primary key, body text)`)
-
-  const touched = await db.run(sql`insert into notes values (1, 'a'), (2, 'b')`)
-  const conditions = joinSql([sql`id > ${0}`, sql`body <> ${"a"}`], " and ")
-
-  assert.equal(touched, 2)
-  assert.deepEqual(await db.rows(sql`select id from notes order by id`), [{ id: 1 }, { id: 2 }])
-  assert.deepEqual(await db.row(sql`select id from notes where ${conditions}`), { id: 2 })
-  assert.equal(await db.row(sql`select id from notes where id = ${9}`), undefined)
-})
+import { openDatabase } from "./database.js"
+import { sql } from "./sql.js"
 
 test("users' json keeps its bytes, our jsonb is parsed and counts are numbers", async () => {
   await using db = await freshDatabase()
@@ -32,34 +17,6 @@ test("users' json keeps its bytes, our jsonb is parsed and counts are numbers", 
   const row = await db.row(sql`select ${text}::json as theirs, '{"b": 1}'::jsonb as ours, count(*) as n`)
 
   assert.deepEqual(row, { theirs: text, ours: { b: 1 }, n: 1 })
-})
-
-test("a transaction is committed completely or not at all", async () => {
-  await using db = await freshDatabase()
-  await db.run(sql`create table notes (id int primary key)`)
-
-  const failed = db.transaction(async (tx) => {
-    await tx.run(sql`insert into notes values (1)`)
-    throw new Error("changed my mind")
-  })
-  await assert.rejects(failed, /changed my mind/)
-  const returned = await db.transaction(async (tx) => tx.run(sql`insert into notes values (2)`))
-
-  assert.equal(returned, 1)
-  assert.deepEqual(await db.rows(sql`select id from notes`), [{ id: 2 }])
-})
-
-test("a conflict is recognized by its SQLSTATE and its constraint", async () => {
-  await using db = await freshDatabase()
-  await db.run(sql`create table notes (id int constraint notes_one_each primary key)`)
-  await db.run(sql`insert into notes values (1)`)
-
-  const clash = await db.run(sql`insert into notes values (1)`).catch((error: unknown) => error)
-
-  assert.equal(isSqlState(clash, sqlState.uniqueViolation), true)
-  assert.equal(isSqlState(clash, sqlState.uniqueViolation, "notes_one_each"), true)
-  assert.equal(isSqlState(clash, sqlState.uniqueViolation, "another"), false)
-  assert.equal(isSqlState(new Error("no"), sqlState.uniqueViolation), false)
 })
 
 test("a connection lost in a transaction fails that transaction only", async () => {
@@ -105,19 +62,4 @@ test("the statement limit is not a startup parameter, since PgBouncer refuses un
 
   assert.match(packets.join(), /database\0mine\0/)
   assert.doesNotMatch(packets.join(), /statement_timeout/)
-})
-
-test("a statement to a host that has vanished fails at its limit, and the next one gets a new connection", {
-  timeout: 60_000,
-}, async () => {
-  await using db = await freshDatabase()
-  await using proxy = await postgresProxy(db.uri)
-  await using behind = openDatabase({ uri: proxy.uri, poolSize: 1, statementMs: lateOnBusyMachineMs, log: silent })
-  await behind.run(sql`select 1`)
-
-  proxy.cut("vanish")
-  const lost = behind.transaction((tx) => tx.run(sql`select 1`))
-
-  await assert.rejects(lost, DatabaseUnavailable)
-  assert.deepEqual(await behind.row(sql`select 1 as one`), { one: 1 })
 })

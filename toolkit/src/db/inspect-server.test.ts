@@ -5,7 +5,6 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
 import test from "node:test"
-import { fakePooler } from "../testing/fake-pooler.js"
 import { freePort } from "../testing/free-port.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
@@ -44,22 +43,6 @@ test("a role that may not create databases causes an error with the statement th
     return true
   })
   await dropDatabase({ adminUri, name })
-})
-
-test("a pooler that shares sessions among transactions is refused with its reason, however many it has and assigns them", async () => {
-  for (const assigns of ["last used", "in turn"] as const) {
-    for (const sessions of [1, 2, 3]) {
-      await using pooler = await fakePooler(await testCluster(), { sessions, assigns })
-
-      for (const check of [inspectServer, refuseUnsupportedServer]) {
-        await assert.rejects(check(pooler.uri), (error) => {
-          assert.ok(error instanceof UnsupportedServer, `${sessions} sessions, ${assigns}`)
-          assert.match(error.message, /pool_mode = transaction/)
-          return true
-        })
-      }
-    }
-  }
 })
 
 test("PgBouncer is refused with transactions as its pools, and accepted with sessions", {

@@ -2,11 +2,9 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
 import { test } from "node:test"
-import { startPostgres } from "../postgres/start-postgres.js"
 import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { postgresProxy } from "../testing/postgres-proxy.js"
-import { preparedCluster } from "../testing/prepared-cluster.js"
 import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
 import { type Database, openDatabase } from "./database.js"
@@ -34,21 +32,6 @@ test("a notification reaches every listener of its channel and no other (L1)", a
 
   await until(() => heard.length === 3, { what: "all got it" })
   assert.deepEqual(heard.sort(), ["first r1", "odd o1", "second r1"])
-})
-
-test("a closed subscription gets no notifications, and the others on its channel still do", async () => {
-  await using db = await freshDatabase()
-  const heard: string[] = []
-  const first = await db.listen("runs", () => heard.push("first"))
-  await db.listen("runs", () => heard.push("second"))
-  await db.listen("end", () => heard.push("end"))
-
-  await first.close()
-  await notify(db, "runs", "")
-  await notify(db, "end", "")
-
-  await until(() => heard.includes("end"), { what: "the last notification is there" })
-  assert.deepEqual(heard, ["second", "end"])
 })
 
 test("a channel that is left and listened to again at once gets notifications", async () => {
@@ -180,33 +163,6 @@ test("a listener that fails does not affect the others", async () => {
   await until(() => heard.length === 2, { what: "the other one is called after the new connection" })
 })
 
-test("listening continues after repeated restarts of the server", async () => {
-  const folder = await preparedCluster()
-  const start = () => startPostgres({ folder, log: silent, stopWithParent: true })
-  let postgres = await start()
-  await using db = openDatabase({ uri: postgres.superuserUri, log: silent })
-  let reconnects = 0
-  let heard = 0
-  await db.listen(
-    "runs",
-    () => heard++,
-    () => reconnects++,
-  )
-
-  for (const round of [1, 2, 3]) {
-    await postgres.stop()
-    postgres = await start()
-    await until(() => reconnects === round, { what: `connection ${round} is made again` })
-    await notify(db, "runs", "")
-    await until(() => heard === round, { what: "the notification is there" })
-  }
-
-  const sessions = await db.row(sql`select count(*) as n from pg_stat_activity where query ~ '^listen'`)
-  assert.deepEqual(sessions, { n: 1 })
-  await db.close()
-  await postgres.stop()
-})
-
 test("no callback comes after close (L3)", async () => {
   await using db = await freshDatabase()
   const other = openDatabase({ uri: db.uri, log: silent })
@@ -224,20 +180,6 @@ test("no callback comes after close (L3)", async () => {
     other.listen("runs", () => undefined),
     /closed/,
   )
-})
-
-test("close does not wait for an unreachable server", async () => {
-  const postgres = await startPostgres({ folder: await preparedCluster(), log: silent, stopWithParent: true })
-  const db = openDatabase({ uri: postgres.superuserUri, log: silent })
-  const subscription = await db.listen("runs", () => undefined)
-  await postgres.stop()
-
-  const waiting = db.listen("more", () => undefined)
-  const refused = assert.rejects(waiting)
-  await subscription.close()
-  await db.close()
-
-  await refused
 })
 
 test("a failure of the first connection is reported and not retried forever", async () => {

@@ -2,8 +2,6 @@ import assert from "node:assert/strict"
 import { mkdir, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
-import { createLog } from "../log/log.js"
-import { fieldsOf } from "../testing/fields-of.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { temporaryFolder } from "../testing/temporary-folder.js"
 import { silent } from "../testing/test-cluster.js"
@@ -29,25 +27,6 @@ test("migrations are applied in order, once", async () => {
   assert.deepEqual(await bring(db, folder), ["000001_create_notes.sql", "000002_add_body.sql"])
   assert.deepEqual(await bring(db, folder), [])
   assert.deepEqual(await db.rows(sql`select id, body from notes`), [])
-})
-
-test("the log says once that the schema is ready, whatever the number of migrations, and nothing when nothing is new", async () => {
-  await using db = await freshDatabase()
-  const folder = await migrations({
-    "000001_create_notes.sql": "create table notes (id int)",
-    "000002_add_body.sql": "alter table notes add body text",
-  })
-  const lines: { level: string; msg: string; migrations?: number; duration_ms?: number }[] = []
-  const log = createLog({ process: "test", level: "debug" }, { write: (line) => lines.push(JSON.parse(line)) })
-  const shown = () => lines.filter(({ level }) => level !== "debug")
-
-  await migrate({ uri: db.uri, folder, log })
-
-  assert.deepEqual(fieldsOf(shown(), "level", "msg", "migrations"), [["info", "schema ready", 2]])
-  assert.equal(typeof shown()[0]?.duration_ms, "number")
-  assert.equal(lines.filter(({ level, msg }) => level === "debug" && msg === "migration applied").length, 2)
-  await migrate({ uri: db.uri, folder, log })
-  assert.equal(lines.length, 3)
 })
 
 test("processes that migrate at the same time take turns", async () => {

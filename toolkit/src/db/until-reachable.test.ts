@@ -21,14 +21,3 @@ test("a starting database is waited for, and one that never answers is an error"
     DatabaseUnavailable,
   )
 })
-
-test("any other failure is thrown at once", async () => {
-  let tries = 0
-  const work = async () => {
-    tries++
-    throw new Error("syntax error")
-  }
-
-  await assert.rejects(untilReachable(work, { forMs: 60_000, log }), /syntax error/)
-  assert.equal(tries, 1)
-})

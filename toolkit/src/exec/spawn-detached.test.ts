@@ -5,7 +5,6 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { promisify } from "node:util"
 import { temporaryFolder } from "../testing/temporary-folder.js"
-import { until } from "../testing/until.js"
 import { isAlive, type ProcessIdentity } from "./process-identity.js"
 import { spawnDetached } from "./spawn-detached.js"
 import { stopProcess, untilGone } from "./stop-process.js"
@@ -52,22 +51,6 @@ test("a detached process leads a session of its own", { skip: process.platform !
   const stat = await readFile(`/proc/${identity.pid}/stat`, "utf8")
   assert.equal(Number(stat.split(" ")[5]), identity.pid)
   await stopProcess(identity, { graceMs: 10_000 })
-})
-
-test("a process that exits at once has an identity that is not alive", async () => {
-  const { cwd, outputFile } = folderAndFile()
-
-  const identity = await spawnDetached({ argv: ["/bin/sh", "-c", "exit 3"], cwd, env: {}, outputFile })
-
-  await until(async () => !(await isAlive(identity)), { what: "the process has ended" })
-})
-
-test("a missing program is an error", async () => {
-  const { cwd, outputFile } = folderAndFile()
-
-  const started = spawnDetached({ argv: ["/no/such/program"], cwd, env: {}, outputFile })
-
-  await assert.rejects(started, { code: "ENOENT" })
 })
 
 test("root can start a process as another user", { skip: process.getuid?.() !== 0 && "needs root" }, async () => {

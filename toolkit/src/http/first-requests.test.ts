@@ -61,16 +61,6 @@ async function meetClients(plain: () => Socket, secure?: () => Socket) {
 
 const limits = { headMs: 1000, most: 100 }
 
-test("a connection without a complete first head is closed; a slow body is not", async () => {
-  const server = createServer(echo)
-  limitFirstRequests({ accepting: server, answering: [server] }, limits)
-  const port = await listening(server)
-
-  await meetClients(() => connect(port, "127.0.0.1"))
-
-  server.close()
-})
-
 test("connections from one port to two addresses of ours are limited separately", async () => {
   const server = createServer(echo)
   limitFirstRequests({ accepting: server, answering: [server] }, limits)

@@ -28,17 +28,6 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text
 }
 
-test("an app answers on a chosen port, and not after close", async () => {
-  const listening = await listen(app().fetch, loopback)
-  const { port } = listening
-
-  const text = await textOf(await get({ port }))
-  await listening.close(0)
-
-  assert.equal(text, "hello")
-  await assert.rejects(get({ port }), { code: "ECONNREFUSED" })
-})
-
 test("a port in use is an error that says what to do", async () => {
   const first = await listen(app().fetch, loopback)
 
@@ -49,15 +38,6 @@ test("a port in use is an error that says what to do", async () => {
     (error) => error instanceof AddressInUse && /choose another with --port/.test(error.message),
   )
   await first.close(0)
-})
-
-test("an error of the server after it listens is not swallowed", async () => {
-  const { server, close } = await listen(app().fetch, loopback)
-  assert.ok(server)
-
-  assert.equal(server.listenerCount("error"), 0)
-  assert.throws(() => server.emit("error", new Error("too many open files")), /too many open files/)
-  await close(0)
 })
 
 /** Listens on a Unix socket and accepts nothing, as a process that gets no processor for a while. */

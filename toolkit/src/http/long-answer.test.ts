@@ -3,11 +3,11 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { connect } from "node:net"
 import { test } from "node:test"
-import { NotFound, Unavailable } from "../errors/errors.js"
+import { Unavailable } from "../errors/errors.js"
 import { createLog } from "../log/log.js"
 import { errorHandler, replyToError } from "./errors.js"
 import { listen } from "./listen.js"
-import { heartbeat, longAnswer, longAnswers, longEventStream, longJson } from "./long-answer.js"
+import { longAnswer, longAnswers, longJson } from "./long-answer.js"
 import { addRoute, createApi } from "./route.js"
 
 const lines: Record<string, unknown>[] = []
@@ -42,48 +42,6 @@ const start = async (everyMs: number) => {
   const response = await api.request("/work", { method: "POST" })
   return { response, work }
 }
-
-test("an answer that is ready soon keeps its status, its headers and its bytes", async () => {
-  const { api, work } = slowApi(60_000)
-  work.resolve(new Response('{"a":1}', { status: 201, headers: { "x-total": "3" } }))
-
-  const response = await api.request("/work", { method: "POST" })
-
-  assert.equal(response.status, 201)
-  assert.equal(response.headers.get("x-total"), "3")
-  assert.equal(response.headers.get("x-accel-buffering"), null)
-  assert.equal(await response.text(), '{"a":1}')
-})
-
-test("an error that is known soon keeps its status", async () => {
-  const { api, work } = slowApi(60_000)
-  work.reject(new NotFound("no such work"))
-
-  const response = await api.request("/work", { method: "POST" })
-
-  assert.equal(response.status, 404)
-  assert.equal(((await response.json()) as { detail: string }).detail, "no such work")
-})
-
-test("an answer that takes long starts with white space, and ends with its document", async () => {
-  const { response, work } = await start(1)
-  assert.equal(response.status, 200)
-  assert.equal(response.headers.get("cache-control"), "no-cache, no-transform")
-  assert.equal(response.headers.get("x-accel-buffering"), "no")
-  assert.equal(response.headers.get("content-type"), "application/json")
-  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
-  for (let seen = 0; seen < 3; seen++) assert.equal((await reader.read()).value, "\n")
-
-  work.resolve(Response.json({ a: 1 }))
-  let rest = ""
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) break
-    rest += value
-  }
-
-  assert.equal(rest.trimStart(), '{"a":1}', "nothing follows the document")
-})
 
 /** Reads a body to its end. @returns its document, and whether it broke off */
 async function readAll(response: Response) {
@@ -177,59 +135,4 @@ test("an error that the form shows to every client does not break the answer off
   work.reject(new Unavailable("the database is away"))
 
   assert.deepEqual(await readAll(response), { document: { error: 1 }, breaksOff: false })
-})
-
-test("a late answer without a body is null", async () => {
-  const { response, work } = await start(1)
-
-  work.resolve(new Response(null, { status: 204 }))
-
-  assert.equal(await response.json(), null)
-})
-
-test("the work of a client that disconnects goes on", async () => {
-  const { api, work } = slowApi(1)
-  const listening = await listen(api.fetch as never, { host: "127.0.0.1", port: 0 })
-  const client = connect(listening.port ?? 0, "127.0.0.1")
-  client.write("POST /work HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
-  const [head] = (await once(client, "data")) as [Buffer]
-  assert.match(head.toString(), /^HTTP\/1.1 200 OK/)
-
-  client.destroy()
-  await once(client, "close")
-  work.reject(new Unavailable("ended without its client"))
-  await listening.close(1000)
-
-  assert.equal(lines.at(-1)?.msg, "ended without its client", "its end is logged")
-})
-
-test("an event stream has comments while it is silent", async () => {
-  const next = deferred<string>()
-  async function* frames() {
-    yield "data: 1\n\n"
-    yield await next.promise
-  }
-  const api = createApi()
-  api.use(longAnswers({ everyMs: 1, replyTo: replyToError(options) }))
-  api.get("/events", (c) => longEventStream(c, frames()))
-
-  const response = await api.request("/events")
-  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
-  const seen: (string | undefined)[] = []
-  while (seen.slice(seen.indexOf("data: 1\n\n")).filter((text) => text === heartbeat).length < 2) {
-    seen.push((await reader.read()).value)
-  }
-  next.resolve("data: 2\n\n")
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) break
-    seen.push(value)
-  }
-
-  assert.equal(response.headers.get("cache-control"), "no-cache, no-transform")
-  assert.equal(response.headers.get("x-accel-buffering"), "no")
-  assert.deepEqual(
-    seen.filter((text) => text !== heartbeat),
-    ["data: 1\n\n", "data: 2\n\n"],
-  )
 })

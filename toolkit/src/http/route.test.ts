@@ -45,19 +45,6 @@ async function problemsOf(response: Response): Promise<string[]> {
   return detail.map(({ loc, msg, type }) => `${loc.join(".")} ${type}: ${msg}`)
 }
 
-test("a handler gets parsed parameters and the unchanged body text", async () => {
-  const response = await post('{"title": "t"}', { query: "?limit=3&tag=x&tag=y" })
-
-  assert.equal(response.status, 200)
-  assert.deepEqual(await response.json(), {
-    note_id: id,
-    limit: 3,
-    tag: ["x", "y"],
-    title: "t",
-    bodyText: '{"title": "t"}',
-  })
-})
-
 test("a body is parsed as JSON whatever its content type, and an empty one is an empty object", async () => {
   for (const [body, headers] of [
     ['{"title":"t"}', { "content-type": "text/plain" }],
@@ -98,30 +85,6 @@ test("a value that matches no allowed form causes an error that lists what each 
   assert.deepEqual(await problemsOf(await post('{"stream_mode": ["a", 7]}')), [
     "body.stream_mode.1 value_error: Invalid input: expected string, received number",
   ])
-})
-
-test("an agent server reports problems as one text", async () => {
-  const response = await notesApi("text").request(`/notes/${id}`, { method: "POST", body: '{"title": 7}' })
-
-  const { detail, code } = (await response.json()) as { detail: string; code: string }
-
-  assert.equal(detail, "body.title: Invalid input: expected string, received number")
-  assert.equal(code, "invalid_input")
-})
-
-test("the document lists the route with its parameters and bodies", () => {
-  const info = { title: "Notes", version: "1" }
-  const document = notesApi().getOpenAPI31Document({ openapi: "3.1.0", info })
-
-  const operation = document.paths?.["/notes/{note_id}"]?.post
-
-  assert.equal(operation?.summary, "Write a note")
-  assert.deepEqual(
-    operation?.parameters?.map((parameter) => "name" in parameter && parameter.name),
-    ["note_id", "limit", "tag"],
-  )
-  assert.ok(operation?.requestBody)
-  assert.deepEqual(Object.keys(operation?.responses ?? {}), ["200"])
 })
 
 test("a body that is nested too deeply or is not UTF-8 is refused with a message", async () => {

@@ -1,26 +1,12 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, statSync, writeSync } from "node:fs"
+import { closeSync, openSync, readdirSync, readFileSync, statSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "../testing/temporary-folder.js"
 import { until } from "../testing/until.js"
 import { rotateLog } from "./rotate-log.js"
-
-test("a small log and a missing one are not rotated", async () => {
-  const folder = temporaryFolder()
-  const path = join(folder, "out.log")
-
-  const missing = await rotateLog(path, 5)
-  appendFileSync(path, "five\n")
-  const small = await rotateLog(path, 5)
-
-  assert.deepEqual(
-    [missing, small, readFileSync(path, "utf8"), readdirSync(folder)],
-    [false, false, "five\n", ["out.log"]],
-  )
-})
 
 test("an open log is emptied, and its content replaces the former part", async () => {
   const folder = temporaryFolder()

@@ -128,21 +128,6 @@ test("concurrent starts result in one Postgres (P3), whatever a killed initializ
   await Promise.all(started.map((postgres) => postgres.stop()))
 })
 
-test("after Postgres itself was killed the next start recovers what was committed", async () => {
-  const folder = await preparedCluster()
-  const first = await start(folder)
-  await ask(first.superuserUri, sql`create table kept as select 7 as seven`)
-  const identity = (await identify(first.pid)) ?? assert.fail("Postgres does not run")
-
-  process.kill(first.pid, "SIGKILL")
-  await until(async () => !(await isAlive(identity)), { what: "Postgres is gone" })
-  const second = await start(folder)
-
-  assert.equal(second.adopted, false)
-  assert.deepEqual(await ask(second.superuserUri, sql`select seven from kept`), { seven: 7 })
-  await second.stop()
-})
-
 test("a pid file with the pid of another program does not count as a running Postgres", async () => {
   const folder = await preparedCluster()
   const first = await start(folder)
