@@ -4,7 +4,7 @@ import { createServer, request } from "node:http"
 import { type AddressInfo, isIPv6 } from "node:net"
 import { text } from "node:stream/consumers"
 import test from "node:test"
-import { connectOptions, isAddress, unixAddress, unixPathOf } from "./address.js"
+import { connectOptions, isAddress } from "./address.js"
 import { keptConnections } from "./forward.js"
 
 test("an address is a Unix socket's absolute path, or a host with a port and nothing more", () => {
@@ -35,9 +35,4 @@ test("a request to a host and port reaches it, and so do kept connections", asyn
   assert.equal(await text(answer), "/one")
   assert.equal(await kept.body.text(), "/two")
   await pool.close()
-})
-
-test("the path of a Unix socket is found in its address", () => {
-  assert.equal(unixPathOf(unixAddress("/run/a.sock")), "/run/a.sock")
-  assert.equal(unixPathOf("http://a:1"), undefined)
 })

@@ -1,19 +1,10 @@
 import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { test } from "node:test"
-import { generatedFiles } from "./generated-files.js"
 import { problemOf } from "./validate.js"
 import { serverCalls, serverFrames, workerCalls, workerFrames } from "./validators.js"
 
 const worker = new URL("../../worker/", import.meta.url)
-
-test("the generated files match the schema", () => {
-  const schema = readFileSync(new URL("frames.schema.json", worker), "utf8")
-  for (const [path, text] of Object.entries(generatedFiles(schema))) {
-    const file = new URL(path, new URL("../", worker))
-    assert.ok(readFileSync(file, "utf8") === text, `${path}: run: npm run generate -w protocol`)
-  }
-})
 
 test("the schema and the protocol's README list the same frames", () => {
   const page = readFileSync(new URL("README.md", worker), "utf8")
