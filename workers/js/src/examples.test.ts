@@ -11,23 +11,30 @@ before(() => {
   process.env.APPROVAL_PAUSE_MS = "0"
 })
 
-test("chat streams word by word and remembers its thread", async () => {
-  await using server = await startExample("chat")
-  const thread_id = crypto.randomUUID()
+for (const [name, skipped] of [
+  ["chat", false],
+  ["python-chat", skip],
+] as const) {
+  test(`${name} streams word by word and remembers its thread`, { skip: skipped }, async () => {
+    await using server = await startExample(name)
+    const thread_id = crypto.randomUUID()
 
-  const first = await server.run("chat", {
-    thread_id,
-    input: said("My name is Ada."),
-    stream_modes: ["messages-tuple"],
+    const first = await server.run("chat", {
+      thread_id,
+      input: said("My name is Ada."),
+      stream_modes: ["messages-tuple"],
+    })
+    const second = await server.run("chat", { thread_id, input: said("Who am I?") })
+    const stranger = await server.run("chat", { input: said("Who am I?") })
+
+    const text = first.events.map(({ data }) => Object(data)[0].content).join("")
+    assert.ok(first.events.length > 10)
+    assert.match(text, /^Nice to meet you, Ada!/)
+    assert.equal(text, lastContent(first.values))
+    assert.match(lastContent(second.values), /You are Ada/)
+    assert.match(lastContent(stranger.values), /You have not told me yet/)
   })
-  const second = await server.run("chat", { thread_id, input: said("Who am I?") })
-  const stranger = await server.run("chat", { input: said("Who am I?") })
-
-  assert.ok(first.events.length > 10)
-  assert.equal(first.events.map(({ data }) => Object(data)[0].content).join(""), lastContent(first.values))
-  assert.match(lastContent(second.values), /You are Ada/)
-  assert.match(lastContent(stranger.values), /You have not told me yet/)
-})
+}
 
 for (const [name, skipped] of [
   ["approval", false],
@@ -57,22 +64,6 @@ for (const [name, skipped] of [
     assert.match(await ends(false), /^A person declined the refund/)
   })
 }
-
-test("the chat in Python does the same", { skip }, async () => {
-  await using server = await startExample("python-chat")
-  const thread_id = crypto.randomUUID()
-
-  const first = await server.run("chat", {
-    thread_id,
-    input: said("My name is Ada."),
-    stream_modes: ["messages-tuple"],
-  })
-  const second = await server.run("chat", { thread_id, input: said("Who am I?") })
-
-  assert.ok(first.events.length > 10)
-  assert.match(first.events.map(({ data }) => Object(data)[0].content).join(""), /^Nice to meet you, Ada!/)
-  assert.match(lastContent(second.values), /You are Ada/)
-})
 
 async function startExample(name: string): Promise<FakeServer> {
   const language = name.startsWith("python-") ? "python" : "javascript"

@@ -14,17 +14,6 @@ for (const { name, skip, start } of languages) {
     })
     after(() => server?.[Symbol.asyncDispose]())
 
-    test("a thread keeps a run's result", async () => {
-      const thread_id = crypto.randomUUID()
-      const input = { messages: [{ role: "user", content: "hello" }] }
-
-      await server.run("chat", { thread_id, input })
-      const second = await server.run("chat", { thread_id, input })
-
-      assert.equal(second.status, "success")
-      assert.deepEqual(contents(second.values), ["hello", "Hi!", "hello", "Hi!"])
-    })
-
     test("the recursion limit of the run applies, else that of the graph", async () => {
       const limited = await server.run("slow", {
         input: { n: 0 },
@@ -178,10 +167,6 @@ for (const { name, skip, start } of languages) {
       assert.deepEqual(events[0]?.data, { name: "ring", self: "[Circular]" })
       assert.equal(Object(events[1]?.data).line, "one\ntwo\u2028\u0000")
     })
-
-    function contents(values: unknown): unknown[] {
-      return Object(values).messages.map(({ content }: { content: unknown }) => content)
-    }
 
     function seen(values: unknown): Record<string, unknown> {
       return Object(values).seen

@@ -22,28 +22,6 @@ after(async () => {
 
 const input = { messages: [{ role: "user", content: "go" }] }
 
-const interruptsOf = ({ interrupts }: { interrupts: unknown }) =>
-  Object.values(Object(interrupts)).flat() as { id: string; value: { approve: number } }[]
-
-test("two tools of an agent that wait for a person get their answers by id, in any order", { skip }, async () => {
-  const thread_id = crypto.randomUUID()
-
-  const asked = await server.run("approving", { thread_id, input })
-  const [one, two] = interruptsOf(asked).sort((a, b) => a.value.approve - b.value.approve)
-  const between = await server.run("approving", { thread_id, command: { resume: { [String(two?.id)]: "no" } } })
-  const end = await server.run("approving", { thread_id, command: { resume: { [String(one?.id)]: "yes" } } })
-
-  assert.deepEqual(
-    [asked, between, end].map(({ status }) => status),
-    ["interrupted", "interrupted", "success"],
-  )
-  assert.deepEqual(
-    interruptsOf(between).map(({ id }) => id),
-    [one?.id],
-  )
-  assert.equal(Object(end.values).messages.at(-1).content, "1: yes, 2: no")
-})
-
 test("an agent hands its conversation to another one in the parent graph", { skip }, async () => {
   const { status, values, events, error } = await server.run("team", {
     input,

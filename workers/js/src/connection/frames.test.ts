@@ -6,28 +6,6 @@ import { FrameReader } from "@superstep/protocol/worker/frame-reader"
 import { parseHeader } from "./connection.js"
 import { FrameWriter } from "./frame-writer.js"
 
-const text = '{"type":"a","payload":["x","y"]}\n{"ü":"→"}\n\n{"type":"b"}\n{"type":"c","payload":["z"]}\nZm9v\n'
-
-const expected = [
-  { header: { type: "a", payload: ["x", "y"] }, payload: ['{"ü":"→"}', ""] },
-  { header: { type: "b" }, payload: [] },
-  { header: { type: "c", payload: ["z"] }, payload: ["Zm9v"] },
-]
-
-test("frames are parsed correctly wherever the bytes are split", () => {
-  const bytes = Buffer.from(text)
-  for (let size = 1; size <= bytes.length; size++) {
-    const frames: object[] = []
-    const reader = new FrameReader(parseHeader, (header, payload) =>
-      frames.push({ header, payload: payload.map(String) }),
-    )
-
-    for (let start = 0; start < bytes.length; start += size) reader.push(bytes.subarray(start, start + size))
-
-    assert.deepEqual(frames, expected, `in chunks of ${size} bytes`)
-  }
-})
-
 test("a payload line within one chunk is a view of the chunk, not a copy", () => {
   const chunk = Buffer.from('{"type":"a","payload":["x"]}\n{"big":1}\n')
 
@@ -35,11 +13,6 @@ test("a payload line within one chunk is a view of the chunk, not a copy", () =>
   new FrameReader(parseHeader, (_, payload) => payloads.push(payload)).push(chunk)
 
   assert.equal(payloads[0]?.[0]?.buffer, chunk.buffer)
-})
-
-test("the error about a header that is not an object contains its text", () => {
-  assert.throws(() => parseHeader("[1]"), /not an object: \[1\]/)
-  assert.throws(() => parseHeader("nonsense"), /not JSON: nonsense/)
 })
 
 test("the first frames of a tick are sent at once, all others of the tick in one write", async () => {

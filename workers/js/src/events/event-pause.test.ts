@@ -7,46 +7,12 @@ import { languages } from "../testing/languages.js"
 
 const options = { input: { n: 0 }, stream_modes: ["custom"], config: { configurable: { tick_ms: 20 } } }
 
-/** Starts a run, waits for its first event, and pauses it. */
-async function startPaused(on: FakeServer): Promise<RunFrame> {
-  const frame = on.startRun("slow", options)
-  const { claim_id } = frame
-  await on.frame(({ header }) => header.type === "event" && header.claim_id === claim_id)
-  tell(on, frame, "pause_events")
-  // After the pong, the worker has read all frames before the ping.
-  on.send({ type: "ping", nonce: claim_id })
-  await on.frame(({ header }) => header.type === "pong" && header.nonce === claim_id)
-  return frame
-}
-
 const tell = (on: FakeServer, { run_id, claim_id }: RunFrame, type: string) => on.send({ type, run_id, claim_id })
 
 const ticks = (on: FakeServer, { claim_id }: RunFrame) =>
   on.events(claim_id).map(({ data }) => (data as { tick: number }).tick)
 
 for (const { name, skip, start } of languages) {
-  test(`W9: a paused run in ${name} sends no event until it is resumed, and can be cancelled, while others go on`, {
-    skip,
-  }, async () => {
-    await using server = await start("slow")
-    const [paused, cancelled] = [await startPaused(server), await startPaused(server)]
-    const before = [ticks(server, paused), ticks(server, cancelled)]
-
-    const neighbour = await server.run("slow", options)
-    const meanwhile = [ticks(server, paused), ticks(server, cancelled)]
-    tell(server, paused, "resume_events")
-    tell(server, cancelled, "cancel")
-    const ends = [await server.done(paused), await server.done(cancelled)]
-
-    assert.deepEqual(meanwhile, before)
-    assert.deepEqual([neighbour.status, neighbour.events.length], ["success", 5])
-    assert.deepEqual(
-      ends.map(({ status }) => status),
-      ["success", "cancelled"],
-    )
-    assert.deepEqual(ticks(server, paused), [0, 1, 2, 3, 4])
-  })
-
   test(`W9: a run in ${name} that is paused in the same write as it starts, and again as it is resumed, sends no event`, {
     skip,
   }, async () => {

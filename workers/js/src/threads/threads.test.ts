@@ -8,19 +8,12 @@ import { languages } from "../testing/languages.js"
 for (const { name, skip, start } of languages) {
   describe(`in ${name}`, { skip }, () => {
     const isPython = name === "Python"
-    const shared = ["chat", "hitl", "hitl2", "chain", "error", "nested", "slow", "builder", "factory"]
+    const shared = ["chat", "hitl", "hitl2", "chain", "error", "nested", "slow", "builder"]
     let server: FakeServer
     before(async () => {
       server = await start(...shared, ...(isPython ? [] : ["wrapped"]))
     })
     after(() => server?.[Symbol.asyncDispose]())
-
-    test("an interrupt ends the run as interrupted, with its value, by task", async () => {
-      const { status, next, values, interrupts } = await server.run("hitl", { input: { x: 0 } })
-
-      assert.deepEqual({ status, next, values }, { status: "interrupted", next: ["ask"], values: { x: 0 } })
-      assert.deepEqual(Object.values(Object(interrupts)).flat().map(question), [{ question: "continue?" }])
-    })
 
     test("a breakpoint ends the run as interrupted, and the next run continues", async () => {
       const thread_id = crypto.randomUUID()
@@ -287,16 +280,6 @@ for (const { name, skip, start } of languages) {
       assert.deepEqual(numbers(limited), [5, 4])
       assert.deepEqual(numbers(older), [3, 2, undefined])
       assert.deepEqual(numbers(filtered), [undefined])
-    })
-
-    test("a factory is notified when it creates a graph for reading", async () => {
-      const { frame } = await server.run("factory", { input: { topic: "t" } })
-
-      const state = Object(
-        await ask("graph.state", { graph_id: "factory", thread_id: frame.thread_id, subgraphs: false }),
-      )
-
-      assert.equal(state.values.topic, "t")
     })
 
     test("an agent made by createAgent runs its tools", { skip: isPython }, async () => {
