@@ -1,13 +1,12 @@
 import assert from "node:assert/strict"
-import { randomUUID } from "node:crypto"
 import { test } from "node:test"
-import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { checkpointCalls } from "./checkpoints/calls.js"
 import { Journal } from "./checkpoints/journal.js"
 import { findCheckpoints } from "./checkpoints/queries.js"
+import { addRun } from "./checkpoints/testing/claimed-runs.js"
 import { openDatabases, poolSizes } from "./databases.js"
 import { migrations } from "./testing/test-server.js"
 
@@ -24,11 +23,7 @@ test("slow reads of graphs, as many as there may be at once, delay no write of a
   await using db = await freshDatabase({ migrations })
   const databases = openDatabases({ uri: db.uri, poolSize: 4, leaseMs: 30_000, requestMs: 0, log })
   const { engine, calls: reading } = databases
-  const [fence, threadId] = [{ runId: randomUUID(), claimId: randomUUID() }, randomUUID()]
-  await db.run(sql`insert into threads (thread_id) values (${threadId})`)
-  await db.run(sql`
-    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id)
-    values (${fence.runId}, ${threadId}, ${randomUUID()}, 'chat', 'running', '{}', '{}', 'enqueue', ${fence.claimId})`)
+  const { threadId, ...fence } = await addRun(db)
   const journal = new Journal({ db: engine, log })
   journal.open(fence)
   const calls = checkpointCalls({ db: reading, journal })

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres"
 import type { WorkerCall } from "@superstep/protocol/worker/frames"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -10,16 +9,16 @@ import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
-import { until } from "@superstep/toolkit/testing/until"
 import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
+import { untilBlocked } from "../testing/until-blocked.js"
 import { answerCall } from "../workers/calls.js"
-import { ClaimLost, type Fence } from "../workers/fence.js"
+import { ClaimLost } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
 import type { NewCheckpoint } from "./checkpoint.js"
 import { findCheckpoints, putCheckpoint, putWrites } from "./queries.js"
+import { addRun, migrations } from "./testing/claimed-runs.js"
 import { journalOfAnyClaim } from "./testing/journal-of-any-claim.js"
 
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const threadId = "5f0f1c1e-0000-4000-8000-000000000001"
 
 const json = (channel: string, version: string, value: unknown) => ({
@@ -54,16 +53,6 @@ const nodeWrite = (idx: number, channel: string, value: unknown, over = {}) => (
   ...over,
 })
 
-/** A run that a worker executes. */
-async function addRunningRun(db: Database): Promise<Fence> {
-  const fence = { runId: randomUUID(), claimId: randomUUID() }
-  await db.run(sql`insert into threads (thread_id) values (${threadId}) on conflict do nothing`)
-  await db.run(sql`
-    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id)
-    values (${fence.runId}, ${threadId}, ${randomUUID()}, 'chat', 'running', '{}', '{}', 'enqueue', ${fence.claimId})`)
-  return fence
-}
-
 test("a saved checkpoint is read back with its blobs and pending writes", async () => {
   await using db = await freshDatabase({ migrations })
   const versions = { messages: "1", state: "2", gone: "2" }
@@ -87,33 +76,16 @@ test("a saved checkpoint is read back with its blobs and pending writes", async 
   assert.deepEqual(JSON.parse(found?.metadata ?? ""), { source: "loop", step: 1 })
 })
 
-test("C1: a write whose claim was lost changes nothing", async () => {
-  await using db = await freshDatabase({ migrations })
-  const { runId } = await addRunningRun(db)
-  const stale = { runId, claimId: randomUUID() }
-
-  await assert.rejects(putCheckpoint(db, stale, checkpoint("a")), ClaimLost)
-  await assert.rejects(
-    putWrites(db, stale, { threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite(0, "messages", "hi")]),
-    ClaimLost,
-  )
-
-  const rows = await db.rows(sql`
-    select checkpoint_id from checkpoints union all select channel from checkpoint_blobs
-    union all select task_id from checkpoint_writes`)
-  assert.deepEqual(rows, [])
-})
-
 const hasCheckpoint = async (db: Database) => (await findCheckpoints(db, { threadId })).length > 0
 
 test("C1: a claim that is lost while a write waits for its lock stops that write", async () => {
   await using db = await freshDatabase({ migrations })
-  const fence = await addRunningRun(db)
+  const fence = await addRun(db, threadId)
 
   const late = await db.transaction(async (tx) => {
     await tx.run(sql`update runs set claim_id = ${randomUUID()} where run_id = ${fence.runId}`)
     const write = putCheckpoint(db, fence, checkpoint("a")).catch((error: unknown) => error)
-    await waitUntilBlocked(db)
+    await untilBlocked(db)
     return { write }
   })
 
@@ -123,31 +95,19 @@ test("C1: a claim that is lost while a write waits for its lock stops that write
 
 test("C1: a claim cannot be taken while a write of it is not committed", async () => {
   await using db = await freshDatabase({ migrations })
-  const fence = await addRunningRun(db)
+  const fence = await addRun(db, threadId)
 
   const { taking } = await db.transaction(async (tx) => {
     await putCheckpoint(tx, fence, checkpoint("a"))
     const taking = db
       .run(sql`update runs set claim_id = ${randomUUID()} where run_id = ${fence.runId}`)
       .then(() => hasCheckpoint(db))
-    await waitUntilBlocked(db)
+    await untilBlocked(db)
     return { taking }
   })
 
   assert.equal(await taking, true)
 })
-
-async function waitUntilBlocked(db: Database): Promise<void> {
-  await until(
-    async () => {
-      const row = await db.row<{ n: number }>(
-        sql`select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return (row?.n ?? 0) > 0
-    },
-    { what: "the other statement waits for the lock" },
-  )
-}
 
 test("C4: writes of a node keep their first value, LangGraph's own writes replace earlier ones", async () => {
   await using db = await freshDatabase({ migrations })
@@ -220,7 +180,7 @@ test("C5: text that jsonb rejects is saved, and the values keep it exactly", asy
 
 test("C6: a run's checkpoints can be deleted without changing earlier ones", async () => {
   await using db = await freshDatabase({ migrations })
-  const fence = await addRunningRun(db)
+  const fence = await addRun(db, threadId)
   await putCheckpoint(db, undefined, checkpoint("a"))
   await putCheckpoint(db, fence, checkpoint("b", { parentCheckpointId: "a" }))
   await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "b" }, [nodeWrite(0, "messages", "x")])
@@ -239,7 +199,7 @@ test("C6: a run's checkpoints can be deleted without changing earlier ones", asy
 test("C2: the official saver reads our checkpoints, and we read its checkpoints", async () => {
   await using db = await freshDatabase({ migrations })
   const official = PostgresSaver.fromConnString(officialUri(db))
-  const fence = await addRunningRun(db)
+  const fence = await addRun(db, threadId)
   await putCheckpoint(db, fence, checkpoint("a", { blobs: [json("messages", "1", ["hello"])] }))
   await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite(0, "messages", "hi")])
 
@@ -268,45 +228,6 @@ test("C2: the official saver reads our checkpoints, and we read its checkpoints"
   const [found] = await findCheckpoints(db, { threadId, checkpointNs: "", limit: 1 })
   assert.equal(found?.parentCheckpointId, "a")
   assert.equal(found?.blobs[0]?.bytes?.toString(), '"theirs"')
-})
-
-test("a worker's calls save and read a checkpoint, line by line", async () => {
-  await using db = await freshDatabase({ migrations })
-  const { runId, claimId } = await addRunningRun(db)
-  const calls = checkpointCalls({
-    db,
-    journal: journalOfAnyClaim({ db, log }),
-  })
-  const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a", run_id: runId, claim_id: claimId }
-  const lines = (...texts: string[]) => texts.map((text) => Buffer.from(text))
-  const versions = { messages: "1", state: "1" }
-
-  await calls["checkpoint.put"]?.(
-    {
-      ...address,
-      blobs: [
-        { channel: "messages", version: "1", type: "json" },
-        { channel: "state", version: "1", type: "bytes" },
-      ],
-    },
-    lines(JSON.stringify({ id: "a", channel_versions: versions }), "{}", '["hello"]', "AP8="),
-  )
-  await calls["checkpoint.put_writes"]?.(
-    { ...address, writes: [{ task_id: "t", task_path: "~p", idx: 0, channel: "messages", type: "json" }] },
-    lines('"hi"'),
-  )
-  const got = await calls["checkpoint.get"]?.({ thread_id: threadId, checkpoint_ns: "" }, [])
-  const listed = await calls["checkpoint.list"]?.({ thread_id: threadId }, [])
-  const nothing = await calls["checkpoint.get"]?.({ thread_id: "none", checkpoint_ns: "" }, [])
-
-  const tuple = got?.fields?.tuple as { blobs: { channel: string }[]; writes: object[] }
-  assert.deepEqual(new Set(tuple.blobs.map(({ channel }) => channel)), new Set(["messages", "state"]))
-  assert.deepEqual(tuple.writes, [{ task_id: "t", task_path: "~p", idx: 0, channel: "messages", type: "json" }])
-  const data = got?.payload?.map((line) => String(line.data)) ?? []
-  assert.deepEqual(fieldsOf(got?.payload ?? [], "name"), ["checkpoint", "metadata", "blob", "blob", "write"])
-  assert.deepEqual(data.slice(2).sort(), ['"hi"', "AP8=", '["hello"]'].sort())
-  assert.deepEqual(listed?.fields?.tuples, [tuple])
-  assert.deepEqual(nothing, {})
 })
 
 test("a list is returned in pages, and a value that several checkpoints of a page share is sent once", async () => {
@@ -349,7 +270,7 @@ test("a list is returned in pages, and a value that several checkpoints of a pag
 
 test("C1: a worker's write without a claim is rejected", async () => {
   await using db = await freshDatabase({ migrations })
-  const { runId } = await addRunningRun(db)
+  const { runId } = await addRun(db, threadId)
   const calls = checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })
   const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" }
   const lines = ["{}", "{}"].map((text) => Buffer.from(text))

@@ -13,7 +13,7 @@ import { copyCheckpoints } from "../threads/copy-queries.js"
 import { keepLatestCheckpoints } from "../threads/queries.js"
 import { findDeltaHistory } from "./ancestor-queries.js"
 import { checkpointCalls } from "./calls.js"
-import { findCheckpoints, hasCheckpoint } from "./queries.js"
+import { findCheckpoints } from "./queries.js"
 import { DeltaThread, deltaChannels } from "./testing/delta-thread.js"
 
 /** A thread's visible history: each checkpoint with its values, texts joined in the order of their writes. */
@@ -63,22 +63,6 @@ const runOf = (runIds: readonly string[], turn: number): string => {
   assert.ok(runId)
   return runId
 }
-
-test("C7: keep_latest keeps the data from which the newest checkpoint is rebuilt, but hides it", async () => {
-  await using db = await freshDatabase({ migrations })
-  const { thread, threadId } = await conversation(db, 6)
-
-  await keepLatestCheckpoints(db, threadId)
-
-  assert.deepEqual(await historyOf(db, threadId), { " 6b": `6b ${said([1, 2, 3, 4, 5, 6])} notes.` })
-  assert.equal(await hasCheckpoint(db, { threadId, checkpointNs: "", checkpointId: "5b" }), false)
-  await thread.add({ id: "7a", parent: "6b", runId: await thread.addRun(), adds: { messages: "q7." } })
-  assert.equal(await messagesAt(db, threadId, "7a"), `${said([1, 2, 3, 4, 5, 6])}q7.`)
-
-  await keepLatestCheckpoints(db, threadId)
-
-  assert.deepEqual(await historyOf(db, threadId), { " 7a": `7a ${said([1, 2, 3, 4, 5, 6])}q7. notes.` })
-})
 
 test("C7: keep_latest keeps no other data", async () => {
   await using db = await freshDatabase({ migrations })

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
-import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
@@ -13,15 +11,21 @@ import { ClaimLost } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
 import { Journal } from "./journal.js"
 import { findCheckpoints } from "./queries.js"
-import { addRun, checkpoint, ending, gate, idsOf, statusOf, watched } from "./testing/claimed-runs.js"
+import {
+  addRun,
+  checkpoint,
+  ending,
+  gate,
+  idsOf,
+  migrations,
+  openAttempt,
+  statusOf,
+  watched,
+} from "./testing/claimed-runs.js"
 
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 test("writes that arrive during a batch join the next one, in order (K1, K2)", async () => {
-  await using db = await freshDatabase({ migrations })
-  const { told, db: counted } = watched(db)
-  const journal = new Journal({ db: counted, log })
-  const run = await addRun(db)
-  const attempt = journal.open(run)
+  await using opened = await openAttempt()
+  const { db, told, run, attempt } = opened
   const committed: string[] = []
 
   const first = attempt.putCheckpoint(checkpoint(run, "a")).then(() => committed.push("a"))
@@ -89,11 +93,8 @@ test("a write that Postgres rejects fails only its own run, whose end gets the e
 })
 
 test("writes wait while the database is unavailable, and an end may have been committed although its response was lost (K4)", async () => {
-  await using db = await freshDatabase({ migrations })
-  const { told, db: failing } = watched(db)
-  const journal = new Journal({ db: failing, log })
-  const run = await addRun(db)
-  const attempt = journal.open(run)
+  await using opened = await openAttempt()
+  const { db, told, run, attempt } = opened
   told.failures = 2
 
   const saved = attempt.putCheckpoint(checkpoint(run, "a"))
@@ -105,49 +106,9 @@ test("writes wait while the database is unavailable, and an end may have been co
   assert.equal(written.isRepeated, true)
 })
 
-test("a stateless run that ends at once writes nothing for its thread", async () => {
-  await using db = await freshDatabase({ migrations })
-  const journal = new Journal({ db, log })
-  const run = await addRun(db)
-  const attempt = journal.open(run)
-  await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${run.runId}`)
-
-  const saved = attempt.putCheckpoint(checkpoint(run, "a"))
-  const written = await attempt.finish(() => ending(run, { deletesThread: true }))
-  await saved
-
-  assert.equal(written.outcome, "finished")
-  const left = await db.row<{ n: number }>(sql`
-    select (select count(*) from threads) + (select count(*) from checkpoints) + (select count(*) from checkpoint_blobs) as n`)
-  assert.equal(left?.n, 0)
-})
-
-test("a close abandons writes that cannot be committed", async () => {
-  await using shared = await freshDatabase({ migrations })
-  const run = await addRun(shared)
-  const db = openDatabase({ uri: shared.uri, log })
-  await db.close()
-  const journal = new Journal({ db: watched(db).db, log })
-  const { told, db: failing } = watched(shared)
-  told.failures = Number.POSITIVE_INFINITY
-  const away = new Journal({ db: failing, log })
-  const attempt = journal.open(run)
-  const awayAttempt = away.open(run)
-
-  const refused = assert.rejects(attempt.putCheckpoint(checkpoint(run, "a")))
-  const waiting = assert.rejects(awayAttempt.putCheckpoint(checkpoint(run, "a")), DatabaseUnavailable)
-  await until(() => told.statements > 0, { what: "a first try" })
-  away.close()
-
-  await Promise.all([refused, waiting])
-})
-
 test("a short run whose graph does not wait commits once, with its end (K6)", async () => {
-  await using db = await freshDatabase({ migrations })
-  const { told, db: counted } = watched(db)
-  const journal = new Journal({ db: counted, log })
-  const run = await addRun(db)
-  const attempt = journal.open(run)
+  await using opened = await openAttempt()
+  const { db, told, run, attempt } = opened
 
   const saved = ["a", "b", "c"].map((id) => attempt.putCheckpoint(checkpoint(run, id), { mayWait: true }))
   await new Promise((resolve) => setImmediate(resolve))
@@ -160,10 +121,8 @@ test("a short run whose graph does not wait commits once, with its end (K6)", as
 })
 
 test("delayed writes are also sent when no end follows (K6)", async () => {
-  await using db = await freshDatabase({ migrations })
-  const journal = new Journal({ db, log })
-  const run = await addRun(db)
-  const attempt = journal.open(run)
+  await using opened = await openAttempt()
+  const { db, run, attempt } = opened
 
   await attempt.putCheckpoint(checkpoint(run, "a"), { mayWait: true })
 
@@ -185,12 +144,9 @@ test("a stateless run's end omits writes of its own thread, but not those of oth
 })
 
 test("while the database is unavailable, a run's end is abandoned together with its writes (K1)", async () => {
-  await using shared = await freshDatabase({ migrations })
-  const { told, db } = watched(shared)
+  await using opened = await openAttempt()
+  const { db, told, journal, run, attempt } = opened
   told.failures = Number.POSITIVE_INFINITY
-  const journal = new Journal({ db, log })
-  const run = await addRun(shared)
-  const attempt = journal.open(run)
 
   const saved = assert.rejects(attempt.putCheckpoint(checkpoint(run, "a")), DatabaseUnavailable)
   await until(() => told.statements > 0, { what: "a first try" })
@@ -201,16 +157,13 @@ test("while the database is unavailable, a run's end is abandoned together with 
   journal.close()
   await Promise.all([saved, written])
 
-  assert.equal(await statusOf(shared, run), "running")
+  assert.equal(await statusOf(db, run), "running")
 })
 
 test("a caller that writes faster than the database is told to wait (K7)", async () => {
-  await using shared = await freshDatabase({ migrations })
-  const { told, db } = watched(shared)
+  await using opened = await openAttempt()
+  const { told, journal, run, attempt } = opened
   told.failures = 1
-  const journal = new Journal({ db, log })
-  const run = await addRun(shared)
-  const attempt = journal.open(run)
   const large = Buffer.alloc(40 * 1024 * 1024, "x")
   const blobs = [{ channel: "messages", version: "a", type: "bytes", bytes: large }]
 
@@ -226,11 +179,8 @@ test("a caller that writes faster than the database is told to wait (K7)", async
 })
 
 test("a write after the end of its attempt is rejected, also during a batch, and takes no space (K5, K7)", async () => {
-  await using shared = await freshDatabase({ migrations })
-  const { told, db } = watched(shared)
-  const journal = new Journal({ db, log })
-  const run = await addRun(shared)
-  const attempt = journal.open(run)
+  await using opened = await openAttempt()
+  const { db, told, journal, run, attempt } = opened
   const answers = gate()
   told.answered = answers.opened
 
@@ -246,7 +196,7 @@ test("a write after the end of its attempt is rejected, also during a batch, and
 
   assert.equal(journal.backlog(), undefined)
   assert.throws(() => journal.of(run), ClaimLost)
-  assert.deepEqual(await idsOf(shared, run), ["a"])
+  assert.deepEqual(await idsOf(db, run), ["a"])
 })
 
 test("a run that takes its thread with it writes nothing that is still waiting when it ends (K6)", async () => {
@@ -326,10 +276,8 @@ test("a write that goes with its run is answered before it is committed, and a r
 })
 
 test("an attempt keeps its input once a checkpoint after that of the input is saved", async () => {
-  await using db = await freshDatabase({ migrations })
-  const journal = new Journal({ db, log })
-  const run = await addRun(db)
-  const attempt = journal.open(run, { number: 1, threadId: run.threadId })
+  await using opened = await openAttempt({ number: 1 })
+  const { run, attempt } = opened
   const write = { taskId: "t", taskPath: "", idx: 0, channel: "count", type: "json", bytes: Buffer.from("1") }
   const put = (id: string, source: string) =>
     attempt.putCheckpoint(checkpoint(run, id, { metadata: JSON.stringify({ source, note: "input" }) }))

@@ -1,7 +1,6 @@
 /** Events of runs that have a log: they are committed in order with the checkpoints of their attempt. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import type { Db } from "@superstep/toolkit/db/database"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
@@ -10,9 +9,18 @@ import { until } from "@superstep/toolkit/testing/until"
 import { pageOfRun, pageOfThread } from "../events/queries.js"
 import type { LogEvent } from "./claim-batch.js"
 import { Journal } from "./journal.js"
-import { addRun, checkpoint, ending, gate, idsOf, statusOf, type TestRun, watched } from "./testing/claimed-runs.js"
+import {
+  addRun,
+  checkpoint,
+  ending,
+  gate,
+  idsOf,
+  migrations,
+  statusOf,
+  type TestRun,
+  watched,
+} from "./testing/claimed-runs.js"
 
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const event = (seq: number, data = "{}"): LogEvent => ({ seq, event: "values", data })
 
 /** An attempt of a run with a log, and what its clients were told: the events, and where they are in the log of the thread. */

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
@@ -10,9 +9,8 @@ import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { ClaimLost } from "../workers/fence.js"
 import type { WritingAttempt } from "./attempt-journal.js"
 import { Journal } from "./journal.js"
-import { addRun, checkpoint, idsOf, type TestRun } from "./testing/claimed-runs.js"
+import { addRun, checkpoint, idsOf, migrations, type TestRun } from "./testing/claimed-runs.js"
 
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const attemptOf = ({ threadId }: TestRun): WritingAttempt => ({ number: 1, threadId })
 
 const runRow = (db: Db, { runId }: TestRun) =>

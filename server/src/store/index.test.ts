@@ -8,7 +8,6 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { anyone } from "../auth/caller.js"
 import { migrations } from "../testing/test-server.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
-import { executeBatch } from "./batch.js"
 import { EmbeddingFailed, embedBy } from "./embedder.js"
 import { putItem, searchItems } from "./operations.js"
 import { newItem } from "./schema.js"
@@ -77,26 +76,6 @@ test("an item's score is that of its nearest text, and a put may select the text
   assert.deepEqual(keysOf(await search(store, "whales")), ["own", "long"])
   assert.deepEqual(keysOf(await search(store, "")), ["bare", "own", "hidden", "long"])
   assert.deepEqual(asked[0], ["misc", "about whales", "about tea"])
-})
-
-test("a graph's put may select texts like a client's, and its search is semantic", async () => {
-  await using db = await freshDatabase({ migrations })
-  const { store } = indexed(db)
-  const namespace = ["notes"]
-  const search = { op: "search", namespace_prefix: namespace, query: "tea" } as const
-  const put = (key: string, index?: false | string[]) =>
-    ({ op: "put", namespace, key, value: { text: "tea", note: "rain" }, index }) as const
-
-  const results = await executeBatch(store, undefined, [put("usual"), put("none", false), put("own", ["note"]), search])
-
-  const found = results[3] as { key: string; score: number }[]
-  assert.deepEqual(
-    found.map(({ key, score }) => [key, score]),
-    [
-      ["usual", 1],
-      ["own", 0],
-    ],
-  )
 })
 
 test("vectors belong to the current value, whoever changed it", async () => {

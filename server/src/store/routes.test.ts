@@ -45,49 +45,25 @@ test("invalid requests are rejected with the reference server's messages, and ch
   const cases: [readonly [string, string, unknown?], number, RegExp][] = [
     [put({ namespace: [] }), 400, /^Namespace is required$/],
     [put({ namespace: ["a.b"] }), 422, /Received: a\.b/],
-    [put({ namespace: ["a", ""] }), 422, labels],
     [put({ namespace: ["a\u0000"] }), 422, labels],
     [put({ namespace: ["\ud800"] }), 422, labels],
-    [put({ namespace: "a" }), 422, /body\.namespace/],
-    [put({ namespace: undefined }), 422, /body\.namespace: this field is required/],
-    [put({ key: undefined }), 422, /body\.key/],
-    [put({ key: 1 }), 422, /body\.key/],
     [put({ key: "a\u0000" }), 422, /body\.key/],
     [put({ key: "k".repeat(3000) }), 422, /at most 1800 bytes/],
-    [put({ value: "text" }), 422, /body\.value/],
     [put({ value: null }), 422, /body\.value/],
-    [put({ value: [1] }), 422, /body\.value/],
-    [put({ index: true }), 422, /body\.index/],
     [put({ index: [""] }), 422, /body\.index/],
     [put({ ttl: 0 }), 422, /body\.ttl/],
-    [put({ ttl: -1 }), 422, /body\.ttl/],
     [put({ ttl: 1e300 }), 422, /body\.ttl/],
-    [put({ ttl: "1" }), 422, /body\.ttl/],
-    [["PUT", items, "{"], 422, /not valid JSON/],
-    [["PUT", items, "[]"], 422, /body/],
-    [["GET", `${items}?namespace=a`], 422, /query\.key/],
     [["GET", `${items}?namespace=a&key=a&key=b`], 422, /query\.key/],
     [["GET", `${items}?namespace=a..b&key=k`], 422, labels],
     [["GET", `${items}?namespace=a.b&namespace=c&key=k`], 422, labels],
     [["GET", `${items}?namespace=a&key=%00`], 422, /query\.key/],
-    [["DELETE", items, { namespace: ["a"] }], 422, /body\.key/],
     [["DELETE", items, { namespace: ["a.b"], key: "k" }], 422, labels],
-    [search({ namespace_prefix: "a" }), 422, /body\.namespace_prefix/],
     [search({ namespace_prefix: ["a.b"] }), 422, labels],
-    [search({ limit: 0 }), 422, /body\.limit/],
-    [search({ limit: 1001 }), 422, /body\.limit/],
-    [search({ offset: -1 }), 422, /body\.offset/],
     [search({ offset: 2 ** 53 }), 422, /body\.offset/],
-    [search({ query: 1 }), 422, /body\.query/],
-    [search({ filter: [] }), 422, /body\.filter/],
     [search({ filter: { n: { $like: 1 } } }), 422, /expected one of \$eq/],
     [search({ filter: manyConditions }), 422, /at most 50 conditions/],
-    [search({ refresh_ttl: "no" }), 422, /body\.refresh_ttl/],
     [list({ prefix: ["a.b"] }), 422, labels],
     [list({ suffix: [""] }), 422, labels],
-    [list({ max_depth: 0 }), 422, /body\.max_depth/],
-    [list({ max_depth: 1.5 }), 422, /body\.max_depth/],
-    [list({ limit: "x" }), 422, /body\.limit/],
   ]
 
   for (const [[method, path, body], status, detail] of cases) {
@@ -100,21 +76,6 @@ test("invalid requests are rejected with the reference server's messages, and ch
     assert.ok(code, said)
   }
   assert.equal((await http.db.row<{ n: number }>(sql`select count(*) as n from store`))?.n, 0)
-})
-
-test("unusual texts in a search match items with the same text, or nothing", async () => {
-  await using http = await freshHttp()
-  const odd = { "a\u0000": "\ud800" }
-  await http.send("PUT", items, { ...place, value: odd })
-  const find = async (body: object) =>
-    (await http.send("POST", `${items}/search`, body)).json as { items: { value: unknown }[] }
-
-  const found = await find({ filter: odd, query: "\u0000" })
-  const deep = await http.send("POST", "/store/namespaces", { max_depth: 2 ** 40 })
-
-  assert.deepEqual(found.items[0]?.value, odd)
-  assert.deepEqual(await find({ filter: { "b\u0000": 1 } }), { items: [] })
-  assert.deepEqual(deep.json, { namespaces: [["users", "ann"]] })
 })
 
 test("an unavailable embedding fails the put with a conflict", async () => {

@@ -1,20 +1,26 @@
 /** Runs with a claim, for tests of what their attempts write. */
 import { randomUUID } from "node:crypto"
+import { fileURLToPath } from "node:url"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
+import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import type { Fence } from "../../workers/fence.js"
 import type { NewCheckpoint } from "../checkpoint.js"
 import type { Ending } from "../claim-batch.js"
+import { Journal } from "../journal.js"
 import { findCheckpoints } from "../queries.js"
+
+export const migrations = fileURLToPath(new URL("../../../src/migrations", import.meta.url))
 
 export interface TestRun extends Fence {
   readonly threadId: string
 }
 
 /** Executes, in its first attempt. */
-export async function addRun(db: Db): Promise<TestRun> {
-  const [runId, claimId, threadId] = [randomUUID(), randomUUID(), randomUUID()]
+export async function addRun(db: Db, threadId: string = randomUUID()): Promise<TestRun> {
+  const [runId, claimId] = [randomUUID(), randomUUID()]
   await db.run(sql`insert into threads (thread_id, status) values (${threadId}, 'busy')`)
   await db.run(sql`
     insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id, attempt)
@@ -75,4 +81,14 @@ export function watched(db: Database) {
     return rows
   }
   return { told, db: { ...db, rows } as Db }
+}
+
+/** An open attempt of a run, on a database that `told` counts and controls. */
+export async function openAttempt({ number }: { readonly number?: number } = {}) {
+  const db = await freshDatabase({ migrations })
+  const { told, db: observed } = watched(db)
+  const journal = new Journal({ db: observed, log })
+  const run = await addRun(db)
+  const attempt = journal.open(run, number === undefined ? undefined : { number, threadId: run.threadId })
+  return { db, told, journal, run, attempt, [Symbol.asyncDispose]: () => db[Symbol.asyncDispose]() }
 }
