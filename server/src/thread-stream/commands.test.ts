@@ -5,11 +5,9 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { ExactNumber } from "@superstep/toolkit/http/exact-number"
 import { printJson } from "@superstep/toolkit/http/json-printer"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { insertSystemAssistants } from "../assistants/queries.js"
-import { freshHttp, startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 import {
   commandOf,
   emitProtocol,
@@ -138,22 +136,6 @@ test("a number that the graph cannot hold is named where the client's command ha
   ])
 })
 
-test("a thread can be answered after a restart of the server", async () => {
-  await using db = await freshDatabase({ migrations })
-  let threadId = ""
-  {
-    await using http = await startTestHttp(db)
-    threadId = await interrupted(http)
-  }
-  await using http = await startTestHttp(db)
-
-  const reply = await sendCommand(http, threadId, "input.respond", { namespace: [], interrupt_id: first, response: 1 })
-  const run = await until(() => [...http.server.workers.running.values()][0], { what: "the run executes" })
-
-  assert.equal(reply.type, "success")
-  assert.deepEqual(commandOf(run), { resume: { [first]: 1 } })
-})
-
 test("an answer that fits nothing is refused with the reason, and creates no run", async () => {
   await using http = await freshHttp()
   const threadId = await interrupted(http)
@@ -217,35 +199,6 @@ test("the input of an interrupted thread is the answer, unless the run starts fr
   assert.deepEqual([commandOf(fresh), fresh.order.input], [null, '{"x":1}'])
 })
 
-test("a run on a busy thread waits by default; reject is an error, and interrupt stops the run", async () => {
-  await using http = await freshHttp()
-  const threadId = randomUUID()
-  const running = await startRun(http, threadId)
-  const run = await executing(running, http)
-  const waiting = await startRun(http, threadId)
-
-  const rejected = await sendCommand(http, threadId, "run.start", {
-    assistant_id: "agent",
-    multitask_strategy: "reject",
-  })
-  assert.equal(http.server.workers.running.has(waiting), false)
-  run.done()
-  await executing(waiting, http)
-  const taking = await startRun(http, threadId, { multitaskStrategy: "interrupt" })
-  await executing(taking, http)
-  const stream = await openEvents(http, threadId, { channels: ["lifecycle"] })
-  await until(() => framesOf(stream).at(-1)?.event_id.endsWith(`${taking}:running`), {
-    what: "the last run's beginning",
-  })
-
-  assert.deepEqual([rejected.type, rejected.error], ["error", "invalid_argument"])
-  assert.match(rejected.message, /^Thread is already running a task/)
-  assert.deepEqual(
-    framesOf(stream).map(({ event_id }) => event_id.slice(6)),
-    [`${running}:running`, `${running}:completed`, `${waiting}:running`, `${waiting}:interrupted`, `${taking}:running`],
-  )
-})
-
 test("a reply names the place before the new run, so that no client skips any of it", async () => {
   await using http = await freshHttp()
   const threadId = randomUUID()
@@ -267,19 +220,6 @@ test("a reply names the place before the new run, so that no client skips any of
   assert.equal(framesOf(stream)[0]?.event_id, `synth:${reply.result.run_id}:running`)
 })
 
-test("a request with an idempotency key starts one run", async () => {
-  await using http = await freshHttp()
-  const path = `/threads/${randomUUID()}/commands`
-  const body = { id: 1, method: "run.start", params: { assistant_id: "agent" } }
-  const send = () => http.send("POST", path, body, { "idempotency-key": "k1" })
-
-  const [one, two] = [await send(), await send()]
-
-  const runOf = ({ json }: { json: unknown }) => (json as { result: { run_id: string } }).result.run_id
-  assert.equal(runOf(one), runOf(two))
-  assert.equal(http.server.workers.started.length, 1)
-})
-
 test("what is no command is 400, an unknown one is an error reply, an unknown assistant 404", async () => {
   await using http = await freshHttp()
   const threadId = randomUUID()
@@ -296,39 +236,4 @@ test("what is no command is 400, an unknown one is an error reply, an unknown as
     [withoutAssistant.error, withoutAssistant.message],
     ["invalid_argument", "run.start requires an assistant_id."],
   )
-})
-
-test("the tree of a run has the graphs that its lifecycle names, also after the run", async () => {
-  await using http = await freshHttp()
-  const threadId = randomUUID()
-  const runId = await startRun(http, threadId)
-  const run = await executing(runId, http)
-  emitProtocol(run, "lifecycle", { event: "started", graph_name: "sub" }, ["sub:1"])
-  emitProtocol(run, "lifecycle", { event: "started", graph_name: "inner" }, ["sub:1", "inner:2"])
-  emitProtocol(run, "lifecycle", { event: "completed", graph_name: "sub" }, ["sub:1"])
-  run.done()
-  const stream = await openEvents(http, threadId)
-  await untilTerminals(() => framesOf(stream), 1)
-
-  const { result } = await sendCommand(http, threadId, "agent.getTree")
-  const unknown = await sendCommand(http, threadId, "agent.getTree", { run_id: randomUUID() })
-
-  const inner = { namespace: ["sub:1", "inner:2"], status: "started", graph_name: "inner" }
-  const sub = { namespace: ["sub:1"], status: "completed", graph_name: "sub", children: [inner] }
-  assert.deepEqual(result.tree, { namespace: [], status: "completed", graph_name: "agent", children: [sub] })
-  assert.equal(unknown.error, "no_such_run")
-})
-
-test("a fork is a run from the named checkpoint, with the assistant that ran last", async () => {
-  await using http = await freshHttp()
-  const threadId = await interrupted(http)
-
-  const { status, text } = await http.send("POST", `/threads/${threadId}/commands`, {
-    id: 1,
-    method: "state.fork",
-    params: { checkpoint_id: randomUUID() },
-  })
-
-  assert.equal(status, 404)
-  assert.match(text, /has no checkpoint/)
 })

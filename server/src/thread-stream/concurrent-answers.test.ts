@@ -6,7 +6,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { insertSystemAssistants } from "../assistants/queries.js"
-import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { untilAsked } from "./asking-run.js"
 import {
@@ -21,23 +21,6 @@ import {
   sendCommand,
   startRun,
 } from "./testing/protocol-client.js"
-
-test("two clients that answer at once: one starts a run, the other is told that nothing is open", async () => {
-  await using http = await freshHttp()
-  const threadId = await interrupted(http)
-  const respond = () => sendOne(http, threadId)
-
-  const replies = await Promise.all([respond(), respond()])
-
-  assert.deepEqual(replies.map(({ type }) => type).toSorted(), ["error", "success"])
-  assert.equal(http.server.workers.started.length, 2)
-})
-
-async function sendOne(http: TestHttp, threadId: string) {
-  const body = { id: 1, method: "input.respond", params: { interrupt_id: first, response: 1 } }
-  const { json } = await http.send("POST", `/threads/${threadId}/commands`, body)
-  return json as { type: string }
-}
 
 /** Holds the thread's lock while the command waits for it, and changes the thread: as the answer of another client does that comes and ends meanwhile. */
 async function overtaken(
@@ -78,25 +61,6 @@ test("an input that would answer a question is an input again when another clien
   const run = await executing(`${reply.result.run_id}`, http)
 
   assert.deepEqual([commandOf(run), run.order.input], [null, '{"x":1}'])
-})
-
-test("an input for a busy thread is the answer when its run asks between the check and the new run", async () => {
-  await using http = await freshHttp()
-  const threadId = await interrupted(http)
-  const [asking] = await http.db.rows<{ interrupts: string }>(
-    sql`select interrupts from threads where thread_id = ${threadId}`,
-  )
-  await http.db.run(sql`update threads set status = 'busy', interrupts = '{}' where thread_id = ${threadId}`)
-
-  const reply = await overtaken(
-    http.db,
-    threadId,
-    () => sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: { x: 1 } }),
-    sql`status = 'interrupted', interrupts = ${asking?.interrupts ?? ""}`,
-  )
-  const run = await executing(`${reply.result.run_id}`, http)
-
-  assert.deepEqual(commandOf(run), { resume: { x: 1 } })
 })
 
 test("an answer does not wait for a run that is rolled back while the answer looks for it", async () => {
@@ -155,40 +119,3 @@ test("of two answers at once, the one that comes first to the thread counts, in 
   assert.equal(answered.type, "success", answered.message)
   assert.equal(waiting.status, 200)
 })
-
-test("an acknowledged answer is never given to a question that is not open any more", async () => {
-  await using http = await freshHttp()
-  await using older = await startTestHttp(http.db)
-  const answered = new Set<string>()
-  const wasted: string[] = []
-  const finishRuns = () => {
-    for (const { server } of [http, older]) {
-      for (const run of server.workers.running.values()) {
-        const { threadId } = run.order
-        if (commandOf(run).resume[first] === "newer" && answered.has(threadId)) wasted.push(threadId)
-        answered.add(threadId)
-        run.done()
-      }
-    }
-  }
-
-  for (let round = 0; round < 10; round++) {
-    const threadId = await interrupted(http)
-    const respond = () => sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: "newer" })
-    const body = { assistant_id: "agent", command: { resume: { [first]: "older" } } }
-    const requests = [respond(), older.send("POST", `/threads/${threadId}/runs`, body), respond()]
-    let isAnswered = false
-    const all = Promise.all(requests).finally(() => {
-      isAnswered = true
-    })
-    await until(() => finishRuns() ?? isAnswered, { what: "all requests are answered" })
-    await all
-    await until(async () => finishRuns() ?? (await isAtRest(http.db, threadId)), { what: "all runs are over" })
-  }
-
-  assert.equal(answered.size, 10)
-  assert.deepEqual(wasted, [])
-})
-
-const isAtRest = async (db: Database, threadId: string) =>
-  (await db.row<{ status: string }>(sql`select status from threads where thread_id = ${threadId}`))?.status === "idle"

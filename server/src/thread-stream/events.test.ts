@@ -3,7 +3,6 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
-import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
@@ -63,29 +62,6 @@ test("a run.start makes the thread, and its stream has the run from its first ev
   const [first] = stream.events()
   assert.equal(first?.event, "lifecycle")
   assert.equal(first?.id, String(frames[0]?.seq))
-})
-
-test("every connection and every server has the same events with the same ids", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using one = await startTestHttp(db)
-  await using two = await startTestHttp(db)
-  const threadId = await newThread(one)
-  const live = await Promise.all([openEvents(one, threadId), openEvents(two, threadId)])
-
-  for (const http of [one, two]) {
-    const runId = await startRun(http, threadId)
-    const run = await executing(runId, one, two)
-    emitProtocol(run, "values", { runId })
-    run.done()
-    await Promise.all(
-      live.map((stream, n) => untilTerminals(() => framesOf(stream), http === one ? 1 : 2).then(() => n)),
-    )
-  }
-  const replayed = await openEvents(two, threadId)
-  await untilTerminals(() => framesOf(replayed), 2)
-
-  for (const stream of live) assert.deepEqual(framesOf(stream), framesOf(replayed))
-  assert.equal(framesOf(replayed).length, 6)
 })
 
 test("a client goes on after a position or the id of an event, without a hole or a repeat", async () => {
@@ -258,25 +234,6 @@ test("a waiting run that is cancelled is interrupted, and so is a running one; a
       `synth:${third}:running`,
       `synth:${third}:interrupted`,
     ],
-  )
-})
-
-test("a lost terminal event is written later: the server died after the run had ended", async () => {
-  await using http = await freshHttp()
-  const threadId = await newThread(http)
-  const stream = await openEvents(http, threadId)
-  const running = await startRun(http, threadId)
-  const run = await executing(running, http)
-  const waiting = await startRun(http, threadId)
-
-  await http.db.run(sql`update runs set status = 'interrupted', updated_at = now() where run_id = ${waiting}`)
-  await untilTerminals(() => framesOf(stream), 1)
-  run.done()
-  await untilTerminals(() => framesOf(stream), 2)
-
-  assert.deepEqual(
-    framesOf(stream).map(({ event_id }) => event_id),
-    [`synth:${running}:running`, `synth:${waiting}:interrupted`, `synth:${running}:completed`],
   )
 })
 

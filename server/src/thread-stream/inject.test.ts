@@ -11,28 +11,6 @@ import { executing, framesOf, openEvents, sendCommand, startRun, untilTerminals 
 
 const message = { role: "user", content: "and a tea", name: "ada" }
 
-test("an injected message waits for the run that executes, and is the input of the next one", async () => {
-  await using http = await freshHttp()
-  await insertSystemAssistants(http.db, ["agent"], {})
-  const threadId = randomUUID()
-  const running = await executing(await startRun(http, threadId), http)
-
-  const reply = await sendCommand(http, threadId, "input.inject", { namespace: [], message })
-  const stream = await openEvents(http, threadId, { channels: ["lifecycle"], since: reply.meta.applied_through_seq })
-  assert.equal(http.server.workers.running.size, 1)
-  running.done()
-  await untilTerminals(() => framesOf(stream), 1)
-  const run = await until(() => http.server.workers.started[1], { what: "the next run executes" })
-  run.done()
-  await untilTerminals(() => framesOf(stream), 2)
-
-  assert.deepEqual([reply.type, reply.result], ["success", {}])
-  assert.deepEqual(JSON.parse(run.order.input), {
-    messages: [{ type: "human", content: "and a tea", name: "ada" }],
-  })
-  assert.equal(run.order.graphId, "agent")
-})
-
 test("a message cannot be injected where nothing ran, into a subgraph, or in place of an answer", async () => {
   await using http = await freshHttp()
   await insertSystemAssistants(http.db, ["agent"], {})

@@ -101,35 +101,6 @@ test("a later subscription gets its past before what comes next, and the others 
   assert.equal(client.events.length, emitted + 2)
 })
 
-test("sockets are independent, also those of other servers, and one that was closed changes nothing for the others", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using one = await startTestHttp(db)
-  await using two = await startTestHttp(db)
-  const threadId = randomUUID()
-  const clients = [await connect(one, threadId), await connect(two, threadId), await connect(one, threadId)]
-  for (const client of clients) await client.command("subscription.subscribe", everything)
-  const run = await executing(await startRun(one, threadId), one, two)
-  emitProtocol(run, "values", { x: 1 })
-  await until(() => clients.every(({ events }) => events.length === 2), { what: "all have the first events" })
-
-  // Until both sides have closed, the socket may still bring what comes next.
-  const since = clients[2]?.events.at(-1)?.seq
-  clients[2]?.ws.close()
-  emitProtocol(run, "values", { x: 2 })
-  run.done()
-  await untilTerminals(() => clients[0]?.events ?? [], 1)
-  await untilTerminals(() => clients[1]?.events ?? [], 1)
-  const again = await connect(two, threadId)
-  await again.command("subscription.subscribe", { ...everything, since })
-  await untilTerminals(() => again.events, 1)
-  const next = await executing(await startRun(two, threadId), one, two)
-  next.done()
-  await untilTerminals(() => again.events, 2)
-
-  assert.deepEqual(summaryOf(again.events).slice(0, 2), ["values", "lifecycle completed"])
-  assert.deepEqual(clients[0]?.events.slice(2, 4), again.events.slice(0, 2))
-})
-
 test("after unsubscribe nothing comes, and an unknown subscription is an error", async () => {
   await using http = await freshHttp()
   const threadId = randomUUID()

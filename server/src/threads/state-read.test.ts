@@ -54,47 +54,6 @@ test("the call contains the checkpoint: the newest one, or the requested one", a
   await assert.rejects(getThreadState(server, anyone, threadId, { ...question, checkpointId: "c" }), NotFound)
 })
 
-test("a thread that was pruned while its graph read it is read again", async () => {
-  await using server = await freshServer()
-  const threadId = await threadOfAgent(server)
-  await save(server.db, threadId, "a")
-  const sent: unknown[] = []
-  server.workers.answer = async (_, { tuple }) => {
-    sent.push((tuple as { checkpoint_id: string }).checkpoint_id)
-    if (sent.length > 1) return told
-    await save(server.db, threadId, "b")
-    throw new WorkerCallFailed({ error: "CheckpointGone", message: "it was deleted" })
-  }
-
-  await getThreadState(server, anyone, threadId, question)
-
-  assert.deepEqual(sent, ["a", "b"])
-})
-
-test("a thread that is deleted while its state is read has its state or is not found: never an empty state", async () => {
-  await using server = await freshServer()
-  let calls = 0
-  server.workers.answer = async (_, { tuple }) => {
-    calls++
-    assert.ok(tuple, "the thread was read without its checkpoint")
-    return told
-  }
-  const read = (threadId: string) =>
-    getThreadState(server, anyone, threadId, question).then(
-      () => "read",
-      (error: unknown) => (error instanceof NotFound ? "not found" : Promise.reject(error)),
-    )
-  const seen: string[] = []
-  for (let round = 0; round < 60; round++) {
-    const threadId = await threadOfAgent(server)
-    await save(server.db, threadId, "a")
-    const reads = [read(threadId), read(threadId), deleteThread(server, anyone, threadId).then(() => "deleted")]
-    seen.push(...(await Promise.all([...reads, read(threadId)])))
-  }
-
-  assert.equal(seen.filter((answer) => answer === "read").length, calls)
-})
-
 test("a thread that was deleted after its graph was asked for it is not found", async () => {
   await using server = await freshServer()
   const threadId = await threadOfAgent(server)

@@ -76,23 +76,6 @@ test("T1: an update during which a run starts and ends is computed again from th
   assert.equal((await getThread(server.db, anyone, threadId)).values, '{"made":"2"}')
 })
 
-test("T1: an update during which another one commits is computed again", async () => {
-  await using server = await freshServer()
-  const threadId = await threadOfAgent(server)
-  let asked = 0
-  server.workers.answer = async () => {
-    asked += 1
-    // The second call is for the concurrent update.
-    if (asked === 1) await updateThreadState(server, anyone, threadId, update)
-    return made(String(asked === 2 ? 1 : asked))
-  }
-
-  await updateThreadState(server, anyone, threadId, update)
-
-  assert.equal(asked, 3)
-  assert.equal(await checkpointsOf(server.db, threadId), "13")
-})
-
 test("T1: an update during which a run is deleted is computed again from the remaining state", async () => {
   await using server = await freshServer()
   const threadId = await threadOfAgent(server)
