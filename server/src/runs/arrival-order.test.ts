@@ -1,4 +1,3 @@
-/** R3 over HTTP: runs are queued in the order in which their requests arrived. */
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
@@ -6,6 +5,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { Turns } from "./turns.js"
 
 const burst = 20
 
@@ -54,20 +54,6 @@ const untilQueued = (http: TestHttp, threadId: string, count: number) =>
   until(async () => (await queued(http, threadId)).length === count, { what: `${count} runs are queued` })
 
 const inOrder = Array.from({ length: burst }, (_, n) => n)
-
-test("concurrent requests of one client are queued in the order in which they were sent", async () => {
-  await using http = await freshHttp({ slots: 0 })
-  const { socket } = await openSocket(http)
-
-  for (let round = 0; round < 3; round++) {
-    const threadId = await newThread(http)
-    socket.write(inOrder.map((n) => bytesOf(requestFor(threadId, n))).join(""))
-    await untilQueued(http, threadId, burst)
-
-    assert.deepEqual(await queued(http, threadId), inOrder)
-  }
-  socket.destroy()
-})
 
 test("requests that arrive one after another over many connections are queued in that order", async () => {
   await using http = await freshHttp({ slots: 0 })
@@ -120,4 +106,27 @@ test("a request that hangs loses its place", async () => {
   assert.equal(status, 200)
   assert.deepEqual(await queued(http, threadId), [1, 0])
   slow.socket.destroy()
+})
+
+function taker(turns: Turns) {
+  const order: string[] = []
+  const take = (name: string, threadId = "t") => {
+    const turn = turns.take(threadId)
+    const come = () => turn.come().then(() => order.push(name))
+    return { come, end: () => turn.end() }
+  }
+  return { order, take }
+}
+
+test("a failed request gives up its turn, and later ones still wait for earlier ones", async () => {
+  const { order, take } = taker(new Turns({ maxWaitMs: 60_000 }))
+  const [one, two, three] = [take("one"), take("two"), take("three")]
+
+  two.end()
+  const third = three.come()
+  await one.come()
+  one.end()
+  await third
+
+  assert.deepEqual(order, ["one", "three"])
 })

@@ -4,13 +4,13 @@ import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { Conflict, Forbidden, NotFound } from "@superstep/toolkit/errors/errors"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { type AccessEvent, anyone, type Caller } from "../auth/caller.js"
 import { createThread } from "../testing/creations.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
 import { freshServer, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
-import { untilBlocked } from "../testing/until-blocked.js"
 import { createRun } from "./creation.js"
 import { cancelRun, getRun, joinRun, requireMayStop } from "./operations.js"
 import { newRun } from "./schema.js"
@@ -168,22 +168,12 @@ test("a repeated request creates one run and gets its response, its stream or it
     assert.equal(http.server.workers.started.length, 1)
   })
 
-  await t.test("batch", async () => {
-    const key = { "idempotency-key": randomUUID() }
-
-    const first = await http.send("POST", "/runs/batch", [asked, asked], key)
-    const again = await http.send("POST", "/runs/batch", [asked, asked], key)
-
-    assert.equal(again.text, first.text)
-    assert.equal(http.server.workers.started.length, 3)
-  })
-
   await t.test("stream: the second client joins", async () => {
     const key = { "idempotency-key": randomUUID() }
     const streamed = { ...asked, stream_resumable: true }
 
     const first = await http.stream("POST", `${threaded}/stream`, streamed, key)
-    const run = await startedRun(http, 3)
+    const run = await startedRun(http, 1)
     run.emit("values", { n: 1 })
     await until(() => first.events().length === 2, { what: "the first event" })
     const again = await http.stream("POST", `${threaded}/stream`, streamed, key)
@@ -192,13 +182,13 @@ test("a repeated request creates one run and gets its response, its stream or it
 
     assert.equal(again.text(), first.text())
     assert.equal(again.headers.get("content-location"), first.headers.get("content-location"))
-    assert.equal(http.server.workers.started.length, 4)
+    assert.equal(http.server.workers.started.length, 2)
   })
 
   await t.test("result, also after the run's end", async () => {
     const runId = randomUUID()
     const waiting = http.send("POST", `${threaded}/wait`, { ...asked, run_id: runId })
-    const run = await startedRun(http, 4)
+    const run = await startedRun(http, 2)
     run.done({ values: '{"n":7}' })
     const first = await waiting
     const again = await http.send("POST", `${threaded}/wait`, { ...asked, run_id: runId })
@@ -207,14 +197,14 @@ test("a repeated request creates one run and gets its response, its stream or it
     assert.deepEqual([first.json, again.json], [{ n: 7 }, { n: 7 }])
     assert.equal(run.order.runId, runId)
     assert.equal(other.status, 409)
-    assert.equal(http.server.workers.started.length, 5)
+    assert.equal(http.server.workers.started.length, 3)
   })
 
   await t.test("stream without a log: the second client is notified that it missed the beginning", async () => {
     const key = { "idempotency-key": randomUUID() }
 
     const first = await http.stream("POST", `${threaded}/stream`, asked, key)
-    const run = await startedRun(http, 5)
+    const run = await startedRun(http, 3)
     run.emit("values", { n: 1 })
     await until(() => first.events().length === 2, { what: "the first event" })
     const again = await http.stream("POST", `${threaded}/stream`, asked, key)
@@ -234,20 +224,20 @@ test("a repeated request creates one run and gets its response, its stream or it
   await t.test("a deleted stateless run is not created again", async () => {
     const key = { "idempotency-key": randomUUID() }
     const waiting = http.send("POST", "/runs/wait", asked, key)
-    ;(await startedRun(http, 6)).done()
+    ;(await startedRun(http, 4)).done()
     await waiting
 
     const again = await http.send("POST", "/runs/wait", asked, key)
 
     assert.equal(again.status, 409)
     assert.match(again.text, /run_gone/)
-    assert.equal(http.server.workers.started.length, 7)
+    assert.equal(http.server.workers.started.length, 5)
   })
 
   await t.test("a rolled back run is not created again", async () => {
     const [key, streamKey] = [{ "idempotency-key": randomUUID() }, { "idempotency-key": randomUUID() }]
     await http.send("POST", threaded, asked)
-    const active = await startedRun(http, 7)
+    const active = await startedRun(http, 5)
     const first = await http.send("POST", threaded, asked, key)
     const streamed = await http.stream("POST", `${threaded}/stream`, asked, streamKey)
     await http.send("POST", threaded, { ...asked, multitask_strategy: "rollback" })
@@ -303,34 +293,6 @@ test("a batch is created completely and in order, or not at all", async () => {
   assert.equal(await countOf(http.db), 3)
 })
 
-test("two runs that create one thread at the same moment meet as on a thread that exists", async () => {
-  await using http = await freshHttp()
-  const statuses = async (strategy: string) => {
-    const threadId = randomUUID()
-    const send = () =>
-      http.send("POST", `/threads/${threadId}/runs`, {
-        ...{ assistant_id: "agent", input: {}, if_not_exists: "create", multitask_strategy: strategy },
-      })
-    // A run that another server has inserted and not committed yet.
-    const { reply } = await http.db.transaction(async (tx) => {
-      await tx.run(sql`insert into threads (thread_id, status, graph_id) values (${threadId}, 'busy', 'agent')`)
-      await tx.run(sql`
-        insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, attempt, claim_id,
-          claimed_by, lease_until, claimed_at)
-        values (${randomUUID()}, ${threadId}, ${randomUUID()}, 'agent', 'running', '{}', '{}', 'enqueue', 1, ${randomUUID()},
-          ${randomUUID()}, now() + interval '1 minute', now())`)
-      const reply = send()
-      await untilBlocked(http.db)
-      return { reply }
-    })
-    const { status, json } = await reply
-    return [status, (json as { status?: string }).status]
-  }
-
-  assert.deepEqual(await statuses("enqueue"), [200, "pending"])
-  assert.deepEqual(await statuses("reject"), [409, undefined])
-})
-
 test("the id of a run whose events still exist cannot be used for another run", async () => {
   await using server = await freshServer()
   const runId = randomUUID()
@@ -346,4 +308,36 @@ test("the id of a run whose events still exist cannot be used for another run", 
   await assert.rejects(createRun(server, { ...chosen, caller: owner("bob") }), Conflict)
 
   assert.equal(await countOf(server.db), 0)
+})
+
+test("the number of waiting runs is limited per thread", async () => {
+  await using http = await freshHttp({ maxWaitingRuns: 2 })
+  const newThread = async () => ((await http.send("POST", "/threads", {})).json as { thread_id: string }).thread_id
+  const [full, other] = [await newThread(), await newThread()]
+  const create = (threadId: string, multitask_strategy?: string) =>
+    http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {}, multitask_strategy })
+
+  const statuses = []
+  for (let n = 0; n < 4; n++) statuses.push(await create(full))
+  const ofOther = await create(other)
+  const listed = await http.send("GET", `/threads/${full}/runs`)
+  const interrupting = await create(full, "interrupt")
+
+  assert.deepEqual(fieldsOf(statuses, "status"), [200, 200, 200, 429])
+  assert.equal(statuses[3]?.headers.get("retry-after"), "5")
+  assert.match((statuses[3]?.json as { detail: string }).detail, /2 runs wait on this thread/)
+  assert.equal((listed.json as unknown[]).length, 3)
+  assert.deepEqual([ofOther.status, interrupting.status], [200, 200])
+})
+
+test("concurrent requests do not exceed the limit of waiting runs", async () => {
+  await using http = await freshHttp({ maxWaitingRuns: 2 })
+  const { thread_id: threadId } = (await http.send("POST", "/threads", {})).json as { thread_id: string }
+  const create = () => http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} })
+
+  const replies = await Promise.all(Array.from({ length: 12 }, create))
+
+  const created = replies.filter(({ status }) => status === 200)
+  assert.equal(created.length, 3)
+  assert.ok(replies.every(({ status }) => status === 200 || status === 429))
 })

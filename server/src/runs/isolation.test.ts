@@ -8,7 +8,6 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { newThread } from "../testing/creations.js"
-import { freshHttp } from "../testing/test-http.js"
 import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { getThread } from "../threads/operations.js"
 import { claimRuns } from "./claims.js"
@@ -144,15 +143,6 @@ test("R10: a run that exceeds its time limit is stopped and ends as timeout, wit
     { event: "error", data: failure, id: client.events.at(-2)?.id },
     { event: "end", data: { run_id: runId, status: "timeout", input_saved: false }, id: client.events.at(-1)?.id },
   ])
-})
-
-test("R10: wait returns a timed out run like a failed one", async () => {
-  await using http = await freshHttp({ runTimeoutMs: 50 })
-
-  const { status, json } = await http.send("POST", "/runs/wait", { assistant_id: "agent", input: {} })
-
-  assert.equal(status, 200)
-  assert.equal((json as { __error__: { error: string } }).__error__.error, "RunTimeout")
 })
 
 test("R10: a run that does not stop is ended without its worker, which is told to abandon it", async () => {

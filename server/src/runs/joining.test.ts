@@ -8,13 +8,14 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { v7 as uuidv7 } from "uuid"
 import { anyone } from "../auth/caller.js"
 import { appendLateEvents, pageOfRun } from "../events/queries.js"
 import { Streams } from "../events/streams.js"
 import { createRun } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
 import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
-import { joinRun } from "./operations.js"
+import { joinRun, waitForEnd } from "./operations.js"
 import { newRun } from "./schema.js"
 
 /** An ended resumable run with these events in its log. */
@@ -57,18 +58,6 @@ test("when a server died before it logged a run's end, a joining client causes t
   ]
   assert.deepEqual(first, [["metadata", {}], ["values", {}], ...last])
   assert.deepEqual(second, last)
-})
-
-test("a client that rejoins after the log was deleted is notified that it missed events", async () => {
-  await using server = await freshServer()
-  const run = await addEndedRun(server.db, [])
-
-  const events = await join(server, run, 7)
-
-  assert.deepEqual(events, [
-    ["metadata", { run_id: run.runId, attempt: 1, missed: true }],
-    ["end", { run_id: run.runId, status: "error" }],
-  ])
 })
 
 /** Makes Postgres reject a final status without the end in the run's log, which a crash between two commits would leave. */
@@ -135,4 +124,27 @@ test("the last events of a run that a client follows at another server are commi
   await until(() => client.hasEnded, { what: "the stream ends" })
 
   assert.deepEqual(fieldsOf(client.events.slice(-2), "event"), ["error", "end"])
+})
+
+test("clients of other servers get the end of a run whose server died before it announced the end (B3)", async () => {
+  await using db = await freshDatabase({ migrations })
+  await using owner = await startTestServer(db)
+  await using other = await startTestServer(db, { slots: 0 })
+  const threadId = uuidv7()
+  const body = newRun.parse({ assistant_id: "agent", if_not_exists: "create" })
+  const run = await createRun(owner, { threadId, body })
+  const client = new Listening()
+  await joinRun(other, { caller: anyone, threadId, runId: run.run_id, subscriber: client, after: undefined })
+  const waiting = waitForEnd(other, run.run_id)
+
+  await owner.crash()
+  // The effect of a Postgres session whose client died after sending the end.
+  await db.run(sql`
+    update runs set status = 'success', claim_id = null, claimed_by = null, lease_until = null
+    where run_id = ${run.run_id}`)
+  await until(() => client.hasEnded, { what: "the end of the stream" })
+  await waiting
+
+  assert.deepEqual(client.events.at(-1)?.data, { run_id: run.run_id, status: "success" })
+  assert.deepEqual(fieldsOf(other.streams.runs.tailed(), "id"), [])
 })

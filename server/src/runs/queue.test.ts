@@ -3,14 +3,16 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { Conflict } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { v7 as uuidv7 } from "uuid"
 import { anyone } from "../auth/caller.js"
-import { cancelRun, createRun, getRun, joinRun, waitForEnd } from "../testing/as-anyone.js"
+import { cancelRun, createRun, getRun, joinRun } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
 import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { getThread } from "../threads/operations.js"
+import { ClaimLoop } from "./claim-loop.js"
 import { newRun } from "./schema.js"
 
 const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
@@ -26,29 +28,6 @@ const countRows = async (db: Db) => {
       + (select count(*) from checkpoints) as n`)
   return row?.n
 }
-
-test("a run of an idle thread starts at once, and its stream starts with run_id and attempt", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = await newThread(server)
-  const client = new Listening()
-
-  const run = await createRun(server, { threadId, body: body(), subscriber: client })
-  const execution = await started(server, run.run_id)
-  execution.emit("values", { n: 1 })
-  execution.done({ values: '{"n":1}' })
-  await until(() => client.hasEnded, { what: "the end of the stream" })
-
-  assert.deepEqual(client.events, [
-    { event: "metadata", data: { run_id: run.run_id, attempt: 1 }, id: "0" },
-    { event: "values", data: { n: 1 }, id: "1" },
-    { event: "end", data: { run_id: run.run_id, status: "success" }, id: "2" },
-  ])
-  const thread = await getThread(server.db, anyone, threadId)
-  assert.equal(thread.status, "idle")
-  assert.equal(thread.values, '{"n":1}')
-  assert.equal(thread.graph_id, "agent")
-})
 
 test("a rejected run changes nothing, and the error says what to do", async () => {
   await using db = await freshDatabase({ migrations })
@@ -68,33 +47,6 @@ test("a rejected run changes nothing, and the error says what to do", async () =
   assert.equal(await countRows(server.db), before)
   assert.deepEqual(await getThread(server.db, anyone, threadId), thread)
   assert.equal(await statusOf(server, threadId, first.run_id), "running")
-})
-
-test("interrupt stops the previous run, and the new one follows", async () => {
-  await using server = await freshServer()
-  const threadId = await newThread(server)
-  const first = await createRun(server, { threadId, body: body() })
-
-  const second = await createRun(server, { threadId, body: body({ multitask_strategy: "interrupt" }) })
-  ;(await started(server, second.run_id)).done()
-  await waitForEnd(server, second.run_id)
-
-  assert.equal(await statusOf(server, threadId, first.run_id), "interrupted")
-  assert.equal(await statusOf(server, threadId, second.run_id), "success")
-})
-
-test("rollback removes the previous run, also a pending one", async () => {
-  await using server = await freshServer()
-  const threadId = await newThread(server)
-  const first = await createRun(server, { threadId, body: body() })
-  const waiting = await createRun(server, { threadId, body: body() })
-
-  const second = await createRun(server, { threadId, body: body({ multitask_strategy: "rollback" }) })
-  ;(await started(server, second.run_id)).done()
-  await waitForEnd(server, second.run_id)
-
-  await assert.rejects(getRun(server, { threadId, runId: first.run_id }), NotFound)
-  await assert.rejects(getRun(server, { threadId, runId: waiting.run_id }), NotFound)
 })
 
 test("a restarted server takes back its former process's claims at once", async () => {
@@ -157,27 +109,24 @@ test("a delayed run starts when it is due", async () => {
   assert.equal(await statusOf(server, threadId, late.run_id), "pending")
 })
 
-test("a run on a thread that does not exist is rejected, unless it may create the thread", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
-  const threadId = randomUUID()
-
-  await assert.rejects(createRun(server, { threadId, body: body() }), NotFound)
-  const run = await createRun(server, { threadId, body: body({ if_not_exists: "create" }) })
-
-  assert.equal(run.thread_id, threadId)
-  assert.equal((await getThread(server.db, anyone, threadId)).status, "busy")
-})
-
-test("cancelling an ended run changes nothing", async () => {
+test("a worker that is ready before the loop has started does not cost a run its first attempt", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server)
-  const run = await createRun(server, { threadId, body: body() })
-  ;(await started(server, run.run_id)).done()
-  await waitForEnd(server, run.run_id)
+  await server.loop.stop()
+  const [threadId, runId] = [uuidv7(), uuidv7()]
+  await server.db.run(sql`insert into threads (thread_id) values (${threadId})`)
+  await server.db.run(sql`
+    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy)
+    values (${runId}, ${threadId}, ${uuidv7()}, 'agent', 'pending', '{}',
+      '{"config": {}, "stream_mode": ["values"], "durability": "async"}', 'enqueue')`)
+  const loop = new ClaimLoop({ ...server, sweepMs: 50, maxGapMs: 10_000, graceMs: 0 })
 
-  await cancelRun(server, { threadId, runId: run.run_id, action: "interrupt", wait: true })
+  loop.slotFreed()
+  loop.wake()
+  await loop.start()
+  const [started] = await until(() => server.workers.started.length > 0 && server.workers.started, {
+    what: "the run starts",
+  })
 
-  assert.equal(await statusOf(server, threadId, run.run_id), "success")
-  await assert.rejects(cancelRun(server, { threadId, runId: randomUUID(), action: "interrupt", wait: true }), NotFound)
+  assert.equal(started?.order.attempt, 1)
+  await loop.stop()
 })

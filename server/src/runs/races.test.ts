@@ -9,7 +9,6 @@ import { NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
-import { AwaitedEnd } from "../events/awaited-end.js"
 import { newThread } from "../testing/creations.js"
 import { endLeases, whileLeasesAreOver } from "../testing/end-leases.js"
 import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
@@ -39,11 +38,6 @@ const takeBack = (db: Database, runId: string): Promise<void> =>
     assert.ok(claim)
     await releaseRun(tx, { ...claim, watcher: undefined }, JSON.stringify(workerLost("its server")))
   })
-
-/** Terminates the listening connections and returns at once, so that notifications sent now are lost. */
-const cutListeners = (db: Database) =>
-  db.run(sql`select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and query ilike 'listen%'`)
 
 for (const action of ["interrupt", "rollback"] as const) {
   test(`a run that is claimed at this moment is asked to stop, not ended while its worker executes it (${action})`, async () => {
@@ -87,20 +81,6 @@ test("a run from a checkpoint that is removed at this moment is refused", async 
   assert.equal((await server.db.row<{ n: number }>(sql`select count(*) as n from runs`))?.n, 0)
 })
 
-test("a run with a requested stop is not attempted again when its worker dies first (R7)", async () => {
-  await using server = await freshServer()
-  const threadId = await newThread(server)
-  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
-  const execution = await started(server, runId)
-  await server.db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
-
-  execution.die()
-  await waitForEnd(server, runId)
-
-  assert.equal((await getRun(server, { caller: anyone, threadId: threadId, runId: runId })).status, "interrupted")
-  assert.equal(server.workers.started.length, 1)
-})
-
 test("a stop whose notification was lost is found at the next renewal (X4)", async () => {
   await using server = await freshServer()
   const threadId = await newThread(server)
@@ -110,18 +90,6 @@ test("a stop whose notification was lost is found at the next renewal (X4)", asy
   await server.db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
   await server.executor.renew()
   await waitForEnd(server, runId)
-
-  assert.equal(execution.isCancelled, true)
-})
-
-test("a stop that is requested while the listener is disconnected reaches the run after it reconnects", async () => {
-  await using server = await freshServer()
-  const threadId = await newThread(server)
-  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
-  const execution = await started(server, runId)
-
-  await cutListeners(server.db)
-  await cancelRun(server, { caller: anyone, threadId, runId, action: "interrupt", wait: true })
 
   assert.equal(execution.isCancelled, true)
 })
@@ -187,28 +155,6 @@ test("a client that joins a run at the moment of its end gets the end (B3)", asy
   assert.equal(await watching, "success")
 })
 
-test("a server whose listener was disconnected still serves other servers' clients of its run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using owner = await startTestServer(db)
-  await using other = await startTestServer(db, { slots: 0 })
-  const threadId = await newThread(owner)
-  const { run_id: runId } = await createRun(owner, { caller: anyone, threadId, body: body() })
-  const execution = await started(owner, runId)
-  const client = new Listening()
-
-  await cutListeners(db)
-  await joinRun(other, { caller: anyone, threadId, runId, subscriber: client, after: undefined })
-  await until(
-    () => {
-      execution.emit("custom", "after")
-      return client.events.length > 0
-    },
-    { what: "an event" },
-  )
-
-  assert.equal(client.events[0]?.data, "after")
-})
-
 /** A client that also accepts the result, like one that waits for the run. */
 class Waiting extends Listening {
   override accepts(): boolean {
@@ -255,23 +201,6 @@ test("a stateless run's result reaches a client at another server that becomes k
   assert.deepEqual(client.names, ["result", "end"])
 })
 
-test("a worker that was stopped before it knew the state tells no result: what an earlier attempt has saved is read", async () => {
-  await using server = await freshServer()
-  server.workers.ignoresCancel = true
-  const threadId = await newThread(server)
-  const awaited = new AwaitedEnd()
-  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body(), subscriber: awaited })
-  ;(await started(server, runId)).die()
-  const second = await started(server, runId, 2)
-
-  await cancelRun(server, { caller: anyone, threadId, runId, action: "interrupt", wait: false })
-  second.done({ status: "cancelled", values: undefined })
-  await awaited.over
-
-  assert.equal(awaited.hasEnd, true)
-  assert.equal(awaited.result, undefined)
-})
-
 test("a run that waited at the server of its only client is not logged (B1)", async () => {
   await using server = await freshServer({ slots: 1 })
   const threadId = await newThread(server)
@@ -287,32 +216,6 @@ test("a run that waited at the server of its only client is not logged (B1)", as
   const logged = await server.db.row<{ n: number }>(sql`select count(*) as n from run_events where run_id = ${runId}`)
   assert.equal(logged?.n, 0)
   assert.deepEqual(client.names, ["metadata", "end"])
-})
-
-test("a client gets the first event also when another server executes its run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using front = await startTestServer(db, { slots: 0 })
-  await using back = await startTestServer(db)
-  const clients = await Promise.all(
-    Array.from({ length: 10 }, async () => {
-      const threadId = await newThread(front)
-      const client = new Listening()
-      await createRun(front, {
-        caller: anyone,
-        threadId,
-        body: body({ multitask_strategy: "interrupt" }),
-        subscriber: client,
-      })
-      return client
-    }),
-  )
-  const endAll = () => {
-    for (const run of back.workers.running.values()) run.done()
-    return clients.every(({ hasEnded }) => hasEnded)
-  }
-  await until(endAll, { what: "all streams to end" })
-
-  for (const client of clients) assert.deepEqual(client.names, ["metadata", "end"])
 })
 
 test("a stateless run that is cancelled while it is pending is deleted completely", async () => {

@@ -4,7 +4,6 @@ import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import type { ScriptedRun } from "../testing/scripted-workers.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
 
 interface Run {
@@ -44,7 +43,7 @@ test("a list is newest first, filtered by status and metadata, with only the sel
   assert.deepEqual(await listed('select=["run_id"]&limit=1'), [{ run_id: runs[2]?.run_id }])
 })
 
-test("invalid lists, cancellations and deletions are rejected with a message and change nothing", async (t) => {
+test("invalid requests are rejected with a message and change nothing", async (t) => {
   await using http = await freshHttp()
   const [threadId, other] = [await newThread(http), await newThread(http)]
   const run = await addRun(http, threadId)
@@ -52,44 +51,44 @@ test("invalid lists, cancellations and deletions are rejected with a message and
   const path = `/threads/${threadId}/runs`
   const own = `${path}/${run.run_id}`
   const foreign = `/threads/${other}/runs/${run.run_id}`
+  const agent = { assistant_id: "agent", input: {} }
+  const modes = encodeURIComponent("values,updates|sub:1,messages/partial,lifecycle|sub:1")
   const cases: [string, string, unknown, number, RegExp][] = [
-    ["GET", `${path}?limit=0`, undefined, 422, /limit/],
-    ["GET", `${path}?limit=many`, undefined, 422, /limit/],
-    ["GET", `${path}?offset=99999999999`, undefined, 422, /offset/],
-    ["GET", `${path}?status=rollback`, undefined, 422, /status/],
-    ["GET", `${path}?select=secret`, undefined, 422, /select/],
-    ["GET", `${path}?metadata=1`, undefined, 422, /metadata: expected a JSON object/],
     ["GET", `${path}?metadata={`, undefined, 422, /metadata: expected a JSON object/],
     ["GET", `${path}?metadata=${'{"a":'.repeat(600)}1${"}".repeat(600)}`, undefined, 422, /metadata: expected a JSON/],
     ["GET", `/threads/${randomUUID()}/runs`, undefined, 404, /not found/],
-    ["GET", "/threads/none/runs", undefined, 422, /thread_id: expected a UUID/],
     ["GET", foreign, undefined, 404, /not found/],
-    ["GET", `${foreign}/join`, undefined, 404, /not found/],
     ["GET", `${foreign}/stream`, undefined, 404, /not found/],
     ["GET", `/runs/${randomUUID()}/stream`, undefined, 404, /not found/],
-    ["GET", "/runs/none/stream", undefined, 422, /run_id: expected a UUID/],
     ["DELETE", foreign, undefined, 404, /not found/],
     ["DELETE", own, undefined, 409, /cancel it first, or delete it with \?force=true/],
-    ["DELETE", `${path}/none`, undefined, 422, /run_id: expected a UUID/],
     ["POST", `${foreign}/cancel`, undefined, 404, /not found/],
-    ["POST", `${own}/cancel?action=stop`, undefined, 422, /action/],
     ["POST", `${own}/cancel?reason=bored`, undefined, 422, /reason/],
     ["POST", `${own}/cancel?reason=taken&action=rollback`, undefined, 422, /goes with action=interrupt only/],
     ["POST", "/runs/cancel", {}, 422, /expected either "status", or "thread_id" with "run_ids"/],
     ["POST", "/runs/cancel", { status: "all", thread_id: threadId, run_ids: [run.run_id] }, 422, /expected either/],
-    ["POST", "/runs/cancel", { thread_id: threadId, run_ids: [] }, 422, /expected either/],
-    ["POST", "/runs/cancel", { status: "success" }, 422, /status/],
     ["POST", "/runs/cancel", { thread_id: other, run_ids: [run.run_id] }, 404, /no run matches/],
-    ["POST", "/runs/cancel?action=stop", { status: "all" }, 422, /action/],
-    ["POST", "/runs/batch", {}, 422, /expected/],
     ["POST", path, { assistant_id: "agent", run_id: "mine" }, 422, /run_id: expected a UUID/],
-    ["POST", path, { assistant_id: "agent", webhook: "" }, 422, /webhook/],
     ["POST", path, { assistant_id: "agent", webhook: "http://a\u0000" }, 422, /webhook/],
     ["POST", path, { assistant_id: "agent", webhook: "x".repeat(65_537) }, 422, /webhook/],
-    ["POST", path, { assistant_id: "agent", feedback_keys: "score" }, 422, /feedback_keys/],
-    ["POST", path, { assistant_id: "agent", config: { recursion_limit: 0 } }, 422, /recursion_limit/],
-    ["POST", path, { assistant_id: "agent", checkpoint: { checkpoint_id: 1 } }, 422, /checkpoint_id/],
     ["POST", path, { assistant_id: "agent", command: { goto: [1] } }, 422, /goto/],
+    ["POST", "/runs/stream", { ...agent, assistant_id: "nope" }, 404, /^No assistant found for "nope"/],
+    ["POST", "/runs/stream", { ...agent, stream_mode: ["values", 1] }, 422, /stream_mode/],
+    ["POST", `/threads/${randomUUID()}/runs`, agent, 404, /^Thread with ID .* not found$/],
+    ["GET", `/threads/${randomUUID()}/state`, undefined, 404, /not found/],
+    ["GET", `${path}/${randomUUID()}`, undefined, 404, /not found/],
+    [
+      "GET",
+      `/runs/${randomUUID()}/stream?stream_mode=values,no`,
+      undefined,
+      422,
+      /"no" is not a stream mode: expected/,
+    ],
+    ["GET", `/runs/${randomUUID()}/stream?stream_mode=${modes}`, undefined, 404, /not found/],
+    ["POST", path, { ...agent, checkpoint_id: "nope" }, 404, /no checkpoint/],
+    ["POST", path, { ...agent, webhook: "ftp://a.example" }, 422, /body\.webhook: expected an http/],
+    ["POST", path, { ...agent, after_seconds: -1 }, 422, /after_seconds/],
+    ["POST", "/threads", { thread_id: threadId }, 409, /^Thread already exists$/],
   ]
 
   for (const [method, asked, body, status, detail] of cases) {
@@ -257,46 +256,6 @@ test("a run that ends before its input is saved says so, at its end and afterwar
     await late.ended
     assert.deepEqual(late.events().at(-1)?.data, { run_id, ...end })
   }
-})
-
-test("the end of a later attempt says whether any attempt has saved the input", async () => {
-  await using http = await freshHttp()
-  const endOf = async (saved?: "input" | "loop") => {
-    const threadId = await newThread(http)
-    const run = await addRun(http, threadId)
-    const first = await executing(http, run)
-    const stream = await http.stream("GET", `/threads/${threadId}/runs/${run.run_id}/stream`)
-    if (saved)
-      await http.db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
-        values (${threadId}, '', 'a', '{}', ${JSON.stringify({ run_id: run.run_id, source: saved })})`)
-    first.die(false)
-    const isSecond = ({ order }: ScriptedRun) => order.runId === run.run_id && order.attempt === 2
-    const second = await until(() => http.server.workers.started.find(isSecond), { what: "the second attempt" })
-    second.done({ status: "error", error: { error: "Error", message: "before its first step" } })
-    await stream.ended
-    const { run_id, ...end } = stream.events().at(-1)?.data as { run_id: string }
-    return end
-  }
-
-  assert.deepEqual(await endOf(), { status: "error", input_saved: false })
-  // The next input replaces what is only in the checkpoint of an input.
-  assert.deepEqual(await endOf("input"), { status: "error", input_saved: false })
-  assert.deepEqual(await endOf("loop"), { status: "error" })
-})
-
-test("a run that is stopped while it waits for its next attempt has saved its input if a step has moved it into the state", async () => {
-  await using http = await freshHttp({ slots: 0 })
-  const savedWith = async (source: "input" | "loop") => {
-    const threadId = await newThread(http)
-    const { run_id: runId } = await addRun(http, threadId)
-    await http.db.run(sql`update runs set attempt = 1 where run_id = ${runId}`)
-    await http.db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
-      values (${threadId}, '', 'a', '{}', ${JSON.stringify({ run_id: runId, source })})`)
-    await http.send("POST", `/threads/${threadId}/runs/${runId}/cancel`)
-    return ((await http.send("GET", `/threads/${threadId}/runs/${runId}`)).json as Run).input_saved
-  }
-
-  assert.deepEqual([await savedWith("input"), await savedWith("loop")], [false, true])
 })
 
 test("an answer that its node has not received is not saved with its run", async () => {

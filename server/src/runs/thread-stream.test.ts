@@ -5,7 +5,7 @@ import { test } from "node:test"
 import { isDeepStrictEqual } from "node:util"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { freshHttp, type OpenStream } from "../testing/test-http.js"
+import { freshHttp } from "../testing/test-http.js"
 import type { ReceivedEvent } from "../testing/test-server.js"
 import {
   addRun,
@@ -116,124 +116,6 @@ test("a run is logged for clients that follow its thread at another server, also
     [first, waiting].flatMap((id) => ["metadata", "end"].map((event) => [event, id])),
   )
   stream.leave()
-})
-
-test("a client that joins during a run gets its later events and all of the next run, also from another server", async () => {
-  await withTwoServers(async (one, two) => {
-    const threadId = await newThread(one)
-    const runId = await addRun(one, threadId)
-    const run = await executing(runId, one, two)
-    run.emit("values", { word: "missed" })
-
-    const here = await follow(one, threadId)
-    const there = await follow(two, threadId)
-    await until(
-      () => one.server.streams.followed.isFollowed(threadId) && two.server.streams.followed.isFollowed(threadId),
-      {
-        what: "both servers know of the clients",
-      },
-    )
-    const heard = (stream: OpenStream, word: string) =>
-      stream.events().some(({ data }) => (data as { word?: string }).word === word)
-    // The executing server sends events to the other one only after it has learned that the other one follows.
-    await until(
-      () => {
-        run.emit("values", { word: "heard" })
-        return heard(here, "heard") && heard(there, "heard")
-      },
-      { what: "both clients get the event" },
-    )
-    run.done({ values: "{}" })
-    await say(one, threadId, "next", two)
-    for (const stream of [here, there]) await untilEnds(stream, 2)
-
-    for (const stream of [here, there]) {
-      const words = stream.events().map(({ data }) => (data as { word?: string }).word)
-      assert.equal(words.includes("missed"), false)
-      assert.deepEqual(names(stream).slice(-4), ["end", "metadata", "values", "end"])
-      assert.equal(names(stream).filter((name) => name === "metadata").length, 1)
-      stream.leave()
-    }
-  })
-})
-
-test("a client that requests all events of a run that was logged only partly is notified that it missed the beginning", async () => {
-  await using http = await freshHttp()
-  const threadId = await newThread(http)
-  const runId = await addRun(http, threadId)
-  const run = await executing(runId, http)
-  run.emit("values", { word: "not logged" })
-  const first = await follow(http, threadId)
-  run.emit("values", { word: "logged" })
-  run.done({ values: "{}" })
-  await untilEnds(first, 1)
-
-  const all = await follow(http, threadId, "", "-")
-  await untilEnds(all, 1)
-
-  assert.deepEqual(names(first), ["values", "end"])
-  assert.deepEqual(
-    all.events().map(({ event, data }) => [event, data]),
-    [
-      ["metadata", { run_id: runId, attempt: 1, missed: true }],
-      ["values", { word: "logged" }],
-      ["end", { run_id: runId, status: "success" }],
-    ],
-  )
-  for (const stream of [first, all]) stream.leave()
-})
-
-test("queued runs are streamed in order, including failed and rolled back ones", async () => {
-  await using http = await freshHttp()
-  const threadId = await newThread(http)
-  const stream = await follow(http, threadId)
-  const ids = [await addRun(http, threadId), await addRun(http, threadId), await addRun(http, threadId)]
-  const [first = "", second = "", third = ""] = ids
-
-  const failing = await executing(first, http)
-  failing.done({ status: "error", error: { error: "TypeError", message: "no" } })
-  await executing(second, http)
-  await http.send("POST", `/threads/${threadId}/runs/${second}/cancel?action=rollback&wait=1`)
-  const last = await executing(third, http)
-  last.done()
-  await untilEnds(stream, 3)
-
-  const ends = stream.events().filter(({ event }) => event === "end")
-  assert.deepEqual(
-    ends.map(({ data }) => data),
-    [
-      { run_id: first, status: "error", input_saved: false },
-      { run_id: second, status: "rollback" },
-      { run_id: third, status: "success" },
-    ],
-  )
-  assert.deepEqual(names(stream), ["metadata", "error", "end", "metadata", "end", "metadata", "end"])
-  stream.leave()
-})
-
-test("a new attempt of a run continues in the same stream", async () => {
-  await using http = await freshHttp()
-  const threadId = await newThread(http)
-  const stream = await follow(http, threadId)
-  const runId = await addRun(http, threadId)
-  const dying = await executing(runId, http)
-  dying.emit("values", { word: "first" })
-  // Events that a dying attempt has not logged by then are fenced off (R4).
-  await until(() => names(stream).includes("values"), { what: "the client has the event" })
-
-  dying.die(false)
-  const again = await until(() => http.server.workers.started.find(({ order }) => order.attempt === 2), {
-    what: "the second attempt",
-  })
-  again.emit("values", { word: "second" })
-  again.done()
-  await untilEnds(stream, 1)
-
-  assert.deepEqual(names(stream), ["metadata", "values", "metadata", "values", "end"])
-  const everything = await follow(http, threadId, "", "-")
-  await untilEnds(everything, 1)
-  assert.deepEqual(everything.events(), stream.events())
-  for (const each of [stream, everything]) each.leave()
 })
 
 test("a resumable run is in the log of its thread also without followers; other runs are not", async () => {

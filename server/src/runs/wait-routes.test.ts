@@ -8,8 +8,6 @@ import { until } from "@superstep/toolkit/testing/until"
 import { putCheckpoint } from "../checkpoints/queries.js"
 import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
-import { keepLatestCheckpoints } from "../threads/queries.js"
-import { WorkerCallFailed } from "../workers/pending-calls.js"
 import { findRun } from "./queries.js"
 
 const newThread = async (http: TestHttp) =>
@@ -48,17 +46,6 @@ test("wait returns the state, and a Location at which to wait again", async () =
   assert.deepEqual(json, { count: 1 })
   assert.equal(headers.get("location"), `/threads/${threadId}/runs/${run.order.runId}/join`)
   assert.equal(headers.get("content-location"), `/threads/${threadId}/runs/${run.order.runId}`)
-})
-
-test("a stateless wait returns the result although the run is deleted", async () => {
-  await using http = await freshHttp()
-
-  const reply = http.send("POST", "/runs/wait", agent)
-  const run = await nextRun(http)
-  run.done({ values: '{"count": 1}' })
-
-  assert.deepEqual((await reply).json, { count: 1 })
-  assert.equal((await http.send("GET", `/threads/${run.order.threadId}`)).status, 404)
 })
 
 test("waiting for an interrupted run returns the state and its interrupts", async () => {
@@ -113,18 +100,6 @@ test("join works for running and ended runs, and a disconnecting join may cancel
   await until(() => second.isCancelled, { what: "the cancel" })
 })
 
-test("wait works when another server executes the run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using asked = await startTestHttp(db, { slots: 0 })
-  await using other = await startTestHttp(db)
-
-  const reply = asked.send("POST", "/runs/wait", agent)
-  const run = await nextRun(other)
-  run.done({ values: '{"from":"afar"}' })
-
-  assert.deepEqual((await reply).json, { from: "afar" })
-})
-
 test("a run's result is the state at its end, also when a later run has changed the thread", async () => {
   await using db = await freshDatabase({ migrations })
   await using asked = await startTestHttp(db, { slots: 0 })
@@ -148,48 +123,6 @@ test("a run's result is the state at its end, also when a later run has changed 
   )
 })
 
-test("the result of a run whose state is pruned while it is read is the thread's state", async () => {
-  await using http = await freshHttp()
-  const threadId = await newThread(http)
-  const runs = await twoRuns(http.db, threadId, http, http)
-  let isPruned = false
-  http.server.workers.answer = async () => {
-    // As a worker finds it: what it was to read is gone.
-    if (isPruned) return { fields: {}, payload: [Buffer.from('{"values":{"from":"nothing"},"tasks":[]}')] }
-    isPruned = true
-    assert.equal(await keepLatestCheckpoints(http.db, threadId), true)
-    throw new WorkerCallFailed({ error: "CheckpointGone", message: "the checkpoint c0 is gone" })
-  }
-
-  const result = await http.send("GET", `/threads/${threadId}/runs/${runs[0]}/join`)
-
-  assert.ok(isPruned)
-  assert.deepEqual(result.json, { from: "the second" })
-})
-
-test("the result of a run that was stopped while its worker died is the state that it saved", async () => {
-  await using http = await freshHttp()
-  const threadId = await newThread(http)
-  http.server.workers.answer = async () => ({
-    fields: {},
-    payload: [Buffer.from('{"values":{"from":"its checkpoint"},"tasks":[]}')],
-  })
-  await http.send("POST", `/threads/${threadId}/runs`, agent)
-  const run = await nextRun(http)
-  const { runId, claimId } = run.order
-  const checkpoint = { threadId, checkpointNs: "", checkpointId: "c0", parentCheckpointId: null, blobs: [] }
-  await putCheckpoint(http.db, { runId, claimId }, { ...checkpoint, checkpoint: "{}", metadata: "{}" })
-  await http.db.run(
-    sql`update runs set cancel_action = 'interrupt', cancel_reason = 'a client cancelled it' where run_id = ${runId}`,
-  )
-
-  run.die()
-  await until(async () => (await findRun(http.db, threadId, runId))?.status === "interrupted", { what: "its end" })
-  const result = await http.send("GET", `/threads/${threadId}/runs/${runId}/join`)
-
-  assert.deepEqual(result.json, { from: "its checkpoint" })
-})
-
 test("only waiting clients get the result, streaming clients do not", async () => {
   await using http = await freshHttp()
   const threadId = await newThread(http)
@@ -209,18 +142,6 @@ test("only waiting clients get the result, streaming clients do not", async () =
   for (const { events } of [stream, again]) {
     assert.deepEqual(fieldsOf(events(), "event"), ["metadata", "end"])
   }
-})
-
-test("a stateless background run is created and can be read until it ends", async () => {
-  await using http = await freshHttp()
-
-  const { json, headers } = await http.send("POST", "/runs", agent)
-  const { run_id, thread_id } = json as { run_id: string; thread_id: string }
-  const run = await nextRun(http)
-
-  assert.equal(run.order.runId, run_id)
-  assert.equal(headers.get("content-location"), `/runs/${run_id}`)
-  assert.equal((await http.send("GET", `/threads/${thread_id}/runs/${run_id}`)).status, 200)
 })
 
 test("when a server closes its streams, runs with on_disconnect cancel continue", async () => {
