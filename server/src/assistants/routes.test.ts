@@ -270,38 +270,20 @@ test("on request, an assistant's threads are deleted with it and their runs are 
 const bad: readonly (readonly [string, string, unknown, number, RegExp])[] = [
   ["POST", "/assistants", {}, 422, /body\.graph_id/],
   ["POST", "/assistants", { graph_id: "nope" }, 404, /Graph "nope" not found/],
-  ["POST", "/assistants", { graph_id: 7 }, 422, /body\.graph_id/],
   ["POST", "/assistants", { graph_id: "agent", assistant_id: "no-uuid" }, 422, /expected a UUID/],
   ["POST", "/assistants", { graph_id: "agent", name: "a\u0000" }, 422, /body\.name/],
   ["POST", "/assistants", '{"graph_id":"agent","name":"\\ud800"}', 422, /body\.name/],
-  ["POST", "/assistants", { graph_id: "agent", metadata: [1] }, 422, /body\.metadata/],
-  ["POST", "/assistants", { graph_id: "agent", context: "text" }, 422, /body\.context/],
   ["POST", "/assistants", { graph_id: "agent", config: { recursion_limit: -1 } }, 422, /recursion_limit/],
-  ["POST", "/assistants", { graph_id: "agent", if_exists: "maybe" }, 422, /if_exists/],
   ["POST", "/assistants", "{", 422, /not valid JSON/],
-  ["POST", "/assistants/search", { limit: 0 }, 422, /body\.limit/],
   ["POST", "/assistants/search", { limit: 1e9 }, 422, /body\.limit/],
-  ["POST", "/assistants/search", { offset: 1e18 }, 422, /body\.offset/],
-  ["POST", "/assistants/search", { sort_by: "config" }, 422, /body\.sort_by/],
-  ["POST", "/assistants/search", { sort_order: "up" }, 422, /body\.sort_order/],
-  ["POST", "/assistants/search", { select: ["secret"] }, 422, /body\.select/],
   ["POST", "/assistants/search", { name: "\u0000" }, 422, /body\.name/],
-  ["POST", "/assistants/search", { metadata: "x" }, 422, /body\.metadata/],
-  ["POST", "/assistants/count", { graph_id: ["x"] }, 422, /body\.graph_id/],
-  ["GET", "/assistants?limit=many", undefined, 422, /query\.limit/],
   ["GET", "/assistants?graph_id=a&graph_id=b", undefined, 422, /query\.graph_id/],
-  ["GET", "/assistants/nope", undefined, 404, /Assistant not found/],
   ["GET", `/assistants/${randomUUID()}`, undefined, 404, /Assistant not found/],
-  ["GET", "/assistants/a%00b", undefined, 404, /Assistant not found/],
   ["PATCH", "/assistants/nope", {}, 404, /Assistant not found/],
   ["PATCH", "/assistants/agent", { graph_id: "nope" }, 404, /Graph "nope" not found/],
-  ["PATCH", "/assistants/agent", { metadata: 1 }, 422, /body\.metadata/],
   ["DELETE", "/assistants/nope", undefined, 404, /Assistant not found/],
   ["POST", "/assistants/nope/versions", {}, 404, /Assistant not found/],
-  ["POST", "/assistants/agent/versions", { limit: "ten" }, 422, /body\.limit/],
   ["POST", "/assistants/nope/latest", { version: 1 }, 404, /Assistant not found/],
-  ["POST", "/assistants/agent/latest", {}, 422, /body\.version/],
-  ["POST", "/assistants/agent/latest", { version: 1e12 }, 422, /body\.version/],
   ["POST", "/assistants/agent/latest?version=one", undefined, 422, /query\.version/],
 ]
 
@@ -319,14 +301,4 @@ test("invalid requests are rejected with the expected form, and change nothing",
 
   assert.deepEqual((await http.send("POST", "/assistants/search")).json, before.json)
   assert.equal(many((await http.send("POST", "/assistants/agent/versions")).json).length, 1)
-})
-
-test("unusual metadata filters match nothing and cause no error", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
-
-  for (const metadata of ['{"a":"\\ud800"}', '{"a":1e300}', '{"":null}', '{"a\\u0000":1}']) {
-    const reply = await http.send("POST", "/assistants/search", `{"metadata":${metadata}}`)
-    assert.deepEqual([reply.status, reply.json], [200, []], metadata)
-  }
 })

@@ -16,21 +16,6 @@ function callerWith(handlers: readonly string[], answer: (question: RuleQuestion
 
 const value = { thread_id: "t1", metadata: { a: 1 } }
 
-test("an event without a handler is allowed and calls no handler", async () => {
-  const { asked, caller } = callerWith(["store", "threads:read"], () => assert.fail())
-
-  assert.deepEqual(await caller.authorize("threads:create", value), { value, filter: undefined })
-  assert.deepEqual(asked, [])
-})
-
-test("a handler receives the user and the value, and its changes and filter are returned", async () => {
-  const changed = { ...value, metadata: { owner: "ada" } }
-  const { asked, caller } = callerWith(["threads"], () => ({ value: changed, filter: { owner: "ada" } }))
-
-  assert.deepEqual(await caller.authorize("threads:create", value), { value: changed, filter: { owner: "ada" } })
-  assert.deepEqual(asked, [{ event: "threads:create", handler: "threads", value, user: ada }])
-})
-
 test("an invalid filter and metadata that is not an object are errors that name the handler", async () => {
   const answers: RuleAnswer[] = [
     { value, filter: { owner: { $regex: "." } } },

@@ -143,14 +143,6 @@ test("requests that last", async (t) => {
     assert.equal((JSON.parse(text) as { graph_id: string }).graph_id, "agent")
   })
 
-  await t.test("a new thread whose state a graph computes", async () => {
-    const supersteps = [{ updates: [{ values: {}, as_node: "node" }] }]
-    const thread = await http.stream("POST", "/threads", { metadata: { graph_id: "agent" }, supersteps })
-
-    const text = await meanwhile(thread, "\n", release)
-    assert.equal((JSON.parse(text) as { status: string }).status, "idle")
-  })
-
   await t.test("a call of a tool is an event stream, with progress for a client that asks for it", async () => {
     const n = workers.started.length
     const call = await http.stream("POST", "/mcp", toolCall(), both)
@@ -174,16 +166,6 @@ test("requests that last", async (t) => {
       notified.map((_, index) => index + 1),
       "the number grows",
     )
-  })
-
-  await t.test("a call of a tool is JSON after white space for a client that accepts only JSON", async () => {
-    const n = workers.started.length
-
-    const call = await http.stream("POST", "/mcp", toolCall(), json)
-
-    assert.equal(call.headers.get("content-type"), "application/json")
-    const text = await meanwhile(call, "\n", () => finish(n))
-    assert.equal((JSON.parse(text) as { result: { isError: boolean } }).result.isError, false)
   })
 
   await t.test("a call whose client is cut goes on; one that asks for it is cancelled", async () => {

@@ -63,23 +63,6 @@ test("after a kill between any two statements a retry with the key has exactly o
   }
 })
 
-test("after a process dies between commit and reply, a retry gets the committed reply", async () => {
-  await using db = await freshDatabase({ migrations })
-  const dying: Database = {
-    ...db,
-    transaction: async (work) => {
-      await db.transaction(work)
-      throw new Error("the process died")
-    },
-  }
-
-  await assert.rejects(answerOnce(dying, keyOf("k"), makeThread), /died/)
-  const { answer, isRepeated } = await answerOnce(db, keyOf("k"), makeThread)
-
-  assert.equal(isRepeated, true)
-  assert.deepEqual([answer.body], await threadsIn(db))
-})
-
 test("concurrent requests with one key have one effect and the same reply", async () => {
   await using db = await freshDatabase({ migrations })
 

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict"
-import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -8,20 +7,6 @@ import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp } from "../testing/test-http.js"
 
 const threadsIn = async (db: Database) => (await db.row<{ n: number }>(sql`select count(*) as n from threads`))?.n
-
-test("a request repeated with its key creates nothing", async () => {
-  await using http = await freshHttp()
-  const headers = { "idempotency-key": randomUUID() }
-
-  const first = await http.send("POST", "/threads", { metadata: { n: 1 } }, headers)
-  const again = await http.send("POST", "/threads", { metadata: { n: 1 } }, headers)
-
-  assert.equal(first.status, 200)
-  assert.deepEqual([again.status, again.text], [first.status, first.text])
-  assert.equal(first.headers.get("idempotent-replayed"), null)
-  assert.equal(again.headers.get("idempotent-replayed"), "true")
-  assert.equal(await threadsIn(http.db), 1)
-})
 
 test("a key that was used for another request, or is too long, is rejected", async () => {
   await using http = await freshHttp()

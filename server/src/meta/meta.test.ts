@@ -25,15 +25,6 @@ test("the server answers health checks and returns its versions", async () => {
   assert.deepEqual([context, flags.assistants, flags.crons, flags.langsmith], ["js", true, true, false])
 })
 
-test("the versions of LangGraph are those that the workers reported", () => {
-  const report = { graphs: [], failed: [], langgraph: { javascript: "1.4.12", python: "1.0.1" } }
-
-  const info = renderInfo({ version: "0.1.0", report, tracesToLangsmith: true }) as Record<string, unknown>
-
-  assert.deepEqual([info.langgraph_js_version, info.langgraph_py_version], ["1.4.12", "1.0.1"])
-  assert.deepEqual((info.flags as Record<string, boolean>).langsmith, true)
-})
-
 test("graphs that failed to load are named, without their errors", () => {
   const failed = [{ graphId: "broken", message: "SyntaxError: Unexpected token", codeFrame: "> 1 | const key = 'k'" }]
 

@@ -139,35 +139,6 @@ test("the active revision executes a run that waited for a revision that no long
   assert.equal(next.workers.started.length, runs.length)
 })
 
-test("during a switch no run is claimed by two revisions, and none is left unclaimed", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using one = await startTestServer(db, { revisionId: "one", slots: 100 })
-  await using two = await startTestServer(db, { revisionId: "two", slots: 100 })
-  const servers = [one, two]
-  await activateOn(one)
-  const runs: string[] = []
-  const create = async () => {
-    for (let n = 0; n < 30; n++) {
-      const at = servers[n % 2] ?? one
-      runs.push((await createRun(at, { threadId: await newThread(at), body: body() })).run_id)
-    }
-  }
-  const change = async () => {
-    for (let n = 0; n < 10; n++) {
-      const canary = { revision_id: n % 2 === 0 ? "two" : "one", weight: 30 }
-      await activateOn(servers[n % 2] ?? one, n % 3 === 0 ? { canary } : { thread_pinning: "paused" })
-    }
-  }
-
-  await Promise.all([create(), change()])
-  await until(() => one.workers.started.length + two.workers.started.length >= runs.length, {
-    what: "all runs to start",
-  })
-
-  const started = servers.flatMap(({ workers }) => workers.started.map(({ order }) => order.runId))
-  assert.deepEqual(started.sort(), runs.sort())
-})
-
 test("a server without a revision claims every run, including pinned ones", async () => {
   await using db = await freshDatabase({ migrations })
   await using alone = await startTestServer(db)

@@ -110,24 +110,6 @@ test("a webhook call has the run, its state and its times, and is signed (W1, W3
   assert.equal(/langgraph_auth|__internal/.test(JSON.stringify(kwargs.config.configurable)), false)
 })
 
-test("the webhook of a failed run has its error, and the receiver's reply is stored", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using receiver = await startReceiver((reply) => reply.writeHead(201).end("noted"))
-  await using http = await startTestHttp(db)
-  const { thread_id } = (await http.send("POST", "/threads", {})).json as { thread_id: string }
-
-  const { run, runId } = await startRun(http, receiver.url, { path: `/threads/${thread_id}/runs` })
-  run.done({ status: "error", error: { error: "Boom", message: "it broke" }, values: '{"so":"far"}' })
-  const { reply } = await delivered(db, runId)
-
-  assert.equal(reply, "noted")
-  const { status, error, values } = receiver.calls[0]?.json ?? {}
-  assert.deepEqual(
-    { status, error, values },
-    { status: "error", error: { error: "Boom", message: "it broke" }, values: { so: "far" } },
-  )
-})
-
 test("every ended run causes one webhook call, and a removed run causes none (W1)", async () => {
   await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver()

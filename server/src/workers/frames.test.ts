@@ -1,44 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { FrameReader } from "@superstep/protocol/worker/frame-reader"
-import type { WorkerFrame } from "@superstep/protocol/worker/frames"
 import { ProtocolViolation, parseHeader } from "./headers.js"
-
-const stream = Buffer.from(
-  [
-    '{"type":"pong","nonce":"1"}',
-    '{"type":"event","run_id":"r","claim_id":"c","event":"updates|sub:1","payload":["data"]}',
-    '{"text":"grüße"}',
-    '{"type":"done","run_id":"r","claim_id":"c","status":"success","payload":["values","interrupts"]}',
-    "",
-    "{}",
-    "",
-  ].join("\n"),
-)
-
-function readIn(pieces: readonly Buffer[]) {
-  const frames: [string, string[]][] = []
-  const reader = new FrameReader<WorkerFrame>(parseHeader, (frame, payload) =>
-    frames.push([frame.type, payload.map(String)]),
-  )
-  for (const piece of pieces) reader.push(piece)
-  return frames
-}
-
-test("frames are parsed correctly wherever the stream is split", () => {
-  const expected = [
-    ["pong", []],
-    ["event", ['{"text":"grüße"}']],
-    ["done", ["", "{}"]],
-  ]
-
-  for (let size = 1; size <= stream.length; size += 1) {
-    const pieces = Array.from({ length: Math.ceil(stream.length / size) }, (_, n) =>
-      stream.subarray(n * size, (n + 1) * size),
-    )
-    assert.deepEqual(readIn(pieces), expected)
-  }
-})
 
 test("an invalid header is rejected with the reason", () => {
   assert.throws(() => parseHeader("hello"), ProtocolViolation)

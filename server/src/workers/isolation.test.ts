@@ -43,18 +43,6 @@ test("P12: a run that executes alone has its own process, which ends with the ru
   assert.equal(isAlive(Number(PID)), false)
 })
 
-test("P12: a run that ends its own process is lost, and affects no other run", async () => {
-  await using testing = await startTestPool()
-  const neighbour = testing.run([{ do: "wait" }])
-  await seen(neighbour, "waiting")
-
-  const lost = await lostBy(testing.run([{ do: "exit", code: 9 }], alone))
-
-  assert.deepEqual(lost, { lost: "worker_died", detail: "exit code 9" })
-  testing.pool.cancel(neighbour.order.claimId)
-  assert.equal(await statusOf(neighbour), "cancelled")
-})
-
 test("P12: runs that execute alone wait for a free slot", async () => {
   await using testing = await startTestPool()
   const [first, second] = [testing.run([{ do: "wait" }], alone), testing.run([{ do: "wait" }], alone)]
