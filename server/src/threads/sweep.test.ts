@@ -6,12 +6,13 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { v7 as uuidv7 } from "uuid"
+import { anyone } from "../auth/caller.js"
 import { putCheckpoint } from "../checkpoints/queries.js"
 import { newRun } from "../runs/schema.js"
 import { createRun } from "../testing/as-anyone.js"
 import { createThread } from "../testing/creations.js"
 import { migrations, startTestServer } from "../testing/test-server.js"
-import { getTtl } from "./operations.js"
+import { getTtl, updateThread } from "./operations.js"
 import { findThread, findTtl } from "./queries.js"
 import { defaultTtlOf, sweepThreads } from "./sweep.js"
 import { setDefaultTtl } from "./sweep-queries.js"
@@ -39,6 +40,17 @@ test("T4: a thread is deleted when it expires, not before", async () => {
     [true, false, true, true],
   )
   assert.equal(await getTtl(db, forGood), undefined)
+})
+
+test("T4: a thread whose time to live was restarted is not swept", async () => {
+  await using db = await freshDatabase({ migrations })
+  const threadId = await newThread(db)
+  await expire(db, threadId)
+
+  await updateThread(db, anyone, threadId, { ttl: { minutes: 1, strategy: "delete" } })
+
+  assert.deepEqual(await sweepThreads(db, 10), { deleted: 0, pruned: 0 })
+  assert.equal(await exists(db, threadId), true)
 })
 
 test("T4: a thread with a run that is pending or running is not swept until the run has ended", async () => {

@@ -6,7 +6,7 @@ import { languages } from "./testing/languages.js"
 
 for (const { name, skip, start } of languages) {
   describe(`in ${name}`, { skip }, () => {
-    const shared = ["chat", "slow", "echo", "nested", "memory", "unsaved", "factory", "notes", "odd"]
+    const shared = ["chat", "slow", "echo", "nested", "memory", "unsaved", "notes", "odd"]
     // A worker loads LangGraph, which takes as long as all these runs; each of them has its own thread and claim.
     let server: FakeServer
     before(async () => {
@@ -118,12 +118,6 @@ for (const { name, skip, start } of languages) {
       )
     })
 
-    test("a factory is called for every use with its purpose", async () => {
-      const { values } = await server.run("factory", { input: { topic: "t" } })
-
-      assert.deepEqual(values, { topic: "t", count: 1, tags: ["threads.create_run", "factory"] })
-    })
-
     test("a graph in a CommonJS file gets messages of its own classes", { skip: name === "Python" }, async () => {
       const thread_id = crypto.randomUUID()
       const input = { messages: [{ role: "user", content: "hello" }] }
@@ -158,14 +152,6 @@ for (const { name, skip, start } of languages) {
       assert.equal(message.content, "all at once")
       assert.equal(metadata.langgraph_node, "odd")
       assert.ok(metadata.tags.includes("aside"))
-    })
-
-    test("values that JSON cannot represent do not fail the run", async () => {
-      const { status, events } = await server.run("odd", { input: { what: "values" }, stream_modes: ["custom"] })
-
-      assert.equal(status, "success")
-      assert.deepEqual(events[0]?.data, { name: "ring", self: "[Circular]" })
-      assert.equal(Object(events[1]?.data).line, "one\ntwo\u2028\u0000")
     })
 
     function seen(values: unknown): Record<string, unknown> {

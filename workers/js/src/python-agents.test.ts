@@ -12,7 +12,7 @@ let server: FakeServer
 before(async () => {
   if (skip) return
   server = await startPythonWorker()
-  const names = ["approving", "team", "essay"]
+  const names = ["team", "essay"]
   const { failed } = await server.load(project, Object.fromEntries(names.map((name) => [name, `agents:${name}`])))
   assert.deepEqual(failed, [])
 })

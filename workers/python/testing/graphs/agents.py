@@ -1,5 +1,4 @@
-"""Agents as people write them: `create_agent` with tools that ask for approval, a handoff between two agents, and a functional
-agent that goes on from its last result."""
+"""Agents as people write them: a handoff between two agents, and a functional agent that goes on from its last result."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -33,15 +32,6 @@ class ScriptedModel(BaseChatModel):
         calls = [{"name": name, "args": arguments, "id": f"call-{n}"} for n, (name, arguments) in enumerate(self.calls)]
         answer = AIMessage(", ".join(results)) if results or not calls else AIMessage("", tool_calls=calls)
         return ChatResult(generations=[ChatGeneration(message=answer)])
-
-
-@tool
-def transfer(amount: int) -> str:
-    """Moves money after a person has approved it."""
-    return f"{amount}: {interrupt({'approve': amount})}"
-
-
-approving = create_agent(ScriptedModel(calls=[("transfer", {"amount": 1}), ("transfer", {"amount": 2})]), [transfer])
 
 
 @tool
