@@ -61,15 +61,6 @@ test("a source is read once for all callers, until the project is reloaded", asy
   ])
 })
 
-test("when the reader fails on one graph, each is read alone", async () => {
-  // Without an export.
-  const { analysis } = project({ more: { broken: "./graph.ts" } })
-
-  const answers = await Promise.all([fieldsOf(analysis, "broken"), fieldsOf(analysis), fieldsOf(analysis, "other")])
-
-  assert.deepEqual(answers, [[], ["first"], ["first"]])
-})
-
 test("concurrent requests share one reader process, and an unreadable source does not affect the others", async () => {
   const { analysis, said } = project({ more: { missing } })
 
@@ -82,34 +73,12 @@ test("concurrent requests share one reader process, and an unreadable source doe
   ])
 })
 
-test("an unreadable source gives no schemas, and is tried again at the next request", async () => {
-  const { analysis, said } = project({ more: { missing } })
-
-  assert.equal(await analysis.schemasOf("missing"), undefined)
-  assert.equal(await analysis.schemasOf("missing"), undefined)
-  const once = [
-    "read the schemas of graphs from their sources",
-    "the schemas of a graph could not be read from its source",
-  ]
-  assert.deepEqual(said, [...once, ...once])
-})
-
 test("a source that takes too long gives no answer, which is not the answer that it has no schemas", async () => {
   const { analysis, said } = project({ timeoutMs: 1 })
 
   assert.deepEqual([await analysis.schemasOf("agent"), await analysis.schemasOf("other")], [undefined, undefined])
   const words = "the schemas of a graph could not be read from its source"
   assert.deepEqual(said, [words, words])
-})
-
-test("no reader is started for Python, for unknown graphs, or after the server's stop", async () => {
-  const { analysis, said } = project()
-
-  assert.deepEqual(await analysis.schemasOf("python"), {})
-  assert.deepEqual(await analysis.schemasOf("nobody"), {})
-  await analysis.close()
-  assert.deepEqual(await analysis.schemasOf("agent"), {})
-  assert.deepEqual(said, [])
 })
 
 test("a new server uses the results of an earlier one without starting the reader, until a source changes", async () => {

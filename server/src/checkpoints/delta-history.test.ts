@@ -90,22 +90,6 @@ test("C7: keep_latest keeps no other data", async () => {
   assert.deepEqual(fieldsOf(kept, "of"), ["3a files", "7a messages", "log-7b", "messages-7a"])
 })
 
-test("C7: the newest run is deleted with all its writes", async () => {
-  await using db = await freshDatabase({ migrations })
-  const { thread, threadId, runIds } = await conversation(db, 3)
-  const { " 3a": _, " 3b": __, ...rest } = await historyOf(db, threadId)
-
-  await deleteRun(db, threadId, runOf(runIds, 3))
-
-  assert.deepEqual(await historyOf(db, threadId), rest)
-  const left = await db.row<{ n: number }>(sql`
-    select (select count(*) from checkpoints where metadata ->> 'run_id' = ${runIds[2]}::text)
-      + (select count(*) from checkpoint_writes where run_id = ${runIds[2]}::uuid) as n`)
-  assert.equal(left?.n, 0)
-  await thread.add({ id: "4a", parent: "2b", runId: await thread.addRun(), adds: { messages: "other." } })
-  assert.equal(await messagesAt(db, threadId, "4a"), `${said([1, 2])}other.`)
-})
-
 test("C7: finished writes of a failed run are kept for the run that continued from it", async () => {
   await using db = await freshDatabase({ migrations })
   const { thread, threadId } = await conversation(db, 2)

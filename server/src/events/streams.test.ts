@@ -36,25 +36,3 @@ test("an event whose hint was lost is found by the regular sweep (B8)", async (t
   assert.deepEqual(client.names, ["metadata"])
   await streams.close()
 })
-
-test("no sweep starts while a long one is still running", async (t) => {
-  await using db = await freshDatabase({ migrations })
-  let isSlow = false
-  let looks = 0
-  const slow: Database = {
-    ...db,
-    rows: async (query) => {
-      if (!isSlow) return db.rows(query)
-      looks += 1
-      return new Promise(() => undefined)
-    },
-  }
-  const { streams, look } = await followRun(t, slow)
-
-  isSlow = true
-  for (let n = 0; n < 5; n++) look()
-
-  assert.equal(looks, 1)
-  isSlow = false
-  await streams.close()
-})

@@ -51,15 +51,6 @@ test("a client that rejoins is notified if it missed events (S5)", async () => {
   assert.deepEqual(told(beyond.client), [`${firstSeq(2) - 1} ${missed(2)}`, firstSeq(2), firstSeq(2) + 1])
 })
 
-test("a client that rejoins an ended run is notified that it may have missed events (S5)", async () => {
-  const { topic, client } = startTopic({ lastSeen: 4 })
-
-  topic.endOne(client, inRun(lastSeq, "end"))
-
-  assert.deepEqual(told(client), [`${lastSeq - 1} ${missed(1)}`, lastSeq])
-  assert.equal(client.hasEnded, true)
-})
-
 test("a connected client is notified of a gap, and a new attempt is not a gap (S5)", async () => {
   const { topic, client } = startTopic()
 

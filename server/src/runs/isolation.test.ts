@@ -10,7 +10,6 @@ import { anyone } from "../auth/caller.js"
 import { newThread } from "../testing/creations.js"
 import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
 import { getThread } from "../threads/operations.js"
-import { claimRuns } from "./claims.js"
 import { createRun } from "./creation.js"
 import { getRun, waitForEnd } from "./operations.js"
 import { outcomeOf, timedOut } from "./run.js"
@@ -105,21 +104,6 @@ test("R9: runs that must execute alone wait for a free slot in the queue, and de
   assert.equal((await countsOf(server.db, third))?.status, "pending")
   again[0]?.done()
   ;(await attempt(server, third, 2)).done()
-})
-
-test("R9: runs that share a worker and runs that execute alone are claimed separately", async () => {
-  await using server = await freshServer({ slots: 0 })
-  const runIds: string[] = []
-  for (let n = 0; n < 6; n++) runIds.push((await newRunOf(server)).runId)
-  await server.db.run(sql`update runs set runs_alone = true where run_id = any (${runIds.slice(0, 3)}::uuid[])`)
-
-  const claims = await claimRuns(server.db, server.claimer, { limit: 2, runsAlone: true })
-  const rest = await claimRuns(server.db, server.claimer, { limit: 9, runsAlone: false })
-
-  const ids = (list: typeof claims) => list.map(({ runId }) => runId).sort()
-  assert.deepEqual(ids(claims), runIds.slice(0, 2).sort())
-  assert.deepEqual(ids(rest), runIds.slice(3).sort())
-  assert.deepEqual(new Set(claims.map(({ runsAlone }) => runsAlone)), new Set([true]))
 })
 
 test("R10: a run that exceeds its time limit is stopped and ends as timeout, with its progress", async () => {

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Caller } from "../auth/caller.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
@@ -161,30 +160,6 @@ test("an attempt that another release claimed has no start, and is not mistaken 
 
   assert.equal(attempts.length, 1)
   assert.equal(attempts[0]?.claimed_at, null)
-})
-
-test("the log of a resumable run is read page by page, with the time of each event", async () => {
-  await using http = await freshHttp()
-  const run = await addRun(http, await newThread(http), { stream_resumable: true, stream_mode: ["updates"] })
-  const executed = await executing(http, run)
-  for (const n of [1, 2, 3]) executed.emit("updates", { n })
-  executed.done()
-  const path = `/threads/${run.thread_id}/runs/${run.run_id}/events`
-  type Event = { id: string; event: string; data: unknown; created_at: string }
-  const events = async (query = "") => (await http.send("GET", `${path}${query}`)).json as Event[]
-  const all = await until(
-    async () => {
-      const found = await events()
-      return found.at(-1)?.event === "end" && found
-    },
-    { what: "the end in the log" },
-  )
-
-  const page = await events(`?after=${all[1]?.id}&limit=2`)
-
-  assert.deepEqual(fieldsOf(all, "event"), ["metadata", "updates", "updates", "updates", "end"])
-  assert.deepEqual(fieldsOf(page, "data"), [{ n: 2 }, { n: 3 }])
-  assert.ok(all.every(({ created_at }) => !Number.isNaN(Date.parse(created_at))))
 })
 
 test("a page of the log ends after 1 MB, and names the next one while more follow", async () => {

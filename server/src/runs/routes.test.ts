@@ -50,32 +50,6 @@ test("an event reaches the client before the next one exists", async () => {
   assert.equal(stream.events().length, 7)
 })
 
-test("two clients join a background run, one of them with fewer modes", async () => {
-  await using http = await freshHttp()
-  const threadId = await newThread(http)
-  const created = await http.send("POST", `/threads/${threadId}/runs`, {
-    assistant_id: "agent",
-    input: {},
-    stream_mode: ["values", "messages-tuple"],
-  })
-  const runId = idOf(created.json, "run_id")
-  const run = await nextRun(http)
-  run.emit("values", { before: true })
-
-  const all = await http.stream("GET", `/threads/${threadId}/runs/${runId}/stream?cancel_on_disconnect=0`)
-  const path = `/threads/${threadId}/runs/${runId}/stream?stream_mode=${encodeURIComponent('["messages-tuple"]')}`
-  const messages = await http.stream("GET", path)
-  run.emit("values", { n: 1 })
-  run.emit("messages", [{ content: "a" }, {}])
-  run.done()
-  await Promise.all([all.ended, messages.ended])
-
-  assert.equal(created.status, 200)
-  assert.equal(created.headers.get("content-location"), `/threads/${threadId}/runs/${runId}`)
-  assert.deepEqual(fieldsOf(all.events(), "event"), ["values", "messages", "end"])
-  assert.deepEqual(fieldsOf(messages.events(), "event"), ["messages", "end"])
-})
-
 test("a disconnecting client cancels its run only when it requested that", async () => {
   await using http = await freshHttp()
 

@@ -3,7 +3,6 @@ import assert from "node:assert/strict"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
-import { createLog } from "@superstep/toolkit/log/log"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { exitReason } from "./exit-reason.js"
@@ -171,19 +170,6 @@ test("P13: abandoning a run that executes alone ends its process", async () => {
   await until(() => testing.pool.freeSoloSlots() === 2, { what: "its slot is free" })
   assert.equal(isAlive(Number(PID)), false)
   assert.deepEqual(endless.ends, [])
-})
-
-test("P4: a worker that runs end repeatedly restarts without a growing delay", async () => {
-  const delays: unknown[] = []
-  const write = (line: string) => {
-    if (line.includes("a worker died")) delays.push(JSON.parse(line).restart_in_ms)
-  }
-  await using testing = await startTestPool({ log: createLog({ process: "test", level: "warn" }, { write }) })
-
-  for (let n = 0; n < 3; n += 1) await lostBy(testing.run([{ do: "exit", code: 1 }]))
-  await until(() => delays.length === 3, { what: "three deaths to be logged" })
-
-  assert.deepEqual(delays, [100, 100, 100])
 })
 
 const hasProc = existsSync("/proc/self/status")

@@ -2,30 +2,13 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { createLog } from "@superstep/toolkit/log/log"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { endOf, seen, startSecondWorker, startTestPool, type TestPool } from "./testing/test-pool.js"
+import { endOf, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
 import { WorkerLoad } from "./worker-load.js"
 
 const environmentOf = async (run: ReturnType<TestPool["run"]>) =>
   (await seen(run, "environment")).data as Record<string, string>
-
-test("P20: runs for which one worker has capacity start no second worker", async () => {
-  const started: string[] = []
-  const write = (line: string) => {
-    if (line.includes("worker started")) started.push(line)
-  }
-  const log = createLog({ process: "test", level: "debug" }, { write })
-  await using testing = await startTestPool({ workers: 2, log })
-
-  const runs = [1, 2, 3].map(() => testing.run([{ do: "wait" }]))
-  for (const run of runs) await seen(run, "waiting")
-  for (const run of runs) testing.pool.cancel(run.order.claimId)
-  for (const run of runs) await endOf(run)
-
-  assert.equal(started.length, 1)
-})
 
 test("P20: the second worker starts when the first is full, and no third starts", async () => {
   await using testing = await startTestPool({ workers: 2, limits: { maxRuns: 2 } })
@@ -36,19 +19,6 @@ test("P20: the second worker starts when the first is full, and no third starts"
 
   const workers = await Promise.all(runs.map(environmentOf))
   assert.deepEqual(fieldsOf(workers, "SUPERSTEP_WORKER_ID"), ["1.1.1", "1.1.1", "1.2.1", "1.2.1"])
-  assert.equal(testing.pool.freeSlots(), 0)
-})
-
-test("runs go to the least busy worker, and slots are counted", async () => {
-  await using testing = await startTestPool({ workers: 2, limits: { maxRuns: 2 } })
-  await startSecondWorker(testing)
-
-  const runs = [1, 2, 3, 4].map(() => testing.run([{ do: "environment" }, { do: "wait" }]))
-
-  const environments = await Promise.all(runs.map((run) => seen(run, "environment")))
-  const workers = environments.map(({ data }) => (data as Record<string, string>).SUPERSTEP_WORKER_ID)
-  assert.equal(new Set(workers).size, 2)
-  assert.equal(workers.filter((id) => id === workers[0]).length, 2)
   assert.equal(testing.pool.freeSlots(), 0)
 })
 
