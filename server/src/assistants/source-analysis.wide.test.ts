@@ -112,23 +112,6 @@ test("a missing file is a dependency, too: when it appears, the source is read a
   assert.equal(said.length, 2)
 })
 
-test("results of successive readings are all kept; an unusable cache file is replaced", async () => {
-  const { coldServer, said, folder } = project({ keeps: true })
-  mkdirSync(join(folder, ".superstep"))
-  writeFileSync(join(folder, ".superstep", "schemas.json"), "{")
-  const first = coldServer()
-  first.reload({ folder, graphs: { agent: graphs.agent } })
-  await fieldsOf(first)
-  await fieldsOf(coldServer(), "other")
-  said.length = 0
-
-  const cold = coldServer()
-  const fields = await Promise.all([fieldsOf(cold), fieldsOf(cold, "other")])
-
-  assert.deepEqual(fields, [["first"], ["first"]])
-  assert.deepEqual(said, [])
-})
-
 test("stored schemas of an artifact are used without starting the reader, also when they are stored later", async () => {
   const { coldServer, said, folder, write } = project({ more: { missing } })
   const server = coldServer()

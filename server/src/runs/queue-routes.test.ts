@@ -189,20 +189,3 @@ test("a page of the log ends after 1 MB, and names the next one while more follo
   // The page ends where the log does, so none follows.
   assert.equal((await pages(7)).length, 2)
 })
-
-test("requests about runs that do not exist, or with invalid pages, get 404 or 422", async () => {
-  await using http = await freshHttp()
-  const run = await addRun(http, await newThread(http))
-  const elsewhere = `/threads/${await newThread(http)}/runs/${run.run_id}`
-
-  for (const [path, status] of [
-    [`${elsewhere}/attempts`, 404],
-    [`${elsewhere}/events`, 404],
-    [`/threads/${run.thread_id}/runs/${run.run_id}/events?limit=0`, 422],
-    [`/threads/${run.thread_id}/runs/${run.run_id}/events?after=x`, 422],
-    ["/queue?status=success", 422],
-    ["/queue?limit=1001", 422],
-  ] as const) {
-    assert.equal((await http.send("GET", path)).status, status, path)
-  }
-})

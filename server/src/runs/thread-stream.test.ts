@@ -1,6 +1,5 @@
 /** The stream of a thread: its runs one after another, wherever they execute (agent-server API §5.14). */
 import assert from "node:assert/strict"
-import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { isDeepStrictEqual } from "node:util"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -155,22 +154,6 @@ test("an event id of another thread reveals none of that thread's events", async
     [{ word: "own" }],
   )
   for (const each of [...streams, stream]) each.leave()
-})
-
-test("an unknown thread is 404, an unknown mode 422; a deleted thread's stream ends", async () => {
-  await using http = await freshHttp({ threadTtlMs: 300 })
-  const threadId = await newThread(http)
-
-  const unknown = await http.send("GET", `/threads/${randomUUID()}/stream`)
-  const noMode = await http.send("GET", `/threads/${threadId}/stream?stream_mode=values`)
-  const noId = await http.send("GET", "/threads/none/stream")
-  const stream = await follow(http, threadId)
-  await http.db.run(sql`delete from threads where thread_id = ${threadId}`)
-  await stream.ended
-
-  assert.equal(unknown.status, 404)
-  assert.deepEqual([noMode.status, noId.status], [422, 422])
-  assert.equal(http.server.streams.threads.size, 0)
 })
 
 test("ends of runs that never started are streamed, too: rolled back by a new run, cancelled, deleted", async () => {

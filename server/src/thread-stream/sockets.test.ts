@@ -23,26 +23,6 @@ import { Client, connect } from "./testing/socket-client.js"
 
 const root = { channels: ["values", "lifecycle", "input"], namespaces: [[]], depth: 0 }
 
-test("a client subscribes before the thread exists, starts a run and gets its events after the reply", async () => {
-  await using http = await freshHttp()
-  const threadId = randomUUID()
-  const client = await connect(http, threadId)
-
-  const subscribed = await client.command("subscription.subscribe", everything)
-  const started = await client.command("run.start", { assistant_id: "agent", input: {} })
-  const run = await executing(started.result.run_id as string, http)
-  emitProtocol(run, "values", { x: 1 })
-  run.done()
-  await untilTerminals(() => client.events, 1)
-  const stream = await openEvents(http, threadId)
-  await untilTerminals(() => framesOf(stream), 1)
-
-  assert.equal(client.messages[0]?.type, "success")
-  assert.equal(subscribed.result.replayed_events, 0)
-  assert.deepEqual(client.events, framesOf(stream))
-  assert.deepEqual(summaryOf(client.events), ["lifecycle running", "values", "lifecycle completed"])
-})
-
 test("the reply comes before the past; live events come once for several subscriptions", async () => {
   await using http = await freshHttp()
   const threadId = randomUUID()

@@ -2,7 +2,6 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { routesAfter, routesWithout } from "./routes.js"
 import {
   createTestPool,
   endOf,
@@ -118,25 +117,6 @@ test("G6: a generation starts with one worker, however many the previous one had
   assert.deepEqual(report, { graphs: ["chat"], failed: [] })
   assert.equal(await generationOf(testing, "chat"), 2)
   await until(() => testing.pool.freeSlots() === 2, { what: "the run's slot is free again" })
-})
-
-test("a graph is routed to the newest generation that loaded it, else to the previous one, and to none after its removal", () => {
-  const before = new Map([
-    ["kept", "old"],
-    ["broken", "old"],
-    ["dropped", "old"],
-  ])
-
-  const after = routesAfter(before, "new", { wanted: ["kept", "broken", "bad"], loaded: ["kept"] })
-
-  assert.deepEqual(
-    [...after],
-    [
-      ["kept", "new"],
-      ["broken", "old"],
-    ],
-  )
-  assert.deepEqual([...routesWithout(after, "old")], [["kept", "new"]])
 })
 
 test("G6: a stop between two processes that never loaded completes", async () => {

@@ -13,7 +13,7 @@ import { checkpointCalls } from "../checkpoints/calls.js"
 import { journalOfAnyClaim } from "../checkpoints/testing/journal-of-any-claim.js"
 import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
 import { slotsForAnyGraph, slotsWithout } from "./language-slots.js"
-import { byLanguage, type Language, languageOfEmbedding, languageOfWorker, pythonOf } from "./languages.js"
+import { type Language, languageOfEmbedding, languageOfWorker, pythonOf } from "./languages.js"
 import { slotsOfRoutes } from "./routes.js"
 import { endOf, project, runOrder, startTestPool } from "./testing/test-pool.js"
 
@@ -32,16 +32,6 @@ test("all code of a worker is in one language, and an embedding of a provider in
     ["./embed.py:embed", "agent.embedding:embed", "embed.ts:embed", "openai:text-embedding-3"].map(languageOfEmbedding),
     ["python", "python", "javascript", undefined],
   )
-})
-
-test("a project has a part for each language of its graphs", () => {
-  const parts = (graphs: Record<string, string>) => byLanguage(project(graphs)).map((part) => part.graphs)
-
-  assert.deepEqual(parts({ a: "./a.ts:g", b: "./b.py:g", c: "./c.js:g" }), [
-    { a: "./a.ts:g", c: "./c.js:g" },
-    { b: "./b.py:g" },
-  ])
-  assert.deepEqual(parts({ b: "./b.py:g" }), [{ b: "./b.py:g" }])
 })
 
 test("a run takes a slot of its graph's language, and a run of an unknown graph one of any", () => {

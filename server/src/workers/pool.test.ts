@@ -25,23 +25,6 @@ import {
 } from "./testing/test-pool.js"
 import { workerEnv } from "./worker-env.js"
 
-test("a run's events arrive in order, and its result at the end", async () => {
-  await using testing = await startTestPool()
-
-  const run = testing.run([
-    { do: "events", count: 3, sizeBytes: 1 },
-    { do: "done", values: { answer: 42 } },
-  ])
-
-  const result = { status: "success", error: undefined, next: [], values: '{"answer":42}', interrupts: "{}" }
-  assert.deepEqual(await endOf(run), { done: result })
-  assert.deepEqual(
-    run.events.map(({ data }) => data),
-    [0, 1, 2].map((n) => ({ n, text: "x" })),
-  )
-  assert.deepEqual(testing.report, { graphs: ["chat"], failed: [] })
-})
-
 test("P1: when a worker dies, its runs are lost once, and runs of other workers continue", async () => {
   await using testing = await startTestPool({ workers: 2 })
   await startSecondWorker(testing)
