@@ -5,14 +5,10 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { newThread } from "../testing/thread-streams.js"
 import { Turns } from "./turns.js"
 
 const burst = 20
-
-async function newThread({ send }: TestHttp): Promise<string> {
-  const { json } = await send("POST", "/threads", {})
-  return (json as { thread_id: string }).thread_id
-}
 
 /** A request for a run, as bytes; its metadata contains its number. */
 function requestFor(threadId: string, n: number): { head: string; body: string } {

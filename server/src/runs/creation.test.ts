@@ -9,8 +9,9 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { type AccessEvent, anyone, type Caller } from "../auth/caller.js"
 import { createThread } from "../testing/creations.js"
-import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { freshHttp } from "../testing/test-http.js"
 import { freshServer, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { startedRun } from "../testing/thread-streams.js"
 import { createRun } from "./creation.js"
 import { cancelRun, getRun, joinRun, requireMayStop } from "./operations.js"
 import { newRun } from "./schema.js"
@@ -146,8 +147,6 @@ test("a run has the id that the client chose, and an id can be used once", async
 })
 
 const idsOf = (json: unknown) => [json].flat().map((run) => (run as { run_id: string }).run_id)
-
-const startedRun = (http: TestHttp, n = 0) => until(() => http.server.workers.started[n], { what: "the run to start" })
 
 test("a repeated request creates one run and gets its response, its stream or its result", async (t) => {
   await using http = await freshHttp()

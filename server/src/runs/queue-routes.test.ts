@@ -5,6 +5,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Caller } from "../auth/caller.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { newThread } from "../testing/thread-streams.js"
 import { readQueue } from "./queue-operations.js"
 
 interface Run {
@@ -28,9 +29,6 @@ interface Attempts {
     readonly ending: string | null
   }[]
 }
-
-const newThread = async (http: TestHttp, metadata: object = {}) =>
-  ((await http.send("POST", "/threads", { metadata })).json as { thread_id: string }).thread_id
 
 const addRun = async (http: TestHttp, threadId: string, fields: object = {}) =>
   (await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {}, ...fields })).json as Run

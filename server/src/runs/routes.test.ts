@@ -2,20 +2,17 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { freshHttp } from "../testing/test-http.js"
+import { newThread, startedRun } from "../testing/thread-streams.js"
 
 const idOf = (value: unknown, key: string): string => String((value as Record<string, unknown>)[key])
-
-const newThread = async (http: TestHttp) => idOf((await http.send("POST", "/threads", {})).json, "thread_id")
-
-const nextRun = (http: TestHttp, n = 0) => until(() => http.server.workers.started[n], { what: "the run to start" })
 
 test("a stream has the exact bytes of the wire format and ends with the run's status", async () => {
   await using http = await freshHttp()
   const threadId = await newThread(http)
 
   const stream = await http.stream("POST", `/threads/${threadId}/runs/stream`, { assistant_id: "agent", input: {} })
-  const run = await nextRun(http)
+  const run = await startedRun(http)
   run.emit("updates|sub:1234", { node: { text: "héllo\n" } })
   run.done()
   await stream.ended
@@ -38,7 +35,7 @@ test("an event reaches the client before the next one exists", async () => {
   await using http = await freshHttp()
 
   const stream = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
-  const run = await nextRun(http)
+  const run = await startedRun(http)
   for (let n = 0; n < 5; n++) {
     run.emit("custom", n)
     await until(() => stream.events().at(-1)?.data === n, { what: `event ${n}` })
@@ -54,9 +51,9 @@ test("a disconnecting client cancels its run only when it requested that", async
   await using http = await freshHttp()
 
   const watching = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
-  const goesOn = await nextRun(http, 0)
+  const goesOn = await startedRun(http, 0)
   const hasty = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {}, on_disconnect: "cancel" })
-  const stops = await nextRun(http, 1)
+  const stops = await startedRun(http, 1)
   watching.leave()
   hasty.leave()
   await until(() => stops.isCancelled, { what: "the run to be cancelled" })

@@ -5,6 +5,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { newThread } from "../testing/thread-streams.js"
 
 interface Run {
   readonly run_id: string
@@ -13,9 +14,6 @@ interface Run {
   readonly input_saved: boolean | null
   readonly metadata: { readonly n?: number }
 }
-
-const newThread = async (http: TestHttp) =>
-  ((await http.send("POST", "/threads", {})).json as { thread_id: string }).thread_id
 
 const addRun = async (http: TestHttp, threadId: string, fields: object = {}) =>
   (await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {}, ...fields })).json as Run

@@ -8,12 +8,8 @@ import { until } from "@superstep/toolkit/testing/until"
 import { putCheckpoint } from "../checkpoints/queries.js"
 import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
+import { newThread, startedRun } from "../testing/thread-streams.js"
 import { findRun } from "./queries.js"
-
-const newThread = async (http: TestHttp) =>
-  String(((await http.send("POST", "/threads", {})).json as { thread_id: unknown }).thread_id)
-
-const nextRun = (http: TestHttp, n = 0) => until(() => http.server.workers.started[n], { what: "the run to start" })
 
 const agent = { assistant_id: "agent", input: {} }
 
@@ -22,7 +18,7 @@ async function twoRuns(db: Database, threadId: string, asked: TestHttp, executin
   const runs: string[] = []
   for (const [n, from] of ["the first", "the second"].entries()) {
     await asked.send("POST", `/threads/${threadId}/runs`, agent)
-    const run = await nextRun(executing, n)
+    const run = await startedRun(executing, n)
     const { runId, claimId } = run.order
     runs.push(runId)
     const checkpoint = { threadId, checkpointNs: "", checkpointId: `c${n}`, parentCheckpointId: null, blobs: [] }
@@ -38,7 +34,7 @@ test("wait returns the state, and a Location at which to wait again", async () =
   const threadId = await newThread(http)
 
   const reply = http.send("POST", `/threads/${threadId}/runs/wait`, agent)
-  const run = await nextRun(http)
+  const run = await startedRun(http)
   run.done({ values: '{"count": 1}' })
   const { status, json, headers } = await reply
 
@@ -53,7 +49,7 @@ test("waiting for an interrupted run returns the state and its interrupts", asyn
   const end = async (values: string | undefined, interrupts: string) => {
     const n = http.server.workers.started.length
     const reply = http.send("POST", "/runs/wait", agent)
-    ;(await nextRun(http, n)).done({ status: "interrupted", values, interrupts, next: ["ask"] })
+    ;(await startedRun(http, n)).done({ status: "interrupted", values, interrupts, next: ["ask"] })
     return (await reply).json
   }
 
@@ -70,7 +66,7 @@ test("waiting for a failed run returns 200 with __error__, as SDKs expect", asyn
   await using http = await freshHttp()
 
   const reply = http.send("POST", "/runs/wait", agent)
-  ;(await nextRun(http)).done({ status: "error", error: { error: "Boom", message: "it broke" } })
+  ;(await startedRun(http)).done({ status: "error", error: { error: "Boom", message: "it broke" } })
 
   assert.equal((await reply).status, 200)
   assert.deepEqual((await reply).json, { __error__: { error: "Boom", message: "it broke" } })
@@ -80,7 +76,7 @@ test("join works for running and ended runs, and a disconnecting join may cancel
   await using http = await freshHttp()
   const threadId = await newThread(http)
   await http.send("POST", `/threads/${threadId}/runs`, agent)
-  const run = await nextRun(http)
+  const run = await startedRun(http)
   const path = `/threads/${threadId}/runs/${run.order.runId}/join`
 
   const joined = http.send("GET", path)
@@ -91,7 +87,7 @@ test("join works for running and ended runs, and a disconnecting join may cancel
   assert.deepEqual((await http.send("GET", path)).json, { n: 1 })
 
   await http.send("POST", `/threads/${threadId}/runs`, agent)
-  const second = await nextRun(http, 1)
+  const second = await startedRun(http, 1)
   const leaving = await http.stream(
     "GET",
     `/threads/${threadId}/runs/${second.order.runId}/join?cancel_on_disconnect=1`,
@@ -128,7 +124,7 @@ test("only waiting clients get the result, streaming clients do not", async () =
   const threadId = await newThread(http)
 
   const stream = await http.stream("POST", `/threads/${threadId}/runs/stream`, { ...agent, stream_resumable: true })
-  const run = await nextRun(http)
+  const run = await startedRun(http)
   const joined = http.send("GET", `/threads/${threadId}/runs/${run.order.runId}/join`)
   await until(() => http.server.streams.runs.get(run.order.runId)?.wants("result"), { what: "the join" })
   run.done({ values: '{"n":1}' })
@@ -150,7 +146,7 @@ test("when a server closes its streams, runs with on_disconnect cancel continue"
   const body = { ...agent, on_disconnect: "cancel" }
 
   const broken = assert.rejects(http.send("POST", `/threads/${threadId}/runs/wait`, body))
-  const run = await nextRun(http)
+  const run = await startedRun(http)
   await until(() => http.server.streams.runs.has(run.order.runId), { what: "the waiter" })
   await http.server.streams.close()
   await broken

@@ -6,8 +6,8 @@ import { until } from "@superstep/toolkit/testing/until"
 import { type OpenStream, startTestHttp, type TestHttp } from "./test-http.js"
 import { migrations } from "./test-server.js"
 
-export async function newThread(http: TestHttp): Promise<string> {
-  const { json } = await http.send("POST", "/threads", {})
+export async function newThread(http: TestHttp, metadata: object = {}): Promise<string> {
+  const { json } = await http.send("POST", "/threads", { metadata })
   return (json as { thread_id: string }).thread_id
 }
 
@@ -27,6 +27,10 @@ export async function follow(http: TestHttp, threadId: string, query = "", lastE
   stream.ended.catch(() => undefined)
   return stream
 }
+
+/** The run that a worker has started as the `n`th. */
+export const startedRun = ({ server }: TestHttp, n = 0) =>
+  until(() => server.workers.started[n], { what: "the run to start" })
 
 /** The scripted run, once a worker of one of these servers has it. */
 export const executing = (runId: string, ...servers: TestHttp[]) =>

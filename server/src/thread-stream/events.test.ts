@@ -8,6 +8,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { migrations } from "../testing/test-server.js"
+import { newThread } from "../testing/thread-streams.js"
 import {
   emitProtocol,
   everything,
@@ -19,11 +20,6 @@ import {
   summaryOf,
   untilTerminals,
 } from "./testing/protocol-client.js"
-
-async function newThread(http: Awaited<ReturnType<typeof startTestHttp>>): Promise<string> {
-  const { json } = await http.send("POST", "/threads", {})
-  return (json as { thread_id: string }).thread_id
-}
 
 test("a run.start makes the thread, and its stream has the run from its first event on, in the protocol's form", async () => {
   await using http = await freshHttp()

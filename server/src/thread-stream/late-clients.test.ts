@@ -7,12 +7,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp } from "../testing/test-http.js"
+import { newThread } from "../testing/thread-streams.js"
 import { executing, framesOf, openEvents, startRun, summaryOf, untilTerminals } from "./testing/protocol-client.js"
-
-async function newThread(http: Awaited<ReturnType<typeof freshHttp>>): Promise<string> {
-  const { json } = await http.send("POST", "/threads", {})
-  return (json as { thread_id: string }).thread_id
-}
 
 test("a client that comes while a run executes gets the run's lifecycle, the state after it and its open interrupts", async () => {
   await using http = await freshHttp()
