@@ -207,21 +207,6 @@ test("what exceeds the number of diffs or files is named or counted (CC1)", asyn
   assert.equal(body.files.at(-1).omitted, "limit")
 })
 
-test("only keys that may deploy see code, of their own workspace (CC2)", async () => {
-  const { path, id } = await commits("scopes", { "a.ts": "1\n" }, { "a.ts": "2\n" })
-  const { body: key } = await api.call("POST", "/v2/api-keys", { body: { name: "watcher", scopes: ["read"] } })
-
-  const asReader = await api.call("GET", path, { headers: { "x-api-key": key.key } })
-  const logsAsReader = await api.call("GET", `/v2/deployment-logs?deployment_id=${id}`, {
-    headers: { "x-api-key": key.key },
-  })
-  const asOther = await api.callAsOther("GET", path)
-
-  assert.equal(logsAsReader.status, 200)
-  assert.equal(asReader.status, 403)
-  assert.equal(asOther.status, 404)
-})
-
 test("a commit that its host no longer has, and a revision without code, are refused with the reason; nothing stays (CC5)", async () => {
   const { path, id, first, second } = await commits("gone", { "a.ts": "1\n" }, { "a.ts": "2\n" })
   await fetched(first, "c".repeat(40))

@@ -53,13 +53,3 @@ test("the token of a key that only reads only reads; a key of the installation g
   assert.deepEqual([org.body.scopes, await rightAt(api, id, org.body.token)], [["read", "run", "approve"], "run"])
   assert.equal(JSON.stringify(org.body).includes(api.orgKey), false)
 })
-
-test("there is no token for a deployment of another workspace, nor for one that does not exist", async () => {
-  await using api = await startApi()
-  const id = await deploy(api)
-
-  const foreign = await api.callAsOther("POST", `/v2/deployments/${id}/agent-token`)
-  const none = await api.call("POST", "/v2/deployments/00000000-0000-4000-8000-000000000000/agent-token")
-
-  assert.deepEqual([foreign.status, none.status], [404, 404])
-})

@@ -175,32 +175,6 @@ test("a second cookie of the name, as a page of an agent can set it, signs nobod
   assert.equal((await api.call("GET", "/v2/deployments", fromPage(mine))).status, 401)
 })
 
-test("a key of scope read presses no button with its session, whatever it sends by curl", async () => {
-  await using api = await start()
-  const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
-  const { body: key } = await api.call("POST", "/v2/api-keys", { body: { name: "reader", scopes: ["read"] } })
-  const cookie = await signIn(api, key.key)
-  const path = `/v2/deployments/${deployment.id}`
-  const buttons = [
-    ["PATCH", path, {}],
-    ["DELETE", path, undefined],
-    ["POST", `${path}/restart`, {}],
-    ["POST", `${path}/pause`, {}],
-    ["POST", "/v2/api-keys", { name: "mine" }],
-    ["POST", "/v2/console/codes", {}],
-    ["GET", "/v2/audit-log", undefined],
-    ["GET", `${path}/secrets?reveal=true`, undefined],
-  ] as const
-
-  const replies = []
-  for (const [method, to, body] of buttons) replies.push(await api.call(method, to, fromPage(cookie, { body })))
-
-  assert.deepEqual(
-    replies.map(({ status, body: { code } }) => [status, code]),
-    buttons.map(() => [403, "scope_missing"]),
-  )
-})
-
 test("wrong codes and wrong keys of an address are counted together (K7)", async () => {
   await using api = await start({ keyFailuresPerMinute: 3, trustedProxies: new BlockList() })
   const guess = (body: object) =>

@@ -110,25 +110,6 @@ test("a requested revision is refused while one is in progress, unless it may qu
   )
 })
 
-test("an empty POST creates a revision too, and resolves the branch again", async () => {
-  const { path, revision } = await created(exampleDeployment("anew"))
-  await end(revision, "DEPLOYED")
-
-  const reply = await api.call("POST", `${path}/revisions`, { text: "" })
-
-  assert.equal(reply.status, 201)
-  assert.equal(reply.body.source_revision_config.repo_commit_sha, null)
-})
-
-test("of concurrent requests for a revision, one succeeds", async () => {
-  const { path, revision } = await created(exampleDeployment("at-once"))
-  await end(revision, "DEPLOYED")
-
-  const replies = await Promise.all([1, 2, 3, 4].map(() => api.call("POST", `${path}/revisions`, { body: {} })))
-
-  assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 409, 409, 409])
-})
-
 test("a revision without anything to build is refused", async () => {
   const { path } = await created({ name: "empty", source: "internal_source", source_config: {} })
 

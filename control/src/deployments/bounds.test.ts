@@ -10,7 +10,7 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { v7 as newId } from "uuid"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
-import { exampleDeployment, migrations, startApi, type TestApi, testQuotas } from "../testing/api.js"
+import { exampleDeployment, migrations, startApi, type TestApi } from "../testing/api.js"
 
 const withResources = (resource_spec: object, name?: string) => {
   const example = exampleDeployment(name)
@@ -72,45 +72,6 @@ test("an image with several units gets a max_scale that allows them", async () =
 
   assert.equal(reply.status, 201, reply.text)
   assert.deepEqual(reply.body.source_config.resource_spec, { min_scale: 3, max_scale: 3, cpu: 1, memory_mb: 2048 })
-})
-
-test("the units of all deployments of a workspace are limited, and a request for more changes nothing", async () => {
-  await using api = await startApi({ defaultQuotas: { ...testQuotas, units: 4 } })
-  const { body: first } = await create(api, { min_scale: 2 }, "first")
-  const { body: second } = await create(api, {}, "second")
-  const path = `/v2/deployments/${second.id}`
-
-  const tooMany = await create(api, { min_scale: 2 }, "third")
-  const grown = await patch(api, second.id, { min_scale: 3 })
-  const revision = await api.call("POST", `${path}/revisions`, {
-    body: { source_config: { resource_spec: { min_scale: 3 } } },
-    headers: { "content-type": "application/json" },
-  })
-  const sized = await api.call("PATCH", `/v2/deployments/${first.id}/resource-tiers`, {
-    body: { compute_tier: "DEDICATED_L" },
-  })
-  const asleep = await create(api, { min_scale: 0 }, "third")
-  const elsewhere = await api.callAsOther("POST", "/v2/deployments", { body: withResources({ min_scale: 4 }) })
-
-  assert.deepEqual([tooMany.status, tooMany.body.code], [409, "quota_exceeded"])
-  assert.match(tooMany.body.detail, /quota units of this workspace is 4: 3 are in use, and this request adds 2/)
-  assert.equal(grown.status, 409)
-  assert.equal(revision.status, 409)
-  assert.equal(sized.status, 200, "two units, as before")
-  assert.equal(asleep.status, 201)
-  assert.equal(elsewhere.status, 201)
-  assert.equal((await patch(api, second.id, { min_scale: 2 })).status, 409, "the fourth is taken by now")
-  await api.call("DELETE", `/v2/deployments/${first.id}`)
-  assert.equal((await patch(api, second.id, { min_scale: 3 })).status, 200)
-})
-
-test("concurrent requests never exceed the quota of units", async () => {
-  await using api = await startApi({ defaultQuotas: { ...testQuotas, units: 5 } })
-  const names = ["a", "b", "c", "d"]
-
-  const replies = await Promise.all(names.map((name) => create(api, { min_scale: 2 }, name)))
-
-  assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 201, 409, 409])
 })
 
 test("the database itself refuses rows beyond the bounds", async () => {

@@ -67,20 +67,6 @@ test("a revision is the complete specification: the previous one as requested, p
   })
 })
 
-test("concurrent patches each create a revision with a number of its own", async () => {
-  await using api = await startApi()
-  const { id } = await created(api)
-
-  const replies = await Promise.all(
-    ["a", "b", "c", "d"].map((repo_ref) =>
-      api.call("PATCH", `/v2/deployments/${id}`, { body: { source_revision_config: { repo_ref } } }),
-    ),
-  )
-
-  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
-  assert.equal((await revisionIds(api, id)).length, 5)
-})
-
 test("a change of an old version is refused and changes nothing (D6)", async () => {
   await using api = await startApi()
   const { id } = await created(api)
@@ -98,21 +84,6 @@ test("a change of an old version is refused and changes nothing (D6)", async () 
 
   assert.deepEqual(fieldsOf([first, stale, any, listed, odd, deleted], "status"), [200, 412, 200, 200, 412, 412])
   assert.equal((await api.call("GET", path)).body.display_name, "four")
-})
-
-test("fields that are fixed at creation cannot be changed, but their present values are accepted", async () => {
-  await using api = await startApi()
-  const { id, source_config } = await created(api)
-  const path = `/v2/deployments/${id}`
-
-  const same = await api.call("PATCH", path, { body: { source_config } })
-  const moved = await api.call("PATCH", path, { body: { source_config: { repo_url: "https://github.com/acme/b" } } })
-  const typed = await api.call("PATCH", path, { body: { source_config: { deployment_type: "prod" } } })
-
-  assert.equal(same.status, 200, same.text)
-  assert.equal(same.body.latest_revision_id, (await revisionIds(api, id))[0])
-  assert.deepEqual([moved.status, typed.status], [400, 400])
-  assert.equal(moved.body.code, "immutable")
 })
 
 test("a new ref leads back to the repository after an image was sent in between", async () => {

@@ -2,23 +2,6 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { exampleDeployment, startApi } from "../testing/api.js"
 
-test("every path exists at the root and below /api-host", async () => {
-  await using api = await startApi()
-  const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
-  for (const path of [
-    `/v2/deployments/${deployment.id}`,
-    "/v2/deployments",
-    "/health",
-    "/v1/integrations/github/install",
-  ]) {
-    const root = await api.call("GET", path)
-    const below = await api.call("GET", `/api-host${path}`)
-
-    assert.equal(root.status, 200, path)
-    assert.equal(below.text, root.text, path)
-  }
-})
-
 test("a reply has a request id: the caller's if it is plain, otherwise a new one", async () => {
   await using api = await startApi()
   const idFor = async (id: string) =>

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { lockDeployment } from "../deployments/queries.js"
 import { recordDiskUse } from "../deployments/room.js"
@@ -123,35 +122,6 @@ test("a workspace reads its quotas, and only the operator sets them (Q5)", async
   assert.deepEqual(back.body.units.limit, 5, "what is not named stays")
   assert.deepEqual((await api.call("GET", "/v2/quotas")).body, back.body)
   assert.deepEqual(other.body.units, { limit: testQuotas.units, used: 0, is_default: true })
-})
-
-test("the audit log of the workspace records who set its quotas", async () => {
-  await using api = await startApi()
-
-  await set(api, { units: 5 })
-  await set(api, { units: 6 })
-
-  const { body } = await api.call("GET", "/v2/audit-log")
-  const [second, first] = body.resources
-  assert.deepEqual(
-    [second.resource_type, second.resource_id, second.action],
-    ["quotas", api.workspaceId, "PATCH /v2/quotas"],
-  )
-  assert.equal(first.before_hash, null)
-  assert.equal(second.before_hash, first.after_hash)
-  assert.notEqual(second.after_hash, second.before_hash)
-})
-
-test("an invalid quota is 422 and changes nothing", async () => {
-  await using api = await startApi()
-  const before = (await api.call("GET", "/v2/quotas")).body
-
-  const replies = await Promise.all(
-    [{ units: -1 }, { units: 1.5 }, { memory_mb: "much" }, { cpu: 1e12 }, { builds: 0 }].map((body) => set(api, body)),
-  )
-
-  assert.deepEqual(fieldsOf(replies, "status"), [422, 422, 422, 422, 422])
-  assert.deepEqual((await api.call("GET", "/v2/quotas")).body, before)
 })
 
 test("a measurement of a deployment's disk and a change of it wait for each other in one order", async () => {
