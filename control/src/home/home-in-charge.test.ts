@@ -4,7 +4,6 @@ import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
-import { until } from "@superstep/toolkit/testing/until"
 import { migrations } from "../testing/api.js"
 import { HomeInUse } from "./home.js"
 import { NotInCharge, StoppedStandingBy, sessionInCharge, stayInCharge, takeDatabase } from "./home-in-charge.js"
@@ -34,25 +33,6 @@ test("a database has one data folder, until that is released or silent for long"
   await foreign()
   assert.ok(lost[0] instanceof NotInCharge)
   await assert.rejects(takeDatabase(db, alone("two")), HomeInUse, "who has lost it takes nobody's place")
-})
-
-test("a process that stands by takes over when the sessions of the one in charge are gone", async () => {
-  await using db = await freshDatabase({ migrations })
-  await takeDatabase(db, standby("one"))
-  const first = openDatabase({ uri: db.uri, log: silent, onSession: sessionInCharge("one", nobodyLoses) })
-  await first.run(sql`update home_in_charge set seen_at = now() - interval '10 seconds'`)
-  const { waiting, isStandingBy } = waitingFor()
-  let isOver = false
-
-  const taking = takeDatabase(db, standby("two"), waiting).then(() => {
-    isOver = true
-  })
-  await until(isStandingBy, { what: "the second stands by" })
-  assert.equal(isOver, false)
-  await first.close()
-  await taking
-
-  assert.deepEqual(await db.row(sql`select process_id from home_in_charge`), { process_id: "two" })
 })
 
 test("a process that was stopped in the middle of a transaction writes nothing after another took over", async () => {

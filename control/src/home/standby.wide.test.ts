@@ -4,15 +4,12 @@ import type { ChildProcess } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { after, before, test } from "node:test"
-import { setTimeout as pause } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { type TcpEdge, tcpEdge } from "@superstep/machines/parts/edges/testing/tcp-edge"
 import type { Address } from "@superstep/protocol/http/address"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
-import { pointsOfEachStage } from "../pipeline/testing/crash-rows.js"
 import { type Platform, smallProject, testPlatform } from "../pipeline/testing/platform.js"
 import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 
@@ -25,8 +22,6 @@ let deploymentId: string
 let inCharge: { platform: Platform; child: ChildProcess }
 /** What stands by until its start resolves. */
 let next: { platform: Platform; started: Promise<ChildProcess> }
-
-const betweenCallsMs = 20
 
 const healthOf = async (platform: Platform) => {
   const reply = await fetch(`${platform.apiUrl}/health`).catch(() => undefined)
@@ -132,39 +127,4 @@ test("one that was stopped ends when it goes on, and the other's revision stays"
 
   assert.equal((await ended)[0], 1)
   assert.deepEqual(await served(), { status: 200, revision: revisionId })
-})
-
-// Every point is in pipeline/crash.wide.test.ts: what takes over does the same as what starts anew.
-test(`killed at ${pointsOfEachStage.join(", ")}: the other goes on each time, and callers notice nothing`, {
-  skip: unlessLong("each point takes some seconds"),
-}, async () => {
-  let isOver = false
-  const statuses = new Set<number>()
-  const caller = (async () => {
-    while (!isOver) {
-      statuses.add((await served()).status)
-      await pause(betweenCallsMs)
-    }
-  })()
-  let revisionId = ""
-  const [first = "", ...others] = pointsOfEachStage
-  try {
-    startOther({ SUPERSTEP_CRASH_AT: first })
-    await inCharge.platform.kill()
-    await takeOver()
-
-    revisionId = await redeploy()
-    for (const point of [...others, ""]) {
-      startOther({ SUPERSTEP_CRASH_AT: point })
-      await inCharge.platform.untilDead()
-      await takeOver()
-    }
-    await untilDeployed(revisionId)
-  } finally {
-    isOver = true
-    await caller
-  }
-
-  assert.deepEqual([...statuses], [200])
-  assert.equal((await served()).revision, revisionId)
 })

@@ -22,11 +22,6 @@ const limitOf = async (deploymentId: string) => {
     select rolconnlimit as limit from pg_roles where rolname = ${`superstep_${deploymentId.replaceAll("-", "")}`}`)
   return row?.limit
 }
-/** The number of connections given to units. */
-const given = async () => {
-  const row = await platform.db.row<{ sum: number }>(sql`select sum(connections) as sum from units`)
-  return row?.sum
-}
 const ask = (name: string) =>
   fetch(`${platform.agentsUrl}/d/${name}/env`, { headers: { "x-api-key": platform.apiKey } })
 const untilAsleep = (deploymentId: string, replicas = 1) =>
@@ -69,23 +64,4 @@ test("connections are given out until there are none; a sleeper's are free, and 
 
   await platform.call("DELETE", `/v2/deployments/${third.deploymentId}`)
   await until(async () => (await ask("sleeper")).status === 200, { what: "it is awake" })
-})
-
-test("replicas that there is no room for keep their deployment neither from waking nor from sleeping", {
-  skip,
-}, async () => {
-  await platform.call("DELETE", `/v2/deployments/${second.deploymentId}`)
-  // A revision needs room when its build is done, and fails without it; the sleeper is still awake, too.
-  await until(async () => (await given()) === 12, { what: "there is room for two units" })
-  const config = { deployment_type: "dev_free", resource_spec: { min_scale: 2 } }
-  const pair = await platform.serveRepository({ name: "pair", config })
-  await untilAsleep(pair.deploymentId, 2)
-  const occupant = await deploy("occupant", "dev")
-  assert.equal(occupant.revision.status, "DEPLOYED", JSON.stringify(occupant.revision))
-  await until(async () => (await given()) === 18, { what: "there is room for one" })
-
-  for (const round of [1, 2]) {
-    assert.equal((await ask("pair")).status, 200, `round ${round}`)
-    await untilAsleep(pair.deploymentId, 2)
-  }
 })

@@ -214,6 +214,17 @@ test("whatever fails says why, and the route stays on the last good revision", a
   assert.equal(await revisionBehind("good"), revisionId)
 })
 
+test("a source that this installation cannot run is stored, and says why it is not run", async () => {
+  const template = { source_config: { template_id: "chat" }, source_revision_config: {} }
+  const body = { name: "template", source: "internal_template", secrets: [], ...template }
+  const { deploymentId, revisionId } = await platform.deploy(body)
+
+  const revision = await platform.untilEnded(deploymentId, revisionId)
+
+  assert.equal(revision.error_code, "source_unsupported", JSON.stringify(revision))
+  assert.match(revision.status_message, /no templates/)
+})
+
 test("a unit that never gets ready fails when its time is over", { skip: unlessWide("takes 10 s") }, async () => {
   await platform.kill()
   await platform.start({ SUPERSTEP_TIMEOUT_HEALTH: "2" })
@@ -282,23 +293,4 @@ test("a build that failed through no fault of the project is built anew", async 
     assert.ok(await interruptRevision(tx, revisionId))
     await wakePipeline(tx, deploymentId)
   })
-})
-
-test("an interrupted build ends at once, with everything it started", async () => {
-  const { deploymentId, revisionId } = await platform.deploy(
-    deploymentOf(platform.repository.url, { name: "interrupted", config: { build_command: "sleep 300" } }),
-  )
-  const work = join(platform.home, "work", revisionId)
-  const building = () => existsSync(join(work, "build", "step.json"))
-  await until(building, { what: "the build runs" })
-  const { pid } = JSON.parse(readFileSync(join(work, "build", "step.json"), "utf8")) as { pid: number }
-
-  await platform.db.transaction(async (tx) => {
-    assert.ok(await interruptRevision(tx, revisionId))
-    await wakePipeline(tx, deploymentId)
-  })
-
-  await until(() => !existsSync(work), { what: "the build's folder is gone" })
-  assert.equal((await platform.untilEnded(deploymentId, revisionId)).status, "INTERRUPTED")
-  await until(async () => (await identify(pid)) === undefined, { what: "its command has ended" })
 })

@@ -96,21 +96,6 @@ test("full before the code is fetched: the revision fails with disk_full, and ag
   await untilNothingIsLeft(platform)
 })
 
-test("filled by a build: the revision fails with disk_full, and agent and API go on", { skip: why }, async () => {
-  const building = (script: string) => {
-    const manifest = JSON.stringify({ private: true, scripts: { build: script } })
-    platform.repository.commit({ ...smallProject, "package.json": manifest })
-    return deployWith({ source_config: { build_command: "npm run build" } })
-  }
-  const { result: revision, answers } = await askedDuring(building("cat /dev/zero > big"))
-
-  assert.deepEqual([revision.status, revision.error_code], ["BUILD_FAILED", "disk_full"], JSON.stringify(revision))
-  assert.deepEqual([...answers], [200])
-  const next = await building("true")
-  assert.equal(next.status, "DEPLOYED", JSON.stringify(next))
-  await untilNothingIsLeft(platform)
-})
-
 test("full while agents and the control plane run and end: with room again all are back, and logs go on", {
   skip: why,
 }, async () => {

@@ -3,7 +3,6 @@ import assert from "node:assert/strict"
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { setTimeout as sleep } from "node:timers/promises"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
@@ -114,61 +113,4 @@ for (const [index, point] of ["upload:after-row", "upload:after-receive"].entrie
     await untilNothingIsLeft(platform)
     await remove(id)
   })
-}
-
-test("killed at upload:after-row, and the deployment deleted: what was sent goes too", async () => {
-  await platform.start({ SUPERSTEP_CRASH_AT: "upload:after-row" })
-  const made = await platform.call("POST", "/v2/deployments", {
-    name: "uploaded",
-    source: "internal_source",
-    source_config: { deployment_type: "dev" },
-    source_revision_config: {},
-  })
-  const { body: offered } = await platform.call("POST", `/v2/deployments/${made.body.id}/upload-url`)
-  const pieces = async () => (await platform.db.rows(sql`select from upload_pieces`)).length
-  await assert.rejects(fetch(offered.upload_url, { method: "PUT", body: new Uint8Array(tarGz([])) }))
-  await platform.untilDead()
-  assert.equal(await pieces(), 1)
-
-  await platform.start()
-
-  await remove(made.body.id)
-  assert.equal(await pieces(), 0)
-})
-
-test("killed at watch:after-roll-back: the former revision answers again", {
-  skip: unlessLong("a new unit ends again and again first"),
-}, async () => {
-  const settings = { SUPERSTEP_WATCH: "60" }
-  await platform.start(settings)
-  const { body: before } = await platform.call("GET", `/v2/deployments/${platform.deploymentId}`)
-  await platform.kill()
-  await platform.start({ ...settings, SUPERSTEP_CRASH_AT: "watch:after-roll-back" })
-  // The unit dies at the fifth answer, so after the three of verify, and then with each answer.
-  const secrets = [{ name: "FAKE_OKS", value: "4" }]
-  const body = { secrets, source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" } }
-  const patched = (await platform.call("PATCH", `/v2/deployments/${platform.deploymentId}`, body)).body
-  await platform.untilEnded(platform.deploymentId, patched.latest_revision_id)
-  const asking = new AbortController()
-  const asked = askUntil(asking.signal)
-  await platform.untilDead()
-  asking.abort()
-  await asked
-
-  await platform.start()
-
-  await until(async () => (await platform.revisionBehind()) === before.active_revision_id, {
-    what: "the former answers",
-  })
-  const { body: deployment } = await platform.call("GET", `/v2/deployments/${platform.deploymentId}`)
-  assert.equal(deployment.active_revision_id, before.active_revision_id)
-  await untilNothingIsLeft(platform)
-})
-
-/** Each answer brings the unit closer to its programmed end. */
-async function askUntil(signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await platform.revisionBehind()
-    await sleep(50)
-  }
 }

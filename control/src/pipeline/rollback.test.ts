@@ -96,26 +96,6 @@ test("a unit whose workers crash twice gives way to the one before, and log and 
   )
 })
 
-test("a unit that lives and answers nothing is ended like one that crashes, and gives way as that does", {
-  skip: unlessWide("takes 20 s"),
-}, async () => {
-  const { deploymentId, revisionId } = await platform.serveRepository({ name: "stuck" })
-  const bad = await change(deploymentId, secret("FAKE_HANG_AT", "4"))
-  await platform.untilEnded(deploymentId, bad)
-
-  // Each of these stops the process that it reaches, and fails when that is killed.
-  await until(
-    async () => (await ask("stuck")).revision === revisionId && (await revisionOf(deploymentId, bad)).error_code,
-    {
-      what: "the revision before serves again",
-      timeoutMs: 60_000,
-    },
-  )
-
-  assert.equal((await revisionOf(deploymentId, bad)).error_code, "crash_loop")
-  await until(async () => (await pidOf(bad)) === 0, { what: "the stuck unit is gone" })
-})
-
 test("a rollback takes the place of a running build, uses the old artifact and leaves nothing of the build", async () => {
   const { deploymentId, revisionId } = await platform.serveRepository({ name: "hurried" })
   const second = await change(deploymentId, secret("ANY_VALUE", "1"))
@@ -140,18 +120,4 @@ test("a rollback takes the place of a running build, uses the old artifact and l
   assert.deepEqual([status, error_code], ["SKIPPED", "superseded"])
   await until(async () => (await identify(pid)) === undefined, { what: "the build's command has ended" })
   await until(() => !existsSync(join(platform.home, "work", building)), { what: "the build's folder is gone" })
-})
-
-test("a rollback does not wait for a unit that does not get ready", async () => {
-  const { deploymentId } = await platform.serveRepository({ name: "patient" })
-  await platform.untilEnded(deploymentId, await change(deploymentId, secret("ANY_VALUE", "1")))
-  const waiting = await change(deploymentId, secret("FAKE_NEVER_READY", "1"))
-  await until(() => pidOf(waiting), { what: "its unit runs" })
-
-  const reply = await platform.call("POST", `/v2/deployments/${deploymentId}/rollback`, {})
-  const rollback = await platform.untilEnded(deploymentId, reply.body.latest_revision_id)
-
-  assert.equal(rollback.status, "DEPLOYED", JSON.stringify(rollback))
-  assert.equal((await revisionOf(deploymentId, waiting)).error_code, "superseded")
-  await until(async () => (await pidOf(waiting)) === 0, { what: "the unit that was not ready has ended" })
 })

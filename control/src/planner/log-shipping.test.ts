@@ -1,12 +1,11 @@
-/** Deaths of the control plane around the storing of output, on machines that keep it in different ways. */
+/** Deaths of the control plane around the storing of output; tests/src/kubernetes-standby.test.ts has those with pods. */
 
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
-import { kubernetesPlace, noCluster, type TestCluster, testCluster } from "@superstep/machines/kubernetes/testing/place"
+import { test } from "node:test"
 import type { Units } from "@superstep/machines/port/port"
 import { unitSpec } from "@superstep/machines/port/testing/unit-spec"
 import { processPlace } from "@superstep/machines/process/testing/place"
@@ -25,109 +24,79 @@ import type { PipelineContext } from "./context.js"
 import { hideSecretsOf, shipUnitLog } from "./log-shipping.js"
 import { addUnitRow } from "./testing/unit-row.js"
 
-interface Place {
-  readonly artifactId: string
-  /** Another call stands for another control plane. */
-  units(): Units
-  pidOf(unitId: string): number | Promise<number>
-}
-
-const shared = temporaryFolder()
-let cluster: TestCluster
-
-before(async () => {
-  if (!noCluster) cluster = await testCluster({ shared: [shared] })
-})
-after(async () => {
-  if (!noCluster) await cluster.stop()
-})
-
-/** Control planes with nothing in common but database and cluster. */
-async function pods(): Promise<Place> {
-  const place = await kubernetesPlace(cluster)
-  return { ...place, units: () => place.units({ folder: temporaryFolder() }) }
-}
-
 class Killed extends Error {}
 
 const token = new Secret("unit-token")
 const points = ["logs:before-store", "logs:after-store"]
 
-for (const { name, prepare, skip } of [
-  { name: "processes", prepare: processPlace, skip: false as const },
-  { name: "pods", prepare: pods, skip: noCluster },
-])
-  test(`${name}: a control plane that dies at ${points.join(" or ")} loses no line, and its successor repeats none (R6)`, {
-    skip,
-  }, async () => {
-    const place = await prepare()
-    await using db = await freshDatabase({ migrations })
-    const key = masterKey(randomBytes(32))
-    const row = await addUnitRow({ db, key })
-    const { unit_id: unitId } = row
-    const said = join(shared, name)
-    const spec = unitSpec({
-      unitId,
-      deploymentId: row.deployment_id,
-      revisionId: row.revision_id,
-      artifactId: place.artifactId,
-      token,
-      secrets: secretsOf({ FAKE_SAYS: said }),
-    })
-    const ship = (units: Units, dieAt?: string) => {
-      const crashPoint = (point: string) => {
-        if (point === dieAt) throw new Killed()
-      }
-      const context = { db, key, machine: { units }, limits: { logQuotaBytes: 1e9 }, log: silent, crashPoint }
-      return shipUnitLog(context as unknown as PipelineContext, row)
-    }
-    const start = async (units: Units) => {
-      await units.start(spec)
-      await until(() => askStatus({ address: units.address(unitId), token }), { what: "the unit answers" })
-    }
-    const say = async (units: Units, text: string) => {
-      writeFileSync(said, `${text}\n`)
-      const headers = { "x-superstep-unit": token.reveal() }
-      await new Promise((resolve, reject) =>
-        request({ ...connectOptions(units.address(unitId)), path: "/say", headers, agent: false })
-          .once("response", (response) => response.resume().once("end", resolve))
-          .once("error", reject)
-          .end(),
-      )
-    }
-
-    // Two lives, so that the place is more than a number of lines.
-    const first = place.units()
-    await start(first)
-    await say(first, "one")
-    process.kill(await place.pidOf(unitId), "SIGKILL")
-    await until(async () => (await first.status(unitId)).state === "exited", { what: "its end is known" })
-    await ship(first)
-    await start(first)
-    await say(first, "two")
-    await ship(first)
-    for (const [n, point] of points.entries()) {
-      const units = place.units()
-      await say(units, `three ${n}`)
-      await assert.rejects(ship(units, point), Killed)
-    }
-    const last = place.units()
-    await say(last, "four")
-    await ship(last)
-    await last.stop(unitId, { graceMs: 5000 })
-    await ship(last)
-    await last.remove(unitId)
-
-    const stored = await db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
-    assert.deepEqual(
-      // The program that makes a pod of the test complains when its child is killed.
-      stored.map(({ message }) => message).filter((message) => !message.startsWith("unshare: ")),
-      [
-        ...["unit starts", "unit listens", "one"],
-        ...["unit starts", "unit listens", "two", "three 0", "three 1", "four", "unit stops"],
-      ],
-    )
+test(`a control plane that dies at ${points.join(" or ")} loses no line, and its successor repeats none (R6)`, async () => {
+  const place = processPlace()
+  await using db = await freshDatabase({ migrations })
+  const key = masterKey(randomBytes(32))
+  const row = await addUnitRow({ db, key })
+  const { unit_id: unitId } = row
+  const said = join(temporaryFolder(), "said")
+  const spec = unitSpec({
+    unitId,
+    deploymentId: row.deployment_id,
+    revisionId: row.revision_id,
+    artifactId: place.artifactId,
+    token,
+    secrets: secretsOf({ FAKE_SAYS: said }),
   })
+  const ship = (units: Units, dieAt?: string) => {
+    const crashPoint = (point: string) => {
+      if (point === dieAt) throw new Killed()
+    }
+    const context = { db, key, machine: { units }, limits: { logQuotaBytes: 1e9 }, log: silent, crashPoint }
+    return shipUnitLog(context as unknown as PipelineContext, row)
+  }
+  const start = async (units: Units) => {
+    await units.start(spec)
+    await until(() => askStatus({ address: units.address(unitId), token }), { what: "the unit answers" })
+  }
+  const say = async (units: Units, text: string) => {
+    writeFileSync(said, `${text}\n`)
+    const headers = { "x-superstep-unit": token.reveal() }
+    await new Promise((resolve, reject) =>
+      request({ ...connectOptions(units.address(unitId)), path: "/say", headers, agent: false })
+        .once("response", (response) => response.resume().once("end", resolve))
+        .once("error", reject)
+        .end(),
+    )
+  }
+
+  // Two lives, so that the place is more than a number of lines.
+  const first = place.units()
+  await start(first)
+  await say(first, "one")
+  process.kill(place.pidOf(unitId), "SIGKILL")
+  await until(async () => (await first.status(unitId)).state === "exited", { what: "its end is known" })
+  await ship(first)
+  await start(first)
+  await say(first, "two")
+  await ship(first)
+  for (const [n, point] of points.entries()) {
+    const units = place.units()
+    await say(units, `three ${n}`)
+    await assert.rejects(ship(units, point), Killed)
+  }
+  const last = place.units()
+  await say(last, "four")
+  await ship(last)
+  await last.stop(unitId, { graceMs: 5000 })
+  await ship(last)
+  await last.remove(unitId)
+
+  const stored = await db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
+  assert.deepEqual(
+    stored.map(({ message }) => message),
+    [
+      ...["unit starts", "unit listens", "one"],
+      ...["unit starts", "unit listens", "two", "three 0", "three 1", "four", "unit stops"],
+    ],
+  )
+})
 
 test("lines that the database refuses do not block those behind them (G6)", async () => {
   await using db = await freshDatabase({ migrations })

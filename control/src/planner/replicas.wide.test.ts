@@ -48,27 +48,6 @@ test("a revision has as many units as it asks for, and a dead one costs no reque
   assert.deepEqual([...statuses], [200])
 })
 
-test("the next revision replaces all of them, and two crashes of any give them back", async () => {
-  const { deploymentId, revisionId } = await deployThree("rolling")
-  const { body } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, {
-    secrets: [{ name: "FAKE_OKS", value: "4" }],
-    source_config: { resource_spec: { min_scale: 2 } },
-  })
-
-  await platform.untilEnded(deploymentId, body.latest_revision_id)
-  const before = await unitsOf(revisionId)
-  await until(
-    async () => {
-      await Promise.all([ask("rolling"), ask("rolling"), ask("rolling"), ask("rolling")])
-      return (await unitsOf(revisionId)).every(({ role }) => role === "serving")
-    },
-    { what: "the former revision serves again" },
-  )
-
-  assert.deepEqual(new Set(before.map(({ role }) => role)), new Set(["standby"]))
-  await until(async () => (await unitsOf(body.latest_revision_id)).length === 0, { what: "the new ones have ended" })
-})
-
 test("a replica that is slow to tell that it works is not stopped when another one has woken their deployment", async () => {
   const busy = join(temporaryFolder(), "busy")
   writeFileSync(busy, "")

@@ -76,22 +76,3 @@ test("looks at a unit that is silent ask the database nothing, and its next line
 
   assert.equal(askedMeanwhile, 0)
 })
-
-test("the output of a unit is watched again when a watch has ended", async () => {
-  await using it = await setUp()
-  const { database, unit, place } = it
-  let begun = 0
-  const watchLogs: Units["watchLogs"] = async (_, onOutput, onEnd) => {
-    begun += 1
-    setImmediate(() => {
-      onEnd?.()
-      onOutput()
-    })
-    return () => undefined
-  }
-  const logs = followUnitLogs(it.contextOf(database, { ...place.units(), watchLogs }), { lookMs: 10 })
-
-  logs.follow([unit])
-  await until(() => begun > 1, { what: "it is watched again" })
-  await logs.stop()
-})

@@ -1,12 +1,11 @@
 /** Sleep, pause and restart, with real processes: control plane, edge, fake units. */
 import assert from "node:assert/strict"
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { basename, dirname, join } from "node:path"
 import { after, before, test } from "node:test"
 import { machineFolders, unitSocket } from "@superstep/machines/parts/files/folders"
 import { sql } from "@superstep/toolkit/db/sql"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
@@ -55,73 +54,12 @@ test("a deployment that nobody uses sleeps, and the first requests wake it", asy
   await untilAsleep(deploymentId)
 })
 
-test("a preflight and a health check are answered for a sleeper, and it sleeps on", {
-  skip: unlessWide("deploys once more"),
-}, async () => {
-  const cors = { origins: ["https://app.example"], methods: ["POST"], headers: [], exposed: [], credentials: false }
-  const ids = await platform.serveRepository({
-    name: "browsed",
-    config: { deployment_type: "dev_free" },
-    secrets: { FAKE_CORS: JSON.stringify({ ...cors, max_age_seconds: null }) },
-  })
-  await untilAsleep(ids.deploymentId)
-  const ask = (method: string, path: string, headers: Record<string, string> = {}) =>
-    fetch(`${platform.agentsUrl}/d/browsed${path}`, { method, headers })
-  const preflight = { origin: "https://app.example", "access-control-request-method": "POST" }
-
-  const allowed = await ask("OPTIONS", "/runs/stream", preflight)
-  const refused = await ask("OPTIONS", "/runs/stream", { ...preflight, origin: "https://evil.example" })
-  const health = await ask("GET", "/ok")
-
-  assert.deepEqual([allowed.status, allowed.headers.get("access-control-allow-origin")], [204, "https://app.example"])
-  assert.equal(refused.headers.get("access-control-allow-origin"), null)
-  assert.equal(health.status, 200)
-  const sleep = await platform.db.row<{ is_waking: boolean }>(sql`
-    select is_waking from sleeps where deployment_id = ${ids.deploymentId}`)
-  assert.deepEqual(sleep, { is_waking: false })
-})
-
-test("one that works does not sleep, nor does one of a type that never does", {
-  skip: unlessWide("deploys three times"),
-}, async () => {
-  const busy = join(temporaryFolder(), "busy")
-  writeFileSync(busy, "")
-  const always = await deploy("always", "dev")
-  const working = await deploy("working", "dev_zero", { FAKE_BUSY: busy })
-  // Of two that fell silent at the same time, this one is seen to sleep.
-  await untilAsleep(await deploy("measure", "dev_zero"))
-
-  assert.equal(await isAsleep(working), false)
-  assert.equal(await isAsleep(always), false)
-  rmSync(busy)
-  await untilAsleep(working)
-})
-
 test("what is due wakes a deployment before its time", { skip: unlessWide("waits for seconds") }, async () => {
   // Its unit always says that something is due in 22 s: it sleeps for two of them.
   const deploymentId = await deploy("punctual", "dev_free_zero", { FAKE_DUE_MS: "22000" })
   await untilAsleep(deploymentId)
 
   await until(async () => existsSync(await pidFile(deploymentId)), { what: "it is awake without a request" })
-})
-
-test("a request waits for a control plane that is away, and a sleeper that is deployed anew is awake", {
-  skip: unlessWide("takes 10 s"),
-}, async () => {
-  const deploymentId = await deploy("held", "dev_free")
-  await untilAsleep(deploymentId)
-  await platform.kill()
-
-  const waiting = ask("held")
-  await platform.start(settings)
-  assert.equal((await waiting).status, 200)
-
-  await untilAsleep(deploymentId)
-  const { body } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, {
-    secrets: [{ name: "NEXT", value: "1" }],
-  })
-  const revision = await platform.untilEnded(deploymentId, body.latest_revision_id)
-  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
 })
 
 test("a paused deployment has no process and says so; it is deployed to and resumed", async () => {
@@ -165,22 +103,6 @@ test("a restart replaces the process and costs no request", async () => {
 
   assert.equal((await ask("restarted")).status, 200)
   assert.deepEqual([...statuses], [200])
-})
-
-test("a unit that hangs as it comes back is started again", { skip: unlessWide("takes 10 s") }, async () => {
-  const deploymentId = await deploy("stuck", "dev")
-  const file = await pidFile(deploymentId)
-  const { pid } = JSON.parse(readFileSync(file, "utf8")) as { pid: number }
-  await platform.kill()
-  process.kill(pid, "SIGSTOP")
-  await platform.db.run(sql`update units set is_ready = false where deployment_id = ${deploymentId}`)
-
-  const waiting = ask("stuck")
-  await platform.start({ ...settings, SUPERSTEP_TIMEOUT_HANG: "4" })
-
-  await until(() => existsSync(file) && !readFileSync(file, "utf8").includes(`"pid":${pid},`), { what: "it is back" })
-  await waiting
-  assert.equal((await ask("stuck")).status, 200)
 })
 
 test("a control plane that is stopped waits for no agent server that takes long to end", async () => {

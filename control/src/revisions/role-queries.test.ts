@@ -7,18 +7,9 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { v7 as newId } from "uuid"
 import { crashesAfter } from "../health/restart.js"
 import { recordEnd } from "../planner/crash-queries.js"
-import { addUnit, removeUnit, unitById } from "../planner/queries.js"
+import { addUnit, unitById } from "../planner/queries.js"
 import type { Role } from "./revision.js"
-import {
-  endStandby,
-  executingRevisions,
-  retire,
-  serveWith,
-  setWeight,
-  startCanary,
-  startRevision,
-  switchBack,
-} from "./role-queries.js"
+import { endStandby, retire, serveWith, startRevision, switchBack } from "./role-queries.js"
 import { addDeployment, addRevision } from "./testing/rows.js"
 
 const database = () => freshDatabase({ migrations: fileURLToPath(new URL("../../src/migrations", import.meta.url)) })
@@ -62,23 +53,6 @@ test("the one that served stands by, and the one that stood by keeps its threads
   assert.deepEqual({ crashes, is_down }, { crashes: 0, is_down: false }, "it begins with a clean record")
 })
 
-test("threads may be pinned to a canary until it is to be aborted, and it gets its percentage until then", async () => {
-  await using db = await database()
-  const deploymentId = await addDeployment(db)
-  const [base, next] = [await startUnit(db, deploymentId), await startUnit(db, deploymentId)]
-  await base.serve()
-  await setWeight(db, next.revisionId, 10)
-  await db.transaction((tx) => startCanary(tx, { deploymentId, revisionId: next.revisionId }))
-
-  const before = await executingRevisions(db, deploymentId)
-  await setWeight(db, next.revisionId, 0)
-  const after = await executingRevisions(db, deploymentId)
-
-  assert.deepEqual(before.all.toSorted(), [base.revisionId, next.revisionId].toSorted())
-  assert.deepEqual(before.canary, { revision_id: next.revisionId, weight: 10 })
-  assert.deepEqual(after, { all: [base.revisionId], canary: undefined })
-})
-
 test("what retires never serves again", async () => {
   await using db = await database()
   const unit = await startUnit(db, await addDeployment(db))
@@ -104,44 +78,6 @@ test("a switch is taken back once: the former revision serves, and the failed on
     select active_revision_id as active, retire_by > now() as retires_later
     from deployments join revisions using (deployment_id) where revision_id = ${failed.revisionId}`)
   assert.deepEqual(row, { active: old.revisionId, retires_later: true })
-})
-
-test("the first revision is taken back to nothing", async () => {
-  await using db = await database()
-  const deploymentId = await addDeployment(db)
-  const failed = await startUnit(db, deploymentId)
-  await failed.serve()
-
-  const previous = await db.transaction((tx) => switchBack(tx, { deploymentId, failed: failed.revisionId, drainMs }))
-
-  assert.equal(previous, null)
-})
-
-test("a revision has no role once its last unit is gone", async () => {
-  await using db = await database()
-  const deploymentId = await addDeployment(db)
-  const unit = await startUnit(db, deploymentId)
-  const second = newId()
-  await addUnit(db, {
-    unitId: second,
-    deploymentId,
-    revisionId: unit.revisionId,
-    ordinal: 1,
-    tokenSealed: "sealed",
-    isReady: true,
-  })
-  await retire(db, unit.revisionId, drainMs)
-  const role = async () => {
-    const row = await db.row<{ role: Role | null }>(sql`
-      select role from revisions where revision_id = ${unit.revisionId}`)
-    return row?.role
-  }
-
-  await db.transaction((tx) => removeUnit(tx, { unit_id: second, revision_id: unit.revisionId }))
-  const withOne = await role()
-  await db.transaction((tx) => removeUnit(tx, { unit_id: unit.unitId, revision_id: unit.revisionId }))
-
-  assert.deepEqual([withOne, await role()], ["retiring", null])
 })
 
 test("the tables, not the statements alone, keep a deployment to one revision that serves and one that stands by", async () => {
