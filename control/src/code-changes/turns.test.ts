@@ -44,26 +44,6 @@ test("two workspaces have their turn at a time, and none has both places (CC1)",
   assert.deepEqual(await Promise.all([second, third]), ["a2", "c1"])
 })
 
-test("who leaves while it waits has given its place to others at once (CC1)", async () => {
-  const began: string[] = []
-  const { ask, end } = someWork(new Turns(), began)
-  const first = ask("a", "a1")
-  const leaving = new AbortController()
-  const second = ask("a", "a2", leaving.signal)
-
-  await assert.rejects(ask("a", "a3"), TooManyRequests)
-  leaving.abort(new Error("has left"))
-  await assert.rejects(second, /has left/)
-  const fourth = ask("a", "a4")
-  end("a1")
-  await first
-  await setImmediate()
-  end("a4")
-
-  assert.equal(await fourth, "a4")
-  assert.deepEqual(began, ["a1", "a4"])
-})
-
 test("work that fails ends its turn, and more than eight are refused (CC1)", async () => {
   const turns = new Turns()
   await assert.rejects(

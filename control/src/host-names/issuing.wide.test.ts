@@ -138,21 +138,6 @@ test("a refusal is visible, is tried again, and ends when the authority agrees (
   ])
 })
 
-test("a name that leads elsewhere fails with the authority's words (C3)", async () => {
-  await using it = await setUp()
-  const { api } = it
-  // The challenge is gone before the authority asks for it, as when the name leads to another machine.
-  const publish = async () => void (await api.db.run(sql`delete from acme_challenges`))
-  await using _loop = await it.start({ publish })
-
-  const failed = await (await addName(api)).untilStatus("failed")
-
-  assert.match(
-    failed.failure,
-    /Invalid response from http:\/\/agent\.example\.com\/\.well-known\/acme-challenge\/.*404/,
-  )
-})
-
 test("an authority that cannot be reached is a failure as any other, and an account that it has lost is made again", async () => {
   await using it = await setUp()
   const { api, authority } = it

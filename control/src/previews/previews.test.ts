@@ -162,23 +162,6 @@ test("a fork is approved through the API, for the reviewed commit", async () => 
   assert.equal(closed.status, 409)
 })
 
-test("the audit log shows which preview was approved or deleted (A1)", async () => {
-  await deliver("opened", { fork: true })
-  const { id } = await only()
-
-  await api.call("POST", `/v2/previews/${id}/approval`, { body: {} })
-  await api.call("DELETE", `/v2/previews/${id}`)
-
-  const { body: log } = await api.call("GET", `/v2/audit-log?resource_type=preview&resource_id=${id}`)
-  assert.deepEqual(
-    log.resources.map((it: Record<string, unknown>) => [it.action, it.before_hash !== it.after_hash]),
-    [
-      ["DELETE /v2/previews/{preview_id}", true],
-      ["POST /v2/previews/{preview_id}/approval", true],
-    ],
-  )
-})
-
 test("where a host reports all labels, an old approval does not apply to a newer commit", async () => {
   const gitea = (action: string, pull: Pull) => {
     const { label: _, ...body } = pullBody(action, { fork: true, ...pull }) as { label?: object }

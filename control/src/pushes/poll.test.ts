@@ -13,7 +13,6 @@ import { SourceFailed } from "../sources/port.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { inTurns, pollDue } from "./poll.js"
-import { pollSoon } from "./queries.js"
 import { signedPush } from "./testing/deliveries.js"
 
 const secret = "a secret for all repositories"
@@ -225,19 +224,6 @@ test("an unreachable repository is polled less often and does not delay others",
     select failures, look_at > now() + interval '3 minutes' as is_later from watched_branches where deployment_id = ${gone}`)
   assert.deepEqual(row, { failures: 3, is_later: true })
   assert.equal((await pushed(fine)).length, 1)
-})
-
-test("after a restart every branch is polled once, soon", async () => {
-  const id = await deployment()
-  await resolved(id, repository.git("rev-parse", "main"))
-  await look()
-  await api.db.run(sql`update watched_branches set look_at = now() + interval '1 day', webhook_at = now()`)
-  const sha = repository.commit({ "a.txt": "2" })
-
-  await pollSoon(api.db, 0)
-  await look()
-
-  assert.deepEqual(await pushed(id), [sha])
 })
 
 test("workspaces take turns, so the first repository of each comes before the second of any", () => {

@@ -61,39 +61,6 @@ test("the commit of a push is deployed, even if the branch has moved on", async 
   assert.equal(await revisionBehind(), revision.id)
 })
 
-test("a control plane that is killed right after its answer builds the push after its restart", {
-  skip: unlessWide("takes 10 s"),
-}, async () => {
-  const pushed = commit()
-  const reply = await deliver(pushed)
-  await platform.kill()
-
-  await platform.start(onlyWebhooks)
-
-  const revision = await platform.untilEnded(deploymentId, revisionOf(reply))
-  assert.deepEqual([revision.status, revision.source_revision_config.repo_commit_sha], ["DEPLOYED", pushed])
-})
-
-test("after a burst of 20 pushes the newest is deployed, and all revisions end", {
-  skip: unlessWide("takes 10 s"),
-}, async () => {
-  const earlier = (await rows()).length
-  const pushed: string[] = []
-  for (let n = 0; n < 20; n++) {
-    pushed.push(commit())
-    await deliver(pushed[n] ?? "")
-  }
-  const newest = await untilDeployed(pushed[19] ?? "")
-
-  const burst = (await rows()).slice(earlier)
-  assert.equal(burst.length, 20)
-  assert.equal(burst.at(-1)?.revision_id, newest)
-  const statuses = new Set(burst.map(({ status }) => status))
-  assert.ok(statuses.has("SKIPPED"), "most were overtaken while one was built")
-  assert.deepEqual([...statuses].sort(), ["DEPLOYED", "SKIPPED"])
-  assert.equal(await revisionBehind(), newest)
-})
-
 test("without webhooks polling finds a push once, also one from a time without polling", {
   skip: unlessWide("takes 10 s"),
 }, async () => {

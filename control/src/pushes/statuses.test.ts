@@ -303,14 +303,6 @@ test("a status that is due when its deployment leaves its integration is not due
   assert.deepEqual(host.received, [])
 })
 
-test("a wrong token causes the host's 401, which the log shows", async () => {
-  const { revisionId } = await deployment("gitlab", "another token")
-  await become(revisionId, "DEPLOYED")
-  await send()
-
-  assert.match((await logOf(revisionId)).join(), /401.*Bad credentials/)
-})
-
 test("redirects are not followed, and this machine is called only while the platform listens on loopback only", async () => {
   await using elsewhere = await fakeGitHost(token)
   const { revisionId } = await deployment("github")

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict"
-import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { CannotOpen, masterKey, open, seal } from "../secrets/seal.js"
-import { contextOf } from "../secrets/sealed-columns.js"
 import { startApi } from "../testing/api.js"
-import { leftOut, resealed, restoredRows, restoredTables } from "./tables.js"
+import { leftOut, restoredRows, restoredTables } from "./tables.js"
 
 test("every table about a deployment is restored, or left out for a reason: a new one needs a line in tables.ts", async () => {
   await using api = await startApi()
@@ -73,16 +70,4 @@ test("a restored deployment waits, its processes have never run, and what was un
       ["canary", false, 0],
     ],
   )
-})
-
-test("secrets are sealed again for the installation's key and workspace", () => {
-  const [former, present] = [masterKey(randomBytes(32)), masterKey(randomBytes(32))]
-  const context = (workspaceId: string) => contextOf.secret({ workspaceId, deploymentId: "d" }, "KEY", 2)
-  const row = { deployment_id: "d", secrets_version: 2, name: "KEY", value_sealed: seal(former, "sk-1", context("w")) }
-  const to = { key: present, workspaceId: "v" }
-
-  const again = resealed("secrets", row, { from: { keys: [present, former], workspaceId: "w" }, to })
-
-  assert.equal(open(present, String(again.value_sealed), context("v")), "sk-1")
-  assert.throws(() => resealed("secrets", row, { from: { keys: [present], workspaceId: "w" }, to }), CannotOpen)
 })

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
-import { commitOf, gitEnvironment, lsRemoteArguments, parseRef } from "./git-command.js"
+import { gitEnvironment, lsRemoteArguments, parseRef } from "./git-command.js"
 import { credentialsApply } from "./git-location.js"
 
 const sha = "0123456789abcdef0123456789abcdef01234567"
@@ -51,12 +51,6 @@ test("the address and the refs come after the end of options", () => {
   assert.ok(!lsRemoteArguments("u", ["refs/pull/1/head"]).includes("--heads"))
 })
 
-test("an annotated tag resolves to its commit", () => {
-  const output = `aaa\trefs/tags/v1\nbbb\trefs/tags/v1^{}\n`
-
-  assert.equal(commitOf(output, ["refs/heads/v1", "refs/tags/v1"]), "bbb")
-})
-
 const home = { emptyFolder: "/run/empty", knownHosts: "/run/it's/known_hosts" }
 const credentials = {
   kind: "token",
@@ -64,30 +58,6 @@ const credentials = {
   username: "ada",
   token: new Secret("t0ken-of-ada"),
 } as const
-
-test("a token is sent only to its own host, as a header, with redirects disabled", () => {
-  const own = gitEnvironment({
-    base: {},
-    home,
-    protocols: ["https"],
-    repoUrl: "https://git.example.org:3000/a.git",
-    credentials,
-  })
-  const other = gitEnvironment({
-    base: {},
-    home,
-    protocols: ["https"],
-    repoUrl: "https://example.org/a.git",
-    credentials,
-  })
-
-  const basic = Buffer.from("ada:t0ken-of-ada").toString("base64")
-  assert.ok(Object.values(own).includes(`Authorization: Basic ${basic}`))
-  assert.ok(Object.values(own).includes("http.https://git.example.org:3000/.extraHeader"))
-  assert.ok(Object.values(own).includes("http.followRedirects"))
-  assert.ok(!JSON.stringify(other).includes(basic))
-  assert.equal(credentialsApply("https://git.example.org/a.git", credentials), false)
-})
 
 test("nothing else of our environment reaches git", () => {
   const base = {

@@ -70,14 +70,6 @@ test("a repository of ten objects that is ten billion files is refused before a 
   await assertRepositoryRefused({ url, sha }, /has more than 200000 files and folders/)
 })
 
-test("a repository whose files are large when they are unpacked is refused before a file is written", async () => {
-  const repository = bareRepository(temporaryFolder())
-  const sha = repository.commit({ "zeros.txt": "0".repeat(30_000_000) })
-  const limits = { entries: 100, bytes: 20 * 1024 * 1024 }
-
-  await assertRepositoryRefused({ url: repository.url, sha, limits }, /needs more than 20 MB of disk/)
-})
-
 test("a repository that is small, and whose files are, but not both together, is refused", async () => {
   const repository = bareRepository(temporaryFolder())
   // Of hexadecimal digits half remains when they are packed.

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import type { WantedRevision } from "@superstep/protocol/listener/messages"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { emptySourceConfig, emptySourceRevisionConfig } from "../../deployments/deployment.js"
-import { toAdd, toInterrupt } from "./next-revisions.js"
+import { toAdd } from "./next-revisions.js"
 import { centralOf, listenerSettingsProblem } from "./settings.js"
 
 const revision = (revision_id: string, is: Partial<WantedRevision> = {}): WantedRevision => ({
@@ -32,19 +32,6 @@ test("revisions with work are added once, in their order", () => {
   ]
 
   assert.deepEqual(idsOf(toAdd(wanted, new Set(["active", "here"]))), ["next"])
-})
-
-test("an installation that was set up again starts with the revision that served", () => {
-  const wanted = [revision("active", { is_active: true }), revision("next", { is_unfinished: true })]
-
-  assert.deepEqual(idsOf(toAdd(wanted, new Set())), ["active", "next"])
-})
-
-test("an interrupted revision is interrupted where it is, and added nowhere", () => {
-  const wanted = [revision("here", { is_interrupted: true }), revision("never", { is_interrupted: true })]
-
-  assert.deepEqual(toInterrupt(wanted, new Set(["here"])), ["here"])
-  assert.deepEqual(toAdd(wanted, new Set(["here"])), [])
 })
 
 test("the settings of a listener come together, and secrets cross no network in plain text", () => {
