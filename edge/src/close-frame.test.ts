@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { closeFrame, FrameBoundary } from "./close-frame.js"
+import { FrameBoundary } from "./close-frame.js"
 
 /** A caller's frame with a payload of so many bytes. */
 function frameOf(length: number): Buffer {
@@ -25,13 +25,4 @@ test("a boundary is seen after each frame, whatever its length and wherever its 
       assert.equal(boundary.isBetweenFrames, ends.has(through), `after ${through} bytes in pieces of ${size}`)
     }
   }
-})
-
-test("a close frame is one masked frame with code and reason", () => {
-  const frame = closeFrame(4401, "why")
-  const boundary = new FrameBoundary()
-  boundary.read(frame)
-
-  assert.equal(frame.toString("hex"), `888500000000${(4401).toString(16)}${Buffer.from("why").toString("hex")}`)
-  assert.equal(boundary.isBetweenFrames, true)
 })

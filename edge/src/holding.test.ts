@@ -115,13 +115,3 @@ test("health checks and requests without a key neither wait nor wake a deploymen
   assert.equal(stranger.status, 401)
   assert.deepEqual(setup.calls, [])
 })
-
-test("a paused deployment is refused at once", async () => {
-  await using setup = await sleepingEdge()
-  await setup.edge.take({ generation: 3, routes: [route("chat", [], { state: "paused" })] })
-
-  const answer = await post(setup.chat, "x")
-
-  assert.equal(answer.status, 503)
-  assert.equal(((await answer.json()) as { code: string }).code, "paused")
-})

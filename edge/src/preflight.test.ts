@@ -5,7 +5,6 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import test from "node:test"
 import { unixPathOf } from "@superstep/protocol/http/address"
-import { sendRaw } from "@superstep/protocol/http/testing/hostile-requests"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus } from "./client.js"
 import type { Route } from "./table.js"
@@ -120,18 +119,4 @@ test("preflights do not count for a deployment's rate limit", async () => {
   const request = await fetch(`${setup.chat}/threads`, { headers: withKey })
 
   assert.equal(request.status, 204)
-})
-
-test("only a GET or HEAD of /ok needs no key", async () => {
-  await using setup = await setUp({ state: "held" })
-  const upgrade = "GET /d/chat/ok HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
-
-  const head = await fetch(`${setup.chat}/ok`, { method: "HEAD" })
-  const live = await fetch(`${setup.chat}/ok?live=1`)
-  const post = await fetch(`${setup.chat}/ok`, { method: "POST", body: "x" })
-  const socket = await sendRaw(setup.edge.port, upgrade)
-
-  assert.deepEqual([head.status, live.status, post.status], [200, 200, 401])
-  assert.match(socket, /^HTTP\/1\.1 401 /)
-  assert.deepEqual(setup.calls, [])
 })

@@ -151,15 +151,3 @@ test("an endless stream is cut after the grace period, and the exit code is stil
 
   await assert.rejects(stream.text(), /terminated/)
 })
-
-test("counts of a deployment are deleted when it leaves the table", async () => {
-  await using setup = await edgeWithUnit((_, response) => void response.end("answer"))
-  await (await fetch(`${setup.chat}/x`, { headers: withKey })).text()
-  const tallies = async () => (await edgeStatus(setup.edge.admin)).deployments
-  assert.equal((await tallies())["deployment-of-chat"]?.requests, 1)
-
-  await setup.edge.take({ generation: 2, routes: [route("other", [setup.unit.unit])] })
-  assert.deepEqual(await tallies(), {})
-  await (await fetch(`${setup.edge.url}/d/other/x`, { headers: withKey })).text()
-  assert.deepEqual(Object.keys(await tallies()), ["deployment-of-other"])
-})

@@ -4,7 +4,6 @@ import test from "node:test"
 import { isAddress } from "@superstep/protocol/http/address"
 import { openToAll, type PreflightRule } from "@superstep/toolkit/http/cross-origin"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { createCounters } from "./counters.js"
 import { pickUnit } from "./pick-unit.js"
 import { indexTable, readTable, type Unit } from "./table.js"
 import { threadOf } from "./target.js"
@@ -132,26 +131,4 @@ test("the thread of a request is in its path", () => {
   for (const rest of ["", "/runs/stream", "?a=1"]) assert.equal(threadOf(`/threads/${id}${rest}`), id.toLowerCase())
   for (const path of ["/threads", "/threads/search", `/threads/${id}x`, `/x/threads/${id}`, "/runs"])
     assert.equal(threadOf(path), undefined, path)
-})
-
-test("an exchange is counted once from open to close, also on a unit that left", () => {
-  const counters = createCounters()
-  const request = counters.open("gone", "requests")
-  counters.open("here", "websockets")
-
-  request.becomeStream()
-  request.becomeStream()
-
-  const shown = Object.entries(counters.snapshot(["here", "idle"])).map(([id, { idle_ms: _, ...open }]) => [id, open])
-  assert.deepEqual(Object.fromEntries(shown), {
-    here: { requests: 0, streams: 0, websockets: 1 },
-    idle: { requests: 0, streams: 0, websockets: 0 },
-    gone: { requests: 0, streams: 1, websockets: 0 },
-  })
-
-  request.close()
-  request.close()
-
-  assert.equal(counters.openOn("gone"), 0)
-  assert.deepEqual(Object.keys(counters.snapshot([])), ["here"])
 })
