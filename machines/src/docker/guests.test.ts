@@ -18,7 +18,7 @@ import { ask } from "../unit-client/unit-request.js"
 import { EngineFailed } from "./engine.js"
 import { artifactIdOf, guestImages, refusalOf } from "./guest-images.js"
 import { engineHeader } from "./registry-auth.js"
-import { credentialsFor, docker, imageOfOthers, pushed } from "./testing/images-of-others.js"
+import { credentialsFor, imageOfOthers, pushed } from "./testing/images-of-others.js"
 import { dockerPlace, noEngine, removeTestImages, testEngine } from "./testing/place.js"
 
 const skip =
@@ -87,34 +87,6 @@ test("an image that somebody else built runs as a unit, confined, and is started
   await units.remove(unit.unitId)
   assert.deepEqual(await units.list(), [])
   await place.images.remove(artifact.artifactId)
-})
-
-test("a tag is resolved once: another push of it changes nothing, also after the engine has lost the image", {
-  skip,
-}, async () => {
-  await using registry = await realRegistry()
-  const tag = `127.0.0.1:${registry.port}/team/guest:latest`
-  const first = pushed(imageOfOthers(tag, "one"))
-  const place = dockerPlace()
-  const deploymentId = newId()
-  const adopt = (reference: string) => place.guests.adopt({ deploymentId, reference, pullSecrets: [] }, never)
-  const before = await adopt(tag)
-  const again = await adopt(first)
-  assert.deepEqual(again, before)
-
-  pushed(imageOfOthers(tag, "two"))
-  docker("image", "rm", "--force", docker("image", "inspect", "--format", "{{.Id}}", first))
-
-  const after = await adopt(tag)
-  assert.notEqual(after.digest, before.digest)
-  const units = place.units()
-  const unit = unitOf(before.artifact.artifactId)
-  await units.start(unit)
-  await untilReady(units, unit)
-  assert.equal(await reply(units, unit, "/version"), "one")
-  await units.stop(unit.unitId, { graceMs: 0 })
-  await units.remove(unit.unitId)
-  for (const { artifact } of [before, after]) await place.images.remove(artifact.artifactId)
 })
 
 test("a private registry gives an image only to deployments that name its credentials, also when the engine has it", {

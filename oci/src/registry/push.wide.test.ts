@@ -9,7 +9,7 @@ import { builtProject, smallImage } from "../testing/project.js"
 import { registryAt } from "./client.js"
 import { parseChallenge } from "./credentials.js"
 import { RegistryFailed } from "./failures.js"
-import { findImage, readBlob } from "./pull.js"
+import { findImage } from "./pull.js"
 import { pushImage } from "./push.js"
 import { originOf, parseReference } from "./reference.js"
 
@@ -53,18 +53,6 @@ for (const auth of ["none", "basic", "token"] as const)
     // The layer with the file of two megabytes.
     assert.ok(server.requests.filter((request) => request.startsWith("PATCH")).length > 4)
   })
-
-test("layers of another repository are mounted, and not sent", async () => {
-  using server = await fakeRegistry()
-  const built = await smallImage(builtProject())
-  await push(server.origin, built, { repository: "base" })
-  server.requests.length = 0
-
-  const pushed = await push(server.origin, built, { mountFrom: "base" })
-
-  assert.deepEqual([pushed.mounted, pushed.uploaded], [4, 0])
-  assert.equal(server.requests.filter((request) => request.startsWith("PATCH")).length, 1, "its configuration")
-})
 
 test("a push that breaks off goes on with the byte that the registry lacks", async () => {
   let patches = 0
@@ -135,27 +123,6 @@ test("wrong credentials are refused with the name of the registry, and without t
       (error) => error instanceof Unauthenticated && !error.message.includes("forgotten"),
     )
   }
-})
-
-test("an image in a registry is the base of another, and its layers are read from there from any byte on", async () => {
-  using server = await fakeRegistry()
-  const { image, layout } = await smallImage(builtProject())
-  await push(server.origin, { image, layout })
-  const client = registryAt({ origin: server.origin, delaysMs })
-
-  const { base, digest } = await findImage(client, { repository, version })
-
-  assert.equal(digest, image.manifestDescriptor.digest)
-  assert.deepEqual(base.layers, image.layers)
-  const [layer] = image.layers
-  assert.ok(layer)
-  const bytes = async (pieces: AsyncIterable<Uint8Array>) => {
-    const all: Uint8Array[] = []
-    for await (const piece of pieces) all.push(piece)
-    return Buffer.concat(all)
-  }
-  const { digest: blob } = layer.blob
-  assert.deepEqual(await bytes(readBlob(client, repository, blob, 700)), await bytes(layout.read(blob, 700)))
 })
 
 test("names of images are read as engines read them", () => {

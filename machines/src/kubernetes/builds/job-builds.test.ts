@@ -4,11 +4,9 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { after, before, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
-import { fileURLToPath } from "node:url"
 import { registryAt } from "@superstep/oci/registry/client"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { v7 as newId } from "uuid"
 import type { BuildSource, Machine } from "../../port/port.js"
 import { firstUser, noRights, runAs } from "../cluster/manifests.js"
@@ -236,39 +234,6 @@ test("what a control plane leaves that is killed between image and Job is found 
   await until(async () => (await leftIn(place)).length === 0, { what: "nothing is left" })
 })
 
-test("a build that fails says why", { skip }, async () => {
-  const machine = await (await buildsPlace(tested)).open()
-  const failing = async (change: Partial<BuildSource>, files: Record<string, string> = {}) => {
-    const source = await started(machine, change, { ...javascript, ...files })
-    const ended = await untilEnded(machine, source)
-    const { lines } = await machine.builds.logs(source.revisionId, 0)
-    await machine.builds.remove(source.revisionId)
-    return { ended, last: lines.at(-1) }
-  }
-
-  const command = await failing({ buildCommand: "echo no such thing && exit 3" })
-  const graph = await failing({}, { "chat.mjs": `throw new Error("no ${variable}")\n` })
-
-  const message = '"echo no such thing && exit 3" failed with exit code 3'
-  assert.deepEqual(command.ended, { state: "failed", code: "build_command_failed", message })
-  assert.equal(command.last?.message, message)
-  assert.equal(command.last?.level, "ERROR")
-  assert.equal(graph.ended.state === "failed" && graph.ended.code, "graph_load_failed")
-  assert.match(graph.ended.state === "failed" ? graph.ended.message : "", /no \[secret\]/)
-})
-
-test("a build that uses too much memory says so, with its limit", { skip }, async () => {
-  const machine = await (await buildsPlace(tested, { memoryMb: 200 })).open()
-  const eat = "const all = []; for (;;) all.push(Buffer.alloc(2 ** 24, 1))"
-  const source = await started(machine, { buildCommand: "node eat.mjs" }, { ...javascript, "eat.mjs": eat })
-
-  const ended = await untilEnded(machine, source)
-
-  assert.equal(ended.state === "failed" && ended.code, "build_oom", JSON.stringify(ended))
-  assert.match(ended.state === "failed" ? ended.message : "", /memory.*200 MB/)
-  await machine.builds.remove(source.revisionId)
-})
-
 test("a build whose pod is evicted, or deleted by somebody else, has ended and says why; it starts again", {
   skip,
 }, async () => {
@@ -350,37 +315,5 @@ test("while the API server is away a build counts as running, and goes on", { sk
   assert.deepEqual({ lines, next }, { lines: [], next: 3 })
   assert.match(unread ?? "", /does not answer/)
   assert.equal(ended.state, "published")
-  await machine.builds.remove(source.revisionId)
-})
-
-test("a project in Python is built, with packages of an index", {
-  skip: skip || unlessLong("installs packages of PyPI"),
-}, async () => {
-  const verifyPython = fileURLToPath(new URL("../../../../workers/python/verify.py", import.meta.url))
-  const environment = { PIP_CERT: process.env.PIP_CERT, SSL_CERT_FILE: process.env.SSL_CERT_FILE }
-  const machine = await (await buildsPlace(tested, { verifyPython, environment })).open()
-  const agent = `
-import os
-from typing import TypedDict
-from langgraph.graph import START, StateGraph
-
-class State(TypedDict):
-    text: str
-
-key = os.environ["MODEL_KEY"]
-graph = StateGraph(State).add_node("answer", lambda state: state).add_edge(START, "answer").compile()
-`
-  const files = {
-    "langgraph.json": JSON.stringify({ dependencies: ["."], graphs: { agent: "./agent.py:graph" } }),
-    "requirements.txt": "langgraph==1.2.24\n",
-    "agent.py": agent,
-  }
-  const source = await started(machine, { installCommand: null }, files)
-
-  const ended = await untilEnded(machine, source, 600_000)
-
-  assert.equal(ended.state, "published", `${JSON.stringify(ended)}\n${await textOf(machine, source)}`)
-  assert.deepEqual(ended.state === "published" && ended.artifact.graphs, ["agent"])
-  assert.match(ended.state === "published" ? ended.artifact.platform : "", /python 3\.\d+\.\d+ at \/superstep\/app$/)
   await machine.builds.remove(source.revisionId)
 })

@@ -112,23 +112,6 @@ test("an edge is ready with its first table and not before, and a push reaches e
   assert.deepEqual({ generation, newestGeneration }, { generation: 2, newestGeneration: 2 })
 })
 
-test("both edges send the requests of a thread to the same unit", async () => {
-  await using setup = await setUp({ units: 3 })
-  await setup.begin()
-  const threads = Array.from({ length: 40 }, () => `/threads/${crypto.randomUUID()}/state`)
-
-  // One after the other: a thread leaves a unit that has much more open than the others.
-  const through = async (edge: TcpEdge) => {
-    const answers: string[] = []
-    for (const path of threads) answers.push(await ask(edge, path))
-    return answers
-  }
-  const [first, second] = [await through(setup.one), await through(setup.two)]
-
-  assert.deepEqual(first, second)
-  assert.equal(new Set(first).size, 3, "all units get threads")
-})
-
 test("an edge that is killed under load delays no push, and callers of the other notice nothing", async () => {
   await using setup = await setUp()
   await setup.begin()
@@ -197,21 +180,6 @@ test("a new edge gets the last table, and a new control plane finds all edges wi
   await next.push(setup.tableOf(2, { state: "paused" }))
   for (const edge of setup.all) assert.equal((await ask(edge)).slice(0, 3), "503")
   await next.close()
-})
-
-test("a ready edge that does not answer fails a push, since it may still let a revoked key pass", async () => {
-  await using setup = await setUp()
-  await setup.begin()
-  const hanging: Address = `http://127.0.0.1:${await freePort()}`
-  const addresses = async () => [await setup.one.found(), { address: hanging, isReady: true }]
-  const edges = severalEdges({ addresses, token, url: setup.one.url, patienceMs: lateOnBusyMachineMs, log })
-
-  await assert.rejects(edges.push(setup.tableOf(2)), (error: Error) => {
-    assert.ok(error instanceof Unavailable)
-    assert.match(error.message, new RegExp(hanging))
-    return true
-  })
-  await edges.close()
 })
 
 test("a ready edge that does not answer keeps no table from the others, and is known as silent", async () => {
