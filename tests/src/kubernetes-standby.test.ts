@@ -262,7 +262,7 @@ test("one is in charge, with the label of its pod; the other stands by and takes
   assert.equal(await version(), "v0")
 })
 
-// One of each stage in which the machine or the edges change; control/src/home/standby.wide.test.ts has them all.
+// One of each stage in which the machine or the edges change; control/src/pipeline/crash.wide.test.ts has them all, with a restart.
 const points = ["build:after-start", "deploy:after-start", "switch:after-activate", "unit:after-stop"]
 
 test(`killed at ${points.join(", ")}, the other deploys; no run is lost and nothing is left`, { skip }, async () => {
