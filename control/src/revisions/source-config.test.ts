@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { copyFor, emptyOf, type Field } from "./field.js"
+import { copyFor, emptyOf } from "./field.js"
 import { type SourceConfig, sourceConfigFields } from "./source-config.js"
 
 const config: SourceConfig = {
@@ -39,12 +39,4 @@ test("a listener has the settings without those of the control plane: it carries
     null,
     "only what is on is switched off",
   )
-})
-
-test("a field without an answer for previews does not compile", () => {
-  const { preview, ...rest } = sourceConfigFields.repo_url
-  // @ts-expect-error  `preview` is missing
-  const field: Field = rest
-
-  assert.deepEqual({ ...field, preview }, sourceConfigFields.repo_url)
 })

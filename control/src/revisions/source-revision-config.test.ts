@@ -21,17 +21,6 @@ test("a preview is made from the pull request's commit, with the config path of 
   assert.deepEqual(copy, { ...config, ...pull, image_uri: null, source_tarball_path: null, commit: null })
 })
 
-test("a copy that lacks a value which it has to be given does not compile", () => {
-  const repo_commit_sha = "b".repeat(40)
-
-  const copy = copyFor("listener", sourceRevisionConfigFields, config, { repo_commit_sha })
-  // @ts-expect-error  `repo_commit_sha` is missing
-  const lacking = copyFor("listener", sourceRevisionConfigFields, config, {})
-
-  assert.deepEqual(copy, { ...config, repo_commit_sha })
-  assert.deepEqual(lacking, config)
-})
-
 test("a change drops what described the former code", () => {
   const cases: readonly (readonly [Partial<SourceRevisionConfig>, Partial<SourceRevisionConfig>])[] = [
     [{}, { repo_commit_sha: null }],
