@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { identify } from "@superstep/toolkit/exec/process-identity"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
@@ -15,38 +14,12 @@ before(async () => {
 })
 after(() => platform[Symbol.asyncDispose]())
 
-const deployThree = (name: string) => platform.serveRepository({ name, config: { resource_spec: { min_scale: 3 } } })
 const unitsOf = (revisionId: string) =>
   platform.db.rows<{ unit_id: string; ordinal: number; role: string }>(sql`
     select unit_id, ordinal, role from units join revisions using (revision_id) where revision_id = ${revisionId} order by ordinal`)
 const pidOf = (unitId: string): number =>
   (JSON.parse(readFileSync(join(platform.home, "units", unitId, "pid.json"), "utf8")) as { pid: number }).pid
 const ask = (name: string) => fetch(`${platform.agentsUrl}/d/${name}/ok`)
-
-test("a revision has as many units as it asks for, and a dead one costs no request", async () => {
-  const { revisionId } = await deployThree("three")
-  const units = await unitsOf(revisionId)
-  assert.deepEqual(
-    units.map(({ ordinal, role }) => ({ ordinal, role })),
-    [0, 1, 2].map((ordinal) => ({ ordinal, role: "serving" })),
-  )
-
-  const killed = units[1]?.unit_id ?? ""
-  const pid = pidOf(killed)
-  process.kill(pid, "SIGKILL")
-  // Until then it may be sent a request: the signal has only been noted.
-  await until(async () => (await identify(pid)) === undefined, { what: "it is dead" })
-  const statuses = new Set<number>()
-  await until(
-    async () => {
-      for (const reply of await Promise.all(Array.from({ length: 10 }, () => ask("three")))) statuses.add(reply.status)
-      return pidOf(killed) !== pid
-    },
-    { what: "the dead one is back" },
-  )
-
-  assert.deepEqual([...statuses], [200])
-})
 
 test("a replica that is slow to tell that it works is not stopped when another one has woken their deployment", async () => {
   const busy = join(temporaryFolder(), "busy")
