@@ -4,10 +4,11 @@
  */
 import { spawn } from "node:child_process"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { explain, root, setUp } from "./setup.mjs"
 
 /** @throws SetupFailed  the repository cannot be built */
-async function runCompiled(main, args) {
+export async function runCompiled(main, args) {
   await setUp()
   const child = spawn(process.execPath, ["--enable-source-maps", join(root, main), ...args], { stdio: "inherit" })
   // A terminal's Ctrl-C also reaches the child, which is in the same process group: this process only waits for its exit.
@@ -19,5 +20,7 @@ async function runCompiled(main, args) {
   })
 }
 
-const [main, ...args] = process.argv.slice(2)
-await runCompiled(main, args).catch(explain)
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [main, ...args] = process.argv.slice(2)
+  await runCompiled(main, args).catch(explain)
+}

@@ -1,17 +1,10 @@
 /** A whole run of a simulation: a seed gives the history, and the same seed gives the same one. README.md says what is checked. */
 import { sql } from "@superstep/toolkit/db/sql"
+import type { Outcome } from "@superstep/toolkit/testing/simulation/histories"
 import type { Session } from "@superstep/toolkit/testing/simulation/simulated-session"
 import { type Act, actOnce, addDeployment, type Client, deploy, promoteCanary, restart } from "./clients.js"
 import { calm, unsettled } from "./end-state.js"
 import { World } from "./world.js"
-
-export interface Outcome {
-  readonly seed: number
-  /** What was not as it must be; empty in a good run. */
-  readonly broken: readonly string[]
-  readonly simulatedMs: number
-  readonly counts: World["clock"]["counts"]
-}
 
 // Twice the longest watch, back-off, start and drain, one after the other.
 const settlingMs = 20 * 60_000

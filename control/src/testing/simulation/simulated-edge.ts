@@ -3,7 +3,8 @@
 import type { Edge, EdgeState } from "@superstep/edge/port"
 import type { Table } from "@superstep/edge/table"
 import { Conflict } from "@superstep/toolkit/errors/errors"
-import type { Faults, Life } from "@superstep/toolkit/testing/simulation/faults"
+import type { Faults } from "@superstep/toolkit/testing/simulation/faults"
+import type { Life } from "@superstep/toolkit/testing/simulation/life"
 import type { SimulatedClock } from "@superstep/toolkit/testing/simulation/simulated-clock"
 
 export type Route = Table["routes"][number]

@@ -1,7 +1,8 @@
 /** The machine of a simulation, as one control plane sees it, and what must never be asked of it. */
 
 import type { Machine } from "@superstep/machines/port/port"
-import type { Faults, Life, Manner } from "@superstep/toolkit/testing/simulation/faults"
+import type { Faults, Manner } from "@superstep/toolkit/testing/simulation/faults"
+import type { Life } from "@superstep/toolkit/testing/simulation/life"
 import { addressOf, type SimulatedUnits } from "./simulated-units.js"
 
 export interface MachineWatch {

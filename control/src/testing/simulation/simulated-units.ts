@@ -9,12 +9,13 @@ import type { Pins, Shares, UnitReport } from "@superstep/machines/unit-client/u
 import type { SendToUnit, UnitReply, UnitRequest } from "@superstep/machines/unit-client/unit-request"
 import { unixAddress, unixPathOf } from "@superstep/protocol/http/address"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
-import { type Faults, type Life, never } from "@superstep/toolkit/testing/simulation/faults"
+import type { Faults } from "@superstep/toolkit/testing/simulation/faults"
+import { type Life, never } from "@superstep/toolkit/testing/simulation/life"
 import type { SimulatedClock } from "@superstep/toolkit/testing/simulation/simulated-clock"
+import type { Tell } from "@superstep/toolkit/testing/simulation/simulated-log"
 import { storableText } from "@superstep/toolkit/text/storable"
 import { pauseFor } from "@superstep/toolkit/time/clock"
 import { reportOf } from "../../planner/testing/facts.js"
-import type { Tell } from "./world-log.js"
 
 /** What a revision's program is like. */
 export interface Temper {

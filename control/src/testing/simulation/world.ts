@@ -7,11 +7,13 @@ import type { Table } from "@superstep/edge/table"
 import { sql } from "@superstep/toolkit/db/sql"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
-import { Faults, type Life } from "@superstep/toolkit/testing/simulation/faults"
+import { Faults } from "@superstep/toolkit/testing/simulation/faults"
+import { clockOf, type Life } from "@superstep/toolkit/testing/simulation/life"
 import { SimulatedClock } from "@superstep/toolkit/testing/simulation/simulated-clock"
 import { SimulatedDatabase } from "@superstep/toolkit/testing/simulation/simulated-database"
+import { type Tell, teller } from "@superstep/toolkit/testing/simulation/simulated-log"
 import type { Session } from "@superstep/toolkit/testing/simulation/simulated-session"
-import { type Clock, pauseFor } from "@superstep/toolkit/time/clock"
+import { pauseFor } from "@superstep/toolkit/time/clock"
 import { startPipeline } from "../../pipeline/pipeline.js"
 import { startReconciler } from "../../pipeline/reconciler.js"
 import type { PipelineContext, PipelineLimits } from "../../planner/context.js"
@@ -25,7 +27,7 @@ import { testQuotas } from "../api.js"
 import { SimulatedEdge } from "./simulated-edge.js"
 import { simulatedMachine } from "./simulated-machine.js"
 import { type SimulatedUnit, SimulatedUnits, type Temper } from "./simulated-units.js"
-import { type Tell, worldLog } from "./world-log.js"
+import { worldLog } from "./world-log.js"
 
 const limits: PipelineLimits = {
   sourceMs: 60_000,
@@ -71,9 +73,7 @@ export class World {
   constructor(seed: number, session: Session, tell: (line: string) => void) {
     this.random = seededRandom(seed)
     this.faults = new Faults(this.clock, this.random)
-    const named = shortNames()
-    this.tell = (what, facts = "") =>
-      tell(`${(this.clock.now() / 1000).toFixed(3).padStart(9)} ${named(`${what} ${facts}`).trimEnd()}`)
+    this.tell = teller(this.clock, tell)
     this.units = new SimulatedUnits(
       this.clock,
       this.random,
@@ -135,11 +135,8 @@ export class World {
   }
 
   #contextOf(life: Life): PipelineContext {
-    const clock: Clock = {
-      now: () => this.clock.now(),
-      after: (ms, work) => this.clock.after(ms, () => void (life.isOver || work())),
-    }
-    const log = worldLog(this.tell, life, (problem) => this.breaks(problem))
+    const clock = clockOf(this.clock, life)
+    const log = worldLog({ tell: this.tell, life, onProblem: (problem) => this.breaks(problem) })
     const watch = {
       onStop: (unitId: string, graceMs: number) => this.#checkStop(unitId, graceMs),
       finishing: (unitId: string, graceMs: number) => this.#finish(unitId, graceMs),
@@ -228,17 +225,6 @@ export class World {
   running(): SimulatedUnit[] {
     return [...this.units.all.values()].filter(({ process }) => process === "running")
   }
-}
-
-/** Ids by the order in which they are told: those of two runs of a seed are the same. */
-function shortNames(): (text: string) => string {
-  const names = new Map<string, string>()
-  return (text) =>
-    text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => {
-      const name = names.get(id) ?? `#${names.size + 1}`
-      names.set(id, name)
-      return name
-    })
 }
 
 const good: Temper = { startMs: [300, 4000], crashing: 0 }

@@ -8,7 +8,8 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
-import { Faults, type Life } from "@superstep/toolkit/testing/simulation/faults"
+import { Faults } from "@superstep/toolkit/testing/simulation/faults"
+import { clockOf, type Life } from "@superstep/toolkit/testing/simulation/life"
 import { SimulatedClock } from "@superstep/toolkit/testing/simulation/simulated-clock"
 import { SimulatedDatabase } from "@superstep/toolkit/testing/simulation/simulated-database"
 import type { Session } from "@superstep/toolkit/testing/simulation/simulated-session"
@@ -165,10 +166,7 @@ class World {
   #start(n: number): void {
     this.#kill(n)
     const life: Life = { isOver: false }
-    const clock = {
-      now: () => this.#clock.now(),
-      after: (ms: number, work: () => void) => this.#clock.after(ms, () => void (life.isOver || work())),
-    }
+    const clock = clockOf(this.#clock, life)
     const listen = async () => ({ close: async () => undefined })
     const runs: Runs = {
       ...this.#server,

@@ -5,14 +5,10 @@
 
 import { type Clock, pauseFor } from "../../time/clock.js"
 import type { Random } from "../seeded-random.js"
+import { type Life, never, untilAwake } from "./life.js"
 
 /** A fault that was planned. */
 export class SimulatedFault extends Error {}
-
-/** The life of one program, from its start until it is killed. */
-export interface Life {
-  isOver: boolean
-}
 
 export interface Manner {
   /** What the call is for, such as `database`; each may be away for some time, and then all calls for it fail. */
@@ -25,6 +21,8 @@ export interface Manner {
   readonly hanging?: number
   /** How many of a thousand succeed, but are answered only after a long time, as to a process that was suspended. */
   readonly late?: number
+  /** How many of a thousand arrive only after a long time, also when the program is gone by then. */
+  readonly delayed?: number
 }
 
 export class Faults {
@@ -54,26 +52,25 @@ export class Faults {
   /** Does the work of a call in its manner, as the program sees it. */
   async call<T>(
     life: Life,
-    { of, ms, failing, hanging = 0, late = 0 }: Manner,
+    { of, ms, failing, hanging = 0, late = 0, delayed = 0 }: Manner,
     work: () => T | Promise<T>,
   ): Promise<T> {
-    await this.#pause(life, this.#random.between(...ms))
+    await pauseFor(this.#clock, this.#random.between(...ms))
+    if (life.isOver) await never
     if (this.areOn && this.#clock.now() < (this.#awayUntil.get(of) ?? 0))
       throw new SimulatedFault(`the simulated ${of} is away`)
     const [fails, hangs, isAfter] = [this.strikes(failing), this.strikes(hanging), this.#random.next() < 0.5]
     const isLost = fails || hangs
+    if (delayed > 0 && this.strikes(delayed)) await pauseFor(this.#clock, this.#longMs())
     const answer = isLost && !isAfter ? undefined : await work()
-    if (life.isOver) await never
-    if (hangs || (late > 0 && this.strikes(late))) await this.#pause(life, this.#random.between(5000, 120_000))
+    await untilAwake(this.#clock, life)
+    if (hangs || (late > 0 && this.strikes(late))) await pauseFor(this.#clock, this.#longMs())
+    await untilAwake(this.#clock, life)
     if (isLost) throw new SimulatedFault(`a simulated fault ${isAfter ? "after" : "before"} the effect`)
     return answer as T
   }
 
-  async #pause(life: Life, ms: number): Promise<void> {
-    await pauseFor(this.#clock, ms)
-    if (life.isOver) await never
+  #longMs(): number {
+    return this.#random.between(5000, 120_000)
   }
 }
-
-/** What a program that was killed waits for. */
-export const never = new Promise<never>(() => undefined)

@@ -5,7 +5,8 @@
 import type { Database, Db } from "../../db/database.js"
 import { sql } from "../../db/sql.js"
 import { DatabaseUnavailable } from "../../db/unavailable.js"
-import { type Faults, type Life, type Manner, SimulatedFault } from "./faults.js"
+import { type Faults, type Manner, SimulatedFault } from "./faults.js"
+import type { Life } from "./life.js"
 import type { SimulatedClock } from "./simulated-clock.js"
 import type { Asked, Session, Statement } from "./simulated-session.js"
 
@@ -31,6 +32,8 @@ export class SimulatedDatabase {
   readonly #channel: string
   readonly #asksTime: RegExp
   #last: Promise<unknown> = Promise.resolve()
+  /** How much the clock of the database is ahead of the simulation's, in milliseconds. */
+  aheadMs = 0
   #setTo = -1
   /** Called for each notification of a transaction that was committed. */
   onNotify: (payload: string) => void = () => undefined
@@ -44,6 +47,11 @@ export class SimulatedDatabase {
     this.#clock = clock
     this.#channel = channel
     this.#asksTime = asksTime
+  }
+
+  /** The clock of the database, in milliseconds since the simulation's began. */
+  now(): number {
+    return Math.round(this.#clock.now() + this.aheadMs)
   }
 
   /** For those who watch the simulation, and its clients: no call fails, and none takes time. */
@@ -79,7 +87,10 @@ export class SimulatedDatabase {
 
   async #setTime(db: Asked, now: number): Promise<void> {
     if (now === this.#setTo) return
-    await db.run(sql`select set_config('superstep.simulated_time', ${timeOf(now)}, false)`)
+    // For those who record what happens, the simulation's own time, too.
+    await db.run(sql`
+      select set_config('superstep.simulated_time', ${timeOf(now)}, false),
+        set_config('superstep.simulated_ms', ${String(Math.round(this.#clock.now()))}, false)`)
     this.#setTo = now
   }
 
@@ -89,7 +100,7 @@ export class SimulatedDatabase {
     const noting = (db: Asked): Db => {
       const noted = async (statement: Statement): Promise<Statement> => {
         const { text, values } = statement.render()
-        const now = Math.round(this.#clock.now())
+        const now = this.now()
         if (this.#asksTime.test(text)) await this.#setTime(db, now)
         if (text.includes("pg_notify(") && values[0] === this.#channel) notes.push(String(values[1] ?? ""))
         return { render: () => withTime(text, values, now) }
