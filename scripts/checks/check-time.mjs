@@ -3,7 +3,7 @@
  * (docs/decisions/0074-planner-runs-in-simulated-time.md). The list grows.
  */
 const timed =
-  /^(control\/src\/(?:planner|routing)\/|control\/src\/workspaces\/queries\.ts|control\/src\/pipeline\/(pipeline|reconciler|deploy-stage|switch-stage|verify-stage|queries)\.ts|control\/src\/revisions\/(claims|queries|sleep-queries)\.ts|control\/src\/deployments\/carried-queries\.ts|machines\/src\/unit-client\/unit-\w+\.ts|server\/src\/crons\/(cron-loop|firing|queries)\.ts|toolkit\/src\/exec\/repeated\.ts)/
+  /^(control\/src\/(?:planner|routing)\/|control\/src\/workspaces\/queries\.ts|control\/src\/pipeline\/(pipeline|reconciler|deploy-stage|switch-stage|verify-stage|queries)\.ts|control\/src\/revisions\/(claims|queries|sleep-queries)\.ts|control\/src\/deployments\/carried-queries\.ts|machines\/src\/unit-client\/unit-\w+\.ts|server\/src\/crons\/(cron-loop|firing|queries)\.ts|server\/src\/runs\/(attempt|claim-loop|claims|executor|turns)\.ts|server\/src\/servers\/(contact|lease-times|peers|queries)\.ts|server\/src\/(checkpoints\/journal|events\/late-events)\.ts|server\/src\/migrations\/functions\/(creation|runs)\.sql|toolkit\/src\/exec\/repeated\.ts)/
 // The console has one format for times.
 const formatted = /^console\/src\/(?!frame\/time-text\.ts|crons\/firings\.ts)/
 const ownFormat = /\.toLocale(?:Date|Time)?String\((?!"en"\))|\bIntl\.DateTimeFormat\((?!\)\.resolvedOptions)/
@@ -12,7 +12,8 @@ const notChecked = /\.test\.ts$|\/testing\//
 // What asks for it, and what to ask instead.
 const realTime =
   /\bset(?:Timeout|Interval)\b|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bAbortSignal\.timeout\b|\btimers\/promises\b/
-const databaseTime = /(?<![\w.])now\(\)|\bclock_timestamp\(\)/
+// When an attempt began is only shown.
+const databaseTime = /(?<![\w.])now\(\)|(?<!claimed_at = )\bclock_timestamp\(\)/
 
 /** @param files  `{ path, text }` @returns problems as `{ path, line, message }` */
 export function checkTime(files) {

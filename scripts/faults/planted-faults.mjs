@@ -201,9 +201,9 @@ export const faults = [
       },
       {
         file: runsSql,
-        find: "claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_revision_id = null, updated_at = now(),\n    -- The thread's pin",
+        find: "claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_revision_id = null, updated_at = superstep_now(),\n    -- The thread's pin",
         replace:
-          "claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_revision_id = null, updated_at = now(), cancel_action = null,\n    -- The thread's pin",
+          "claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_revision_id = null, updated_at = superstep_now(), cancel_action = null,\n    -- The thread's pin",
       },
     ],
     campaign: chaos("--histories", "--kills", "400", "--seed", "1"),
@@ -301,8 +301,8 @@ export const faults = [
       },
       {
         file: "server/src/servers/queries.ts",
-        find: "seen_at = now(), lease_until = excluded.lease_until`)",
-        replace: "seen_at = now(), lease_until = excluded.lease_until`))",
+        find: "seen_at = excluded.seen_at, lease_until = excluded.lease_until`)",
+        replace: "seen_at = excluded.seen_at, lease_until = excluded.lease_until`))",
       },
     ],
     campaign: chaos("--outages", "locked run", "--kills", "40", "--seed", "3"),

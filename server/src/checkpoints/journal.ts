@@ -21,11 +21,11 @@
  * K10 A row that another transaction has locked delays only its own claim: a batch that waits too long is split, and the share of the
  *    locked row is tried again by itself.
  */
-import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
 import { isPassing, LockTimeout } from "@superstep/toolkit/db/unavailable"
 import { must } from "@superstep/toolkit/errors/must"
 import type { Log } from "@superstep/toolkit/log/log"
+import { type Clock, pauseFor, realClock } from "@superstep/toolkit/time/clock"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import { AttemptJournal, type Committer, type QueuedWrite, type WritingAttempt } from "./attempt-journal.js"
 import { type ClaimOutcome, writeClaims } from "./queries.js"
@@ -52,6 +52,7 @@ interface Share {
 export class Journal implements Committer {
   readonly #db: Db
   readonly #log: Log
+  readonly #clock: Clock
   /** Attempts whose writes are accepted, by claim id. */
   readonly #attempts = new Map<string, AttemptJournal>()
   #underWay = 0
@@ -61,9 +62,10 @@ export class Journal implements Committer {
   #room: Promise<void> | undefined
   #onRoom: () => void = () => undefined
 
-  constructor({ db, log }: { db: Db; log: Log }) {
+  constructor({ db, log, clock = realClock }: { db: Db; log: Log; clock?: Clock }) {
     this.#db = db
     this.#log = log
+    this.#clock = clock
   }
 
   /** Called when an attempt starts: its writes are accepted until it is closed. */
@@ -204,7 +206,7 @@ export class Journal implements Committer {
           this.#log.warn({ err: error, claims: shares.length }, "writes of runs could not be committed, will retry")
         // Nothing is committed by a statement that did not get its locks.
         if (!isLocked) for (const { items } of shares) for (const item of items) item.isRepeated = true
-        await sleep(retryDelayMs)
+        await pauseFor(this.#clock, retryDelayMs)
       }
     }
   }

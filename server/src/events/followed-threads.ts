@@ -17,7 +17,7 @@ import { type Follow, type FollowedThread, followedThreads, followThreads } from
 
 export interface FollowedThreadsOptions {
   readonly db: Database
-  readonly hints: Hints
+  readonly hints: Pick<Hints, "send">
   readonly log: Log
   /** How long a thread stays followed after its last client left, in milliseconds. */
   readonly ttlMs: number

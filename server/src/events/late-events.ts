@@ -1,8 +1,8 @@
 /** Logs the last events of runs whose end was committed without them: they did not execute then, or had no log yet. */
-import { setTimeout as sleep } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
 import type { Log } from "@superstep/toolkit/log/log"
+import { type Clock, pauseFor, realClock } from "@superstep/toolkit/time/clock"
 import { type AppendedTo, appendLateEvents, type NewEvent } from "./queries.js"
 
 const retryDelayMs = 200
@@ -10,6 +10,7 @@ const retryDelayMs = 200
 export interface LateEventsOptions {
   readonly db: Db
   readonly log: Log
+  readonly clock?: Clock | undefined
   /** Events of a run were committed. */
   onAppended(run: AppendedTo): void
 }
@@ -28,7 +29,7 @@ export class LateEvents {
    * @throws Unavailable  the server stops before
    */
   async append(runId: string, events: readonly NewEvent[]): Promise<readonly NewEvent[]> {
-    const { db, log, onAppended } = this.#options
+    const { db, log, onAppended, clock = realClock } = this.#options
     for (;;) {
       try {
         const { threadId, taken } = await appendLateEvents(db, runId, events)
@@ -37,7 +38,7 @@ export class LateEvents {
       } catch (err) {
         if (!isPassing(err) || this.#isStopped) throw err
         log.warn({ err, run_id: runId }, "the last events of a run could not be logged, will retry")
-        await sleep(retryDelayMs)
+        await pauseFor(clock, retryDelayMs)
       }
     }
   }

@@ -7,6 +7,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
+import type { Clock } from "@superstep/toolkit/time/clock"
 import type { AttemptJournal } from "../checkpoints/attempt-journal.js"
 import { endOf, failureOf, leftOf, lifecycleOf, type RunEnding } from "./added-events.js"
 import { Arrivals } from "./arrivals.js"
@@ -47,9 +48,11 @@ export interface StartedRun extends PublishedRun {
 
 export interface StreamsOptions {
   readonly db: Database
-  readonly hints: Hints
+  readonly hints: Pick<Hints, "send">
   readonly log: Log
   readonly serverId: string
+  /** For what waits until the database is back. */
+  readonly clock?: Clock
   /** How long the runs of a thread are logged after its last client left, in milliseconds. */
   readonly threadTtlMs?: number
   /** How long a run without a log may wait for clients that are behind, in all, in milliseconds (B6). */
@@ -98,9 +101,9 @@ export class Streams {
   #isSweeping = false
 
   constructor(options: StreamsOptions) {
-    const { db, hints, log, threadTtlMs: ttlMs = defaultThreadTtlMs } = options
+    const { db, hints, log, clock, threadTtlMs: ttlMs = defaultThreadTtlMs } = options
     this.#options = options
-    this.#late = new LateEvents({ db, log, onAppended: (run) => this.#announce(run) })
+    this.#late = new LateEvents({ db, log, clock, onAppended: (run) => this.#announce(run) })
     this.runs = new Topics({
       kind: runKind,
       log,

@@ -1,4 +1,5 @@
 /** One claim in this server. Everything that belongs to the claim starts and ends with this object. */
+import type { Clock } from "@superstep/toolkit/time/clock"
 import type { AttemptJournal } from "../checkpoints/attempt-journal.js"
 import type { Publisher } from "../events/publisher.js"
 import type { ObservedRun } from "./observer.js"
@@ -10,6 +11,7 @@ export interface AttemptParts {
   readonly journal: AttemptJournal
   readonly limit: RunLimit
   readonly observed: ObservedRun | undefined
+  readonly clock: Clock
 }
 
 /**
@@ -24,16 +26,19 @@ export class Attempt {
   readonly journal: AttemptJournal
   readonly limit: RunLimit
   readonly observed: ObservedRun | undefined
-  readonly #startedAt = performance.now()
+  readonly #clock: Clock
+  readonly #startedAt: number
   #state: AttemptState = "executing"
   #hasSpoken = false
 
-  constructor({ claim, publisher, journal, limit, observed }: AttemptParts) {
+  constructor({ claim, publisher, journal, limit, observed, clock }: AttemptParts) {
     this.claim = claim
     this.publisher = publisher
     this.journal = journal
     this.limit = limit
     this.observed = observed
+    this.#clock = clock
+    this.#startedAt = clock.now()
   }
 
   get state(): AttemptState {
@@ -41,7 +46,7 @@ export class Attempt {
   }
 
   get durationMs(): number {
-    return Math.round(performance.now() - this.#startedAt)
+    return Math.round(this.#clock.now() - this.#startedAt)
   }
 
   publish(event: string, data: Buffer): Promise<void> | undefined {
@@ -89,26 +94,23 @@ export interface RunLimit {
 export function startRunLimit(options: {
   timeoutMs: number
   graceMs: number
+  clock: Clock
   onOver: () => void
   onIgnored: () => void
 }): RunLimit {
-  const { timeoutMs, graceMs, onOver, onIgnored } = options
+  const { timeoutMs, graceMs, clock, onOver, onIgnored } = options
   let isOver = false
-  let timer: NodeJS.Timeout | undefined
+  let stop: () => void = () => undefined
   const over = () => {
     isOver = true
-    timer = setTimeout(onIgnored, graceMs)
-    timer.unref()
+    stop = clock.after(graceMs, onIgnored)
     onOver()
   }
-  if (timeoutMs > 0) {
-    timer = setTimeout(over, Math.min(timeoutMs, longestMs))
-    timer.unref()
-  }
+  if (timeoutMs > 0) stop = clock.after(Math.min(timeoutMs, longestMs), over)
   return {
     get isOver() {
       return isOver
     },
-    stop: () => clearTimeout(timer),
+    stop: () => stop(),
   }
 }

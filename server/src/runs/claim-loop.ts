@@ -8,6 +8,7 @@ import { isSqlState, sqlState } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
+import { type Clock, realClock } from "@superstep/toolkit/time/clock"
 import type { Streams } from "../events/streams.js"
 import { Contact } from "../servers/contact.js"
 import type { LocalServer, Peers } from "../servers/peers.js"
@@ -45,14 +46,16 @@ export interface ClaimLoopOptions {
   readonly maxGapMs: number
   /** How long this server must have been in contact with the database before it acts on expired leases, in milliseconds. */
   readonly graceMs: number
+  readonly clock?: Clock
 }
 
 export class ClaimLoop {
   readonly #options: ClaimLoopOptions
   readonly #overdueEnds = new OverdueEnds()
   readonly #contact: Contact
-  #sweep: NodeJS.Timeout | undefined
-  #due: NodeJS.Timeout | undefined
+  readonly #clock: Clock
+  #cancelSweep: () => void = () => undefined
+  #cancelDue: () => void = () => undefined
   #pass: Promise<void> | undefined
   #isWoken = false
   /** Whether runs may wait that the last pass did not claim; if not, a slot that becomes free starts no pass. */
@@ -66,19 +69,23 @@ export class ClaimLoop {
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options
+    this.#clock = options.clock ?? realClock
     this.#contact = new Contact({ maxGapMs: options.maxGapMs, lastingMs: options.graceMs })
   }
 
   async start(): Promise<void> {
-    const { db, claimer, sweepMs } = this.#options
+    const { db, claimer } = this.#options
     // Claims of this server's former process are lost. Other servers notice this only when the lease ends.
     const former = await findFormerClaims(db, claimer.serverId)
     await this.#release(former.map((claim) => ({ ...claim, ending: "server_restarted" as const })))
-    this.#sweep = setInterval(() => void this.#look(), sweepMs)
-    this.#sweep.unref()
     this.#mayClaim = true
-    void this.#look()
+    this.#lookRegularly()
     this.wake()
+  }
+
+  #lookRegularly(): void {
+    void this.#look()
+    this.#cancelSweep = this.#clock.after(this.#options.sweepMs, () => this.#lookRegularly())
   }
 
   /** Looks for waiting runs. Without a free slot, the message is passed on to another server. */
@@ -115,8 +122,8 @@ export class ClaimLoop {
   /** Stops claiming; resolves when the present pass is over. */
   async stop(): Promise<void> {
     this.#mayClaim = false
-    clearInterval(this.#sweep)
-    clearTimeout(this.#due)
+    this.#cancelSweep()
+    this.#cancelDue()
     await this.#pass
   }
 
@@ -194,10 +201,9 @@ export class ClaimLoop {
   }
 
   #wakeWhenDue(dueMs: number | undefined): void {
-    clearTimeout(this.#due)
-    if (dueMs === undefined) return
-    this.#due = setTimeout(() => this.wake(), Math.max(1, Math.min(dueMs, 2 ** 31 - 1)))
-    this.#due.unref()
+    this.#cancelDue()
+    if (dueMs === undefined || !this.#mayClaim) return
+    this.#cancelDue = this.#clock.after(Math.max(1, Math.min(dueMs, 2 ** 31 - 1)), () => this.wake())
   }
 
   /** The regular look at the queue. An idle server sends two short statements. */

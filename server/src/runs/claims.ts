@@ -23,9 +23,9 @@ export const claimRuns = async (
   // The two kinds have different SQL texts, so that each gets a plan for its own index.
   const canStart = sql`r.status = 'pending' and ${runsAlone ? sql`r.runs_alone` : sql`not r.runs_alone`}
         ${exceptGraphs.length === 0 ? sql`` : sql`and r.graph_id <> all (${exceptGraphs}::text[])`}
-        and r.not_before <= now() and not exists (
+        and r.not_before <= superstep_now() and not exists (
           select from runs o where o.thread_id = r.thread_id
-            and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= now())))`
+            and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= superstep_now())))`
   const isOurs =
     revisionId === null
       ? sql`true`
@@ -47,12 +47,12 @@ export const claimRuns = async (
       select run_id from (select * from unpinned union all select * from pinned) waiting
       order by not_before, seq limit ${limit})
     update runs r set status = 'running', attempt = r.attempt + 1, claim_id = gen_random_uuid(), claimed_by = ${serverId},
-      executed_revision_id = ${revisionId}, lease_until = now() + make_interval(secs => ${leaseMs} / 1000.0), claimed_at = clock_timestamp(), updated_at = now()
+      executed_revision_id = ${revisionId}, lease_until = superstep_now() + make_interval(secs => ${leaseMs} / 1000.0), claimed_at = clock_timestamp(), updated_at = superstep_now()
     from next where r.run_id = next.run_id
     returning r.run_id as "runId", r.claim_id as "claimId", r.thread_id as "threadId", r.graph_id as "graphId", r.attempt,
       r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone", r.webhook is not null as "hasWebhook",
       has_lost_checkpoint(r) as "hasLostCheckpoint",
-      r.watched_by as "watchedBy", ${followedMs(sql`r.thread_id`)} as "followedMs", ${protocolMs(sql`r.thread_id`)} as "protocolMs", extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
+      r.watched_by as "watchedBy", ${followedMs(sql`r.thread_id`)} as "followedMs", ${protocolMs(sql`r.thread_id`)} as "protocolMs", extract(epoch from superstep_now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
   must(claims.length <= limit, "R1", "no more runs are claimed than there are slots", { limit, got: claims.length })
   const threads = new Set(claims.map(({ threadId }) => threadId))
   must(threads.size === claims.length, "R2", "a thread has one running run", { runs: claims.map(({ runId }) => runId) })
@@ -72,7 +72,7 @@ export const readQueueState = async (db: Db): Promise<QueueState> => {
   const row = await db.row<QueueState>(sql`
     select (select seq from runs where status = 'pending' order by not_before, seq limit 1) is not null
         or (select seq from runs where status = 'running' order by lease_until limit 1) is not null as "isAnyInFlight",
-      extract(epoch from now())::float8 * 1000 as "nowMs"`)
+      extract(epoch from superstep_now())::float8 * 1000 as "nowMs"`)
   if (!row) throw new Error("readQueueState returned no row")
   return row
 }
@@ -80,8 +80,8 @@ export const readQueueState = async (db: Db): Promise<QueueState> => {
 /** When the next delayed run becomes due, in milliseconds from now; undefined without a delayed run. */
 export async function nextDueMs(db: Db): Promise<number | undefined> {
   const row = await db.row<{ due: number | null }>(sql`
-    select extract(epoch from min(not_before) - now())::float8 * 1000 as due
-    from runs where status = 'pending' and not_before > now()`)
+    select extract(epoch from min(not_before) - superstep_now())::float8 * 1000 as due
+    from runs where status = 'pending' and not_before > superstep_now()`)
   return row?.due ?? undefined
 }
 
@@ -149,7 +149,7 @@ export const releaseRun = async (db: Db, release: Release, error: string): Promi
   return row
 }
 
-const isBefore = (ms: number | null) => sql`extract(epoch from now())::float8 * 1000 <= ${ms}::float8`
+const isBefore = (ms: number | null) => sql`extract(epoch from superstep_now())::float8 * 1000 <= ${ms}::float8`
 
 export interface LostClaim {
   readonly runId: string
@@ -183,8 +183,8 @@ export const findUnheldClaims = (
     select run_id as "runId", thread_id as "threadId", claim_id as "claimId",
       case when claimed_by = ${serverId} then 'abandoned' else 'lease_ended' end as ending
     from runs r
-    where status = 'running' and lease_until < now() and claim_id <> all (${heldHere}::uuid[]) and ${isBefore(untilMs)}
+    where status = 'running' and lease_until < superstep_now() and claim_id <> all (${heldHere}::uuid[]) and ${isBefore(untilMs)}
       and (claimed_by = ${serverId} or not exists (
         -- As is_claim_lost, which Postgres would call for each run, with all of its columns.
-        select from servers s where s.server_id = r.claimed_by and s.lease_until >= now()))
+        select from servers s where s.server_id = r.claimed_by and s.lease_until >= superstep_now()))
     order by run_id`)

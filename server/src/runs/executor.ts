@@ -13,6 +13,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { must } from "@superstep/toolkit/errors/must"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
+import { type Clock, realClock } from "@superstep/toolkit/time/clock"
 import type { Journal } from "../checkpoints/journal.js"
 import { firstSeq } from "../events/event.js"
 import type { AppendedEvents } from "../events/queries.js"
@@ -50,10 +51,12 @@ export interface ExecutorOptions {
   readonly observer?: RunObserver
   /** How long a run may take to stop after its time limit, in milliseconds. */
   readonly stopGraceMs?: number
+  readonly clock?: Clock
 }
 
 export class Executor {
   readonly #options: ExecutorOptions
+  readonly #clock: Clock
   /** All attempts whose claim this server holds, including those whose end is being written. */
   readonly #attempts = new Set<Attempt>()
   readonly #endings = new Set<Promise<void>>()
@@ -61,7 +64,7 @@ export class Executor {
   readonly #earlyCancels = new Set<string>()
   /** The graph of each run that is being created with a reserved slot. */
   readonly #reserved = new Set<{ readonly graphId: string }>()
-  #renewal: NodeJS.Timeout | undefined
+  #cancelRenewal: () => void = () => undefined
   #renewing: Promise<unknown> = Promise.resolve()
   /** Whether the last renewal has failed. */
   #isCutOff = false
@@ -69,6 +72,7 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options
+    this.#clock = options.clock ?? realClock
   }
 
   /** Starts renewing the server's lease. */
@@ -78,16 +82,15 @@ export class Executor {
 
   #renewAfter(ms: number): void {
     if (this.#isClosed) return
-    this.#renewal = setTimeout(async () => {
+    this.#cancelRenewal = this.#clock.after(ms, async () => {
       const { renewMs, retryMs } = leaseTimes(this.#options.claimer.leaseMs)
-      const startedAt = performance.now()
+      const startedAt = this.#clock.now()
       const renewing = this.renew()
       this.#renewing = renewing
       const isDone = await renewing
-      const tookMs = performance.now() - startedAt
+      const tookMs = this.#clock.now() - startedAt
       this.#renewAfter(isDone ? Math.max(retryMs, renewMs - tookMs) : retryMs)
-    }, ms)
-    this.#renewal.unref()
+    })
   }
 
   /** How many runs execute here, including those whose end is being written. */
@@ -177,6 +180,7 @@ export class Executor {
     const limit = startRunLimit({
       timeoutMs: runTimeoutMs,
       graceMs,
+      clock: this.#clock,
       onOver: () => workers.cancel(claim.claimId),
       onIgnored: () => {
         workers.giveUp(claim.claimId)
@@ -185,7 +189,14 @@ export class Executor {
     })
     const own = journal.open(claim, { number, threadId: claim.threadId, deletesThread: claim.deletesThread })
     const publisher = streams.begin(claim, own)
-    const attempt = new Attempt({ claim, limit, publisher, journal: own, observed: observer?.started(claim) })
+    const attempt = new Attempt({
+      claim,
+      clock: this.#clock,
+      limit,
+      publisher,
+      journal: own,
+      observed: observer?.started(claim),
+    })
     this.#attempts.add(attempt)
     return attempt
   }
@@ -217,7 +228,7 @@ export class Executor {
   /** Stops renewing and waits until all ends are written. Call after the workers were stopped. */
   async close(): Promise<void> {
     this.#isClosed = true
-    clearTimeout(this.#renewal)
+    this.#cancelRenewal()
     await Promise.all([...this.#endings, this.#renewing])
   }
 

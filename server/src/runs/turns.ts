@@ -8,16 +8,20 @@
  * others by at most a second, and a request that creates a run from within its auth module does not wait forever.
  */
 
+import { type Clock, realClock } from "@superstep/toolkit/time/clock"
+
 // Longer than auth modules and bodies usually take, and short enough for requests behind one that hangs.
 const defaultMaxWaitMs = 1000
 
 export class Turns {
   readonly #maxWaitMs: number
+  readonly #clock: Clock
   /** The last turn of each thread, until it is over. */
   readonly #last = new Map<string, Turn>()
 
-  constructor({ maxWaitMs = defaultMaxWaitMs }: { maxWaitMs?: number } = {}) {
+  constructor({ maxWaitMs = defaultMaxWaitMs, clock = realClock }: { maxWaitMs?: number; clock?: Clock } = {}) {
     this.#maxWaitMs = maxWaitMs
+    this.#clock = clock
   }
 
   /** How many threads have a turn that is not over. */
@@ -27,7 +31,7 @@ export class Turns {
 
   /** Takes the next turn of a thread. Its holder must end it, whatever happens to the request. */
   take(threadId: string): Turn {
-    const turn = new Turn(this.#last.get(threadId)?.over, this.#maxWaitMs)
+    const turn = new Turn(this.#last.get(threadId)?.over, this.#maxWaitMs, this.#clock)
     this.#last.set(threadId, turn)
     void turn.over.then(() => {
       if (this.#last.get(threadId) === turn) this.#last.delete(threadId)
@@ -41,11 +45,13 @@ export class Turn {
   readonly over: Promise<void>
   readonly #before: Promise<void> | undefined
   readonly #maxWaitMs: number
+  readonly #clock: Clock
   #end: () => void = () => undefined
   #overtake: () => void = () => undefined
 
-  constructor(before: Promise<void> | undefined, maxWaitMs: number) {
+  constructor(before: Promise<void> | undefined, maxWaitMs: number, clock: Clock) {
     this.#maxWaitMs = maxWaitMs
+    this.#clock = clock
     const ended = new Promise<void>((resolve) => {
       this.#end = resolve
     })
@@ -59,9 +65,9 @@ export class Turn {
   /** Resolves when this turn has come. */
   async come(): Promise<void> {
     if (!this.#before) return
-    const timer = setTimeout(this.#overtake, this.#maxWaitMs)
+    const cancel = this.#clock.after(this.#maxWaitMs, this.#overtake)
     await this.#before
-    clearTimeout(timer)
+    cancel()
   }
 
   /** Called when the run is in the queue, or will not be. It may be called twice. */

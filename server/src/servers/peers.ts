@@ -14,6 +14,7 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import type { Hints } from "@superstep/toolkit/db/hints"
 import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
+import { type Clock, realClock } from "@superstep/toolkit/time/clock"
 import { countOtherServers, findServerWithRoom, removeServer, renewServer } from "./queries.js"
 import {
   type Claimer,
@@ -28,8 +29,9 @@ import {
 export interface PeersOptions {
   readonly db: Database
   readonly log: Log
-  readonly hints: Hints
+  readonly hints: Pick<Hints, "send">
   readonly self: Claimer
+  readonly clock?: Clock
 }
 
 /** The actions that messages trigger in this server. */
@@ -44,11 +46,12 @@ export interface LocalServer {
 
 export class Peers {
   readonly #options: PeersOptions
+  readonly #clock: Clock
   #local: LocalServer | undefined
   #subscriptions: Subscription[] = []
   /** Number of other servers at the last refresh. */
   #others = 0
-  /** The content of this server's row, and when it was written (monotonic milliseconds). */
+  /** The content of this server's row, and when it was written, by the clock. */
   #written: { readonly room: Room; readonly at: number } | undefined
   readonly #waiting = new Map<string, WaitingRun>()
   #choosing: Promise<void> | undefined
@@ -56,6 +59,7 @@ export class Peers {
 
   constructor(options: PeersOptions) {
     this.#options = options
+    this.#clock = options.clock ?? realClock
   }
 
   /** Starts listening for messages. */
@@ -97,7 +101,7 @@ export class Peers {
     if (this.#hasLeft) return
     const { self } = this.#options
     // Two refreshes may fail before the server counts as gone.
-    const isOld = this.#written === undefined || performance.now() - this.#written.at > self.leaseMs / 3
+    const isOld = this.#written === undefined || this.#clock.now() - this.#written.at > self.leaseMs / 3
     if (isOld || !isSameRoom(this.#room(), this.#written?.room)) await this.renew(db)
     this.#others = await countOtherServers(db, self.serverId)
   }
@@ -109,7 +113,7 @@ export class Peers {
   async renew(db: Db): Promise<void> {
     const room = this.#room()
     await renewServer(db, this.#options.self, room)
-    this.#written = { room, at: performance.now() }
+    this.#written = { room, at: this.#clock.now() }
   }
 
   /** From now on others do not wake this server for runs. It still holds its claims, and receives messages to stop runs. */

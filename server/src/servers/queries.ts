@@ -7,7 +7,8 @@ import type { Claimer, Room, WaitingRun } from "./server.js"
 const seenForSeconds = 60
 
 /** Condition on a row of `servers`: the server may live. A killed server receives hints until then; those are lost. */
-export const isAlive = (): Sql => sql`greatest(lease_until, seen_at + make_interval(secs => ${seenForSeconds})) > now()`
+export const isAlive = (): Sql =>
+  sql`greatest(lease_until, seen_at + make_interval(secs => ${seenForSeconds})) > superstep_now()`
 
 /** Writes a server's row: its lease and its free slots. Deletes rows of servers that are gone. */
 export const renewServer = (
@@ -16,11 +17,11 @@ export const renewServer = (
   { freeSlots, freeSoloSlots }: Room,
 ): Promise<number> =>
   db.run(sql`
-    with forgotten as (delete from servers where server_id <> ${serverId} and seen_at < now() - interval '1 hour')
-    insert into servers (server_id, revision_id, free_slots, free_solo_slots, lease_until)
-    values (${serverId}, ${revisionId}, ${freeSlots}, ${freeSoloSlots}, now() + make_interval(secs => ${leaseMs} / 1000.0))
+    with forgotten as (delete from servers where server_id <> ${serverId} and seen_at < superstep_now() - interval '1 hour')
+    insert into servers (server_id, revision_id, free_slots, free_solo_slots, seen_at, lease_until)
+    values (${serverId}, ${revisionId}, ${freeSlots}, ${freeSoloSlots}, superstep_now(), superstep_now() + make_interval(secs => ${leaseMs} / 1000.0))
     on conflict (server_id) do update set revision_id = excluded.revision_id, free_slots = excluded.free_slots,
-      free_solo_slots = excluded.free_solo_slots, seen_at = now(), lease_until = excluded.lease_until`)
+      free_solo_slots = excluded.free_solo_slots, seen_at = excluded.seen_at, lease_until = excluded.lease_until`)
 
 export const removeServer = (db: Db, serverId: string): Promise<number> =>
   db.run(sql`delete from servers where server_id = ${serverId}`)

@@ -148,6 +148,8 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     await leases.close()
     await db.close()
     await loop.stop()
+    // Writes that cannot reach the database fail in their own time.
+    void executor.close()
     await crons.stop()
     await deliveries?.stop()
   }

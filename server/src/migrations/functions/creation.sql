@@ -50,7 +50,7 @@ begin
   insert into threads (thread_id, status, graph_id, assistant_id, metadata, is_ephemeral, revision_id)
     values (_thread_id, 'busy', _graph_id, _assistant_id, _thread_metadata, _thread_rule = 'ephemeral' and _delete_thread, _pinned_to)
     on conflict (thread_id) do update
-      set status = 'busy', graph_id = excluded.graph_id, assistant_id = excluded.assistant_id, updated_at = now(),
+      set status = 'busy', graph_id = excluded.graph_id, assistant_id = excluded.assistant_id, updated_at = superstep_now(),
         revision_id = coalesce(threads.revision_id, excluded.revision_id)
       where _is_known;
   if not found then
@@ -72,11 +72,11 @@ begin
       delete_thread_on_completion, not_before, attempt, claim_id, claimed_by, lease_until, claimed_at, watched_by, caller,
       webhook, revision_id, executed_revision_id)
     values (_run_id, _thread_id, _assistant_id, _graph_id, case when _claim_id is null then 'pending' else 'running' end,
-      _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, now() + make_interval(secs => _after_seconds),
+      _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, superstep_now() + make_interval(secs => _after_seconds),
       case when _claim_id is null then 0 else 1 end, _claim_id,
       case when _claim_id is not null then _server_id end,
-      case when _claim_id is not null then now() + make_interval(secs => (_claimer ->> 'leaseMs')::integer / 1000.0) end,
-      case when _claim_id is not null then now() end,
+      case when _claim_id is not null then superstep_now() + make_interval(secs => (_claimer ->> 'leaseMs')::integer / 1000.0) end,
+      case when _claim_id is not null then superstep_now() end,
       case when _claim_id is null and _is_streamed then array[_server_id] else '{}' end, _caller,
       _webhook, _pinned_to, case when _claim_id is not null then _own_revision end);
   if _claim_id is null then
@@ -84,7 +84,7 @@ begin
     _waiting := case when cardinality(_in_flight) > 0 and _after_seconds <= 0 then startable_run(_thread_id)
       else jsonb_build_object('revisionId', _executor, 'runsAlone', false) end;
   end if;
-  return query select 'created', _claim_id, _has_checkpoint, _stopped, now(), _stopping, _waiting;
+  return query select 'created', _claim_id, _has_checkpoint, _stopped, superstep_now(), _stopping, _waiting;
 end
 $$;
 
@@ -110,7 +110,7 @@ declare
   _is_new boolean := false;
   _followed_ms double precision := _follow_ms;
   _protocol_ms double precision := _follow_ms;
-  _until timestamptz := now() + make_interval(secs => _follow_ms / 1000);
+  _until timestamptz := superstep_now() + make_interval(secs => _follow_ms / 1000);
   _place_before bigint;
   _places bigint[];
 begin
@@ -160,8 +160,8 @@ begin
       select array_agg(position order by position) into _places from first;
     end if;
   elsif _thread_rule <> 'ephemeral' then
-    select extract(epoch from w.until - now())::float8 * 1000, extract(epoch from w.protocol_until - now())::float8 * 1000
-      into _followed_ms, _protocol_ms from watched_threads w where w.thread_id = _thread_id and w.until > now();
+    select extract(epoch from w.until - superstep_now())::float8 * 1000, extract(epoch from w.protocol_until - superstep_now())::float8 * 1000
+      into _followed_ms, _protocol_ms from watched_threads w where w.thread_id = _thread_id and w.until > superstep_now();
   end if;
   return query select _created.outcome, _created.claim_id, _created.has_checkpoint, _created.stopped, _created.created_at,
     _created.stopping, _created.waiting, _followed_ms, nullif(greatest(_protocol_ms, 0), 0), _place_before, _places;

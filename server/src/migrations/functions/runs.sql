@@ -23,14 +23,14 @@ $$;
 create or replace function startable_run(_thread_id uuid) returns jsonb language sql stable as $$
   select jsonb_build_object('revisionId', coalesce(r.revision_id, revision_of_thread(r.thread_id)), 'runsAlone', r.runs_alone)
   from runs r
-  where r.thread_id = _thread_id and r.status = 'pending' and r.not_before <= now()
+  where r.thread_id = _thread_id and r.status = 'pending' and r.not_before <= superstep_now()
     and (select o.seq from runs o where o.thread_id = _thread_id and o.status = 'running' order by o.seq limit 1) is null
   order by r.seq limit 1
 $$;
 
 -- Sets the status of a thread without a running run: `busy` if another one is pending, else `_at_rest`.
 create or replace function settle_thread(_thread_id uuid, _at_rest text) returns void language sql as $$
-  update threads t set updated_at = now(),
+  update threads t set updated_at = superstep_now(),
     status = case when _at_rest <> 'error' and now_.is_busy then 'busy' else _at_rest end,
     revision_id = case when t.is_pinned_until_rest and now_.is_at_rest then null else t.revision_id end,
     is_pinned_until_rest = t.is_pinned_until_rest and not now_.is_at_rest
@@ -55,8 +55,8 @@ $$;
 -- Whether nobody holds a run's claim: its server's lease has ended, and so has the time for which the claim itself is held. A server of
 -- the release before renews its claims one by one, and has no lease.
 create or replace function is_claim_lost(_run runs) returns boolean language sql stable as $$
-  select _run.lease_until < now() and not exists (
-    select from servers s where s.server_id = _run.claimed_by and s.lease_until >= now())
+  select _run.lease_until < superstep_now() and not exists (
+    select from servers s where s.server_id = _run.claimed_by and s.lease_until >= superstep_now())
 $$;
 
 -- Whether anything of a run was saved in its thread: a checkpoint, or a result of its nodes. An answer that the node has not received
@@ -97,7 +97,7 @@ begin
     perform delete_checkpoints_of_run(_thread_id, run_id) from unnest(_over) as stopped (run_id);
     delete from runs where run_id = any (_over);
   else
-    update runs set status = 'interrupted', cancel_reason = _reason, updated_at = now(),
+    update runs set status = 'interrupted', cancel_reason = _reason, updated_at = superstep_now(),
       -- Only an earlier attempt can have saved it.
       input_saved = attempt > 0 and has_applied_input(_thread_id, run_id)
       where run_id = any (_over);
@@ -218,12 +218,12 @@ begin
     _has_more := has_waiting_run(_run.thread_id);
     _is_at_rest := not _has_more and _thread_status <> 'interrupted';
     update threads t set values = coalesce(_values, t.values), interrupts = coalesce(_interrupts, t.interrupts),
-      error = _error, state_updated_at = now(), updated_at = now(),
+      error = _error, state_updated_at = superstep_now(), updated_at = superstep_now(),
       status = case when _thread_status <> 'error' and _has_more then 'busy' else _thread_status end,
       revision_id = case when t.is_pinned_until_rest and _is_at_rest then null else t.revision_id end,
       is_pinned_until_rest = t.is_pinned_until_rest and not _is_at_rest
       where t.thread_id = _run.thread_id;
-    update runs r set status = _status, error = _error, claim_id = null, claimed_by = null, lease_until = null, updated_at = now(),
+    update runs r set status = _status, error = _error, claim_id = null, claimed_by = null, lease_until = null, updated_at = superstep_now(),
       input_saved = case when _status = 'success' then null else has_applied_input(_run.thread_id, _run_id) end
       where r.run_id = _run_id;
   end if;
@@ -281,11 +281,11 @@ begin
   end if;
   _runs_alone := _run.runs_alone or _ending in ('worker_died', 'worker_blocked', 'shared_worker_died') or _servers_lost >= _most_losses;
   update runs r set status = 'pending', losses = _losses, servers_lost = _servers_lost, runs_alone = _runs_alone,
-    claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_revision_id = null, updated_at = now(),
+    claim_id = null, claimed_by = null, lease_until = null, claimed_at = null, executed_revision_id = null, updated_at = superstep_now(),
     -- The thread's pin may have ended while it ran.
     revision_id = (select t.revision_id from threads t where t.thread_id = _run.thread_id),
     past_attempts = coalesce(r.past_attempts, '[]') || jsonb_build_object(
-      'attempt', r.attempt, 'claimed_at', r.claimed_at, 'ended_at', now(), 'ending', _ending),
+      'attempt', r.attempt, 'claimed_at', r.claimed_at, 'ended_at', superstep_now(), 'ending', _ending),
     watched_by = case when _watcher is null or _watcher = any (r.watched_by) then r.watched_by else r.watched_by || _watcher end
     where r.run_id = _run_id;
   return query select 'waiting', null::text, startable_run(_run.thread_id);
