@@ -10,6 +10,7 @@ import { commandStep, SetupFailed } from "../setup.mjs"
 const programOf = {
   chaos: ["tests/dist/chaos/main.js"],
   simulate: ["control/dist/testing/simulation/main.js"],
+  "simulate queue": ["server/dist/runs/testing/simulation/main.js"],
 }
 // What a campaign still has to print of what it found.
 const restMs = 500

@@ -3,6 +3,8 @@
  * file exactly once; `npm run check` fails when it is not.
  */
 
+import { faultsOfTheQueue } from "./faults-of-the-queue.mjs"
+
 const chaos = (...args) => ({ program: "chaos", args })
 const simulate = (...args) => ({ program: "simulate", args })
 
@@ -390,4 +392,5 @@ export const faults = [
     ],
     campaign: chaos("--conversations", "--kills", "400", "--seed", "1"),
   },
+  ...faultsOfTheQueue,
 ]

@@ -79,7 +79,7 @@ const longestFinding = 160
 
 function rowOf({ name, campaign: { program, args } }, { judge, finding, seconds, seed }) {
   const text = finding === undefined ? "" : finding.replaceAll("|", "/").slice(0, longestFinding)
-  const command = `\`${program} ${args.join(" ")}\`${program === "simulate" && finding ? `, seed ${seed}` : ""}`
+  const command = `\`${program} ${args.join(" ")}\`${program.startsWith("simulate") && finding ? `, seed ${seed}` : ""}`
   return `| ${[name, command, judge ?? "NOT FOUND", `${seconds} s`, text].join(" | ")} |`
 }
 
