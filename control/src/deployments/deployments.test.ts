@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { z } from "@hono/zod-openapi"
 import { sql } from "@superstep/toolkit/db/sql"
+import { until } from "@superstep/toolkit/testing/until"
 import { shownOf } from "../revisions/field.js"
 import { revisionReply } from "../revisions/schema.js"
 import { sourceRevisionConfigFields } from "../revisions/source-revision-config.js"
@@ -237,4 +238,16 @@ test("both spellings of the config path may be given if they agree", async () =>
   assert.equal(seed.body.source_revision_config.langgraph_config_path, "b.json")
   assert.equal(differ.status, 422)
   assert.deepEqual(differ.body.detail[0].loc, ["body", "source_revision_config", "graph_config_path"])
+})
+
+test("a new revision wakes the pipeline only after it is visible", async () => {
+  await using api = await startApi()
+  const woken: string[] = []
+  const subscription = await api.db.listen("superstep_pipeline", (payload) => woken.push(payload))
+
+  const { id } = await created(api)
+
+  await until(() => woken.includes(id), { what: "the pipeline is woken" })
+  assert.equal((await revisionIds(api, id)).length, 1)
+  await subscription.close()
 })

@@ -9,7 +9,16 @@ import { crashesAfter } from "../health/restart.js"
 import { recordEnd } from "../planner/crash-queries.js"
 import { addUnit, unitById } from "../planner/queries.js"
 import type { Role } from "./revision.js"
-import { endStandby, retire, serveWith, startRevision, switchBack } from "./role-queries.js"
+import {
+  endStandby,
+  executingRevisions,
+  retire,
+  serveWith,
+  setWeight,
+  startCanary,
+  startRevision,
+  switchBack,
+} from "./role-queries.js"
 import { addDeployment, addRevision } from "./testing/rows.js"
 
 const database = () => freshDatabase({ migrations: fileURLToPath(new URL("../../src/migrations", import.meta.url)) })
@@ -103,4 +112,21 @@ test("a unit that was up for ten minutes is started again as if it had never end
 
   assert.equal(soon, 6)
   assert.equal(crashesAfter(await unit.row()), 1)
+})
+
+test("threads may be pinned to a canary until it is to be aborted, and it gets its percentage until then", async () => {
+  await using db = await database()
+  const deploymentId = await addDeployment(db)
+  const [base, next] = [await startUnit(db, deploymentId), await startUnit(db, deploymentId)]
+  await base.serve()
+  await setWeight(db, next.revisionId, 10)
+  await db.transaction((tx) => startCanary(tx, { deploymentId, revisionId: next.revisionId }))
+
+  const before = await executingRevisions(db, deploymentId)
+  await setWeight(db, next.revisionId, 0)
+  const after = await executingRevisions(db, deploymentId)
+
+  assert.deepEqual(before.all.toSorted(), [base.revisionId, next.revisionId].toSorted())
+  assert.deepEqual(before.canary, { revision_id: next.revisionId, weight: 10 })
+  assert.deepEqual(after, { all: [base.revisionId], canary: undefined })
 })

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
 import { migrations, startApi } from "../testing/api.js"
 import { createApiKey, createWorkspace, ensureDefaultWorkspace, revokeApiKey } from "./operations.js"
 
@@ -69,4 +70,19 @@ test("names of workspaces are unique, and keys need a workspace that exists", as
   await assert.rejects(createWorkspace(db, "one"), Conflict)
   await assert.rejects(createApiKey(db, { workspaceId: unknownId, name: "x" }), NotFound)
   await assert.rejects(revokeApiKey(db, "nonsense"), NotFound)
+})
+
+test("creating and revoking a key triggers an update of the edge's table", async () => {
+  await using db = await freshDatabase({ migrations })
+  let reported = 0
+  const subscription = await db.listen("superstep_pipeline", () => {
+    reported += 1
+  })
+
+  const { key } = await createApiKey(db, { workspaceId: null, name: "ci" })
+  await until(() => reported === 1, { what: "the new key is reported" })
+  await revokeApiKey(db, key.api_key_id)
+  await until(() => reported === 2, { what: "its end is reported" })
+
+  await subscription.close()
 })
