@@ -79,7 +79,7 @@ test("nothing else of our environment reaches git", () => {
   assert.equal(env.GIT_TERMINAL_PROMPT, "0")
 })
 
-test("an ssh key is for ssh addresses of its own host, in both their forms", () => {
+test("a key is for ssh addresses of its own host, in both their forms, and a token for its own port", () => {
   const key = { kind: "ssh_key", host: "git.example.org", privateKey: new Secret("-"), knownHosts: null } as const
 
   assert.equal(credentialsApply("ssh://git@git.example.org/a.git", key), true)
@@ -90,4 +90,5 @@ test("an ssh key is for ssh addresses of its own host, in both their forms", () 
   assert.equal(credentialsApply("https://git.example.org/a.git", key), false)
   assert.equal(credentialsApply("git@git.example.org.evil.test:acme/a.git", key), false)
   assert.equal(credentialsApply("ssh://git@git.example.org/a.git", { ...credentials, host: "git.example.org" }), false)
+  assert.equal(credentialsApply("https://git.example.org/a.git", credentials), false, "of another port")
 })
