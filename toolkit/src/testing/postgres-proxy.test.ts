@@ -1,0 +1,143 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { type Database, openDatabase } from "../db/database.js"
+import { sql } from "../db/sql.js"
+import { DatabaseUnavailable } from "../db/unavailable.js"
+import { freshDatabase } from "./fresh-database.js"
+import { type PostgresProxy, postgresProxy } from "./postgres-proxy.js"
+import { silent } from "./test-cluster.js"
+import { until } from "./until.js"
+
+interface Behind extends AsyncDisposable {
+  /** Through the proxy. */
+  readonly db: Database
+  /** Past it. */
+  readonly direct: Database
+  readonly proxy: PostgresProxy
+}
+
+async function behindProxy(statementMs = 20_000): Promise<Behind> {
+  const direct = await freshDatabase()
+  await direct.run(sql`create table entries (entry text primary key)`)
+  const proxy = await postgresProxy(direct.uri)
+  const db = openDatabase({ uri: proxy.uri, log: silent, poolSize: 2, statementMs })
+  const dispose = async () => {
+    proxy.heal()
+    await db.close()
+    await proxy[Symbol.asyncDispose]()
+    await direct.close()
+  }
+  return { db, direct, proxy, [Symbol.asyncDispose]: dispose }
+}
+
+const insert = (entry: string) => sql`insert into entries (entry) values (${entry})`
+const entries = async (db: Database) =>
+  (await db.rows<{ entry: string }>(sql`select entry from entries`)).map((row) => row.entry)
+
+test("a lost reply belongs to a statement that is committed, also one that was prepared before", async () => {
+  await using behind = await behindProxy()
+  const { db, direct, proxy } = behind
+  await db.run(insert("prepares it"))
+
+  const aim = proxy.aim({ kind: "lose reply", at: /insert into entries/ })
+  await assert.rejects(db.run(insert("lost")), DatabaseUnavailable)
+
+  assert.ok(aim.isHit)
+  assert.deepEqual((await entries(direct)).sort(), ["lost", "prepares it"])
+  assert.deepEqual((await entries(db)).length, 2, "the next statement has a connection")
+})
+
+test("the reply of a COMMIT is lost after the transaction is committed", async () => {
+  await using behind = await behindProxy()
+  const { db, direct, proxy } = behind
+
+  const aim = proxy.aim({ kind: "lose reply", at: /^commit$/ })
+  await assert.rejects(
+    db.transaction((tx) => tx.run(insert("in a transaction"))),
+    DatabaseUnavailable,
+  )
+
+  assert.ok(aim.isHit)
+  assert.deepEqual(await entries(direct), ["in a transaction"])
+})
+
+test("the reply of a statement that fails is not lost, and the aim stays", async () => {
+  await using behind = await behindProxy()
+  const { db, proxy } = behind
+  await db.run(insert("same"))
+
+  const aim = proxy.aim({ kind: "lose reply", at: /insert into entries/ })
+  await assert.rejects(db.run(insert("same")), { code: "23505" })
+
+  assert.equal(aim.isHit, false)
+})
+
+test("a request that breaks in the middle is not executed", async () => {
+  await using behind = await behindProxy()
+  const { db, direct, proxy } = behind
+
+  const aim = proxy.aim({ kind: "break request", at: /insert into entries/ })
+  await assert.rejects(db.run(insert("broken")), DatabaseUnavailable)
+
+  assert.ok(aim.isHit)
+  assert.deepEqual(await entries(direct), [])
+})
+
+test("what is swallowed on the way to Postgres never arrives, also after the connection heals", async () => {
+  await using behind = await behindProxy(500)
+  const { db, direct, proxy } = behind
+
+  const aim = proxy.aim({ kind: "swallow", direction: "to server", at: /insert into entries/ })
+  await assert.rejects(db.run(insert("never")), DatabaseUnavailable)
+  proxy.heal()
+  await db.run(insert("afterwards"))
+
+  assert.ok(aim.isHit)
+  assert.deepEqual(await entries(direct), ["afterwards"])
+})
+
+test("what is swallowed on the way back was executed, and Postgres hears that the client gave up", async () => {
+  await using behind = await behindProxy(500)
+  const { db, direct, proxy } = behind
+
+  const aim = proxy.aim({ kind: "swallow", direction: "to client", at: /insert into entries/ })
+  await assert.rejects(db.run(insert("executed")), DatabaseUnavailable)
+
+  assert.ok(aim.isHit)
+  assert.deepEqual(await entries(direct), ["executed"])
+})
+
+test("one notification is held while the next ones arrive, and sessions that listen are cut alone", async () => {
+  await using behind = await behindProxy()
+  const { db, direct, proxy } = behind
+  const heard: string[] = []
+  let reconnects = 0
+  await db.listen(
+    "news",
+    (payload) => heard.push(payload),
+    () => reconnects++,
+  )
+  const notify = (payload: string) => direct.run(sql`select pg_notify('news', ${payload})`)
+
+  const held = proxy.aim({ kind: "hold notification", at: /^news$/, forMs: Number.POSITIVE_INFINITY })
+  await notify("held")
+  await notify("next")
+  await until(() => heard.length > 0, { what: "a notification arrives" })
+  const cut = proxy.aim({ kind: "cut listeners" })
+  await until(() => reconnects > 0, { what: "it listens again" })
+
+  assert.deepEqual(heard, ["next"])
+  assert.ok(held.isHit && cut.isHit)
+  assert.deepEqual(db.pool().open, 0, "no other connection was opened or cut")
+})
+
+test("statements whose bytes arrive one by one are executed", async () => {
+  await using behind = await behindProxy()
+  const { db, proxy } = behind
+
+  const aim = proxy.aim({ kind: "slice", at: /insert into entries/, bytes: 300 })
+  await Promise.all([db.run(insert("one")), db.run(insert("two"))])
+
+  assert.ok(aim.isHit)
+  assert.deepEqual((await entries(db)).sort(), ["one", "two"])
+})
