@@ -5,10 +5,12 @@ import { test } from "node:test"
 import { Unavailable } from "../errors/errors.js"
 import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
 import { freshDatabase } from "../testing/fresh-database.js"
+import { postgresProxy } from "../testing/postgres-proxy.js"
 import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
 import { openDatabase } from "./database.js"
 import { sql } from "./sql.js"
+import { DatabaseUnavailable } from "./unavailable.js"
 
 test("users' json keeps its bytes, our jsonb is parsed and counts are numbers", async () => {
   await using db = await freshDatabase()
@@ -62,4 +64,19 @@ test("the statement limit is not a startup parameter, since PgBouncer refuses un
 
   assert.match(packets.join(), /database\0mine\0/)
   assert.doesNotMatch(packets.join(), /statement_timeout/)
+})
+
+test("a statement to a host that has vanished fails at its limit, and the next one gets a new connection", {
+  timeout: 60_000,
+}, async () => {
+  await using db = await freshDatabase()
+  await using proxy = await postgresProxy(db.uri)
+  await using behind = openDatabase({ uri: proxy.uri, poolSize: 1, statementMs: lateOnBusyMachineMs, log: silent })
+  await behind.run(sql`select 1`)
+
+  proxy.cut("vanish")
+  const lost = behind.transaction((tx) => tx.run(sql`select 1`))
+
+  await assert.rejects(lost, DatabaseUnavailable)
+  assert.deepEqual(await behind.row(sql`select 1 as one`), { one: 1 })
 })
