@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
-import type { IncomingMessage } from "node:http"
+import { once } from "node:events"
+import { request as httpRequest, type IncomingMessage } from "node:http"
 import test from "node:test"
 import { edgeWithUnit, readBody, route, startUnit, withKey } from "./testing/harness.js"
 
@@ -26,6 +27,33 @@ async function notingEdge(env: Record<string, string> = {}) {
 }
 
 const detailOf = async (response: Response) => (await response.json()) as { detail: string; code: string }
+
+test("a unit gets its token and the caller's address, and no forged headers", async () => {
+  await using setup = await notingEdge()
+  const headers = {
+    ...withKey,
+    "x-superstep-unit": "forged",
+    "x-revision-id": "forged",
+    "x-forwarded-for": "10.9.9.9",
+    "x-custom": "kept",
+    connection: "close, x-hop, x-superstep-unit",
+    "x-hop": "1",
+  }
+  const request = httpRequest(`${setup.chat}/a%2Fb?q=%20`, { headers }).end()
+  const [response] = (await once(request, "response")) as [IncomingMessage]
+  await readBody(response)
+
+  const [got] = setup.seen
+  assert.ok(got)
+  assert.equal(got.url, "/a%2Fb?q=%20")
+  assert.deepEqual(got.headers["x-superstep-unit"], ["token-of-u1"])
+  assert.deepEqual(got.headers["x-forwarded-for"], ["127.0.0.1"])
+  assert.deepEqual(got.headers["x-forwarded-prefix"], ["/d/chat"])
+  assert.deepEqual(got.headers["x-forwarded-host"], [`127.0.0.1:${setup.edge.port}`])
+  assert.deepEqual(got.headers["x-custom"], ["kept"])
+  for (const absent of ["x-hop", "x-revision-id", "x-api-key"]) assert.equal(got.headers[absent], undefined, absent)
+  assert.equal(response.headers["x-request-id"], got.headers["x-request-id"]?.[0])
+})
 
 test("an answer with headers above 64 KB is not passed on, and says so", async () => {
   await using setup = await edgeWithUnit((_, response) => response.setHeader("x-long", "a".repeat(300_000)).end("{}"))

@@ -7,7 +7,7 @@ import { sendRaw } from "@superstep/protocol/http/testing/hostile-requests"
 import { until } from "@superstep/toolkit/testing/until"
 import { type RawData, WebSocket, WebSocketServer } from "ws"
 import { edgeStatus } from "./client.js"
-import { edgeWithUnit, key, route, withKey } from "./testing/harness.js"
+import { edgeWithUnit, key, readKey, route, withKey } from "./testing/harness.js"
 
 /** An edge in front of a unit that echoes WebSocket messages, and declines `/no`. */
 async function echoEdge() {
@@ -116,6 +116,8 @@ test("a WebSocket handshake is refused like a request", async () => {
   const { edge, socketUrl } = setup
 
   const noKey = await refusal(`${socketUrl}/ws`, {})
+  const atHealth = await refusal(`${socketUrl}/ok`, {})
+  const readOnly = await refusal(`${socketUrl}/ws`, { "x-api-key": readKey })
   const noRoute = await refusal(`${socketUrl}x/ws`, withKey)
   const declined = await refusal(`${socketUrl}/no`, withKey)
   const cut = await refusal(`${socketUrl}/cut`, withKey)
@@ -125,6 +127,7 @@ test("a WebSocket handshake is refused like a request", async () => {
 
   assert.equal(noKey.status, 401)
   assert.match(noKey.body, /x-api-key/)
+  assert.deepEqual([atHealth.status, readOnly.status], [401, 403])
   assert.equal(noRoute.status, 404)
   assert.deepEqual(declined, { status: 403, body: '{"detail":"no"}\n' })
   assert.equal(cut.status, 502)
