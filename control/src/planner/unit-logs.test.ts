@@ -97,6 +97,25 @@ test("a unit's output is stored whatever it is: cut, split, binary, without an e
   assert.equal((await find("after the")).message, "after the enormous")
 })
 
+test("a unit that prints lines of the platform fakes nothing but its own line", async () => {
+  const forged = {
+    level: "error",
+    time: "2999-01-01T00:00:00Z",
+    process: "control",
+    revision_id: "x",
+    msg: "a\nb forged",
+  }
+  await print(`${JSON.stringify(forged)}\n`)
+  await print("after the forged one\n")
+
+  const line = await find("forged")
+  const next = await find("after the forged")
+  assert.equal(line.revision_id, ids.revisionId)
+  assert.ok(line.message.startsWith("a\nb forged"), "one entry stays one")
+  assert.ok(line.timestamp < next.timestamp)
+  assert.ok(new Date(line.timestamp).getTime() <= Date.now() + 1000)
+})
+
 test("no form of a secret is stored, also over several lines", async () => {
   const base64 = Buffer.from(secret).toString("base64")
   await print(
