@@ -117,6 +117,31 @@ test("a run is logged for clients that follow its thread at another server, also
   stream.leave()
 })
 
+test("a new attempt of a run continues in the same stream", async () => {
+  await using http = await freshHttp()
+  const threadId = await newThread(http)
+  const stream = await follow(http, threadId)
+  const runId = await addRun(http, threadId)
+  const dying = await executing(runId, http)
+  dying.emit("values", { word: "first" })
+  // Events that a dying attempt has not logged by then are fenced off (R4).
+  await until(() => names(stream).includes("values"), { what: "the client has the event" })
+
+  dying.die(false)
+  const again = await until(() => http.server.workers.started.find(({ order }) => order.attempt === 2), {
+    what: "the second attempt",
+  })
+  again.emit("values", { word: "second" })
+  again.done()
+  await untilEnds(stream, 1)
+
+  assert.deepEqual(names(stream), ["metadata", "values", "metadata", "values", "end"])
+  const everything = await follow(http, threadId, "", "-")
+  await untilEnds(everything, 1)
+  assert.deepEqual(everything.events(), stream.events())
+  for (const each of [stream, everything]) each.leave()
+})
+
 test("a resumable run is in the log of its thread also without followers; other runs are not", async () => {
   await using http = await freshHttp()
   const threadId = await newThread(http)

@@ -102,6 +102,21 @@ test("a client that follows before the thread exists gets it from its first even
   }
 })
 
+test("a deleted thread is 404 for new clients, and ends the stream of those that follow it", async () => {
+  await using http = await freshHttp()
+  const threadId = randomUUID()
+  const run = await executing(await startRun(http, threadId), http)
+  run.done()
+  const stream = await openEvents(http, threadId)
+  await untilTerminals(() => framesOf(stream), 1)
+
+  await http.send("DELETE", `/threads/${threadId}`)
+
+  await stream.ended
+  const again = await openEvents(http, threadId)
+  assert.equal(again.status, 404)
+})
+
 test("a run that the older protocol starts is on the stream, and its own clients get no protocol event", async () => {
   await using http = await freshHttp()
   const threadId = await newThread(http)
