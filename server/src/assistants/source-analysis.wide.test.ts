@@ -61,6 +61,25 @@ test("a source is read once for all callers, until the project is reloaded", asy
   ])
 })
 
+test("a request reads the other graphs too, with one reader process", async () => {
+  const { analysis, said, write } = project()
+
+  const first = await fieldsOf(analysis, "other")
+  write("second")
+
+  assert.deepEqual([first, await fieldsOf(analysis)], [["first"], ["first"]])
+  assert.deepEqual(said, ["read the schemas of graphs from their sources"])
+})
+
+test("when the reader fails on one graph, each is read alone", async () => {
+  // Without an export.
+  const { analysis } = project({ more: { broken: "./graph.ts" } })
+
+  const answers = await Promise.all([fieldsOf(analysis, "broken"), fieldsOf(analysis), fieldsOf(analysis, "other")])
+
+  assert.deepEqual(answers, [[], ["first"], ["first"]])
+})
+
 test("concurrent requests share one reader process, and an unreadable source does not affect the others", async () => {
   const { analysis, said } = project({ more: { missing } })
 
