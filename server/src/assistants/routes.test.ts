@@ -284,6 +284,7 @@ const bad: readonly (readonly [string, string, unknown, number, RegExp])[] = [
   ["DELETE", "/assistants/nope", undefined, 404, /Assistant not found/],
   ["POST", "/assistants/nope/versions", {}, 404, /Assistant not found/],
   ["POST", "/assistants/nope/latest", { version: 1 }, 404, /Assistant not found/],
+  ["POST", "/assistants/agent/latest", {}, 422, /body\.version/],
   ["POST", "/assistants/agent/latest?version=one", undefined, 422, /query\.version/],
 ]
 

@@ -167,12 +167,22 @@ test("a repeated request creates one run and gets its response, its stream or it
     assert.equal(http.server.workers.started.length, 1)
   })
 
+  await t.test("batch", async () => {
+    const key = { "idempotency-key": randomUUID() }
+
+    const first = await http.send("POST", "/runs/batch", [asked, asked], key)
+    const again = await http.send("POST", "/runs/batch", [asked, asked], key)
+
+    assert.equal(again.text, first.text)
+    assert.equal(http.server.workers.started.length, 3)
+  })
+
   await t.test("stream: the second client joins", async () => {
     const key = { "idempotency-key": randomUUID() }
     const streamed = { ...asked, stream_resumable: true }
 
     const first = await http.stream("POST", `${threaded}/stream`, streamed, key)
-    const run = await startedRun(http, 1)
+    const run = await startedRun(http, 3)
     run.emit("values", { n: 1 })
     await until(() => first.events().length === 2, { what: "the first event" })
     const again = await http.stream("POST", `${threaded}/stream`, streamed, key)
@@ -181,13 +191,13 @@ test("a repeated request creates one run and gets its response, its stream or it
 
     assert.equal(again.text(), first.text())
     assert.equal(again.headers.get("content-location"), first.headers.get("content-location"))
-    assert.equal(http.server.workers.started.length, 2)
+    assert.equal(http.server.workers.started.length, 4)
   })
 
   await t.test("result, also after the run's end", async () => {
     const runId = randomUUID()
     const waiting = http.send("POST", `${threaded}/wait`, { ...asked, run_id: runId })
-    const run = await startedRun(http, 2)
+    const run = await startedRun(http, 4)
     run.done({ values: '{"n":7}' })
     const first = await waiting
     const again = await http.send("POST", `${threaded}/wait`, { ...asked, run_id: runId })
@@ -196,14 +206,14 @@ test("a repeated request creates one run and gets its response, its stream or it
     assert.deepEqual([first.json, again.json], [{ n: 7 }, { n: 7 }])
     assert.equal(run.order.runId, runId)
     assert.equal(other.status, 409)
-    assert.equal(http.server.workers.started.length, 3)
+    assert.equal(http.server.workers.started.length, 5)
   })
 
   await t.test("stream without a log: the second client is notified that it missed the beginning", async () => {
     const key = { "idempotency-key": randomUUID() }
 
     const first = await http.stream("POST", `${threaded}/stream`, asked, key)
-    const run = await startedRun(http, 3)
+    const run = await startedRun(http, 5)
     run.emit("values", { n: 1 })
     await until(() => first.events().length === 2, { what: "the first event" })
     const again = await http.stream("POST", `${threaded}/stream`, asked, key)
@@ -223,20 +233,20 @@ test("a repeated request creates one run and gets its response, its stream or it
   await t.test("a deleted stateless run is not created again", async () => {
     const key = { "idempotency-key": randomUUID() }
     const waiting = http.send("POST", "/runs/wait", asked, key)
-    ;(await startedRun(http, 4)).done()
+    ;(await startedRun(http, 6)).done()
     await waiting
 
     const again = await http.send("POST", "/runs/wait", asked, key)
 
     assert.equal(again.status, 409)
     assert.match(again.text, /run_gone/)
-    assert.equal(http.server.workers.started.length, 5)
+    assert.equal(http.server.workers.started.length, 7)
   })
 
   await t.test("a rolled back run is not created again", async () => {
     const [key, streamKey] = [{ "idempotency-key": randomUUID() }, { "idempotency-key": randomUUID() }]
     await http.send("POST", threaded, asked)
-    const active = await startedRun(http, 5)
+    const active = await startedRun(http, 7)
     const first = await http.send("POST", threaded, asked, key)
     const streamed = await http.stream("POST", `${threaded}/stream`, asked, streamKey)
     await http.send("POST", threaded, { ...asked, multitask_strategy: "rollback" })

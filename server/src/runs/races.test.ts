@@ -81,6 +81,20 @@ test("a run from a checkpoint that is removed at this moment is refused", async 
   assert.equal((await server.db.row<{ n: number }>(sql`select count(*) as n from runs`))?.n, 0)
 })
 
+test("a run with a requested stop is not attempted again when its worker dies first (R7)", async () => {
+  await using server = await freshServer()
+  const threadId = await newThread(server)
+  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
+  const execution = await started(server, runId)
+  await server.db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
+
+  execution.die()
+  await waitForEnd(server, runId)
+
+  assert.equal((await getRun(server, { caller: anyone, threadId: threadId, runId: runId })).status, "interrupted")
+  assert.equal(server.workers.started.length, 1)
+})
+
 test("a stop whose notification was lost is found at the next renewal (X4)", async () => {
   await using server = await freshServer()
   const threadId = await newThread(server)

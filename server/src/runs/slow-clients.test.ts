@@ -38,6 +38,9 @@ async function emit(run: ScriptedRun, n: number): Promise<{ wait: Promise<void> 
 const namesAndIds = ({ events }: Listening) => events.map(({ event, id }) => `${event} ${id}`)
 const loggedEvents = async (db: Db, runId: string) =>
   (await db.row<{ n: number }>(sql`select count(*) as n from run_events where run_id = ${runId}`))?.n
+const isOver = async (db: Db, runId: string) =>
+  (await db.row<{ status: string }>(sql`select status from runs where run_id = ${runId}`))?.status === "success"
+
 test("a run waits for a slow client without being logged (B6)", async () => {
   await using server = await freshServer({ slowReaderBudgetMs: 60_000 })
   const { runId, run, slow } = await startRun(server)
@@ -55,6 +58,27 @@ test("a run waits for a slow client without being logged (B6)", async () => {
   assert.ok(second.wait)
   assert.deepEqual(namesAndIds(slow), ["metadata 0", "custom 1", "custom 2", "custom 3", "end 4"])
   assert.equal(await loggedEvents(server.db, runId), 0)
+})
+
+test("a client that does not read delays its run only briefly, and reads the rest from the log (B6)", async () => {
+  await using server = await freshServer({ slowReaderBudgetMs: 0 })
+  const { runId, run, slow, quick } = await startRun(server)
+
+  await emit(run, 1)
+  const { wait } = await emit(run, 2)
+  await wait
+  const later = [await emit(run, 3), await emit(run, 4)]
+  run.done()
+  await until(() => quick.hasEnded, { what: "the other client has everything" })
+  const whileItSlept = namesAndIds(slow)
+  slow.read()
+  await until(() => slow.hasEnded, { what: "the slow client has everything" })
+
+  assert.deepEqual(later, [{ wait: undefined }, { wait: undefined }])
+  assert.deepEqual(whileItSlept, ["metadata 0", "custom 1", "custom 2"])
+  assert.deepEqual(namesAndIds(slow), ["metadata 0", "custom 1", "custom 2", "custom 3", "custom 4", "end 5"])
+  assert.deepEqual(namesAndIds(quick).slice(-3), ["custom 3", "custom 4", "end 5"])
+  assert.equal(await isOver(server.db, runId), true)
 })
 
 test("a resumable run does not wait for clients (B7)", async () => {

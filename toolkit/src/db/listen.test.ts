@@ -2,9 +2,11 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
 import { test } from "node:test"
+import { startPostgres } from "../postgres/start-postgres.js"
 import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { postgresProxy } from "../testing/postgres-proxy.js"
+import { preparedCluster } from "../testing/prepared-cluster.js"
 import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
 import { type Database, openDatabase } from "./database.js"
@@ -180,6 +182,20 @@ test("no callback comes after close (L3)", async () => {
     other.listen("runs", () => undefined),
     /closed/,
   )
+})
+
+test("close does not wait for an unreachable server", async () => {
+  const postgres = await startPostgres({ folder: await preparedCluster(), log: silent, stopWithParent: true })
+  const db = openDatabase({ uri: postgres.superuserUri, log: silent })
+  const subscription = await db.listen("runs", () => undefined)
+  await postgres.stop()
+
+  const waiting = db.listen("more", () => undefined)
+  const refused = assert.rejects(waiting)
+  await subscription.close()
+  await db.close()
+
+  await refused
 })
 
 test("a failure of the first connection is reported and not retried forever", async () => {

@@ -7,7 +7,7 @@ import { preparedCluster } from "../testing/prepared-cluster.js"
 import { silent, testCluster } from "../testing/test-cluster.js"
 import { openDatabase } from "./database.js"
 import { changeUri } from "./database-uri.js"
-import { createDatabase, dropDatabase, limitConnections, restrictToOwner } from "./provision.js"
+import { createDatabase, dropDatabase, limitConnections, MissingPrivilege, restrictToOwner } from "./provision.js"
 import { type Sql, sql } from "./sql.js"
 import { withClient } from "./with-client.js"
 
@@ -101,6 +101,17 @@ test("an admin who is not a superuser can create and drop databases with owners"
 
   assert.deepEqual(limit, { n: 3 })
   await postgres.stop()
+})
+
+test("an admin without a privilege gets an error that names it", async () => {
+  const adminUri = await testCluster()
+  const name = oddName()
+  const plain = await createDatabase({ adminUri, name, owner: { password: "p" } })
+
+  const refused = createDatabase({ adminUri: plain, name: `${name} 2`, owner: { password: "p" } })
+
+  await assert.rejects(refused, MissingPrivilege)
+  await dropDatabase({ adminUri, name })
 })
 
 test("a role that keeps its own row locked stops neither a change of its limit nor its deletion", async () => {

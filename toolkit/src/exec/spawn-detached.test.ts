@@ -53,6 +53,14 @@ test("a detached process leads a session of its own", { skip: process.platform !
   await stopProcess(identity, { graceMs: 10_000 })
 })
 
+test("a missing program is an error", async () => {
+  const { cwd, outputFile } = folderAndFile()
+
+  const started = spawnDetached({ argv: ["/no/such/program"], cwd, env: {}, outputFile })
+
+  await assert.rejects(started, { code: "ENOENT" })
+})
+
 test("root can start a process as another user", { skip: process.getuid?.() !== 0 && "needs root" }, async () => {
   const { cwd, outputFile } = folderAndFile()
   const user = { uid: 65_534, gid: 65_534 }
