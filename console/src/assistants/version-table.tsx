@@ -1,5 +1,6 @@
 /** The values that differ between two versions. */
 import type { AssistantVersion } from "@langchain/langgraph-sdk"
+import { BareTable } from "../frame/table.js"
 import { versionChanges } from "./version-changes.js"
 
 export function VersionTable({ before, after }: { before: AssistantVersion; after: AssistantVersion }) {
@@ -13,26 +14,20 @@ export function VersionTable({ before, after }: { before: AssistantVersion; afte
   }
   return (
     <div className="table-box">
-      <table className="table assistant-changes">
-        <thead>
-          <tr>
-            <th scope="col">Value</th>
-            <th scope="col">Version {before.version}</th>
-            <th scope="col">Version {after.version}</th>
+      <BareTable
+        heads={["Value", `Version ${before.version}`, `Version ${after.version}`]}
+        className="assistant-changes"
+      >
+        {changes.map((change) => (
+          <tr key={change.path}>
+            <th scope="row" className="mono">
+              {change.path}
+            </th>
+            <td className="assistant-before">{shownValue(change.before)}</td>
+            <td className="assistant-after">{shownValue(change.after)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {changes.map((change) => (
-            <tr key={change.path}>
-              <th scope="row" className="mono">
-                {change.path}
-              </th>
-              <td className="assistant-before">{shownValue(change.before)}</td>
-              <td className="assistant-after">{shownValue(change.after)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </BareTable>
     </div>
   )
 }

@@ -6,7 +6,7 @@ import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
-import { TableBox } from "../frame/table-box.js"
+import { actionsHead, Table } from "../frame/table.js"
 import { type CronInfo, cronSearch, useCronActions, useCrons } from "./cron-data.js"
 import { CronRow } from "./cron-row.js"
 import { NewCronDialog } from "./new-cron.js"
@@ -48,26 +48,10 @@ export function CronsPage() {
 
 function CronTable({ crons, actions }: { crons: readonly CronInfo[]; actions: ReturnType<typeof useCronActions> }) {
   return (
-    <TableBox label="Crons">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">On</th>
-            <th scope="col">Schedule</th>
-            <th scope="col">Next</th>
-            <th scope="col">Assistant</th>
-            <th scope="col">Thread</th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {crons.map((cron) => (
-            <CronRow key={cron.cron_id} cron={cron} actions={actions} />
-          ))}
-        </tbody>
-      </table>
-    </TableBox>
+    <Table label="Crons" heads={["On", "Schedule", "Next", "Assistant", "Thread", actionsHead]}>
+      {crons.map((cron) => (
+        <CronRow key={cron.cron_id} cron={cron} actions={actions} />
+      ))}
+    </Table>
   )
 }

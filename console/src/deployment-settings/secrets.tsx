@@ -12,7 +12,7 @@ import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
-import { TableBox } from "../frame/table-box.js"
+import { actionsHead, Table } from "../frame/table.js"
 import { paths } from "../platform/paths.js"
 import { revisionsQuery } from "../platform/queries.js"
 import type { Deployment } from "../platform/types.js"
@@ -72,48 +72,34 @@ export function Secrets({ deployment }: { deployment: Deployment }) {
         </Dialog>
       }
     >
-      <TableBox label="Secrets">
-        {data.resources.length === 0 ? (
-          <Empty title="No secrets yet">Keys of models and databases belong here, not into the repository.</Empty>
-        ) : (
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Value</th>
-                <th scope="col">Since</th>
-                <th scope="col">
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.resources.map(({ name }) => (
-                <tr key={name}>
-                  <td>
-                    <code>{name}</code>
-                  </td>
-                  <td>
-                    <Value path={path} name={name} refusal={refusal} />
-                  </td>
-                  <td className="soft">{sinceText(name, revisions?.resources ?? [])}</td>
-                  <td className="right">
-                    <Confirm
-                      title={`Remove ${name}?`}
-                      button={{ children: "Remove", look: "quiet", disabledBecause: refusal }}
-                      confirm="Remove"
-                      isDangerous
-                      act={() => change(name, undefined)}
-                    >
-                      A new revision without it takes over. A rollback brings it back.
-                    </Confirm>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </TableBox>
+      <Table
+        label="Secrets"
+        heads={["Name", "Value", "Since", actionsHead]}
+        empty={<Empty title="No secrets yet">Keys of models and databases belong here, not into the repository.</Empty>}
+      >
+        {data.resources.map(({ name }) => (
+          <tr key={name}>
+            <td>
+              <code>{name}</code>
+            </td>
+            <td>
+              <Value path={path} name={name} refusal={refusal} />
+            </td>
+            <td className="soft">{sinceText(name, revisions?.resources ?? [])}</td>
+            <td className="right">
+              <Confirm
+                title={`Remove ${name}?`}
+                button={{ children: "Remove", look: "quiet", disabledBecause: refusal }}
+                confirm="Remove"
+                isDangerous
+                act={() => change(name, undefined)}
+              >
+                A new revision without it takes over. A rollback brings it back.
+              </Confirm>
+            </td>
+          </tr>
+        ))}
+      </Table>
       <details className="settings-versions">
         <summary>Which revision saw which version</summary>
         <ul>

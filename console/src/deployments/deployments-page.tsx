@@ -8,6 +8,7 @@ import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
+import { BareTable } from "../frame/table.js"
 import { TableBox } from "../frame/table-box.js"
 import { Ago } from "../frame/time.js"
 import { requestsOf, runsNow } from "../platform/metrics.js"
@@ -58,28 +59,14 @@ export function DeploymentsPage() {
             />
           )}
           <TableBox label="Deployments">
-            <table className="table deployments">
-              <thead>
-                <tr>
-                  <th scope="col">Deployment</th>
-                  <th scope="col">Status</th>
-                  <th scope="col">Last revision</th>
-                  <th scope="col">Traffic</th>
-                  <th scope="col" className="right">
-                    Running
-                  </th>
-                  <th scope="col" className="right">
-                    Waiting
-                  </th>
-                  <th scope="col">Last hour</th>
-                </tr>
-              </thead>
-              <tbody>
-                {shown.map((deployment) => (
-                  <Row key={deployment.id} deployment={deployment} lines={shown.length} />
-                ))}
-              </tbody>
-            </table>
+            <BareTable
+              heads={["Deployment", "Status", "Last revision", "Traffic", "Running", "Waiting", "Last hour"]}
+              className="deployments"
+            >
+              {shown.map((deployment) => (
+                <Row key={deployment.id} deployment={deployment} lines={shown.length} />
+              ))}
+            </BareTable>
             {shown.length === 0 && <Empty title={`No deployment has “${name}” in its name`} />}
           </TableBox>
         </>

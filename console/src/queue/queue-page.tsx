@@ -10,6 +10,7 @@ import { Empty } from "../frame/empty.js"
 import { X } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
+import { actionsHead, BareTable } from "../frame/table.js"
 import { Exactly } from "../frame/time.js"
 import { durationText, exactly } from "../frame/time-text.js"
 import { pageSize, pathOf, type QueuedRun, useQueue } from "./queue-data.js"
@@ -38,34 +39,23 @@ export function QueuePage() {
   )
 }
 
+const positionHead = (
+  <>
+    <span className="visually-hidden">Position </span>#
+  </>
+)
+
 function Runs({ title, runs }: { title: string; runs: readonly QueuedRun[] }) {
   const isWaiting = runs[0]?.status === "pending"
+  const shared = ["Run", "Graph", isWaiting ? "Why it waits" : "Attempt", "Since", actionsHead]
   return (
     <section className="card queue-runs" aria-label={title}>
       <h2 className="number">{title}</h2>
-      <table className="table">
-        <thead>
-          <tr>
-            {isWaiting && (
-              <th scope="col" className="queue-position">
-                <span className="visually-hidden">Position </span>#
-              </th>
-            )}
-            <th scope="col">Run</th>
-            <th scope="col">Graph</th>
-            <th scope="col">{isWaiting ? "Why it waits" : "Attempt"}</th>
-            <th scope="col">Since</th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <RunRow key={run.run_id} run={run} />
-          ))}
-        </tbody>
-      </table>
+      <BareTable heads={isWaiting ? [positionHead, ...shared] : shared}>
+        {runs.map((run) => (
+          <RunRow key={run.run_id} run={run} />
+        ))}
+      </BareTable>
     </section>
   )
 }

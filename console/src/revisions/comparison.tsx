@@ -4,7 +4,7 @@ import { CodeDifference } from "../code-changes/code-difference.js"
 import { shortId } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
 import { X } from "../frame/icons.js"
-import { TableBox } from "../frame/table-box.js"
+import { Table } from "../frame/table.js"
 import type { Revision } from "../platform/types.js"
 import { differences } from "./compare.js"
 
@@ -27,36 +27,32 @@ export function Comparison({ revisions, order, close }: ComparisonProps) {
           <X size={14} aria-hidden />
         </Button>
       </div>
-      <TableBox label="Comparison">
-        {found.length === 0 ? (
+      <Table
+        label="Comparison"
+        heads={[
+          <span key="what" className="visually-hidden">
+            What
+          </span>,
+          <>
+            Before <code>{shortId(before.id)}</code>
+          </>,
+          <>
+            After <code>{shortId(after.id)}</code>
+          </>,
+        ]}
+        className="comparison"
+        empty={
           <p className="comparison-same">Nothing: both have the same code, configuration, resources and secrets.</p>
-        ) : (
-          <table className="table comparison">
-            <thead>
-              <tr>
-                <th scope="col">
-                  <span className="visually-hidden">What</span>
-                </th>
-                <th scope="col">
-                  Before <code>{shortId(before.id)}</code>
-                </th>
-                <th scope="col">
-                  After <code>{shortId(after.id)}</code>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {found.map(({ what, before: one, after: other }) => (
-                <tr key={what}>
-                  <th scope="row">{what}</th>
-                  <td className="comparison-before">{one}</td>
-                  <td className="comparison-after">{other}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </TableBox>
+        }
+      >
+        {found.map(({ what, before: one, after: other }) => (
+          <tr key={what}>
+            <th scope="row">{what}</th>
+            <td className="comparison-before">{one}</td>
+            <td className="comparison-after">{other}</td>
+          </tr>
+        ))}
+      </Table>
       <CodeDifference before={before} after={after} />
     </section>
   )

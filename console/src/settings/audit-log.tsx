@@ -8,7 +8,7 @@ import { Problem } from "../frame/problem.js"
 import { refreshMs } from "../frame/query-client.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { Section } from "../frame/section.js"
-import { TableBox } from "../frame/table-box.js"
+import { Table } from "../frame/table.js"
 import { Ago } from "../frame/time.js"
 import { deploymentsQuery } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -72,43 +72,31 @@ export function AuditLog() {
         </p>
       )}
       {error && <Problem error={error} />}
-      <TableBox label="Audit log">
-        {isPending && <Loading />}
-        {!isPending && entries.length === 0 && <Empty title="Nothing was changed yet" />}
-        {entries.length > 0 && (
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">Who</th>
-                <th scope="col">Action</th>
-                <th scope="col">From</th>
-              </tr>
-            </thead>
-            <tbody>
-              {entries.map(({ id, at, actor_name, key_prefix, actor, action, path, ip, resource_name, changed }) => (
-                <tr key={id}>
-                  <td>
-                    <Ago at={at} />
-                  </td>
-                  <td>
-                    {actor_name ? (
-                      <span title={actor}>{actor_name}</span>
-                    ) : (
-                      <code>{key_prefix ? `${key_prefix}…` : actor}</code>
-                    )}
-                  </td>
-                  <td title={path}>
-                    <code>{action}</code> <Subject path={path} name={resource_name} />
-                    {changed && changed.length > 0 && <span className="soft"> · {changed.join(", ")}</span>}
-                  </td>
-                  <td className="soft">{ip ?? ""}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </TableBox>
+      <Table
+        label="Audit log"
+        heads={["Time", "Who", "Action", "From"]}
+        empty={isPending ? <Loading /> : <Empty title="Nothing was changed yet" />}
+      >
+        {entries.map(({ id, at, actor_name, key_prefix, actor, action, path, ip, resource_name, changed }) => (
+          <tr key={id}>
+            <td>
+              <Ago at={at} />
+            </td>
+            <td>
+              {actor_name ? (
+                <span title={actor}>{actor_name}</span>
+              ) : (
+                <code>{key_prefix ? `${key_prefix}…` : actor}</code>
+              )}
+            </td>
+            <td title={path}>
+              <code>{action}</code> <Subject path={path} name={resource_name} />
+              {changed && changed.length > 0 && <span className="soft"> · {changed.join(", ")}</span>}
+            </td>
+            <td className="soft">{ip ?? ""}</td>
+          </tr>
+        ))}
+      </Table>
       {hasNextPage && (
         <p className="settings-more">
           <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>

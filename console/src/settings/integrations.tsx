@@ -11,7 +11,7 @@ import { Plus } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
-import { TableBox } from "../frame/table-box.js"
+import { actionsHead, Table } from "../frame/table.js"
 import type { PageOf } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 
@@ -55,49 +55,35 @@ export function Integrations({ isAdmin }: { isAdmin: boolean }) {
         </Dialog>
       }
     >
-      <TableBox label="Git integrations">
-        {data.resources.length === 0 ? (
-          <Empty title="No integrations yet">Public repositories need none.</Empty>
-        ) : (
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Host</th>
-                <th scope="col">Id</th>
-                <th scope="col">
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.resources.map(({ id, name, host }) => (
-                <tr key={id}>
-                  <td>{name}</td>
-                  <td>{host}</td>
-                  <td>
-                    <CopyText text={id} label="the id" />
-                  </td>
-                  <td className="right">
-                    <Confirm
-                      title={`Delete ${name}?`}
-                      button={{ children: "Delete", look: "quiet", disabledBecause }}
-                      confirm="Delete"
-                      isDangerous
-                      act={async () => {
-                        await call(`${path}/${id}`, { method: "DELETE" })
-                        await readAgain()
-                      }}
-                    >
-                      Deployments that use it must be deleted first.
-                    </Confirm>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </TableBox>
+      <Table
+        label="Git integrations"
+        heads={["Name", "Host", "Id", actionsHead]}
+        empty={<Empty title="No integrations yet">Public repositories need none.</Empty>}
+      >
+        {data.resources.map(({ id, name, host }) => (
+          <tr key={id}>
+            <td>{name}</td>
+            <td>{host}</td>
+            <td>
+              <CopyText text={id} label="the id" />
+            </td>
+            <td className="right">
+              <Confirm
+                title={`Delete ${name}?`}
+                button={{ children: "Delete", look: "quiet", disabledBecause }}
+                confirm="Delete"
+                isDangerous
+                act={async () => {
+                  await call(`${path}/${id}`, { method: "DELETE" })
+                  await readAgain()
+                }}
+              >
+                Deployments that use it must be deleted first.
+              </Confirm>
+            </td>
+          </tr>
+        ))}
+      </Table>
     </Section>
   )
 }

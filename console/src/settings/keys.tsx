@@ -8,7 +8,7 @@ import { Field } from "../frame/field.js"
 import { Plus } from "../frame/icons.js"
 import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
-import { TableBox } from "../frame/table-box.js"
+import { actionsHead, Table } from "../frame/table.js"
 import { Ago } from "../frame/time.js"
 import type { PageOf } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -59,57 +59,40 @@ export function Keys() {
         </Dialog>
       }
     >
-      <TableBox label="API keys">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Key</th>
-              <th scope="col">Scopes</th>
-              <th scope="col">Made by</th>
-              <th scope="col">Last used</th>
-              <th scope="col">Expires</th>
-              <th scope="col">
-                <span className="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.resources.toReversed().map((key) => (
-              <tr key={key.id} className={key.revoked_at === null ? "" : "settings-off"}>
-                <td>{key.name}</td>
-                <td>
-                  <code>{key.prefix}…</code>
-                </td>
-                <td>{key.scopes.join(", ")}</td>
-                <td>
-                  <Maker of={key} />
-                </td>
-                <td>{key.last_used_at ? <Ago at={key.last_used_at} /> : <span className="faint">never</span>}</td>
-                <td>{key.expires_at ? <Ago at={key.expires_at} /> : <span className="faint">never</span>}</td>
-                <td className="right">
-                  {key.revoked_at ? (
-                    <Badge tone="idle">Revoked</Badge>
-                  ) : (
-                    <Confirm
-                      title={`Revoke ${key.name}?`}
-                      button={{ children: "Revoke", look: "quiet" }}
-                      confirm="Revoke"
-                      isDangerous
-                      act={async () => {
-                        await call(`${path}/${key.id}`, { method: "DELETE" })
-                        await readAgain()
-                      }}
-                    >
-                      Requests with it get 401 from now on, and sessions that were opened with it end.
-                    </Confirm>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableBox>
+      <Table label="API keys" heads={["Name", "Key", "Scopes", "Made by", "Last used", "Expires", actionsHead]}>
+        {data.resources.toReversed().map((key) => (
+          <tr key={key.id} className={key.revoked_at === null ? "" : "settings-off"}>
+            <td>{key.name}</td>
+            <td>
+              <code>{key.prefix}…</code>
+            </td>
+            <td>{key.scopes.join(", ")}</td>
+            <td>
+              <Maker of={key} />
+            </td>
+            <td>{key.last_used_at ? <Ago at={key.last_used_at} /> : <span className="faint">never</span>}</td>
+            <td>{key.expires_at ? <Ago at={key.expires_at} /> : <span className="faint">never</span>}</td>
+            <td className="right">
+              {key.revoked_at ? (
+                <Badge tone="idle">Revoked</Badge>
+              ) : (
+                <Confirm
+                  title={`Revoke ${key.name}?`}
+                  button={{ children: "Revoke", look: "quiet" }}
+                  confirm="Revoke"
+                  isDangerous
+                  act={async () => {
+                    await call(`${path}/${key.id}`, { method: "DELETE" })
+                    await readAgain()
+                  }}
+                >
+                  Requests with it get 401 from now on, and sessions that were opened with it end.
+                </Confirm>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </Section>
   )
 }

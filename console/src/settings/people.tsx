@@ -9,7 +9,7 @@ import { Problem } from "../frame/problem.js"
 import { refreshMs } from "../frame/query-client.js"
 import { requestPath } from "../frame/request-path.js"
 import { Section } from "../frame/section.js"
-import { TableBox } from "../frame/table-box.js"
+import { actionsHead, Table } from "../frame/table.js"
 import { Ago } from "../frame/time.js"
 import { membersQuery } from "../platform/queries.js"
 import type { Member, PageOf } from "../platform/types.js"
@@ -61,32 +61,18 @@ export function People({ isAdmin }: { isAdmin: boolean }) {
       }
     >
       {invitations.error && <Problem error={invitations.error} />}
-      <TableBox label="People">
-        {data.resources.length === 0 && waiting.length === 0 ? (
-          <Empty title="Nobody has an account here yet">Invite yourself first, with the role admin.</Empty>
-        ) : (
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Person</th>
-                <th scope="col">Role</th>
-                <th scope="col">Signed in</th>
-                <th scope="col">
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.resources.map((member) => (
-                <MemberRow key={member.person_id} member={member} isAdmin={isAdmin} onChanged={readAgain} />
-              ))}
-              {waiting.map((invitation) => (
-                <InvitationRow key={invitation.id} invitation={invitation} onChanged={readAgain} />
-              ))}
-            </tbody>
-          </table>
-        )}
-      </TableBox>
+      <Table
+        label="People"
+        heads={["Person", "Role", "Signed in", actionsHead]}
+        empty={<Empty title="Nobody has an account here yet">Invite yourself first, with the role admin.</Empty>}
+      >
+        {data.resources.map((member) => (
+          <MemberRow key={member.person_id} member={member} isAdmin={isAdmin} onChanged={readAgain} />
+        ))}
+        {waiting.map((invitation) => (
+          <InvitationRow key={invitation.id} invitation={invitation} onChanged={readAgain} />
+        ))}
+      </Table>
     </Section>
   )
 }

@@ -5,7 +5,7 @@ import { Empty } from "../frame/empty.js"
 import { refreshMs } from "../frame/query-client.js"
 import { requestPath } from "../frame/request-path.js"
 import { Section } from "../frame/section.js"
-import { TableBox } from "../frame/table-box.js"
+import { actionsHead, Table } from "../frame/table.js"
 import { Ago } from "../frame/time.js"
 import type { Person } from "../platform/session.js"
 import type { PageOf } from "../platform/types.js"
@@ -40,58 +40,44 @@ export function Sessions() {
   }
   return (
     <Section title="Sessions" about="A session ends after 12 hours without use, and after 7 days.">
-      <TableBox label="Sessions">
-        {data.resources.length === 0 && (
+      <Table
+        label="Sessions"
+        heads={["Who", "Browser", "Signed in", "Last used", actionsHead]}
+        empty={
           <Empty title="No sessions in this workspace">
             Each session of its people and keys is listed here.
             {session.is_operator && " Your own session belongs to a key of the installation."}
           </Empty>
-        )}
-        {data.resources.length > 0 && (
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Who</th>
-                <th scope="col">Browser</th>
-                <th scope="col">Signed in</th>
-                <th scope="col">Last used</th>
-                <th scope="col">
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.resources.map(({ id, person, key_prefix, created_at, last_used_at, ip, user_agent }) => (
-                <tr key={id}>
-                  <td>{person ? <span title={person.email}>{person.name}</span> : <code>{key_prefix}…</code>}</td>
-                  <td>
-                    <span title={user_agent ?? undefined}>{browserOf(user_agent)}</span>{" "}
-                    <span className="soft">{ip ?? ""}</span>
-                    {id === session.session_id && <span className="faint"> this one</span>}
-                  </td>
-                  <td>
-                    <Ago at={created_at} />
-                  </td>
-                  <td>
-                    <Ago at={last_used_at} />
-                  </td>
-                  <td className="right">
-                    <Confirm
-                      title="End this session?"
-                      button={{ children: "End", look: "quiet" }}
-                      confirm="End"
-                      isDangerous
-                      act={() => end(id)}
-                    >
-                      That browser is signed out at once, in all workspaces.
-                    </Confirm>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </TableBox>
+        }
+      >
+        {data.resources.map(({ id, person, key_prefix, created_at, last_used_at, ip, user_agent }) => (
+          <tr key={id}>
+            <td>{person ? <span title={person.email}>{person.name}</span> : <code>{key_prefix}…</code>}</td>
+            <td>
+              <span title={user_agent ?? undefined}>{browserOf(user_agent)}</span>{" "}
+              <span className="soft">{ip ?? ""}</span>
+              {id === session.session_id && <span className="faint"> this one</span>}
+            </td>
+            <td>
+              <Ago at={created_at} />
+            </td>
+            <td>
+              <Ago at={last_used_at} />
+            </td>
+            <td className="right">
+              <Confirm
+                title="End this session?"
+                button={{ children: "End", look: "quiet" }}
+                confirm="End"
+                isDangerous
+                act={() => end(id)}
+              >
+                That browser is signed out at once, in all workspaces.
+              </Confirm>
+            </td>
+          </tr>
+        ))}
+      </Table>
     </Section>
   )
 }
