@@ -1,11 +1,10 @@
 /** One assistant: the chosen version, or what differs between two. */
 import type { Assistant, AssistantVersion } from "@langchain/langgraph-sdk"
-import { useId } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Badge } from "../frame/badge.js"
 import { Button, onlyReads } from "../frame/button.js"
-import { Confirm } from "../frame/dialog.js"
-import { Trash2 } from "../frame/icons.js"
+import { Removal } from "../frame/dialog.js"
+import { SelectField } from "../frame/field.js"
 import { Problem } from "../frame/problem.js"
 import { Ago } from "../frame/time.js"
 import { JsonView } from "../json-editor/json-view.js"
@@ -51,23 +50,17 @@ export function AssistantPanel({ assistant, version, compare, onChange }: Assist
             version={shown}
             onSaved={() => onChange({ version: undefined, compare: undefined })}
           />
-          <Confirm
+          <Removal
             title={`Delete ${assistant.name}?`}
-            button={{
-              look: "quiet",
-              label: `Delete ${assistant.name}`,
-              disabledBecause: blocked,
-              children: <Trash2 size={14} aria-hidden />,
-            }}
-            confirm="Delete"
-            isDangerous
+            label={`Delete ${assistant.name}`}
+            disabledBecause={blocked}
             act={async () => {
               await remove(assistant.assistant_id)
               onChange({ assistant: undefined, version: undefined, compare: undefined })
             }}
           >
             All of its versions are deleted. Its threads stay.
-          </Confirm>
+          </Removal>
         </div>
       </header>
       <div className="assistant-versions">
@@ -119,24 +112,20 @@ interface VersionSelectProps {
 }
 
 function VersionSelect({ label, versions, latest, value, onChange, hasNone = false }: VersionSelectProps) {
-  const id = useId()
   return (
-    <div>
-      <label htmlFor={id}>{label}</label>
-      <select
-        id={id}
-        value={value ?? ""}
-        onChange={({ target }) => onChange(target.value === "" ? undefined : Number(target.value))}
-      >
-        {hasNone && <option value="">no other</option>}
-        {versions.map(({ version }) => (
-          <option key={version} value={version}>
-            {version}
-            {version === latest ? " (latest)" : ""}
-          </option>
-        ))}
-      </select>
-    </div>
+    <SelectField
+      label={label}
+      value={value ?? ""}
+      onChange={(chosen) => onChange(chosen === "" ? undefined : Number(chosen))}
+    >
+      {hasNone && <option value="">no other</option>}
+      {versions.map(({ version }) => (
+        <option key={version} value={version}>
+          {version}
+          {version === latest ? " (latest)" : ""}
+        </option>
+      ))}
+    </SelectField>
   )
 }
 

@@ -64,10 +64,24 @@ export const bodyOf = ({ assistant_id, schedule, timezone, input, keepsThreads }
   on_run_completed: keepsThreads ? "keep" : "delete",
 })
 
+function useReadAgain() {
+  const { url } = useAgent()
+  const queries = useQueryClient()
+  return () => queries.invalidateQueries({ queryKey: ["crons", url] })
+}
+
+export function useCreateCron() {
+  const agent = useAgent()
+  const readAgain = useReadAgain()
+  return async (cron: NewCron) => {
+    await send(agent, "POST", "/runs/crons", bodyOf(cron))
+    await readAgain()
+  }
+}
+
 export function useCronActions() {
   const agent = useAgent()
-  const queries = useQueryClient()
-  const onSuccess = () => queries.invalidateQueries({ queryKey: ["crons", agent.url] })
+  const onSuccess = useReadAgain()
   return {
     enable: useMutation({
       mutationFn: ({ cronId, enabled }: { cronId: string; enabled: boolean }) =>
@@ -81,6 +95,5 @@ export function useCronActions() {
       await send(agent, "DELETE", requestPath`/runs/crons/${cronId}`)
       await onSuccess()
     },
-    create: useMutation({ mutationFn: (cron: NewCron) => send(agent, "POST", "/runs/crons", bodyOf(cron)), onSuccess }),
   }
 }

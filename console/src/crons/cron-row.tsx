@@ -4,8 +4,8 @@ import { Switch } from "react-aria-components/Switch"
 import { useAgent } from "../agent/use-agent.js"
 import { useAssistantName } from "../assistants/use-assistants.js"
 import { Button, onlyReads } from "../frame/button.js"
-import { Confirm } from "../frame/dialog.js"
-import { Play, Trash2 } from "../frame/icons.js"
+import { Removal } from "../frame/dialog.js"
+import { Play } from "../frame/icons.js"
 import { exactly, relativeTime } from "../frame/time-text.js"
 import type { CronInfo, useCronActions } from "./cron-data.js"
 import { inZone, nextFirings, zoneText } from "./firings.js"
@@ -57,20 +57,14 @@ export function CronRow({ cron, actions }: { cron: CronInfo; actions: ReturnType
           >
             <Play size={13} aria-hidden /> Run now
           </Button>
-          <Confirm
+          <Removal
             title="Delete this cron?"
-            button={{
-              look: "quiet",
-              label: `Delete ${cron.schedule}`,
-              disabledBecause: blocked,
-              children: <Trash2 size={14} aria-hidden />,
-            }}
-            confirm="Delete"
-            isDangerous
+            label={`Delete ${cron.schedule}`}
+            disabledBecause={blocked}
             act={() => remove(cron.cron_id)}
           >
             It creates no more runs. The runs that it created stay.
-          </Confirm>
+          </Removal>
         </div>
       </td>
     </tr>

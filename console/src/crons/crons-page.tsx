@@ -7,7 +7,7 @@ import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
 import { actionsHead, Table } from "../frame/table.js"
-import { type CronInfo, cronSearch, useCronActions, useCrons } from "./cron-data.js"
+import { cronSearch, useCronActions, useCrons } from "./cron-data.js"
 import { CronRow } from "./cron-row.js"
 import { NewCronDialog } from "./new-cron.js"
 
@@ -23,7 +23,7 @@ export function CronsPage() {
       actions={
         <>
           <CurlButton requests={[agentRequest(agent, "POST", "/runs/crons/search", cronSearch)]} />
-          <NewCronDialog create={actions.create} />
+          <NewCronDialog />
         </>
       }
     >
@@ -37,21 +37,17 @@ export function CronsPage() {
       </div>
       {error && <Problem error={error} />}
       {crons.length === 0 && (
-        <Empty title="No crons" action={<NewCronDialog create={actions.create} />}>
+        <Empty title="No crons" action={<NewCronDialog />}>
           A cron creates a run whenever it is due: each morning, each hour, on the first of a month.
         </Empty>
       )}
-      {crons.length > 0 && <CronTable crons={crons} actions={actions} />}
+      {crons.length > 0 && (
+        <Table label="Crons" heads={["On", "Schedule", "Next", "Assistant", "Thread", actionsHead]}>
+          {crons.map((cron) => (
+            <CronRow key={cron.cron_id} cron={cron} actions={actions} />
+          ))}
+        </Table>
+      )}
     </Page>
-  )
-}
-
-function CronTable({ crons, actions }: { crons: readonly CronInfo[]; actions: ReturnType<typeof useCronActions> }) {
-  return (
-    <Table label="Crons" heads={["On", "Schedule", "Next", "Assistant", "Thread", actionsHead]}>
-      {crons.map((cron) => (
-        <CronRow key={cron.cron_id} cron={cron} actions={actions} />
-      ))}
-    </Table>
   )
 }

@@ -1,38 +1,29 @@
 /** Creates a cron whose runs get threads of their own. */
-import type { UseMutationResult } from "@tanstack/react-query"
-import { useId, useState } from "react"
+import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { useAssistants } from "../assistants/use-assistants.js"
-import { Button, onlyReads } from "../frame/button.js"
-import { Dialog } from "../frame/dialog.js"
-import { Field } from "../frame/field.js"
-import { Plus } from "../frame/icons.js"
-import { Problem } from "../frame/problem.js"
+import { onlyReads } from "../frame/button.js"
+import { AddDialog } from "../frame/dialog.js"
+import { DialogForm } from "../frame/dialog-form.js"
+import { Field, SelectField } from "../frame/field.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
-import type { NewCron } from "./cron-data.js"
+import { useCreateCron } from "./cron-data.js"
 import { inZone, nextFirings } from "./firings.js"
 
-type Creating = UseMutationResult<unknown, Error, NewCron>
-
-export function NewCronDialog({ create }: { create: Creating }) {
+export function NewCronDialog() {
   const { mayRun } = useAgent()
-  const children = (
-    <>
-      <Plus size={14} aria-hidden /> New cron
-    </>
-  )
   return (
-    <Dialog title="New cron" button={{ look: "primary", disabledBecause: mayRun ? undefined : onlyReads, children }}>
-      {(close) => <NewCronForm create={create} close={close} />}
-    </Dialog>
+    <AddDialog title="New cron" add="New cron" look="primary" disabledBecause={mayRun ? undefined : onlyReads}>
+      <NewCronForm />
+    </AddDialog>
   )
 }
 
 const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 const shownFirings = 3
 
-function NewCronForm({ create, close }: { create: Creating; close: () => void }) {
-  const id = useId()
+function NewCronForm() {
+  const create = useCreateCron()
   const assistants = useAssistants()
   const [assistantId, setAssistantId] = useState(assistants[0]?.assistant_id ?? "")
   const [schedule, setSchedule] = useState("0 8 * * 1-5")
@@ -43,30 +34,16 @@ function NewCronForm({ create, close }: { create: Creating; close: () => void })
   const firings = nextFirings(schedule, zone, { after: new Date(), count: shownFirings })
   const because =
     input === undefined ? "Correct the input first." : assistantId === "" ? "The agent has no assistant." : undefined
-  const send = () => {
-    if (because !== undefined) return
-    create.mutate(
-      { assistant_id: assistantId, schedule, timezone: zone ?? undefined, input, keepsThreads },
-      { onSuccess: close },
-    )
-  }
+  const cron = { assistant_id: assistantId, schedule, timezone: zone ?? undefined, input, keepsThreads }
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        send()
-      }}
-    >
-      <div>
-        <label htmlFor={id}>Assistant</label>
-        <select id={id} value={assistantId} onChange={({ target }) => setAssistantId(target.value)}>
-          {assistants.map(({ assistant_id, name }) => (
-            <option key={assistant_id} value={assistant_id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </div>
+    <DialogForm submit="Create" disabledBecause={because} act={() => create(cron)}>
+      <SelectField label="Assistant" value={assistantId} onChange={setAssistantId}>
+        {assistants.map(({ assistant_id, name }) => (
+          <option key={assistant_id} value={assistant_id}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
       <Field
         label="Schedule"
         value={schedule}
@@ -85,13 +62,6 @@ function NewCronForm({ create, close }: { create: Creating; close: () => void })
         <input type="checkbox" checked={keepsThreads} onChange={({ target }) => setKeepsThreads(target.checked)} />
         Keep the thread of each run
       </label>
-      {create.error && <Problem error={create.error} />}
-      <div className="dialog-actions">
-        <Button onPress={close}>Cancel</Button>
-        <Button look="primary" type="submit" isPending={create.isPending} disabledBecause={because}>
-          Create
-        </Button>
-      </div>
-    </form>
+    </DialogForm>
   )
 }

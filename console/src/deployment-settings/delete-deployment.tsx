@@ -1,12 +1,11 @@
 /** Deletes a deployment with its data. */
-import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { Form } from "react-aria-components/Form"
-import { Button, onlyReads } from "../frame/button.js"
+import { onlyReads } from "../frame/button.js"
 import { Dialog } from "../frame/dialog.js"
+import { DialogForm } from "../frame/dialog-form.js"
 import { Field } from "../frame/field.js"
-import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"
 import { paths } from "../platform/paths.js"
 import type { Deployment } from "../platform/types.js"
@@ -25,41 +24,31 @@ export function DeleteDeployment({ deployment }: { deployment: Deployment }) {
       about="Its processes, its database with all threads, and its revisions are deleted. Nothing brings them back."
     >
       <Dialog title={`Delete ${deployment.name}?`} button={button}>
-        {(close) => <DeleteForm deployment={deployment} close={close} />}
+        <DeleteForm deployment={deployment} />
       </Dialog>
     </Section>
   )
 }
 
-function DeleteForm({ deployment: { id, name }, close }: { deployment: Deployment; close: () => void }) {
+function DeleteForm({ deployment: { id, name } }: { deployment: Deployment }) {
   const { call } = usePlatform()
   const navigate = useNavigate()
   const queryClient = useQueryClient()
   const [typed, setTyped] = useState("")
-  const { mutate, isPending, error } = useMutation({
-    mutationFn: () => call(paths.deployment(id), { method: "DELETE" }),
-    onSuccess: async () => {
-      await navigate({ to: "/" })
-      await queryClient.invalidateQueries({ queryKey: ["deployments"] })
-    },
-  })
-  const refusal = typed === name ? undefined : "Write its name first."
+  const leave = async () => {
+    await navigate({ to: "/" })
+    await queryClient.invalidateQueries({ queryKey: ["deployments"] })
+  }
   return (
-    <Form
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (refusal === undefined) mutate()
-      }}
+    <DialogForm
+      submit="Delete"
+      look="danger-fill"
+      disabledBecause={typed === name ? undefined : "Write its name first."}
+      act={() => call(paths.deployment(id), { method: "DELETE" })}
+      onDone={leave}
     >
       <p className="soft">All threads of its agent are deleted with it.</p>
       <Field label={`Write ${name} to confirm`} value={typed} onChange={setTyped} isRequired />
-      {error && <Problem error={error} />}
-      <div className="dialog-actions">
-        <Button onPress={close}>Cancel</Button>
-        <Button type="submit" look="danger-fill" isPending={isPending} disabledBecause={refusal}>
-          Delete
-        </Button>
-      </div>
-    </Form>
+    </DialogForm>
   )
 }

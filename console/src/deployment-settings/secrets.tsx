@@ -1,14 +1,12 @@
 /** The secrets of a deployment: their names, and which revision saw which version. Values are shown only to a key that may. */
 import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { useState } from "react"
-import { Form } from "react-aria-components/Form"
 import { shortId, shownRevision } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
-import { Confirm, Dialog } from "../frame/dialog.js"
+import { AddDialog, Removal } from "../frame/dialog.js"
+import { DialogForm } from "../frame/dialog-form.js"
 import { Empty } from "../frame/empty.js"
-import { Field } from "../frame/field.js"
-import { Plus } from "../frame/icons.js"
+import { Field, useFields } from "../frame/field.js"
 import { Problem } from "../frame/problem.js"
 import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
@@ -57,19 +55,9 @@ export function Secrets({ deployment }: { deployment: Deployment }) {
       title="Secrets"
       about={`Environment variables of the agent. Version ${data.secrets_version}; a change starts a new revision.`}
       actions={
-        <Dialog
-          title="Set a secret"
-          button={{
-            disabledBecause: refusal,
-            children: (
-              <>
-                <Plus size={14} aria-hidden /> Set a secret
-              </>
-            ),
-          }}
-        >
-          {(close) => <SecretForm close={close} change={change} />}
-        </Dialog>
+        <AddDialog title="Set a secret" add="Set a secret" disabledBecause={refusal}>
+          <SecretForm change={change} />
+        </AddDialog>
       }
     >
       <Table
@@ -87,15 +75,14 @@ export function Secrets({ deployment }: { deployment: Deployment }) {
             </td>
             <td className="soft">{sinceText(name, revisions?.resources ?? [])}</td>
             <td className="right">
-              <Confirm
+              <Removal
                 title={`Remove ${name}?`}
-                button={{ children: "Remove", look: "quiet", disabledBecause: refusal }}
-                confirm="Remove"
-                isDangerous
+                word="Remove"
+                disabledBecause={refusal}
                 act={() => change(name, undefined)}
               >
                 A new revision without it takes over. A rollback brings it back.
-              </Confirm>
+              </Removal>
             </td>
           </tr>
         ))}
@@ -144,27 +131,13 @@ function Value({ path, name, refusal }: { path: string; name: string; refusal: s
   )
 }
 
-function SecretForm({ close, change }: { close: () => void; change: (name: string, value: string) => Promise<void> }) {
-  const [name, setName] = useState("")
-  const [value, setValue] = useState("")
-  const { mutate, isPending, error } = useMutation({ mutationFn: () => change(name.trim(), value), onSuccess: close })
+function SecretForm({ change }: { change: (name: string, value: string) => Promise<void> }) {
+  const { given, field } = useFields({ name: "", value: "" })
   return (
-    <Form
-      onSubmit={(event) => {
-        event.preventDefault()
-        mutate()
-      }}
-    >
-      <Field label="Name" value={name} onChange={setName} placeholder="OPENAI_API_KEY" isRequired />
-      <Field label="Value" value={value} onChange={setValue} type="password" isRequired />
+    <DialogForm submit="Set" act={() => change(given.name.trim(), given.value)}>
+      <Field label="Name" placeholder="OPENAI_API_KEY" {...field("name")} />
+      <Field label="Value" type="password" {...field("value")} />
       <p className="field-help">If the name exists, its value is replaced. A new revision with it starts at once.</p>
-      {error && <Problem error={error} />}
-      <div className="dialog-actions">
-        <Button onPress={close}>Cancel</Button>
-        <Button type="submit" look="primary" isPending={isPending}>
-          Set
-        </Button>
-      </div>
-    </Form>
+    </DialogForm>
   )
 }

@@ -1,21 +1,12 @@
 /** Which credentials a deployment uses for its repository: chosen when it is created, since the API does not change them later. */
 import { useQuery } from "@tanstack/react-query"
-import { useId } from "react"
-import type { PageOf } from "../platform/types.js"
+import { SelectField } from "../frame/field.js"
+import { integrationsQuery } from "../platform/queries.js"
+import type { Integration } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 
-interface Integration {
-  readonly id: string
-  readonly name: string
-  readonly host: string
-}
-
 function useIntegrations(): readonly Integration[] {
-  const { call, workspaceId } = usePlatform()
-  const { data } = useQuery({
-    queryKey: ["integrations", workspaceId],
-    queryFn: ({ signal }) => call<PageOf<Integration>>("/v2/integrations/git", { signal }),
-  })
+  const { data } = useQuery(integrationsQuery(usePlatform()))
   return data?.resources ?? []
 }
 
@@ -26,23 +17,19 @@ interface ChooseIntegrationProps {
 }
 
 export function ChooseIntegration({ value, onChange }: ChooseIntegrationProps) {
-  const id = useId()
   return (
-    <div>
-      <label htmlFor={id}>Credentials for the repository</label>
-      <select
-        id={id}
-        value={value ?? ""}
-        onChange={({ target }) => onChange(target.value === "" ? null : target.value)}
-      >
-        <option value="">none: the repository is public</option>
-        {useIntegrations().map(({ id: each, name, host }) => (
-          <option key={each} value={each}>
-            {name} ({host})
-          </option>
-        ))}
-      </select>
-    </div>
+    <SelectField
+      label="Credentials for the repository"
+      value={value ?? ""}
+      onChange={(id) => onChange(id === "" ? null : id)}
+    >
+      <option value="">none: the repository is public</option>
+      {useIntegrations().map(({ id: each, name, host }) => (
+        <option key={each} value={each}>
+          {name} ({host})
+        </option>
+      ))}
+    </SelectField>
   )
 }
 

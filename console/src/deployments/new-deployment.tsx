@@ -2,11 +2,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { Form } from "react-aria-components/Form"
 import { Button, onlyReads } from "../frame/button.js"
-import { Dialog } from "../frame/dialog.js"
-import { Field } from "../frame/field.js"
-import { Plus } from "../frame/icons.js"
+import { AddDialog } from "../frame/dialog.js"
+import { DialogForm } from "../frame/dialog-form.js"
+import { Field, useFields } from "../frame/field.js"
 import { Problem } from "../frame/problem.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -46,43 +45,25 @@ export function DeployExample() {
 
 export function NewDeployment() {
   const { mayWrite } = usePlatform()
-  const button = {
-    look: "primary",
-    disabledBecause: mayWrite ? undefined : onlyReads,
-    children: (
-      <>
-        <Plus size={14} aria-hidden /> New deployment
-      </>
-    ),
-  } as const
   return (
-    <Dialog title="Deploy a git repository" button={button}>
-      {(close) => <RepositoryForm close={close} />}
-    </Dialog>
+    <AddDialog
+      title="Deploy a git repository"
+      add="New deployment"
+      look="primary"
+      disabledBecause={mayWrite ? undefined : onlyReads}
+    >
+      <RepositoryForm />
+    </AddDialog>
   )
 }
 
-function RepositoryForm({ close }: { close: () => void }) {
+function RepositoryForm() {
   const platform = usePlatform()
-  const onSuccess = useOpenBuild()
-  const [given, setGiven] = useState({ name: "", repoUrl: "", ref: "main", configPath: "langgraph.json" })
+  const openBuild = useOpenBuild()
+  const { given, field } = useFields({ name: "", repoUrl: "", ref: "main", configPath: "langgraph.json" })
   const [integrationId, setIntegrationId] = useState<string | null>(null)
-  const { mutate, isPending, error } = useMutation({
-    mutationFn: () => deployRepository(platform, { ...given, integrationId }),
-    onSuccess,
-  })
-  const field = (name: keyof typeof given) => ({
-    value: given[name],
-    onChange: (value: string) => setGiven({ ...given, [name]: value }),
-    isRequired: true,
-  })
   return (
-    <Form
-      onSubmit={(event) => {
-        event.preventDefault()
-        mutate()
-      }}
-    >
+    <DialogForm submit="Deploy" act={() => deployRepository(platform, { ...given, integrationId })} onDone={openBuild}>
       <p className="soft">
         A project in a folder is deployed by <code>superstep deploy</code>.
       </p>
@@ -98,13 +79,6 @@ function RepositoryForm({ close }: { close: () => void }) {
         <Field label="Branch, tag or commit" {...field("ref")} />
         <Field label="Configuration" {...field("configPath")} />
       </div>
-      {error && <Problem error={error} />}
-      <div className="dialog-actions">
-        <Button onPress={close}>Cancel</Button>
-        <Button type="submit" look="primary" isPending={isPending}>
-          Deploy
-        </Button>
-      </div>
-    </Form>
+    </DialogForm>
   )
 }

@@ -1,4 +1,5 @@
-/** A text field with its label and a line of help. */
+/** The fields of forms, each with its label: a text with a line of help, and a choice. */
+import { type ReactNode, useId, useState } from "react"
 import { FieldError } from "react-aria-components/FieldError"
 import { Input } from "react-aria-components/Input"
 import { Label } from "react-aria-components/Label"
@@ -38,5 +39,36 @@ export function Field({
       )}
       <FieldError className="field-error" />
     </TextField>
+  )
+}
+
+/** The state of several texts that a form requires, and what makes a `Field` one of them. */
+export function useFields<Name extends string>(initial: Readonly<Record<Name, string>>) {
+  const [given, setGiven] = useState(initial)
+  const field = (name: Name) => ({
+    value: given[name],
+    onChange: (value: string) => setGiven({ ...given, [name]: value }),
+    isRequired: true,
+  })
+  return { given, field }
+}
+
+interface SelectFieldProps {
+  readonly label: string
+  readonly value: string | number
+  readonly onChange: (value: string) => void
+  /** The options. */
+  readonly children: ReactNode
+}
+
+export function SelectField({ label, value, onChange, children }: SelectFieldProps) {
+  const id = useId()
+  return (
+    <div>
+      <label htmlFor={id}>{label}</label>
+      <select id={id} value={value} onChange={({ target }) => onChange(target.value)}>
+        {children}
+      </select>
+    </div>
   )
 }

@@ -1,8 +1,6 @@
 /** The keys that work on every page, and the switch that turns the single ones off. */
-import { Dialog } from "react-aria-components/Dialog"
-import { Heading } from "react-aria-components/Heading"
-import { Modal, ModalOverlay } from "react-aria-components/Modal"
 import { Button } from "../frame/button.js"
+import { OpenDialog } from "../frame/dialog.js"
 import { useKept } from "../frame/kept-choice.js"
 import { Switch } from "../frame/switch.js"
 import type { PlaceGroup } from "./places.js"
@@ -16,34 +14,29 @@ interface HelpProps {
 export function Help({ groups, onClose }: HelpProps) {
   const hasLetters = useKept(letterKeys) === "on"
   return (
-    <ModalOverlay className="dialog-overlay" isOpen onOpenChange={onClose} isDismissable>
-      <Modal className="dialog">
-        <Dialog>
-          <Heading slot="title">Keyboard</Heading>
-          <dl className="keys">
-            <Keys keys={["Ctrl", "K"]}>Go to a page, a deployment or a thread</Keys>
-            <Keys keys={["/"]}>Search on this page</Keys>
-            <Keys keys={["?"]}>Show this list</Keys>
-            {groups.flatMap(({ deployment, places }) =>
-              places.map(
-                ({ key, label, to }) =>
-                  key !== undefined && (
-                    <Keys key={to} keys={["g", key]}>
-                      {deployment === undefined ? label : `${label} of ${deployment}`}
-                    </Keys>
-                  ),
+    <OpenDialog title="Keyboard" onClose={onClose}>
+      <dl className="keys">
+        <Keys keys={["Ctrl", "K"]}>Go to a page, a deployment or a thread</Keys>
+        <Keys keys={["/"]}>Search on this page</Keys>
+        <Keys keys={["?"]}>Show this list</Keys>
+        {groups.flatMap(({ deployment, places }) =>
+          places.map(
+            ({ key, label, to }) =>
+              key !== undefined && (
+                <Keys key={to} keys={["g", key]}>
+                  {deployment === undefined ? label : `${label} of ${deployment}`}
+                </Keys>
               ),
-            )}
-          </dl>
-          <div className="dialog-actions">
-            <Switch isSelected={hasLetters} onChange={(isOn) => letterKeys.keep(isOn ? "on" : "off")}>
-              Keys without Ctrl
-            </Switch>
-            <Button onPress={onClose}>Close</Button>
-          </div>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+          ),
+        )}
+      </dl>
+      <div className="dialog-actions">
+        <Switch isSelected={hasLetters} onChange={(isOn) => letterKeys.keep(isOn ? "on" : "off")}>
+          Keys without Ctrl
+        </Switch>
+        <Button onPress={onClose}>Close</Button>
+      </div>
+    </OpenDialog>
   )
 }
 

@@ -5,6 +5,7 @@ import { requestPath } from "../frame/request-path.js"
 export const mostInPage = 100
 
 export const paths = {
+  integrations: "/v2/integrations/git",
   deployments: `/v2/deployments?limit=${mostInPage}`,
   deployment: (id: string) => requestPath`/v2/deployments/${id}`,
   revisions: (id: string, limit = 50) => `${requestPath`/v2/deployments/${id}/revisions`}?limit=${limit}`,

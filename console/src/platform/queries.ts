@@ -2,7 +2,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query"
 import { everyMs, refreshMs } from "../frame/query-client.js"
 import { mostInPage, paths } from "./paths.js"
-import type { Deployment, Member, Metrics, PageOf, Revision } from "./types.js"
+import type { Deployment, Integration, Member, Metrics, PageOf, Revision } from "./types.js"
 import type { Platform } from "./use-platform.js"
 
 type Reader = Pick<Platform, "call" | "workspaceId">
@@ -33,6 +33,12 @@ export const membersQuery = ({ call, workspaceId }: Reader) =>
     queryKey: ["members", workspaceId],
     queryFn: ({ signal }) => call<PageOf<Member>>("/v2/members?limit=100", { signal }),
     staleTime: seldomMs,
+  })
+
+export const integrationsQuery = ({ call, workspaceId }: Reader) =>
+  queryOptions({
+    queryKey: ["integrations", workspaceId],
+    queryFn: ({ signal }) => call<PageOf<Integration>>(paths.integrations, { signal }),
   })
 
 export const deploymentQuery = ({ call }: Reader, id: string) =>

@@ -38,6 +38,13 @@ export interface Deployment {
   readonly updated_at: string
 }
 
+/** Credentials for a git host. */
+export interface Integration {
+  readonly id: string
+  readonly name: string
+  readonly host: string
+}
+
 export interface Revision {
   readonly id: string
   readonly deployment_id: string

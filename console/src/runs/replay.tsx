@@ -4,7 +4,7 @@ import { useState } from "react"
 import { ListBox, ListBoxItem } from "react-aria-components/ListBox"
 import { useAgent } from "../agent/use-agent.js"
 import { Button } from "../frame/button.js"
-import { OpenDialog } from "../frame/dialog.js"
+import { DialogEnd, OpenDialog } from "../frame/dialog.js"
 import { Loading } from "../frame/empty.js"
 import { Play } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
@@ -28,11 +28,11 @@ export const Replay = ({ run, onClose }: Props) => (
       A new run does again what comes after the checkpoint. What came after it until now stays in the thread, as a
       branch.
     </p>
-    <Choice run={run} onClose={onClose} />
+    <Choice run={run} />
   </OpenDialog>
 )
 
-function Choice({ run, onClose }: Props) {
+function Choice({ run }: Pick<Props, "run">) {
   const agent = useAgent()
   const { run_id: runId, thread_id: threadId, assistant_id: assistantId } = run
   const { data: states, error } = useQuery({
@@ -52,9 +52,7 @@ function Choice({ run, onClose }: Props) {
       ) : (
         <Checkpoints states={states} selected={selected} onSelect={choose} />
       )}
-      {refused && <Problem error={refused} />}
-      <div className="dialog-actions">
-        <Button onPress={onClose}>Cancel</Button>
+      <DialogEnd error={refused}>
         <Button
           look="primary"
           isPending={isPending}
@@ -65,7 +63,7 @@ function Choice({ run, onClose }: Props) {
         >
           <Play size={14} aria-hidden /> Replay from it
         </Button>
-      </div>
+      </DialogEnd>
     </>
   )
 }

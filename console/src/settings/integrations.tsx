@@ -1,58 +1,34 @@
 /** Credentials for git hosts: private repositories, and webhooks. */
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
-import { useState } from "react"
-import { Form } from "react-aria-components/Form"
-import { Button } from "../frame/button.js"
+import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { CopyText } from "../frame/copy-text.js"
-import { Confirm, Dialog } from "../frame/dialog.js"
+import { AddDialog, Removal } from "../frame/dialog.js"
+import { DialogForm } from "../frame/dialog-form.js"
 import { Empty } from "../frame/empty.js"
-import { Field } from "../frame/field.js"
-import { Plus } from "../frame/icons.js"
-import { Problem } from "../frame/problem.js"
+import { Field, useFields } from "../frame/field.js"
 import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
 import { actionsHead, Table } from "../frame/table.js"
-import type { PageOf } from "../platform/types.js"
+import { paths } from "../platform/paths.js"
+import { integrationsQuery } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
 
-interface Integration {
-  readonly id: string
-  readonly name: string
-  readonly host: string
-}
-
-const path = "/v2/integrations/git"
 const needsAdmin = "This needs a key with the scope admin."
 
 export function Integrations({ isAdmin }: { isAdmin: boolean }) {
-  const { call, workspaceId } = usePlatform()
+  const platform = usePlatform()
   const queryClient = useQueryClient()
-  const queryKey = ["integrations", workspaceId]
-  const { data } = useSuspenseQuery({
-    queryKey,
-    queryFn: ({ signal }) => call<PageOf<Integration>>(path, { signal }),
-    refetchInterval: refreshMs,
-  })
-  const readAgain = () => queryClient.invalidateQueries({ queryKey })
+  const query = integrationsQuery(platform)
+  const { data } = useSuspenseQuery({ ...query, refetchInterval: refreshMs })
+  const readAgain = () => queryClient.invalidateQueries({ queryKey: query.queryKey })
   const disabledBecause = isAdmin ? undefined : needsAdmin
   return (
     <Section
       title="Git integrations"
       about="Tokens for private repositories, and the secrets of their webhooks."
       actions={
-        <Dialog
-          title="New git integration"
-          button={{
-            disabledBecause,
-            children: (
-              <>
-                <Plus size={14} aria-hidden /> New integration
-              </>
-            ),
-          }}
-        >
-          {(close) => <IntegrationForm close={close} onCreated={readAgain} />}
-        </Dialog>
+        <AddDialog title="New git integration" add="New integration" disabledBecause={disabledBecause}>
+          <IntegrationForm onCreated={readAgain} />
+        </AddDialog>
       }
     >
       <Table
@@ -68,18 +44,16 @@ export function Integrations({ isAdmin }: { isAdmin: boolean }) {
               <CopyText text={id} label="the id" />
             </td>
             <td className="right">
-              <Confirm
+              <Removal
                 title={`Delete ${name}?`}
-                button={{ children: "Delete", look: "quiet", disabledBecause }}
-                confirm="Delete"
-                isDangerous
+                disabledBecause={disabledBecause}
                 act={async () => {
-                  await call(`${path}/${id}`, { method: "DELETE" })
+                  await platform.call(`${paths.integrations}/${id}`, { method: "DELETE" })
                   await readAgain()
                 }}
               >
                 Deployments that use it must be deleted first.
-              </Confirm>
+              </Removal>
             </td>
           </tr>
         ))}
@@ -88,28 +62,15 @@ export function Integrations({ isAdmin }: { isAdmin: boolean }) {
   )
 }
 
-function IntegrationForm({ close, onCreated }: { close: () => void; onCreated: () => Promise<void> }) {
+function IntegrationForm({ onCreated }: { onCreated: () => Promise<void> }) {
   const { call } = usePlatform()
-  const [given, setGiven] = useState({ name: "", host: "", token: "" })
-  const { mutate, isPending, error } = useMutation({
-    mutationFn: () => call(path, { method: "POST", body: given }),
-    onSuccess: async () => {
-      await onCreated()
-      close()
-    },
-  })
-  const field = (name: keyof typeof given) => ({
-    value: given[name],
-    onChange: (value: string) => setGiven({ ...given, [name]: value }),
-    isRequired: true,
-  })
+  const { given, field } = useFields({ name: "", host: "", token: "" })
+  const create = async () => {
+    await call(paths.integrations, { method: "POST", body: given })
+    await onCreated()
+  }
   return (
-    <Form
-      onSubmit={(event) => {
-        event.preventDefault()
-        mutate()
-      }}
-    >
+    <DialogForm submit="Create" act={create}>
       <Field label="Name" {...field("name")} />
       <Field label="Host" placeholder="github.com" {...field("host")} />
       <Field
@@ -118,13 +79,6 @@ function IntegrationForm({ close, onCreated }: { close: () => void; onCreated: (
         help="With the right to read the repository. It is stored encrypted."
         {...field("token")}
       />
-      {error && <Problem error={error} />}
-      <div className="dialog-actions">
-        <Button onPress={close}>Cancel</Button>
-        <Button type="submit" look="primary" isPending={isPending}>
-          Create
-        </Button>
-      </div>
-    </Form>
+    </DialogForm>
   )
 }

@@ -3,9 +3,8 @@ import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Checkbox } from "react-aria-components/Checkbox"
 import { Badge } from "../frame/badge.js"
-import { Confirm, Dialog } from "../frame/dialog.js"
+import { AddDialog, Removal } from "../frame/dialog.js"
 import { Field } from "../frame/field.js"
-import { Plus } from "../frame/icons.js"
 import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
 import { actionsHead, Table } from "../frame/table.js"
@@ -45,18 +44,9 @@ export function Keys() {
       title="API keys"
       about="For programs. A revoked key ends its sessions at once."
       actions={
-        <Dialog
-          title="New API key"
-          button={{
-            children: (
-              <>
-                <Plus size={14} aria-hidden /> New key
-              </>
-            ),
-          }}
-        >
-          {(close) => <KeyForm close={close} onCreated={readAgain} />}
-        </Dialog>
+        <AddDialog title="New API key" add="New key">
+          <KeyForm onCreated={readAgain} />
+        </AddDialog>
       }
     >
       <Table label="API keys" heads={["Name", "Key", "Scopes", "Made by", "Last used", "Expires", actionsHead]}>
@@ -76,18 +66,16 @@ export function Keys() {
               {key.revoked_at ? (
                 <Badge tone="idle">Revoked</Badge>
               ) : (
-                <Confirm
+                <Removal
                   title={`Revoke ${key.name}?`}
-                  button={{ children: "Revoke", look: "quiet" }}
-                  confirm="Revoke"
-                  isDangerous
+                  word="Revoke"
                   act={async () => {
                     await call(`${path}/${key.id}`, { method: "DELETE" })
                     await readAgain()
                   }}
                 >
                   Requests with it get 401 from now on, and sessions that were opened with it end.
-                </Confirm>
+                </Removal>
               )}
             </td>
           </tr>
@@ -102,7 +90,7 @@ function Maker({ of: { created_by: actor, created_by_name: name } }: { of: ApiKe
   return <span title={actor}>{actor.startsWith("api_key:") ? `key ${name ?? ""}` : (name ?? actor)}</span>
 }
 
-function KeyForm({ close, onCreated }: { close: () => void; onCreated: () => Promise<void> }) {
+function KeyForm({ onCreated }: { onCreated: () => Promise<void> }) {
   const { call } = usePlatform()
   const [name, setName] = useState("")
   const [chosen, setChosen] = useState<readonly string[]>(["read", "run"])
@@ -119,7 +107,6 @@ function KeyForm({ close, onCreated }: { close: () => void; onCreated: () => Pro
       onMade={onCreated}
       label="the key"
       advice="Copy the key now: it is not shown again."
-      close={close}
     >
       <Field
         label="Name"

@@ -1,10 +1,9 @@
 /** The people of the workspace with their roles, and the invitations that wait. */
 import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
-import { useId, useState } from "react"
-import { Confirm, Dialog } from "../frame/dialog.js"
+import { useState } from "react"
+import { AddDialog, Removal } from "../frame/dialog.js"
 import { Empty } from "../frame/empty.js"
-import { Field } from "../frame/field.js"
-import { Plus } from "../frame/icons.js"
+import { Field, SelectField } from "../frame/field.js"
 import { Problem } from "../frame/problem.js"
 import { refreshMs } from "../frame/query-client.js"
 import { requestPath } from "../frame/request-path.js"
@@ -42,22 +41,14 @@ export function People({ isAdmin }: { isAdmin: boolean }) {
     await queryClient.invalidateQueries({ queryKey: ["sessions"] })
   }
   const waiting = invitations.data?.resources ?? []
-  const addPerson = (
-    <>
-      <Plus size={14} aria-hidden /> Invite
-    </>
-  )
   return (
     <Section
       title="People"
       about="Their names are in revisions, answers to agents and the audit log. A changed role counts at once."
       actions={
-        <Dialog
-          title="Invite a person"
-          button={{ disabledBecause: isAdmin ? undefined : needsAdmin, children: addPerson }}
-        >
-          {(close) => <InviteForm close={close} onCreated={readAgain} />}
-        </Dialog>
+        <AddDialog title="Invite a person" add="Invite" disabledBecause={isAdmin ? undefined : needsAdmin}>
+          <InviteForm onCreated={readAgain} />
+        </AddDialog>
       }
     >
       {invitations.error && <Problem error={invitations.error} />}
@@ -117,18 +108,17 @@ function MemberRow({ member, isAdmin, onChanged }: MemberRowProps) {
         <Ago at={member.signed_in_at} />
       </td>
       <td className="right">
-        <Confirm
+        <Removal
           title={`Remove ${member.name}?`}
-          button={{ children: "Remove", look: "quiet", disabledBecause: isAdmin ? undefined : needsAdmin }}
-          confirm="Remove"
-          isDangerous
+          word="Remove"
+          disabledBecause={isAdmin ? undefined : needsAdmin}
           act={async () => {
             await call(path, { method: "DELETE" })
             await onChanged()
           }}
         >
           What {member.name} has open here, also at agents, ends now. What they did stays in the audit log.
-        </Confirm>
+        </Removal>
       </td>
     </tr>
   )
@@ -146,28 +136,25 @@ function InvitationRow({ invitation, onChanged }: { invitation: Invitation; onCh
         ends <Ago at={invitation.expires_at} />
       </td>
       <td className="right">
-        <Confirm
+        <Removal
           title={`Withdraw the invitation of ${invitation.email}?`}
-          button={{ children: "Withdraw", look: "quiet" }}
-          confirm="Withdraw"
-          isDangerous
+          word="Withdraw"
           act={async () => {
             await call(requestPath`/v2/invitations/${invitation.id}`, { method: "DELETE" })
             await onChanged()
           }}
         >
           Its link no longer works.
-        </Confirm>
+        </Removal>
       </td>
     </tr>
   )
 }
 
-function InviteForm({ close, onCreated }: { close: () => void; onCreated: () => Promise<void> }) {
+function InviteForm({ onCreated }: { onCreated: () => Promise<void> }) {
   const { call } = usePlatform()
   const [email, setEmail] = useState("")
   const [role, setRole] = useState("approve")
-  const id = useId()
   const make = async () => {
     const body = { email: email.trim(), role }
     return (await call<{ url: string }>("/v2/invitations", { method: "POST", body })).url
@@ -179,19 +166,15 @@ function InviteForm({ close, onCreated }: { close: () => void; onCreated: () => 
       onMade={onCreated}
       label="the link"
       advice={`Send this link to ${email.trim()}. It works once, for seven days, and is not shown again.`}
-      close={close}
     >
       <Field label="E-mail address" value={email} onChange={setEmail} isRequired />
-      <div>
-        <label htmlFor={id}>Role</label>
-        <select id={id} value={role} onChange={({ target }) => setRole(target.value)}>
-          {roles.map(({ name, about }) => (
-            <option key={name} value={name}>
-              {name}: {about}
-            </option>
-          ))}
-        </select>
-      </div>
+      <SelectField label="Role" value={role} onChange={setRole}>
+        {roles.map(({ name, about }) => (
+          <option key={name} value={name}>
+            {name}: {about}
+          </option>
+        ))}
+      </SelectField>
     </ShownOnce>
   )
 }

@@ -1,6 +1,6 @@
 /** Where the person is signed in; for an admin, where everybody of the workspace is. */
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
-import { Confirm } from "../frame/dialog.js"
+import { Removal } from "../frame/dialog.js"
 import { Empty } from "../frame/empty.js"
 import { refreshMs } from "../frame/query-client.js"
 import { requestPath } from "../frame/request-path.js"
@@ -65,15 +65,9 @@ export function Sessions() {
               <Ago at={last_used_at} />
             </td>
             <td className="right">
-              <Confirm
-                title="End this session?"
-                button={{ children: "End", look: "quiet" }}
-                confirm="End"
-                isDangerous
-                act={() => end(id)}
-              >
+              <Removal title="End this session?" word="End" act={() => end(id)}>
                 That browser is signed out at once, in all workspaces.
-              </Confirm>
+              </Removal>
             </td>
           </tr>
         ))}

@@ -2,6 +2,7 @@
 import { CurlButton } from "../frame/curl-button.js"
 import { Page } from "../frame/page.js"
 import { Section } from "../frame/section.js"
+import { paths } from "../platform/paths.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { AuditLog } from "./audit-log.js"
 import { Integrations } from "./integrations.js"
@@ -15,7 +16,7 @@ export function SettingsPage() {
   const forAll = [
     { method: "GET", url: "/v2/members?limit=100", workspaceId },
     { method: "GET", url: "/v2/console/sessions?limit=100", workspaceId },
-    { method: "GET", url: "/v2/integrations/git", workspaceId },
+    { method: "GET", url: paths.integrations, workspaceId },
   ]
   const forAdmins = [
     { method: "GET", url: "/v2/invitations?limit=100", workspaceId },

@@ -1,10 +1,9 @@
 /** A form in a dialog that makes a secret, such as a key or the link of an invitation, and then shows it once. */
-import { useMutation } from "@tanstack/react-query"
-import type { ReactNode } from "react"
-import { Form } from "react-aria-components/Form"
+import { type ReactNode, useState } from "react"
 import { Button } from "../frame/button.js"
 import { CopyText } from "../frame/copy-text.js"
-import { Problem } from "../frame/problem.js"
+import { useClose } from "../frame/dialog.js"
+import { DialogForm } from "../frame/dialog-form.js"
 
 interface Props {
   /** The fields. */
@@ -19,18 +18,18 @@ interface Props {
   /** What the secret is, such as `the key`, and what to do with it. */
   readonly label: string
   readonly advice: string
-  readonly close: () => void
 }
 
-export function ShownOnce({ children, submit, disabledBecause, make, onMade, label, advice, close }: Props) {
-  // Nothing keeps the secret when the dialog is closed.
-  const { mutate, data, isPending, error } = useMutation({ gcTime: 0, mutationFn: make, onSuccess: onMade })
-  if (data !== undefined)
+export function ShownOnce({ children, submit, disabledBecause, make, onMade, label, advice }: Props) {
+  const close = useClose()
+  // Nothing keeps it when the dialog is closed.
+  const [secret, setSecret] = useState<string>()
+  if (secret !== undefined)
     return (
       <>
         <p className="dialog-text">{advice}</p>
         <div className="settings-key">
-          <CopyText text={data} label={label} />
+          <CopyText text={secret} label={label} />
         </div>
         <div className="dialog-actions">
           <Button look="primary" onPress={close}>
@@ -40,20 +39,16 @@ export function ShownOnce({ children, submit, disabledBecause, make, onMade, lab
       </>
     )
   return (
-    <Form
-      onSubmit={(event) => {
-        event.preventDefault()
-        mutate()
+    <DialogForm
+      submit={submit}
+      disabledBecause={disabledBecause}
+      act={make}
+      onDone={async (made) => {
+        await onMade()
+        setSecret(made)
       }}
     >
       {children}
-      {error && <Problem error={error} />}
-      <div className="dialog-actions">
-        <Button onPress={close}>Cancel</Button>
-        <Button type="submit" look="primary" isPending={isPending} disabledBecause={disabledBecause}>
-          {submit}
-        </Button>
-      </div>
-    </Form>
+    </DialogForm>
   )
 }

@@ -2,11 +2,10 @@
 
 import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
-import { Button, onlyReads } from "../frame/button.js"
-import { Dialog } from "../frame/dialog.js"
-import { Field } from "../frame/field.js"
-import { Plus } from "../frame/icons.js"
-import { Problem } from "../frame/problem.js"
+import { onlyReads } from "../frame/button.js"
+import { AddDialog, useClose } from "../frame/dialog.js"
+import { DialogForm } from "../frame/dialog-form.js"
+import { Field, useFields } from "../frame/field.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { objectProblem } from "./item-panel.js"
 import { useStoreActions } from "./store-data.js"
@@ -19,64 +18,36 @@ interface NewItemProps {
 
 export function NewItem(props: NewItemProps) {
   const { mayRun } = useAgent()
-  const children = (
-    <>
-      <Plus size={14} aria-hidden /> New item
-    </>
-  )
   return (
-    <Dialog title="New item" button={{ look: "primary", disabledBecause: mayRun ? undefined : onlyReads, children }}>
-      {(close) => <NewItemForm {...props} close={close} />}
-    </Dialog>
+    <AddDialog title="New item" add="New item" look="primary" disabledBecause={mayRun ? undefined : onlyReads}>
+      <NewItemForm {...props} />
+    </AddDialog>
   )
 }
 
-function NewItemForm({ namespace: initial, onCreated, close }: NewItemProps & { close: () => void }) {
+function NewItemForm({ namespace: initial, onCreated }: NewItemProps) {
   const { put } = useStoreActions()
-  const [place, setPlace] = useState(initial.join(" / "))
-  const [key, setKey] = useState("")
+  const close = useClose()
+  const { given, field } = useFields({ place: initial.join(" / "), key: "" })
   const [value, setValue] = useState<unknown>({})
-  const because = objectProblem(value)
-  const send = () => {
-    const namespace = place
-      .split("/")
-      .map((label) => label.trim())
-      .filter(Boolean)
-    if (because === undefined) {
-      put.mutate(
-        { namespace, key, value },
-        {
-          onSuccess: () => {
-            close()
-            onCreated({ namespace, key })
-          },
-        },
-      )
-    }
+  const namespace = given.place
+    .split("/")
+    .map((label) => label.trim())
+    .filter(Boolean)
+  const onDone = () => {
+    close()
+    onCreated({ namespace, key: given.key })
   }
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        send()
-      }}
+    <DialogForm
+      submit="Put"
+      disabledBecause={objectProblem(value)}
+      act={() => put.mutateAsync({ namespace, key: given.key, value })}
+      onDone={onDone}
     >
-      <Field
-        label="Namespace"
-        value={place}
-        onChange={setPlace}
-        isRequired
-        help="Its labels, separated by slashes, such as users / u1."
-      />
-      <Field label="Key" value={key} onChange={setKey} isRequired />
+      <Field label="Namespace" help="Its labels, separated by slashes, such as users / u1." {...field("place")} />
+      <Field label="Key" {...field("key")} />
       <JsonEditor label="Value" value={{}} onChange={setValue} />
-      {put.error && <Problem error={put.error} />}
-      <div className="dialog-actions">
-        <Button onPress={close}>Cancel</Button>
-        <Button look="primary" type="submit" isPending={put.isPending} disabledBecause={because}>
-          Put
-        </Button>
-      </div>
-    </form>
+    </DialogForm>
   )
 }

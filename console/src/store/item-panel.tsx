@@ -3,8 +3,8 @@
 import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
-import { Confirm } from "../frame/dialog.js"
-import { Pencil, Trash2 } from "../frame/icons.js"
+import { Removal } from "../frame/dialog.js"
+import { Pencil } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { Ago } from "../frame/time.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
@@ -31,23 +31,17 @@ export function ItemPanel({ item, onDeleted }: { item: StoreItem; onDeleted: () 
           <Button disabledBecause={blocked} onPress={() => setEditing(true)}>
             <Pencil size={14} aria-hidden /> Edit
           </Button>
-          <Confirm
+          <Removal
             title={`Delete ${key}?`}
-            button={{
-              look: "quiet",
-              label: `Delete ${key}`,
-              disabledBecause: blocked,
-              children: <Trash2 size={14} aria-hidden />,
-            }}
-            confirm="Delete"
-            isDangerous
+            label={`Delete ${key}`}
+            disabledBecause={blocked}
             act={async () => {
               await remove({ namespace, key })
               onDeleted()
             }}
           >
             The agent forgets it. This cannot be undone.
-          </Confirm>
+          </Removal>
         </div>
       </header>
       {isEditing ? (

@@ -1,0 +1,36 @@
+/** A form in a dialog: its fields, then what failed, Cancel, and the button that sends it. */
+import { useMutation } from "@tanstack/react-query"
+import type { ReactNode } from "react"
+import { Button, type ButtonProps } from "./button.js"
+import { DialogEnd, useClose } from "./dialog.js"
+
+interface DialogFormProps<Reply> extends Pick<ButtonProps, "look" | "disabledBecause"> {
+  /** The fields. */
+  readonly children: ReactNode
+  /** The word on the button that sends it. */
+  readonly submit: string
+  readonly act: () => Promise<Reply>
+  /** What follows; by default the dialog closes. */
+  readonly onDone?: (reply: Reply) => unknown
+}
+
+export function DialogForm<Reply>({ children, submit, act, onDone, ...button }: DialogFormProps<Reply>) {
+  const close = useClose()
+  // A reply may be a secret, which nothing keeps when the dialog is closed.
+  const { mutate, isPending, error } = useMutation({ gcTime: 0, mutationFn: act, onSuccess: onDone ?? close })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (button.disabledBecause === undefined && !isPending) mutate()
+      }}
+    >
+      {children}
+      <DialogEnd error={error}>
+        <Button type="submit" look="primary" isPending={isPending} {...button}>
+          {submit}
+        </Button>
+      </DialogEnd>
+    </form>
+  )
+}
