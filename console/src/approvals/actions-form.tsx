@@ -2,11 +2,12 @@
 
 import { useState } from "react"
 import { Button } from "../frame/button.js"
+import { Form } from "../frame/form.js"
 import { Check, MessageSquareReply, Pencil, X } from "../frame/icons.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { JsonView } from "../json-editor/json-view.js"
 import { Markdown } from "../messages/markdown.js"
-import { type AnswerFormProps, Form, Send } from "./answer-parts.js"
+import { type AnswerFormProps, Send } from "./answer-parts.js"
 import { type Action, answerOf, type Decision, type Question } from "./interrupt.js"
 
 type ActionsQuestion = Extract<Question, { kind: "actions" }>
@@ -140,7 +141,7 @@ function EditForm({ args, onSave, onCancel, ...props }: EditingProps<unknown> & 
   const [value, setValue] = useState(args)
   const because = props.disabledBecause ?? (value === undefined ? "Correct the JSON first." : undefined)
   return (
-    <Form onSend={() => because === undefined && onSave(value)}>
+    <Form className="answer-form" onSend={() => because === undefined && onSave(value)}>
       <JsonEditor label="Arguments" value={args} onChange={setValue} />
       <div className="answer-buttons">
         <Send {...props} disabledBecause={because}>
@@ -157,7 +158,7 @@ function TextForm({ type, onSave, onCancel, ...props }: EditingProps<string> & {
   const isReject = type === "reject"
   const because = props.disabledBecause ?? (text.trim() === "" && !isReject ? "Enter an answer first." : undefined)
   return (
-    <Form onSend={() => because === undefined && onSave(text)}>
+    <Form className="answer-form" onSend={() => because === undefined && onSave(text)}>
       <label className="field">
         <span className="label">{isReject ? "Reason, for the model" : "Answer, for the model"}</span>
         {/* biome-ignore lint/a11y/noAutofocus: a person has just asked for this field */}

@@ -2,13 +2,14 @@
 import { useMemo, useState } from "react"
 import { Radio, RadioGroup } from "react-aria-components/RadioGroup"
 import { Button } from "../frame/button.js"
+import { Form } from "../frame/form.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { JsonView } from "../json-editor/json-view.js"
 import { fieldOf, type JsonSchema } from "../schema-form/fields.js"
 import { SchemaForm } from "../schema-form/schema-form.js"
 import { initialOf, problemsOf } from "../schema-form/value.js"
 import { ActionsForm } from "./actions-form.js"
-import { type AnswerFormProps, Form, Send } from "./answer-parts.js"
+import { type AnswerFormProps, Send } from "./answer-parts.js"
 import { questionOf } from "./interrupt.js"
 
 export type { AnswerFormProps } from "./answer-parts.js"
@@ -35,7 +36,7 @@ function SchemaAnswer({ schema, ...props }: AnswerFormProps & { schema: JsonSche
     if (problemsOf(fieldOf(schema), value).length === 0) props.onAnswer(value)
   }
   return (
-    <Form onSend={send}>
+    <Form className="answer-form" onSend={send}>
       <SchemaForm schema={schema} value={value} onChange={setValue} showsProblems={wasTried} />
       <Send {...props}>Answer</Send>
     </Form>
@@ -105,7 +106,7 @@ function OpenAnswer(props: AnswerFormProps) {
 function TextAnswer(props: AnswerFormProps) {
   const [text, setText] = useState("")
   return (
-    <Form onSend={() => props.onAnswer(text)}>
+    <Form className="answer-form" onSend={() => props.onAnswer(text)}>
       <label className="field">
         <span className="label">Your answer</span>
         <textarea rows={3} value={text} onChange={({ target }) => setText(target.value)} />
@@ -119,7 +120,7 @@ function JsonAnswer(props: AnswerFormProps) {
   const [value, setValue] = useState<unknown>()
   const because = props.disabledBecause ?? (value === undefined ? "Enter JSON first." : undefined)
   return (
-    <Form onSend={() => because === undefined && props.onAnswer(value)}>
+    <Form className="answer-form" onSend={() => because === undefined && props.onAnswer(value)}>
       <JsonEditor label="Your answer as JSON" value={undefined} onChange={setValue} />
       <Send {...props} disabledBecause={because}>
         Answer

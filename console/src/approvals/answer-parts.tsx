@@ -13,20 +13,6 @@ export interface AnswerFormProps {
   readonly hidesQuestion?: boolean
 }
 
-export function Form({ onSend, children }: { onSend: () => void; children: ReactNode }) {
-  return (
-    <form
-      className="answer-form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSend()
-      }}
-    >
-      {children}
-    </form>
-  )
-}
-
 type SendProps = Pick<AnswerFormProps, "disabledBecause" | "isPending"> & { onPress?: () => void; children: ReactNode }
 
 export function Send({ disabledBecause, isPending = false, onPress, children }: SendProps) {

@@ -4,6 +4,7 @@ import { useMemo, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import type { InputSchema } from "../assistants/agent-graph.js"
 import { Button, onlyReads } from "../frame/button.js"
+import { Form } from "../frame/form.js"
 import { Play } from "../frame/icons.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { fieldOf, type JsonSchema } from "../schema-form/fields.js"
@@ -37,14 +38,7 @@ export function InputForm({ sending, schema, isRunning, blocked, from }: Props) 
       sending.start(value, { messages: [], from }).catch(setError)
   }
   return (
-    <form
-      className="composer composer-form"
-      aria-label="Input"
-      onSubmit={(event) => {
-        event.preventDefault()
-        run()
-      }}
-    >
+    <Form className="composer composer-form" aria-label="Input" onSend={run}>
       {error !== undefined && <NotSent error={error} />}
       {hasFields(schema) ? (
         <SchemaForm schema={schema as JsonSchema} value={value} onChange={setValue} showsProblems={wasTried} />
@@ -62,7 +56,7 @@ export function InputForm({ sending, schema, isRunning, blocked, from }: Props) 
           <Play size={14} aria-hidden /> Run
         </Button>
       )}
-    </form>
+    </Form>
   )
 }
 

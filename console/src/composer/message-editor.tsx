@@ -1,7 +1,8 @@
 /** A message while it is edited in its place. Its files stay as they are. */
 import { useMutation } from "@tanstack/react-query"
-import { type FormEvent, useState } from "react"
+import { useState } from "react"
 import { Button } from "../frame/button.js"
+import { Form } from "../frame/form.js"
 import { Problem } from "../frame/problem.js"
 import { contentOf, filesIn } from "../messages/attachments.js"
 import { textOf } from "../messages/messages.js"
@@ -22,12 +23,12 @@ export function MessageEditor({ content, blocked, onSend, onClose }: Props) {
   const [text, setText] = useState(() => textOf(Array.isArray(content) ? content.filter(isText) : content))
   const sending = useMutation({ mutationFn: () => onSend(contentOf(text, files)), onSuccess: onClose })
   const because = blocked ?? (text.trim() === "" && files.length === 0 ? "Write a message first." : undefined)
-  const send = (event: FormEvent) => {
-    event.preventDefault()
-    if (because === undefined) sending.mutate()
-  }
   return (
-    <form className="message-editor" aria-label="Edit the message" onSubmit={send}>
+    <Form
+      className="message-editor"
+      aria-label="Edit the message"
+      onSend={() => because === undefined && sending.mutate()}
+    >
       <textarea
         aria-label="Text of the message"
         // biome-ignore lint/a11y/noAutofocus: the button that was pressed has become this field
@@ -44,7 +45,7 @@ export function MessageEditor({ content, blocked, onSend, onClose }: Props) {
         </Button>
         <Button onPress={onClose}>Cancel</Button>
       </div>
-    </form>
+    </Form>
   )
 }
 

@@ -1,12 +1,12 @@
 /** Deploys each push to the branch: the switch, and the webhook to paste at the git host. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
-import { Form } from "react-aria-components/Form"
 import { CredentialsOf } from "../deployments/integrations.js"
 import { ApiError } from "../frame/api-error.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { CopyText } from "../frame/copy-text.js"
 import { Field } from "../frame/field.js"
+import { Form } from "../frame/form.js"
 import { useHome } from "../frame/home.js"
 import { Problem } from "../frame/problem.js"
 import { requestPath } from "../frame/request-path.js"
@@ -100,13 +100,7 @@ function Webhook({ integrationId }: { integrationId: string }) {
           <dd>{data.secrets > 0 ? "is set; it is not shown again" : "is missing: set one below"}</dd>
         </dl>
       )}
-      <Form
-        className="settings-row"
-        onSubmit={(event) => {
-          event.preventDefault()
-          saving.mutate()
-        }}
-      >
+      <Form className="settings-row" onSend={() => saving.mutate()}>
         <Field
           label={data && data.secrets > 0 ? "Replace the secret" : "Secret of the webhook"}
           value={secret}

@@ -1,8 +1,8 @@
 /** How much a deployment may use. */
 import { useState } from "react"
-import { Form } from "react-aria-components/Form"
 import { Button, onlyReads } from "../frame/button.js"
 import { Field } from "../frame/field.js"
+import { Form } from "../frame/form.js"
 import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"
 import type { Deployment } from "../platform/types.js"
@@ -21,8 +21,7 @@ export function Resources({ deployment }: { deployment: Deployment }) {
     <Section title="Resources" about="An empty field is the default. A change starts a new revision.">
       <Form
         className="card settings-form"
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSend={() => {
           if (problem === undefined && !isSame && mayWrite)
             mutate({ source_config: { resource_spec: specOf(present, texts) } })
         }}

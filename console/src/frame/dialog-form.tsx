@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { Button, type ButtonProps } from "./button.js"
 import { DialogEnd, useClose } from "./dialog.js"
+import { Form } from "./form.js"
 
 interface DialogFormProps<Reply> extends Pick<ButtonProps, "look" | "disabledBecause"> {
   /** The fields. */
@@ -19,18 +20,13 @@ export function DialogForm<Reply>({ children, submit, act, onDone, ...button }: 
   // A reply may be a secret, which nothing keeps when the dialog is closed.
   const { mutate, isPending, error } = useMutation({ gcTime: 0, mutationFn: act, onSuccess: onDone ?? close })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (button.disabledBecause === undefined && !isPending) mutate()
-      }}
-    >
+    <Form onSend={() => button.disabledBecause === undefined && !isPending && mutate()}>
       {children}
       <DialogEnd error={error}>
         <Button type="submit" look="primary" isPending={isPending} {...button}>
           {submit}
         </Button>
       </DialogEnd>
-    </form>
+    </Form>
   )
 }

@@ -1,10 +1,10 @@
 /** The ways to sign in, one card each. */
 import { useState } from "react"
-import { Form } from "react-aria-components/Form"
 import { Input } from "react-aria-components/Input"
 import { Label } from "react-aria-components/Label"
 import { TextField } from "react-aria-components/TextField"
 import { Button } from "../frame/button.js"
+import { Form } from "../frame/form.js"
 
 interface ProviderButtonProps {
   readonly name: string
@@ -33,14 +33,7 @@ interface InvitationFormProps {
 export function InvitationForm({ isPending, onSend }: InvitationFormProps) {
   const [name, setName] = useState("")
   return (
-    <Form
-      className="sign-in-card"
-      aria-label="Accept the invitation"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSend(name.trim())
-      }}
-    >
+    <Form className="sign-in-card" aria-label="Accept the invitation" onSend={() => onSend(name.trim())}>
       <p>You are invited to a workspace. The link works once, and signs you in.</p>
       <TextField value={name} onChange={setName} isRequired autoFocus maxLength={200}>
         <Label>Your name</Label>
@@ -65,13 +58,7 @@ export function KeyForm({ isPending, isSecond, onSend }: KeyFormProps) {
   return (
     <>
       {isSecond && <p className="sign-in-or">or with an API key</p>}
-      <Form
-        className="sign-in-card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          onSend(apiKey.trim())
-        }}
-      >
+      <Form className="sign-in-card" onSend={() => onSend(apiKey.trim())}>
         <TextField value={apiKey} onChange={setApiKey} type="password" isRequired autoFocus={!isSecond}>
           <Label>API key</Label>
           <Input placeholder="ssk_…" autoComplete="off" spellCheck="false" />

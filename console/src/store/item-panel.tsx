@@ -4,6 +4,7 @@ import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Removal } from "../frame/dialog.js"
+import { Form } from "../frame/form.js"
 import { Pencil } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { Ago } from "../frame/time.js"
@@ -59,12 +60,9 @@ function ItemEditor({ item, onClose }: { item: StoreItem; onClose: () => void })
   const [value, setValue] = useState<unknown>(item.value)
   const because = objectProblem(value)
   return (
-    <form
+    <Form
       className="form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (because === undefined) put.mutate({ namespace, key, value }, { onSuccess: onClose })
-      }}
+      onSend={() => because === undefined && put.mutate({ namespace, key, value }, { onSuccess: onClose })}
     >
       <JsonEditor label="Value" value={item.value} onChange={setValue} />
       {put.error && <Problem error={put.error} />}
@@ -74,7 +72,7 @@ function ItemEditor({ item, onClose }: { item: StoreItem; onClose: () => void })
         </Button>
         <Button onPress={onClose}>Cancel</Button>
       </div>
-    </form>
+    </Form>
   )
 }
 

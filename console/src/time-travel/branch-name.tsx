@@ -1,8 +1,9 @@
 /** The name of the branch that a checkpoint is on, kept in the thread's metadata. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { type FormEvent, useState } from "react"
+import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { Button, onlyReads } from "../frame/button.js"
+import { Form } from "../frame/form.js"
 import { GitBranch } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { namesIn, namesKey, withName } from "./branch-names.js"
@@ -37,12 +38,8 @@ export function BranchName({ threadId, checkpointId, names }: Props) {
         <GitBranch size={14} aria-hidden /> {present ?? "Name the branch"}
       </Button>
     )
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    naming.mutate(typed)
-  }
   return (
-    <form className="branch-name" onSubmit={submit}>
+    <Form className="branch-name" onSend={() => naming.mutate(typed)}>
       {naming.error && <Problem error={naming.error} />}
       <input
         aria-label="Name of the branch"
@@ -57,6 +54,6 @@ export function BranchName({ threadId, checkpointId, names }: Props) {
       <Button type="submit" isPending={naming.isPending}>
         Save
       </Button>
-    </form>
+    </Form>
   )
 }
