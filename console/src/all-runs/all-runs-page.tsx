@@ -48,7 +48,7 @@ export function AllRunsPage() {
       isWide
       actions={<CurlButton requests={[{ method: "GET", url: paths.deployments, workspaceId }]} />}
     >
-      <div className="runs">
+      <div className="page-rest">
         <FilterFields
           found={answered > 0 ? `${count} ${ofAgents}` : ""}
           onClear={areSet(filters) ? () => change(noFilters) : undefined}

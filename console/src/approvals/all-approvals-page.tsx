@@ -58,9 +58,8 @@ interface AgentApprovalsProps {
 
 function AgentApprovals({ deployment: { id, name, run_state: state }, among }: AgentApprovalsProps) {
   // A request would wake it, and this page sends some all the time.
-  if (state === "asleep")
-    return <p className="approvals-none">It sleeps, so it is not asked. Open its own page to wake it.</p>
-  if (state === "paused") return <p className="approvals-none">It is paused: resume it to see its questions.</p>
+  if (state === "asleep") return <p className="soft">It sleeps, so it is not asked. Open its own page to wake it.</p>
+  if (state === "paused") return <p className="soft">It is paused: resume it to see its questions.</p>
   return (
     <CatchBoundary getResetKey={() => id} errorComponent={({ error }) => <Problem error={error} />}>
       <Suspense fallback={<Loading what={`Loading the questions of ${name}`} />}>

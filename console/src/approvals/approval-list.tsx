@@ -33,13 +33,13 @@ export function ApprovalList({ waiting, chosen, selected, onSelect, onChoose }: 
           <Mark />
           {/* A press on the text opens the question, also while others are marked. */}
           <button type="button" className="approvals-open" tabIndex={-1} onClick={() => onChoose(key)}>
-            <span className="approvals-title">{title}</span>
-            <span className="approvals-place">
+            <span className="pick-name cut">{title}</span>
+            <span className="pick-name cut note">
               {[summaryOf(question), graphId ?? ""].filter(Boolean).join(" · ")} ·{" "}
               <span className="mono">{threadId.slice(-8)}</span>
             </span>
           </button>
-          <span className="approvals-since number">
+          <span className="note number">
             <Ago at={since} />
           </span>
         </GridListItem>
@@ -50,10 +50,6 @@ export function ApprovalList({ waiting, chosen, selected, onSelect, onChoose }: 
 
 const Mark = () => (
   <Checkbox slot="selection" className="approvals-mark">
-    <span className="approvals-mark-box" aria-hidden>
-      <svg viewBox="0 0 12 12" role="presentation">
-        <path d="M2.5 6.5 5 9l4.5-6" />
-      </svg>
-    </span>
+    <span className="checkbox-box" aria-hidden />
   </Checkbox>
 )

@@ -20,7 +20,7 @@ export function ApprovalPanel({ waiting, ...form }: ApprovalPanelProps) {
     <section className="approval" aria-label={title}>
       <header className="approval-head">
         <h2>{title}</h2>
-        <p className="approval-place">
+        <p className="approval-place note">
           {graphId !== undefined && <span>{graphId}</span>}
           <Link to={`${base}/threads/${threadId}`}>
             thread <span className="mono">{threadId.slice(-8)}</span> <ArrowUpRight size={12} aria-hidden />

@@ -58,14 +58,14 @@ export function Approvals({ among }: { among?: number }) {
     <>
       <Outcome sent={answers.data} />
       {answers.error && <Problem error={answers.error} />}
-      {waiting.length === 0 && isOneOfMany && <p className="approvals-none">Nothing waits for an answer.</p>}
+      {waiting.length === 0 && isOneOfMany && <p className="soft">Nothing waits for an answer.</p>}
       {waiting.length === 0 && !isOneOfMany && (
         <Empty title="Nothing waits for an answer">
           When a graph calls <code>interrupt()</code>, its question appears here, from every thread of this agent.
         </Empty>
       )}
       {waiting.length > 0 && (
-        <div className="approvals">
+        <div className="approvals beside">
           <div className="approvals-side">
             <ManyBar marked={marked} blocked={blocked} isPending={answers.isPending} onAnswer={answerAll} />
             <ApprovalList

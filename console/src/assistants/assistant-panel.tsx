@@ -36,7 +36,7 @@ export function AssistantPanel({ assistant, version, compare, onChange }: Assist
   const isLatest = shown.version === assistant.version
   return (
     <section className="assistant card" aria-label={assistant.name}>
-      <header className="assistant-head">
+      <header className="panel-head">
         <div>
           <h2>{shown.name}</h2>
           <p className="soft">

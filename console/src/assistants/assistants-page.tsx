@@ -46,18 +46,18 @@ export function AssistantsPage() {
     >
       {assistants.length === 0 && <Empty title="No assistants">Each graph that loads has one of its own name.</Empty>}
       {chosen && (
-        <div className="assistants">
+        <div className="assistants beside">
           <ul className="assistants-list card" aria-label="Assistants">
             {assistants.map(({ assistant_id, name, graph_id, version: latest }) => (
               <li key={assistant_id}>
                 <Link
                   to="."
                   search={{ assistant: assistant_id } as never}
-                  className="assistants-item"
+                  className="pick"
                   aria-current={assistant_id === chosen.assistant_id ? "true" : undefined}
                 >
-                  <span className="assistants-name">{name}</span>
-                  <span className="assistants-note">
+                  <span className="pick-name">{name}</span>
+                  <span className="note">
                     {graph_id} · version {latest}
                   </span>
                 </Link>

@@ -1,11 +1,11 @@
 /** One cron of the table. */
 import { Link } from "@tanstack/react-router"
-import { Switch } from "react-aria-components/Switch"
 import { useAgent } from "../agent/use-agent.js"
 import { useAssistantName } from "../assistants/use-assistants.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Removal } from "../frame/dialog.js"
 import { Play } from "../frame/icons.js"
+import { Switch } from "../frame/switch.js"
 import { exactly, relativeTime } from "../frame/time-text.js"
 import type { CronInfo, useCronActions } from "./cron-data.js"
 import { inZone, nextFirings, zoneText } from "./firings.js"
@@ -21,14 +21,11 @@ export function CronRow({ cron, actions }: { cron: CronInfo; actions: ReturnType
     <tr>
       <td>
         <Switch
-          className="crons-switch"
           aria-label={`Cron ${cron.schedule}`}
           isSelected={cron.enabled}
           isDisabled={!mayRun || enable.isPending}
           onChange={(enabled) => enable.mutate({ cronId: cron.cron_id, enabled })}
-        >
-          <span className="crons-switch-track" aria-hidden />
-        </Switch>
+        />
       </td>
       <td className="crons-schedule">
         <code>{cron.schedule}</code>

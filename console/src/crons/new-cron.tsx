@@ -52,7 +52,7 @@ function NewCronForm() {
         help="minute, hour, day of the month, month, day of the week; or a name such as @daily"
       />
       <Field label="Time zone" value={timezone} onChange={setTimezone} help="Such as Europe/Berlin; empty means UTC." />
-      <p className="crons-preview" aria-live="polite">
+      <p className="crons-preview note" aria-live="polite">
         {firings.length === 0
           ? "This schedule is not due yet: complete it."
           : `Next: ${firings.map((time) => inZone(time, zone)).join(" · ")}`}

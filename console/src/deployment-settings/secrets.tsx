@@ -87,7 +87,7 @@ export function Secrets({ deployment }: { deployment: Deployment }) {
           </tr>
         ))}
       </Table>
-      <details className="settings-versions">
+      <details className="settings-versions note">
         <summary>Which revision saw which version</summary>
         <ul>
           {revisions?.resources.map((revision) => (
@@ -123,7 +123,7 @@ function Value({ path, name, refusal }: { path: string; name: string; refusal: s
   if (error) return <Problem error={error} />
   return (
     <span className="settings-value">
-      <code>{data ? data.value : "••••••••"}</code>
+      <code className="cut">{data ? data.value : "••••••••"}</code>
       <Button look="quiet" isPending={isPending} disabledBecause={refusal} onPress={() => (data ? reset() : mutate())}>
         {data ? "Hide" : "Show"}
       </Button>

@@ -94,7 +94,7 @@ function Row({ deployment, lines }: RowProps) {
           {name}
         </Link>
         {deployment.is_preview && <span className="faint"> preview</span>}
-        <span className="deployments-url">{source_config.custom_url}</span>
+        <span className="deployments-url cut">{source_config.custom_url}</span>
       </td>
       <td>
         <Badge tone={tone} isMoving={isMoving}>
@@ -138,7 +138,7 @@ function Revisions({ deployment, lines }: RowProps) {
           <Badge tone={tone} isMoving={isMoving}>
             {word}
           </Badge>
-          <span className="deployments-commit">{titleOf(newest) ?? "uploaded"}</span>
+          <span className="cut">{titleOf(newest) ?? "uploaded"}</span>
         </Link>
         <span className="faint">
           {newest.commit && <code>{newest.commit.sha.slice(0, 7)} </code>}

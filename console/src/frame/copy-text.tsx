@@ -8,7 +8,7 @@ export function CopyText({ text, label }: { text: string; label: string }) {
   const { isCopied, copy, byHand } = useCopy()
   return (
     <span className="copy-text">
-      <code>{text}</code>
+      <code className="cut">{text}</code>
       <Button look="quiet" onPress={() => void copy(text)} label={isCopied ? "Copied" : `Copy ${label}`}>
         {isCopied ? <Check size={14} /> : <Copy size={14} />}
       </Button>

@@ -29,7 +29,7 @@ export function FilterFields({ children, found, onClear }: FilterFieldsProps) {
           <X size={14} aria-hidden /> Clear
         </Button>
       )}
-      <output className="filters-found number">{found}</output>
+      <output className="filters-found note number">{found}</output>
     </search>
   )
 }

@@ -80,7 +80,7 @@ export function Navigation({ groups, session, onSearch, onFollow }: NavigationPr
       <div className="side-items">
         {groups.map(({ deployment, places }) => (
           <div key={deployment ?? ""}>
-            {deployment !== undefined && <h2 className="side-heading">{deployment}</h2>}
+            {deployment !== undefined && <h2 className="side-heading cut">{deployment}</h2>}
             <ul>
               {places.map((place) => (
                 <Item key={place.to} {...place} onFollow={onFollow} />

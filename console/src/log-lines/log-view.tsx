@@ -56,7 +56,7 @@ export function LogView(props: LogViewProps) {
   }
   const hasError = shown.some(isError)
   return (
-    <div className="log">
+    <div className="log page-rest">
       <div className="log-bar">
         {filters}
         <input

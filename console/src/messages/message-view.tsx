@@ -50,7 +50,7 @@ function BlockView({ block, isMarkdown, isOver }: BlockProps) {
       return isMarkdown ? <Markdown text={block.text} /> : <p className="message-plain">{block.text}</p>
     case "reasoning":
       return (
-        <details className="message-reasoning">
+        <details className="message-reasoning note">
           <summary>
             <Brain size={13} aria-hidden /> Reasoning
           </summary>

@@ -22,7 +22,7 @@ export function ToolCallView({ call: { name, args, result }, isOver }: Props) {
         {state === "over" && <Minus size={14} className="tool-mark tool-over-mark" aria-label="has no result here" />}
         {state === "open" && <CircleDashed size={14} className="tool-mark tool-open-mark" aria-label="no result yet" />}
         <span className="tool-name mono">{name}</span>
-        <span className="tool-args mono">{summaryOf(args)}</span>
+        <span className="tool-args soft mono cut">{summaryOf(args)}</span>
       </summary>
       <div className="tool-body">
         <h4>Arguments</h4>

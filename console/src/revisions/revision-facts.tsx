@@ -13,7 +13,7 @@ import { isNewUpload, shortHash } from "./compare.js"
 export function RevisionFacts({ revision, before }: { revision: Revision; before?: Revision | undefined }) {
   const { commit, upload, repeats_revision_id: repeated, deployment_id: deploymentId, message } = revision
   return (
-    <p className="timeline-facts">
+    <p className="timeline-facts note">
       {commit && (
         <>
           <code>{commit.sha.slice(0, 7)}</code>

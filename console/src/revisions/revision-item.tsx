@@ -44,7 +44,7 @@ export function RevisionItem({ revision, deployment, before, isOpen, choice }: R
           <Badge tone={tone} isMoving={isMoving}>
             {word}
           </Badge>
-          <Link to={`/deployments/${deployment.id}/revisions/${revision.id}`} className="timeline-message">
+          <Link to={`/deployments/${deployment.id}/revisions/${revision.id}`} className="timeline-message cut">
             {titleOf(revision) ?? `Revision ${shortId(revision.id)}`}
           </Link>
         </p>

@@ -36,16 +36,16 @@ export function EventList({ run, events }: { run: RunInfo; events: readonly Time
               <button
                 key={one?.id}
                 type="button"
-                className="run-events-row"
+                className="run-events-row pick"
                 style={{ transform: `translateY(${start}px)`, height: rowHeight }}
                 aria-current={index === chosen ? "true" : undefined}
                 onClick={() => setChosen(index)}
               >
-                <span className="run-events-time number">
+                <span className="run-events-time soft number">
                   {durationText(Date.parse(one?.created_at ?? "") - Date.parse(run.created_at))}
                 </span>
-                <span className="run-events-name">{one?.event}</span>
-                <span className="run-events-data mono">{JSON.stringify(one?.data).slice(0, 120)}</span>
+                <span className="run-events-name cut">{one?.event}</span>
+                <span className="soft mono cut">{JSON.stringify(one?.data).slice(0, 120)}</span>
               </button>
             )
           })}

@@ -48,7 +48,7 @@ export function WaterfallView({ waterfall, chosen, onChoose }: WaterfallViewProp
             key={row.key}
             type="button"
             data-key={row.key}
-            className={`waterfall-row waterfall-row-${row.kind}`}
+            className={`waterfall-row pick waterfall-row-${row.kind}`}
             aria-current={row.key === chosen ? "true" : undefined}
             tabIndex={n === Math.min(focused, rows.length - 1) ? 0 : -1}
             onFocus={() => setFocused(n)}
@@ -56,9 +56,9 @@ export function WaterfallView({ waterfall, chosen, onChoose }: WaterfallViewProp
           >
             <span className="waterfall-label" style={{ paddingLeft: `${row.depth * 14}px` }}>
               <span className={`waterfall-dot waterfall-is-${row.state}`} aria-hidden />
-              <span className="waterfall-name">
+              <span className="waterfall-name cut">
                 {row.label}
-                {row.note !== undefined && <span className="waterfall-note"> {row.note}</span>}
+                {row.note !== undefined && <span className="waterfall-note note"> {row.note}</span>}
               </span>
               {row.tokens && <span className="waterfall-tokens number">{tokenText(row)}</span>}
               <span className="visually-hidden">{spokenOf(row, start)}</span>
@@ -66,7 +66,7 @@ export function WaterfallView({ waterfall, chosen, onChoose }: WaterfallViewProp
             <span className="waterfall-track" aria-hidden>
               <Bar row={row} start={start} length={length} />
             </span>
-            <span className="waterfall-time number" aria-hidden>
+            <span className="waterfall-time note number" aria-hidden>
               {row.isExact ? "" : "≤ "}
               {durationText(row.end - row.start)}
             </span>

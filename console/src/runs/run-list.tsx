@@ -83,7 +83,7 @@ const Row = memo(({ row, run, source, isChosen, isCurrent, onFocus, onChoose, on
       )}
       <Link
         to={`${source.base}/threads/${thread_id}/runs/${run_id}`}
-        className="runs-link"
+        className="runs-link row-link"
         data-row={row}
         preload={false}
         {...reached}
@@ -109,13 +109,13 @@ const Row = memo(({ row, run, source, isChosen, isCurrent, onFocus, onChoose, on
 const RunCells = ({ run, agent }: { run: ListedRun; agent: string | undefined }) => (
   <>
     <RunStatus status={run.status} />
-    <span className="runs-text">
-      <span className="runs-title">{titleOf(run)}</span>
-      <span className="runs-note">{[agent, noteOf(run)].filter(Boolean).join(" · ")}</span>
+    <span className="runs-text row-text">
+      <span className="row-title cut">{titleOf(run)}</span>
+      <span className="note cut">{[agent, noteOf(run)].filter(Boolean).join(" · ")}</span>
     </span>
-    <span className="runs-id mono">{run.run_id.slice(-8)}</span>
-    <span className="runs-took number">{durationText(tookMs(run, Date.now()))}</span>
-    <Ago className="runs-time number" at={run.created_at} />
+    <span className="runs-id note mono">{run.run_id.slice(-8)}</span>
+    <span className="runs-took note number row-end">{durationText(tookMs(run, Date.now()))}</span>
+    <Ago className="runs-time note number row-end" at={run.created_at} />
   </>
 )
 

@@ -36,7 +36,7 @@ export function RunsPage() {
   const count = `${runs.length.toLocaleString("en")}${hasMore ? "+" : ""} ${runs.length === 1 ? "run" : "runs"}`
   return (
     <Page title="Runs" isWide actions={<CurlButton requests={[listRequest(agent, filters, pace.pageSize)]} />}>
-      <div className="runs">
+      <div className="page-rest">
         <RunFilters filters={filters} onChange={change} found={isRead ? count : ""} />
         {Boolean(error) && <Problem error={error} />}
         {isRead && runs.length === 0 && !hasMore && !areSet(filters) && (

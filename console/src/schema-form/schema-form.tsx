@@ -287,7 +287,7 @@ function Group({
   return (
     <fieldset className="field-group">
       <legend>{label}</legend>
-      {text !== undefined && <p className="field-about">{text}</p>}
+      {text !== undefined && <p className="field-help">{text}</p>}
       {children}
     </fieldset>
   )
@@ -297,7 +297,7 @@ function About({ id, text, problem }: { id: string; text: string | undefined; pr
   return (
     <>
       {text !== undefined && (
-        <p id={`${id}-about`} className="field-about">
+        <p id={`${id}-about`} className="field-help">
           {text}
         </p>
       )}

@@ -129,7 +129,7 @@ function Verify() {
     mutationFn: () => call<Verification>("/v2/audit-log/verification"),
   })
   return (
-    <span className="settings-verify" role="status">
+    <span className="note" role="status">
       {error?.message}
       {data?.valid === true && `All ${data.entries} entries are unchanged. `}
       {data?.valid === false && `Entry ${data.broken_seq} was changed, or the one before it was removed. `}

@@ -21,7 +21,7 @@ export function ItemPanel({ item, onDeleted }: { item: StoreItem; onDeleted: () 
   const blocked = mayRun ? undefined : onlyReads
   return (
     <section className="store-panel" aria-label={`Item ${key}`}>
-      <header className="store-panel-head">
+      <header className="panel-head">
         <div>
           <h2>{key}</h2>
           <p className="soft">

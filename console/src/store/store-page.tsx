@@ -48,7 +48,7 @@ export function StorePage() {
         </Empty>
       )}
       {namespaces.length > 0 && (
-        <div className="store">
+        <div className="store beside">
           <Namespaces namespaces={namespaces} chosen={namespace} />
           <div className="store-items card">
             <label className="store-search">
@@ -81,7 +81,7 @@ function Namespaces({ namespaces, chosen }: { namespaces: readonly (readonly str
           <Link
             to="."
             search={(path.length === 0 ? {} : { namespace: path }) as never}
-            className="store-namespace"
+            className="store-namespace pick cut"
             style={{ paddingLeft: 12 + depth * 14 }}
             aria-current={JSON.stringify(path) === key ? "true" : undefined}
           >
@@ -101,18 +101,18 @@ function Items({ search, onChange }: { search: Search; onChange: (change: { item
   const chosen = items.find((item) => itemId(item) === chosenId) ?? items[0]
   if (!chosen) return <p className="store-none">Nothing here matches.</p>
   return (
-    <div className="store-split">
+    <div className="store-split beside">
       <ul className="store-list" aria-label="Items">
         {items.map((item) => (
           <li key={itemId(item)}>
             <button
               type="button"
-              className="store-item"
+              className="pick"
               aria-current={item === chosen ? "true" : undefined}
               onClick={() => onChange({ item: itemId(item) })}
             >
-              <span className="store-key">{item.key}</span>
-              <span className="store-place">
+              <span className="pick-name">{item.key}</span>
+              <span className="note">
                 {item.namespace.join(" / ")} · <Ago at={item.updated_at} />
                 {typeof item.score === "number" && <span className="number"> · {item.score.toFixed(3)}</span>}
               </span>

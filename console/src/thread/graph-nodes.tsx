@@ -33,7 +33,7 @@ export function StepNode({ data, id }: NodeProps & { data: NodeData }) {
       <span className="graph-mark" aria-hidden>
         {activity ? marks[activity.status] : ""}
       </span>
-      <span className="graph-label">{data.label}</span>
+      <span className="cut">{data.label}</span>
       {activity && activity.times > 1 && <span className="graph-times">×{activity.times}</span>}
       <BreakpointMenu nodeId={id} label={data.label} />
     </div>

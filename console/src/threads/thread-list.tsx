@@ -39,7 +39,7 @@ const Row = memo(({ row, thread, isCurrent, onFocus }: RowProps) => {
   const { base } = useAgent()
   if (!thread)
     return (
-      <div className="threads-row threads-row-empty" data-row={row} tabIndex={isCurrent ? 0 : -1}>
+      <div className="threads-row threads-row-empty row-link" data-row={row} tabIndex={isCurrent ? 0 : -1}>
         <span className="visually-hidden">Loading</span>
       </div>
     )
@@ -49,24 +49,24 @@ const Row = memo(({ row, thread, isCurrent, onFocus }: RowProps) => {
   return (
     <Link
       to={`${base}/threads/${thread_id}`}
-      className="threads-row"
+      className="threads-row row-link"
       data-row={row}
       tabIndex={isCurrent ? 0 : -1}
       onFocus={() => onFocus(row)}
       preload={false}
     >
       <StatusBadge status={status} />
-      <span className="threads-text">
-        <span className="threads-title">
+      <span className="threads-text row-text">
+        <span className="threads-title row-title cut">
           {first.slice(0, 200) || (
             <span className="faint">{status === "idle" ? "no messages" : "no saved messages"}</span>
           )}
         </span>
-        <span className="threads-last">{last === first ? summaryOf(metadata) : last.slice(0, 240)}</span>
+        <span className="threads-last note cut">{last === first ? summaryOf(metadata) : last.slice(0, 240)}</span>
       </span>
-      <span className="threads-graph">{String(metadata.graph_id ?? "")}</span>
-      <span className="threads-id mono">{thread_id.slice(-8)}</span>
-      <Ago className="threads-time number" at={updated_at} />
+      <span className="threads-graph note cut">{String(metadata.graph_id ?? "")}</span>
+      <span className="threads-id note mono">{thread_id.slice(-8)}</span>
+      <Ago className="threads-time note number row-end" at={updated_at} />
     </Link>
   )
 })

@@ -34,7 +34,7 @@ export function ThreadsPage() {
         </>
       }
     >
-      <div className="threads">
+      <div className="page-rest">
         <ThreadFilters filters={filters} onChange={change} count={count} />
         {error && <Problem error={error} />}
         {creation.error && !error && <Problem error={creation.error} />}

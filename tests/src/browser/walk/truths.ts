@@ -355,7 +355,7 @@ function truthsOfAgents({ agent }: Reader): readonly Truth[] {
     },
     {
       on: ofAgent(String.raw`assistants(?:\?|$)`),
-      shown: rows(".assistants-item", ".assistants-name", ".assistants-note"),
+      shown: rows(".assistants-list .pick", ".pick-name", ".note"),
       said: async ([id = ""]) =>
         (
           await agent<{ name: string; graph_id: string; version: number }[]>(id, "/assistants/search", { limit: 1000 })
@@ -363,7 +363,7 @@ function truthsOfAgents({ agent }: Reader): readonly Truth[] {
     },
     {
       on: ofAgent("store$"),
-      shown: rows(".store-key", ""),
+      shown: rows(".store-list .pick-name", ""),
       said: async ([id = ""]) =>
         (
           await agent<{ items: { key: string }[] }>(id, "/store/items/search", { namespace_prefix: [], limit: 500 })
