@@ -126,3 +126,17 @@ test("a failed request gives up its turn, and later ones still wait for earlier 
 
   assert.deepEqual(order, ["one", "three"])
 })
+
+test("a request that is slow for too long loses its place, and delays only one other request", async () => {
+  const { order, take } = taker(new Turns({ maxWaitMs: 1 }))
+  const [slow, two, three] = [take("slow"), take("two"), take("three")]
+
+  await two.come()
+  two.end()
+  await three.come()
+  three.end()
+  await slow.come()
+  slow.end()
+
+  assert.deepEqual(order, ["two", "three", "slow"])
+})

@@ -146,6 +146,14 @@ test("S3: a search matches complete labels and compares values of the same type"
   await assert.rejects(found([], { filter: { n: { $like: "x" } } }), InvalidInput)
 })
 
+test("S4: without an index a query is ignored", async () => {
+  await using db = await freshDatabase({ migrations })
+
+  const [, items] = await batch(db, [put(["a"], "k", { text: "cats" }), search(["a"], { query: "dogs" })])
+
+  assert.deepEqual(keysOf(items), ["k"])
+})
+
 test("S5: namespaces are listed by prefix, suffix and depth", async () => {
   await using db = await freshDatabase({ migrations })
   await batch(

@@ -8,7 +8,7 @@ import { freshDatabase } from "../testing/fresh-database.js"
 import { postgresProxy } from "../testing/postgres-proxy.js"
 import { silent } from "../testing/test-cluster.js"
 import { until } from "../testing/until.js"
-import { openDatabase } from "./database.js"
+import { isSqlState, openDatabase, sqlState } from "./database.js"
 import { sql } from "./sql.js"
 import { DatabaseUnavailable } from "./unavailable.js"
 
@@ -19,6 +19,19 @@ test("users' json keeps its bytes, our jsonb is parsed and counts are numbers", 
   const row = await db.row(sql`select ${text}::json as theirs, '{"b": 1}'::jsonb as ours, count(*) as n`)
 
   assert.deepEqual(row, { theirs: text, ours: { b: 1 }, n: 1 })
+})
+
+test("a conflict is recognized by its SQLSTATE and its constraint", async () => {
+  await using db = await freshDatabase()
+  await db.run(sql`create table notes (id int constraint notes_one_each primary key)`)
+  await db.run(sql`insert into notes values (1)`)
+
+  const clash = await db.run(sql`insert into notes values (1)`).catch((error: unknown) => error)
+
+  assert.equal(isSqlState(clash, sqlState.uniqueViolation), true)
+  assert.equal(isSqlState(clash, sqlState.uniqueViolation, "notes_one_each"), true)
+  assert.equal(isSqlState(clash, sqlState.uniqueViolation, "another"), false)
+  assert.equal(isSqlState(new Error("no"), sqlState.uniqueViolation), false)
 })
 
 test("a connection lost in a transaction fails that transaction only", async () => {

@@ -149,6 +149,12 @@ for (const { name, skip, start } of languages) {
       })
     }
 
+    test("a cancel for an unknown run is ignored", async () => {
+      shared.send({ type: "cancel", run_id: "nobody", claim_id: "nothing" })
+
+      assert.equal((await shared.run("builder", { input: { n: 1 } })).status, "success")
+    })
+
     test("an unknown graph is an error of the run", async () => {
       const { status, error } = await shared.run("nobody", { input: {} })
 
