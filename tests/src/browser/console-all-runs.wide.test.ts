@@ -73,6 +73,8 @@ test("the runs of several agents", { skip: noChromium }, async (t) => {
       return (await found.textContent()) === text
     }
     await until(isRead, { what: `the list says ${text}` })
+    // The last rows may have come after the scrolling.
+    await scroll()
   }
 
   await t.test("the list reads on as it is scrolled, until it has all runs of all agents", async () => {

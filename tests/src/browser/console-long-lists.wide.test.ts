@@ -73,7 +73,9 @@ test("the console with much to show", { skip: noChromium || noProc }, async (t) 
       await page.evaluate("document.querySelector('.long-list').scrollTo(0, 1e9)")
       return (await page.locator(".filters-found").textContent()) === "10,000 runs"
     }
-    await measure("10,000 runs were scrolled to the end", page, () => until(scroll, { what: "all runs are read" }))
+    await measure("10,000 runs were scrolled to the end", page, () =>
+      until(scroll, { what: "all runs are read", timeoutMs: 300_000 }),
+    )
     await measure("the list was scrolled back", page, () =>
       page.evaluate("document.querySelector('.long-list').scrollTo(0, 0)"),
     )
