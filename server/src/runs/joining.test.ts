@@ -60,6 +60,18 @@ test("when a server died before it logged a run's end, a joining client causes t
   assert.deepEqual(second, last)
 })
 
+test("a client that rejoins after the log was deleted is notified that it missed events", async () => {
+  await using server = await freshServer()
+  const run = await addEndedRun(server.db, [])
+
+  const events = await join(server, run, 7)
+
+  assert.deepEqual(events, [
+    ["metadata", { run_id: run.runId, attempt: 1, missed: true }],
+    ["end", { run_id: run.runId, status: "error" }],
+  ])
+})
+
 /** Makes Postgres reject a final status without the end in the run's log, which a crash between two commits would leave. */
 const requireLoggedEnd = async (db: Db) => {
   await db.run(sql`

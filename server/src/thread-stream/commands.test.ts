@@ -220,7 +220,20 @@ test("a reply names the place before the new run, so that no client skips any of
   assert.equal(framesOf(stream)[0]?.event_id, `synth:${reply.result.run_id}:running`)
 })
 
-test("what is no command is 400, an unknown one is an error reply, an unknown assistant 404", async () => {
+test("a request with an idempotency key starts one run", async () => {
+  await using http = await freshHttp()
+  const path = `/threads/${randomUUID()}/commands`
+  const body = { id: 1, method: "run.start", params: { assistant_id: "agent" } }
+  const send = () => http.send("POST", path, body, { "idempotency-key": "k1" })
+
+  const [one, two] = [await send(), await send()]
+
+  const runOf = ({ json }: { json: unknown }) => (json as { result: { run_id: string } }).result.run_id
+  assert.equal(runOf(one), runOf(two))
+  assert.equal(http.server.workers.started.length, 1)
+})
+
+test("what is no command is 400, an unknown one is an error reply, an unknown assistant 404; a refused run says why", async () => {
   await using http = await freshHttp()
   const threadId = randomUUID()
   const post = (body: unknown) => http.send("POST", `/threads/${threadId}/commands`, body)
@@ -236,4 +249,9 @@ test("what is no command is 400, an unknown one is an error reply, an unknown as
     [withoutAssistant.error, withoutAssistant.message],
     ["invalid_argument", "run.start requires an assistant_id."],
   )
+  await startRun(http, threadId)
+  const refused = { assistant_id: "agent", multitask_strategy: "reject" }
+  const busy = await sendCommand(http, threadId, "run.start", refused)
+  assert.equal(busy.error, "invalid_argument")
+  assert.match(busy.message, /^Thread is already running a task/)
 })

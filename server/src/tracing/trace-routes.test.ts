@@ -166,6 +166,24 @@ test("the trace of a deleted run or thread is out of reach at once, and is delet
   assert.equal(await rows(http), 2)
 })
 
+test("the spans of a deleted run go in portions, and later ones are found in the next round", async () => {
+  await using http = await freshHttp({ slots: 1 })
+  const { db } = http.server
+  const sweep = leftSpanSweep(db)
+  const leave = (count: number) =>
+    db.run(sql`
+      insert into run_spans (run_id, seq, span, content)
+      select '00000000-0000-4000-8000-000000000001', n, '{}', '' from generate_series(1, ${count}::int) n`)
+  await leave(2500)
+
+  const steps = [await sweep.step(), await rows(http), await sweep.step(), await rows(http)]
+  await leave(1)
+  await sweep.step()
+
+  assert.deepEqual(steps, [true, 500, false, 0])
+  assert.equal(await rows(http), 0)
+})
+
 test("nothing is kept of a stateless run", async () => {
   await using http = await freshHttp({ slots: 1 })
   const stream = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })

@@ -222,6 +222,16 @@ test("P11: a run without a worker waits for one, and can be stopped meanwhile", 
   assert.ok(end && "done" in end && end.done.status === "success")
 })
 
+test("P11: a run that waits for a worker is handed back when the pool stops", async () => {
+  const testing = await startTestPool()
+  await endOf(testing.run([{ do: "exit", code: 1 }]))
+  const waits = testing.run([{ do: "done" }])
+
+  await testing.pool.stop(0)
+
+  assert.deepEqual(waits.ends, [{ lost: "stopped", detail: "the server stops" }])
+})
+
 test("P8: fifty thousand events arrive completely, in order and before the end", async () => {
   await using testing = await startTestPool()
   const order = runOrder([{ do: "events", count: 50_000, sizeBytes: 200 }, { do: "done" }])
@@ -286,6 +296,18 @@ test("a graph that never finishes loading fails after the time limit", async () 
   const [failure] = testing.report.failed
 
   assert.match(failure?.message ?? "", /signal SIGKILL: it did not load its graphs within 0.3 s: .*top-level await/)
+})
+
+test("P9: a stopped pool still reports its graphs, and has no free slots", async () => {
+  const testing = await startTestPool()
+
+  await testing.pool.stop(0)
+
+  const { graphs, failed } = testing.pool.report()
+  assert.deepEqual({ graphs, failed }, { graphs: ["chat"], failed: [] })
+  assert.equal(testing.pool.freeSlots(), 0)
+  await assert.rejects(testing.pool.call("graph.state", { graph_id: "chat" }, {}), Unavailable)
+  await testing[Symbol.asyncDispose]()
 })
 
 test("P9: a stop lets runs finish and leaves no process running", async () => {
