@@ -1,4 +1,4 @@
-/** The runs of several agents in a real browser: one list that reads on, replay from it, and the runs of a revision. */
+/** The runs of several agents in a real browser: one list that reads on, and the runs of a revision. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Client } from "@langchain/langgraph-sdk"
@@ -7,7 +7,7 @@ import type { Route } from "playwright-core"
 import { clientOf, type Deployment, deploy, deploymentOf, untilDeployed } from "../testing/deployments.js"
 import type { Platform } from "../testing/installation.js"
 import { startPlatform } from "../testing/platform.js"
-import { accessibilityProblems, keepScreenshot, noChromium } from "./console-page.js"
+import { accessibilityProblems, noChromium } from "./console-page.js"
 import { deployDesk, deskRepository, signedIn } from "./deployed-desk.js"
 
 // More than two pages of an agent.
@@ -34,8 +34,6 @@ async function deploySleeper(platform: Platform, repoUrl: string): Promise<Deplo
   await untilDeployed(platform, body.id, body.latest_revision_id)
   return body
 }
-
-const countOf = async (client: Client, threadId: string) => (await client.runs.list(threadId, { limit: 1000 })).length
 
 test("the runs of several agents", { skip: noChromium }, async (t) => {
   // A second without a request: the deployment that may sleep does.
@@ -79,7 +77,6 @@ test("the runs of several agents", { skip: noChromium }, async (t) => {
 
   await t.test("the list reads on as it is scrolled, until it has all runs of all agents", async () => {
     await found.filter({ hasText: /^\d+\+ runs of 2 agents$/ }).waitFor()
-    await keepScreenshot(page, "all-runs-of-two")
     assert.deepEqual(await accessibilityProblems(page), [])
 
     await readAll(`${await inAll()} runs of 2 agents`)
@@ -109,7 +106,6 @@ test("the runs of several agents", { skip: noChromium }, async (t) => {
     await until(isNamed, { what: "the refusal is named" })
     await refusal.getByText("1 of 2 agents does not answer.").waitFor()
     await refusal.getByRole("listitem").filter({ hasText: "talker, runs before" }).waitFor()
-    await keepScreenshot(page, "all-runs-refused")
     assert.deepEqual(await accessibilityProblems(page), [])
     await page.unroute(search)
     await refusal.getByRole("button", { name: "Ask again" }).click()
@@ -118,24 +114,6 @@ test("the runs of several agents", { skip: noChromium }, async (t) => {
     await readAll(`${await inAll()} runs of 2 agents`)
     // The browser reports each request that was broken.
     browser.problems.splice(length)
-  })
-
-  await t.test("a run is replayed from one of its checkpoints", async () => {
-    await page.reload()
-    const before = await countOf(desk.client, desk.threadId)
-    await page.getByRole("searchbox", { name: "Text in errors" }).waitFor()
-    await readAll(`${await inAll()} runs of 2 agents`)
-    await page.getByRole("button", { name: `Replay run ${desk.runId.slice(-8)} from a checkpoint` }).press("Enter")
-    const dialog = page.getByRole("dialog", { name: `Replay run ${desk.runId.slice(-8)}` })
-    await dialog.getByRole("option").first().waitFor()
-    await keepScreenshot(page, "all-runs-replay")
-    assert.deepEqual(await accessibilityProblems(page), [])
-    await dialog.getByRole("option", { name: "input" }).click()
-    await dialog.getByRole("button", { name: "Replay from it" }).click()
-
-    await page.waitForURL(new RegExp(`/deployments/${desk.deploymentId}/agent/threads/${desk.threadId}/runs/`))
-    assert.equal(await countOf(desk.client, desk.threadId), before + 1)
-    assert.ok(!page.url().endsWith(desk.runId))
   })
 
   await t.test("a revision leads to the runs that it executed", async () => {

@@ -1,41 +1,21 @@
 /** Deployed agents on a platform in a real browser, all through the edge: their questions are answered, and one is talked to. */
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { clientOf, deploy } from "../testing/deployments.js"
 import { startPlatform } from "../testing/platform.js"
-import { createRepository } from "../testing/repository.js"
 import { newGate } from "./chat-page.js"
-import { accessibilityProblems, noChromium, openConsole } from "./console-page.js"
+import { accessibilityProblems, noChromium } from "./console-page.js"
+import { deskRepository, signedIn } from "./deployed-desk.js"
 import { askForRefund, refundOf } from "./desk.js"
 import { checkpoints, composer, openThread, say, untilConversation, untilNode } from "./thread-page.js"
 
-const sourceOf = (graph: string) =>
-  readFileSync(fileURLToPath(new URL(`../../graphs/src/${graph}.ts`, import.meta.url)), "utf8")
-const project = { node_version: "20", graphs: { desk: "./src/desk.ts:graph", talk: "./src/talk.ts:graph" }, env: {} }
-
 test("the console's pages of deployed agents", { skip: noChromium }, async (t) => {
   await using platform = await startPlatform()
-  const repository = await createRepository()
-  await repository.push({
-    "langgraph.json": JSON.stringify(project),
-    "src/desk.ts": sourceOf("desk"),
-    "src/talk.ts": sourceOf("talk"),
-  })
-  const deployment = await deploy(platform, "help-desk", repository.url)
+  const deployment = await deploy(platform, "help-desk", (await deskRepository()).url)
   const client = clientOf(platform, deployment)
-  const { url, api_key: apiKey } = platform.credentials
   const { body: reader } = await platform.api<{ key: string }>("POST", "/v2/api-keys", { name: "r", scopes: ["read"] })
-  const signedIn = async (key: string) => {
-    const browser = await openConsole(`${url}/`)
-    const data = { api_key: key }
-    const reply = await browser.context.request.post(`${url}/v2/console/sessions`, { data, headers: { origin: url } })
-    assert.equal(reply.status(), 201)
-    return browser
-  }
-  await using reading = await signedIn(reader.key)
-  await using browser = await signedIn(apiKey)
+  await using reading = await signedIn(platform, reader.key)
+  await using browser = await signedIn(platform, platform.credentials.api_key)
   const pages = `deployments/${deployment.id}/agent/`
   const newThread = () => client.threads.create({ graphId: "talk" })
 

@@ -6,7 +6,7 @@ import { skip as noProc } from "@superstep/toolkit/testing/processes"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Page } from "playwright-core"
 import { startGraphServer } from "../testing/graph-server.js"
-import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { accessibilityProblems, noChromium, openConsole } from "./console-page.js"
 import { checkpoints, openThread, say, untilConversation, untilNode } from "./thread-page.js"
 
 const config = fileURLToPath(new URL("../../graphs/console.json", import.meta.url))
@@ -61,28 +61,10 @@ test("a conversation on the console", { skip }, async (t) => {
       .evaluateAll((all) => all.map(({ className }) => className.split(" ")[0]))
     assert.deepEqual(order, ["message", "exchange", "message", "message", "message"])
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "conversation-answered")
     await exchanges(page).getByRole("link").click()
     await page.getByRole("heading", { name: /^Run / }).waitFor()
     const runs = await client.runs.list(thread.thread_id)
     assert.ok(page.url().endsWith(`/runs/${runs[1]?.run_id}`))
-  })
-
-  await t.test("both answers to two questions of one step stay, and an answer by the API too", async () => {
-    const thread = await newThread("letter")
-    const page = await openThread(browser, thread.thread_id)
-    await say(page, "please sign")
-    await page.getByText("Who signs?").waitFor()
-    await page.getByRole("textbox", { name: "Your answer" }).fill("Ada")
-    await page.getByRole("button", { name: "Answer", exact: true }).click()
-    await page.getByText("Sign as Ada?").waitFor()
-    await exchanges(page).getByText("Ada", { exact: true }).waitFor()
-
-    await client.runs.wait(thread.thread_id, "letter", { command: { resume: false } })
-
-    await exchanges(page).nth(1).getByText("No", { exact: true }).waitFor()
-    await exchanges(page).nth(1).getByText("Sign as Ada?").waitFor()
-    await page.getByRole("log").getByText("Not signed.").waitFor()
   })
 
   await t.test(
@@ -101,7 +83,6 @@ test("a conversation on the console", { skip }, async (t) => {
       await page.getByText("as it was at step 0", { exact: true }).waitFor()
       await untilNode(page, "answer", "next")
       assert.deepEqual(await accessibilityProblems(page), [])
-      await keepScreenshot(page, "conversation-past")
       await page.getByRole("button", { name: "Back to now" }).click()
       await exchanges(page).getByText("gladly", { exact: true }).waitFor()
 
@@ -133,7 +114,6 @@ test("a conversation on the console", { skip }, async (t) => {
     const edited = ["You: one", "Agent: You said one.", "You: three", "Agent: You said three."]
     await untilConversation(page, edited)
     await page.getByRole("status", { name: "Version 2 of 2" }).waitFor()
-    await keepScreenshot(page, "conversation-versions")
     const { values } = await client.threads.getState<{ messages: { content: string }[] }>(thread.thread_id)
     assert.deepEqual(
       values.messages.map(({ content }) => content),
@@ -177,7 +157,6 @@ test("a conversation on the console", { skip }, async (t) => {
     await untilNode(page, "send", "waiting")
     await untilConversation(page, ["You: rain", "Agent: A plain draft about rain."])
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "conversation-stopped")
     await page.getByRole("button", { name: "Continue" }).click()
 
     await untilConversation(page, ["You: rain", "Agent: A plain draft about rain.", "Agent: Sent."])
@@ -194,7 +173,6 @@ test("a conversation on the console", { skip }, async (t) => {
     await page.locator("summary", { hasText: "Configuration" }).click()
     await page.getByRole("textbox", { name: "tone" }).fill("warm")
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "conversation-configuration")
 
     await say(page, "rain")
     await untilConversation(page, ["You: rain", "Agent: A warm draft about rain.", "Agent: Sent."])
@@ -230,7 +208,6 @@ test("a conversation on the console", { skip }, async (t) => {
     await page.locator("article.message-human img").waitFor()
     await page.getByRole("link", { name: /table.csv/ }).waitFor()
     assert.equal(await page.locator(".attached-file").count(), 0)
-    await keepScreenshot(page, "conversation-files")
     await page.getByRole("button", { name: "Edit the message" }).click()
     await page.getByRole("textbox", { name: "Text of the message" }).fill("that")
     await page.getByRole("button", { name: "Send again" }).click()
@@ -297,27 +274,11 @@ test("a conversation on the console", { skip }, async (t) => {
     // Also for those who have asked their system for less motion, as this browser has.
     assert.deepEqual(await page.evaluate(readLines), Array(9).fill(true))
     assert.equal(await page.getByText(/Nothing has been said|No checkpoints yet/).count(), 0)
-    await keepScreenshot(page, "conversation-loading")
     release()
 
     await page.getByText("go on?").waitFor()
     await untilConversation(page, ["You: ask"])
     await browser.context.unrouteAll({ behavior: "wait" })
-  })
-
-  await t.test("all of it works in dark colours and in a narrow window", async () => {
-    const thread = await newThread("talk")
-    await client.runs.wait(thread.thread_id, "talk", asked("ask"))
-    await client.runs.wait(thread.thread_id, "talk", { command: { resume: "gladly" } })
-    const page = await openThread(browser, thread.thread_id)
-    await page.emulateMedia({ colorScheme: "dark" })
-    await page.setViewportSize({ width: 390, height: 844 })
-    await exchanges(page).getByText("gladly", { exact: true }).waitFor()
-    await page.locator("summary", { hasText: "Configuration" }).click()
-
-    assert.deepEqual(await accessibilityProblems(page), [])
-    assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
-    await keepScreenshot(page, "conversation-phone")
   })
 
   // A browser notes as an error that a message could not be sent.

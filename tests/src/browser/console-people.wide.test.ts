@@ -6,7 +6,7 @@ import { startProvider } from "@superstep/control/people/testing/oidc-provider"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Page } from "playwright-core"
 import { startPlatform } from "../testing/platform.js"
-import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { accessibilityProblems, noChromium, openConsole } from "./console-page.js"
 import { deployGraphs } from "./deployed-graphs.js"
 import { askForRefund, refundOf } from "./desk.js"
 
@@ -53,13 +53,11 @@ test("people are invited, sign in at the provider, do what their role allows, an
   let admin: Page = await browser.open("sign-in")
   await t.test("an admin invites a person on the page of settings", async () => {
     await admin.getByRole("button", { name: "Sign in with Example Login" }).waitFor()
-    await keepScreenshot(admin, "people-sign-in")
     const link = (
       await platform.api<{ url: string }>("POST", "/v2/invitations", { email: "bob@example.com", role: "admin" })
     ).body.url
     await admin.close()
     admin = await browser.open(new URL(link).pathname.slice(1) + new URL(link).hash)
-    await keepScreenshot(admin, "people-invited")
     await admin.getByRole("button", { name: "Sign in with Example Login" }).click()
     await signInAtProvider(admin, "bob")
     await admin.getByText("Bob Berg").first().waitFor()
@@ -88,10 +86,6 @@ test("people are invited, sign in at the provider, do what their role allows, an
     await admin.getByRole("button", { name: "Done" }).click()
     await admin.goto(`${url}/settings`)
     await admin.getByLabel("Role of Ann Ångström").waitFor()
-    await keepScreenshot(admin, "people-settings")
-    await admin.setViewportSize({ width: 390, height: 800 })
-    await keepScreenshot(admin, "people-settings-phone")
-    await admin.setViewportSize({ width: 1440, height: 900 })
   })
 
   const threadId = await askForRefund(client, 12)
@@ -123,7 +117,6 @@ test("people are invited, sign in at the provider, do what their role allows, an
       .locator(".chat-question button[aria-disabled='true'], .chat-question button[disabled]")
       .first()
     await approve.waitFor()
-    await keepScreenshot(person, "people-may-not-answer")
   })
 
   await t.test("with the role approve the person answers; thread, run and audit log name them", async () => {
@@ -140,7 +133,6 @@ test("people are invited, sign in at the provider, do what their role allows, an
     assert.equal(await refundOf(client, threadId), 12)
 
     await person.getByText("by Ann Ångström").waitFor()
-    await keepScreenshot(person, "people-answered")
     const acts = (await (
       await fetch(`${agent.url}/threads/${threadId}/acts`, { headers: { "x-api-key": apiKey } })
     ).json()) as {
@@ -165,7 +157,6 @@ test("people are invited, sign in at the provider, do what their role allows, an
     )
     await admin.goto(`${url}/settings`)
     await admin.getByText("answered agent").waitFor()
-    await keepScreenshot(admin, "people-audit-log")
   })
 
   await t.test("a removed person is out at once", async () => {
@@ -177,6 +168,5 @@ test("people are invited, sign in at the provider, do what their role allows, an
     await person.goto(`${url}/sign-in`)
     await person.getByRole("button", { name: "Sign in with Example Login" }).click()
     await person.getByText("Your account belongs to no workspace here.").waitFor()
-    await keepScreenshot(person, "people-no-member")
   })
 })

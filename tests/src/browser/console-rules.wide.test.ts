@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { startGraphServer } from "../testing/graph-server.js"
 import { makeGuarded } from "../testing/guarded-project.js"
-import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { accessibilityProblems, noChromium, openConsole } from "./console-page.js"
 
 const pages = ["threads", "approvals", "queue", "crons", "assistants", "store"]
 
@@ -56,7 +56,6 @@ test("where the project refuses the console, its pages say that, and not to sign
     assert.equal(await page.getByText(/sign in/i).count(), 0, path)
     assert.equal(await page.locator(".problem").count(), 1, path)
   }
-  await keepScreenshot(await browser.open("threads"), "rules-refuse")
 })
 
 test("what a rule refuses is shown where it was asked for, with what to do", {
@@ -75,5 +74,4 @@ test("what a rule refuses is shown where it was asked for, with what to do", {
   const problem = page.locator(".composer .problem")
   await problem.getByText(/access rules .* do not allow this to the console's user, langgraph-studio-user/).waitFor()
   assert.deepEqual(await accessibilityProblems(page), [])
-  await keepScreenshot(page, "rules-refuse-a-run")
 })

@@ -1,7 +1,6 @@
 /** The console's pages of runs in a real browser, on an agent server of `superstep dev`. */
 
 import assert from "node:assert/strict"
-import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { childrenOf, killAll, skip as noProc } from "@superstep/toolkit/testing/processes"
@@ -33,7 +32,6 @@ test("the console's pages of runs", { skip }, async (t) => {
     }
     await choose(25)
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "approvals")
     const [found] = (await copiedResults(page)) as { thread_id: string }[][]
     assert.deepEqual(found?.map(({ thread_id }) => thread_id).sort(), [...threads].sort())
 
@@ -160,7 +158,6 @@ test("the console's pages of runs", { skip }, async (t) => {
     await row(/^reply .*done/).click()
     await page.getByRole("region", { name: "Node reply" }).getByRole("heading", { name: "Output" }).waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "run-node")
   })
 
   await t.test("the first error of a run is in view, and it is run again from there", async () => {
@@ -219,7 +216,6 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByRole("heading", { name: "1 waiting" }).waitFor()
     await page.getByRole("heading", { name: "1 executing" }).waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "queue")
     const [waits, executes] = (await copiedResults(page)) as { run_id: string }[][]
     assert.deepEqual(
       [waits?.map(({ run_id }) => run_id), executes?.map(({ run_id }) => run_id)],
@@ -248,20 +244,6 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByText("success", { exact: true }).waitFor()
   })
 
-  await t.test("where the browser gives no clipboard, the commands are shown to be copied by hand", async () => {
-    const page = await browser.open("queue")
-    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-
-    await page.getByRole("button", { name: "Copy as curl" }).click()
-
-    const text = page.getByRole("dialog").getByRole("textbox", { name: "Text to copy" })
-    await text.waitFor()
-    assert.match(await page.evaluate<string>("String(getSelection())"), /^curl -s .*\/queue\?status=pending/)
-    assert.deepEqual(await accessibilityProblems(page), [])
-    await page.keyboard.press("Escape")
-    await text.waitFor({ state: "detached" })
-  })
-
   await t.test("a cron is created, run now, switched off and deleted", async () => {
     const page = await browser.open("crons")
     await page.getByRole("button", { name: "New cron" }).first().click()
@@ -274,7 +256,6 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByRole("button", { name: "Create", exact: true }).click()
     await page.getByRole("cell", { name: /-01-01 00:00/ }).waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "crons")
     const [crons] = (await copiedResults(page)) as { cron_id: string; schedule: string }[][]
     assert.deepEqual(fieldsOf(crons ?? [], "schedule"), ["0 0 1 1 *"])
 
@@ -315,7 +296,6 @@ test("the console's pages of runs", { skip }, async (t) => {
       ["none", "80"],
     )
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "assistants")
     const [assistants, versions] = (await copiedResults(page)) as { name: string; version: number }[][]
     assert.ok(assistants?.some(({ name }) => name === "Careful"))
     assert.deepEqual(fieldsOf(versions ?? [], "version"), [2, 1])
@@ -342,7 +322,6 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByRole("button", { name: /^refunds/ }).waitFor({ state: "detached" })
     await page.getByRole("region", { name: "Item profile" }).waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "store")
 
     await page.getByRole("button", { name: "Edit" }).click()
     await replaceJson(page, "Value", { name: "Ada", likes: ["maps"] })
@@ -366,21 +345,6 @@ test("the console's pages of runs", { skip }, async (t) => {
 
     await page.getByText("Nothing here matches.").waitFor()
     assert.equal(await client.store.getItem(["policies"], "refunds"), null)
-  })
-
-  await t.test("the pages work in dark colours and in a narrow window", async () => {
-    await askForRefund(client, 5)
-    const { threadId, runId } = await ask(client, { wish: "damage" })
-    await client.store.putItem(["n"], randomUUID(), {})
-    for (const path of ["approvals", `threads/${threadId}/runs/${runId}`, "queue", "crons", "assistants", "store"]) {
-      const page = await browser.open(path)
-      await page.emulateMedia({ colorScheme: "dark" })
-      await page.setViewportSize({ width: 480, height: 800 })
-      await page.getByRole("button", { name: "Copy as curl" }).waitFor()
-      assert.deepEqual(await accessibilityProblems(page), [], path)
-      assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path)
-      await page.close()
-    }
   })
 
   // A browser notes as errors the 503 of the server while a killed worker is replaced, and the refused stop.

@@ -4,34 +4,13 @@ import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { join } from "node:path"
 import { test } from "node:test"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { type BrowserContext, chromium as browser, type Page } from "playwright-core"
+import type { Page } from "playwright-core"
 import { startPlatform } from "../testing/platform.js"
-import { chromium } from "./front-ends.js"
-
-const skip = chromium === "" ? "no Chromium: .ci/run installs it and sets SUPERSTEP_TEST_CHROMIUM" : false
+import { openConsole, noChromium as skip } from "./console-page.js"
 
 /** A browser for which the name `rebound.example` leads to this machine. */
-async function openBrowser(): Promise<{ context: BrowserContext; problems: string[] }> {
-  const context = await browser.launchPersistentContext(join(temporaryFolder(), "profile"), {
-    executablePath: chromium,
-    headless: true,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--host-resolver-rules=MAP rebound.example 127.0.0.1",
-    ],
-  })
-  const problems: string[] = []
-  context.on("weberror", (error) => problems.push(String(error.error())))
-  context.on("console", (message) => message.type() === "error" && problems.push(message.text()))
-  return { context, problems }
-}
+const openBrowser = (url: string) => openConsole(`${url}/`, ["--host-resolver-rules=MAP rebound.example 127.0.0.1"])
 
 /** Sends a request from a page, as its scripts can. @returns  the status, or `unreadable` */
 const sendFrom = (page: Page, url: string, method: string, body?: object) =>
@@ -50,8 +29,8 @@ test("a person signs in with the printed address, and pages of other sites gain 
   const { url, tenant_id: tenant, api_key: apiKey, org_api_key: key } = platform.credentials
   const made = await platform.api<{ url: string }>("POST", "/v2/console/codes", {}, { "x-api-key": key })
   const printed = made.body.url
-  const { context, problems } = await openBrowser()
-  t.after(() => context.close())
+  await using browser = await openBrowser(url)
+  const { context, problems } = browser
   const page = await context.newPage()
   const session = (from: Page) => from.evaluate(async () => (await fetch("/v2/console/session")).status)
 
@@ -66,15 +45,10 @@ test("a person signs in with the printed address, and pages of other sites gain 
   })
 
   await t.test("a used code signs nobody in: the page says so", async () => {
-    const other = await openBrowser()
-    try {
-      const late = await other.context.newPage()
-      await late.goto(printed)
-      await late.getByText("superstep console", { exact: false }).first().waitFor()
-      assert.equal(await session(late), 401)
-    } finally {
-      await other.context.close()
-    }
+    await using other = await openBrowser(url)
+    const late = await other.open(printed)
+    await late.getByText("superstep console", { exact: false }).first().waitFor()
+    assert.equal(await session(late), 401)
   })
 
   await t.test(

@@ -10,10 +10,9 @@ import { childrenOf, killAll, skip as noProc } from "@superstep/toolkit/testing/
 import { until } from "@superstep/toolkit/testing/until"
 import { startGraphServer } from "../testing/graph-server.js"
 import { newGate } from "./chat-page.js"
-import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { accessibilityProblems, noChromium, openConsole } from "./console-page.js"
 import { copiedCommands, executed } from "./curl-commands.js"
 import { replaceJson } from "./desk.js"
-import { firstScreenMs, keyPressMs } from "./measured.js"
 import { checkpoints, composer, openThread, replaceState, say, untilConversation, untilNode } from "./thread-page.js"
 
 const config = fileURLToPath(new URL("../../graphs/console.json", import.meta.url))
@@ -43,18 +42,6 @@ test("the console's pages of threads", { skip }, async (t) => {
     return { gate, thread: await client.threads.create({ graphId: "talk", metadata }) }
   }
 
-  await t.test(
-    "the printed address opens the threads, and so does the way back from an address of no page",
-    async () => {
-      const printed = await browser.open("../studio")
-      await printed.getByRole("heading", { name: "Threads", level: 1 }).waitFor()
-      assert.equal(printed.url(), `${server.url}/studio/threads`)
-      const page = await browser.open("nothing/here")
-      await page.getByRole("link", { name: "Go to the start" }).click()
-      await page.getByRole("heading", { name: "Threads", level: 1 }).waitFor()
-    },
-  )
-
   await t.test("a new thread is talked to, and its graph lights up", async () => {
     const { gate, thread } = await gatedThread()
     const page = await openThread(browser, thread.thread_id)
@@ -67,20 +54,6 @@ test("the console's pages of threads", { skip }, async (t) => {
     await untilConversation(page, ["You: hello", "Agent: You said hello."])
     await untilNode(page, "answer", "done")
     await checkpoints(page).first().getByText("answer").waitFor()
-  })
-
-  await t.test("a page that is loaded again in the middle of an answer goes on with it", async () => {
-    const { gate, thread } = await gatedThread()
-    const page = await openThread(browser, thread.thread_id)
-    await say(page, "again")
-    await untilConversation(page, ["You: again", "Agent: You said"])
-
-    await page.reload()
-    await untilConversation(page, ["You: again", "Agent: You said"])
-    await untilNode(page, "answer", "running")
-    gate.open()
-
-    await untilConversation(page, ["You: again", "Agent: You said again."])
   })
 
   await t.test("after the death of the worker the second attempt is shown, and the text is whole", async () => {
@@ -102,21 +75,6 @@ test("the console's pages of threads", { skip }, async (t) => {
     await page.getByText(/Attempt 2 went on from the last checkpoint/).waitFor()
     await say(page, "next")
     await untilConversation(page, ["You: twice", "Agent: You said twice.", "You: next", "Agent: You said next."])
-  })
-
-  await t.test("a run is stopped from the page", async () => {
-    const { thread } = await gatedThread()
-    const page = await openThread(browser, thread.thread_id)
-    await say(page, "long")
-    await untilConversation(page, ["You: long", "Agent: You said"])
-
-    await page.getByRole("button", { name: "Stop the run" }).click()
-
-    await page.getByRole("button", { name: "Send" }).waitFor()
-    const [run] = await client.runs.list(thread.thread_id)
-    assert.ok(run)
-    await client.runs.join(thread.thread_id, run.run_id)
-    assert.equal((await client.runs.get(thread.thread_id, run.run_id)).status, "interrupted")
   })
 
   await t.test("a run is stopped before the page knows of it, and the run before it stays as it was", async () => {
@@ -157,21 +115,6 @@ test("the console's pages of threads", { skip }, async (t) => {
     assert.deepEqual([stopped, statuses], [[second.run_id], ["interrupted", "success"]])
   })
 
-  await t.test("a question of the graph is shown and answered", async () => {
-    const thread = await client.threads.create({ graphId: "talk" })
-    const page = await openThread(browser, thread.thread_id)
-    await say(page, "ask")
-    await page.getByText("go on?").waitFor()
-    await untilNode(page, "answer", "waiting")
-    assert.deepEqual(await accessibilityProblems(page), [])
-
-    await page.getByRole("textbox", { name: "Your answer" }).fill("gladly")
-    await page.getByRole("button", { name: "Answer", exact: true }).click()
-
-    await untilConversation(page, ["You: ask", "Agent: You answered gladly."])
-    await page.getByRole("textbox", { name: "Your answer" }).waitFor({ state: "detached" })
-  })
-
   await t.test("a question that is open takes no message as its answer", async () => {
     const thread = await client.threads.create({ graphId: "talk" })
     const page = await openThread(browser, thread.thread_id)
@@ -205,7 +148,6 @@ test("the console's pages of threads", { skip }, async (t) => {
       await untilConversation(page, ["You: fail"])
       assert.equal(await page.getByRole("button", { name: "Stop the run" }).count(), 0)
       assert.equal(await page.getByRole("button", { name: "Edit the state" }).getAttribute("aria-disabled"), null)
-      await keepScreenshot(page, "thread-failed")
 
       // The same for a run of the page itself: the end of a failed task says nothing of an error.
       await say(page, "fail")
@@ -231,18 +173,6 @@ test("the console's pages of threads", { skip }, async (t) => {
 
     assert.equal((await client.runs.get(thread.thread_id, run.run_id)).status, "interrupted")
     gate.open()
-  })
-
-  await t.test("a run that the API starts on the shown thread appears on the page", async () => {
-    const { gate, thread } = await gatedThread()
-    const page = await openThread(browser, thread.thread_id)
-    const input = { messages: [{ role: "user", content: "from elsewhere" }] }
-    await client.runs.create(thread.thread_id, String(thread.metadata?.assistant_id), { input })
-
-    await untilConversation(page, ["You: from elsewhere", "Agent: You said"])
-    gate.open()
-
-    await untilConversation(page, ["You: from elsewhere", "Agent: You said from elsewhere."])
   })
 
   await t.test("a run of another client shows its messages, and drafts stay", async () => {
@@ -309,7 +239,6 @@ test("the console's pages of threads", { skip }, async (t) => {
       await untilConversation(page, ["You: edited", "Agent: You said edited."])
       assert.doesNotMatch(page.url(), /checkpoint=/)
       await checkpoints(page).filter({ hasText: "edited" }).waitFor()
-      await keepScreenshot(page, "thread-forked")
 
       await checkpoints(page)
         .filter({ hasText: /^answer/ })
@@ -398,33 +327,15 @@ test("the console's pages of threads", { skip }, async (t) => {
     assert.deepEqual(values, { title: "Lunch", tone: "dry", parts: ["b", "c"] })
   })
 
-  await t.test("the other messages are shown beside one that is nested too deeply", async () => {
-    const thread = await client.threads.create({ graphId: "talk" })
-    const page = await openThread(browser, thread.thread_id)
-    const deep = ">".repeat(3000)
-
-    await say(page, "hi")
-    await untilConversation(page, ["You: hi", "Agent: You said hi."])
-    await page.getByRole("button", { name: "Send" }).waitFor()
-    await say(page, `\n${deep} deep`)
-
-    await page.locator("article.message-ai").nth(1).getByText("deep").waitFor()
-    await page.locator("article.message-ai").nth(0).getByText("You said hi.").waitFor()
-  })
-
-  await t.test(`among ${threads} threads one is found by text, status and metadata, and by keyboard`, async (t) => {
+  await t.test(`among ${threads} threads one is found by text, status and metadata, and by keyboard`, async () => {
     await withClient(server.db.uri, (db) => db.query(manyThreads, [threads]))
     const page = await browser.open("threads")
     const rows = page.getByRole("list", { name: "Threads" }).getByRole("link")
     await rows.filter({ hasText: "question 1" }).first().waitFor()
-    t.diagnostic(`first screen after ${await firstScreenMs(page)} ms`)
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "threads")
     assert.ok((await rows.count()) < 100)
 
     await rows.first().focus()
-    const pressed = await keyPressMs(page, "ArrowDown", 40)
-    t.diagnostic(`a key press in the list: median ${pressed[20]} ms, slowest ${pressed.at(-1)} ms`)
     await page.keyboard.press("End")
     await page.getByRole("link", { name: `question ${threads} ` }).waitFor()
     assert.match((await page.locator(":focus").textContent()) ?? "", new RegExp(`question ${threads}`))
@@ -445,23 +356,6 @@ test("the console's pages of threads", { skip }, async (t) => {
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { name: /^Thread / }).waitFor()
     await composer(page).waitFor()
-  })
-
-  await t.test("the pages work in dark colours and in a narrow window", async () => {
-    const thread = await client.threads.create({ graphId: "talk" })
-    await client.runs.wait(thread.thread_id, "talk", { input: { messages: [{ role: "user", content: "ask" }] } })
-    const page = await openThread(browser, thread.thread_id)
-    await page.emulateMedia({ colorScheme: "dark" })
-    await page.getByText("go on?").waitFor()
-    assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "thread-dark")
-
-    await page.setViewportSize({ width: 480, height: 800 })
-    for (const view of ["Graph", "Time travel", "Conversation"]) {
-      await page.getByRole("button", { name: view, exact: true }).click()
-      assert.deepEqual(await accessibilityProblems(page), [], view)
-    }
-    assert.ok(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
   })
 
   // While a killed worker is replaced, the server cannot read a state: the page has asked again.

@@ -5,7 +5,7 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { startApi } from "@superstep/control/testing/api"
 import { listen } from "@superstep/toolkit/http/listen"
-import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
+import { accessibilityProblems, noChromium, openConsole } from "./console-page.js"
 
 const docsFolder = fileURLToPath(new URL("../../../docs/site", import.meta.url))
 const noSite = existsSync(docsFolder) ? false : "the documentation is not built: npm run docs"
@@ -63,7 +63,6 @@ test("the documentation: every page, nothing from other hosts, search, dark mode
     await page.locator("#localsearch-input").fill("thread_pinning")
     const result = page.locator("#localsearch-list a").first()
     await result.waitFor()
-    await keepScreenshot(page, "docs-search")
     await result.click()
     await page.waitForURL("**/docs/operating-deployments*")
     await page.close()
@@ -80,7 +79,6 @@ test("the documentation: every page, nothing from other hosts, search, dark mode
     await page.goto(`${origin}docs/streaming`)
     assert.equal(await isDark(), true)
     assert.deepEqual(await accessibilityProblems(page), [])
-    await keepScreenshot(page, "docs-dark")
     await page.close()
   })
 

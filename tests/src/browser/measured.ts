@@ -1,10 +1,6 @@
 /** How quick a page feels, measured in the page itself. The figures are printed, and no test depends on them. */
 import type { Page } from "playwright-core"
 
-/** From the request of the page to the first time that it shows something. In milliseconds. */
-export const firstScreenMs = (page: Page): Promise<number> =>
-  page.evaluate<number>(`Math.round(performance.getEntriesByName("first-contentful-paint")[0].startTime)`)
-
 const noteKeys = `
   globalThis.pressed = []
   document.addEventListener("keydown", (event) =>

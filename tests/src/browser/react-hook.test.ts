@@ -35,14 +35,6 @@ for (const sdk of ["its own SDK", "the newest SDK"] as const)
       )
     })
 
-    await t.test("sends several messages on one thread", async () => {
-      await using page = await browser.another()
-      await submit(page, "one")
-      await page.shows("the first answer", isSettled("one", "You said one."))
-      await submit(page, "two")
-      await page.shows("the second answer", isSettled("one", "You said one.", "two", "You said two."))
-    })
-
     await t.test("stops a run, which is then interrupted on the server too", async () => {
       await using page = await browser.another()
       await submit(page, "long", { gate: newGate().path })

@@ -4,13 +4,12 @@
  */
 import assert from "node:assert/strict"
 import type { TestContext } from "node:test"
-import { sql } from "@superstep/toolkit/db/sql"
 import { send } from "@superstep/toolkit/testing/processes"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import { EventClient } from "superstep/prove/event-client"
 import { ConversationClient } from "./client.js"
-import { bodyOf, conversationOf } from "./conversation.js"
+import { conversationOf } from "./conversation.js"
 import { factsOf, readEffects } from "./facts.js"
 import { type InstallationOptions, startInstallation } from "./installation.js"
 import { untilExecuting } from "./moments.js"
@@ -49,22 +48,6 @@ export async function severalServers(t: TestContext, options: InstallationOption
   }
   const facts = (threadId: string) => factsOf(db, readEffects(effectsFile), threadId)
 
-  await t.test("one joins and waits through the other while the first executes", async () => {
-    const { client, conversation, ended, runId, path } = await beginAtOne("joined")
-
-    const joined = new EventClient(() => other.url, patient())
-    const [, state] = await Promise.all([
-      joined.follow({ threadId: client.threadId, runId }),
-      json<{ count: number }>("GET", `${other.url}${path}/join`),
-      ended,
-    ])
-
-    assert.equal(state.count, conversation.steps)
-    const seen = { acknowledged: [runId], streams: new Map([[runId, joined.events]]) }
-    assert.deepEqual(judge(conversation, await facts(client.threadId), seen), [])
-    assert.deepEqual(judge(conversation, await facts(client.threadId), client), [])
-  })
-
   await t.test("one that joined and one that waits at the other hear of the end although the first dies", async () => {
     const { client, conversation, ended, runId, path } = await beginAtOne("orphaned")
 
@@ -84,18 +67,6 @@ export async function severalServers(t: TestContext, options: InstallationOption
     assert.equal(joined.connections, 1, "a client of the server that lives had to connect again")
   })
 
-  await t.test("a cancel through the other stops the run in the first", async () => {
-    const { client, ended, path } = await beginAtOne("cancelled", { steps: 400 })
-
-    await json("POST", `${other.url}${path}/cancel?wait=1`)
-    await ended
-
-    const after = await facts(client.threadId)
-    assert.equal(after.runs[0]?.status, "interrupted")
-    assert.equal(after.status, "idle")
-    assert.ok(after.executions.length < 400)
-  })
-
   await t.test("a cancel survives the server that was asked to stop", async () => {
     const { client, ended, runId, path } = await beginAtOne("killed while cancelled", { steps: 400 })
 
@@ -112,20 +83,6 @@ export async function severalServers(t: TestContext, options: InstallationOption
     assert.equal(client.streams.get(runId)?.at(-1)?.data.status, "interrupted")
   })
 
-  await t.test("what waits in the queue of a server that dies is executed by the other", async () => {
-    const { client, conversation, ended } = await beginAtOne("queued", { turns: 2, isStreamed: false })
-    await ended
-    await one.kill()
-
-    const isOver = async () => {
-      const open = await db.row(sql`
-        select from runs where thread_id = ${client.threadId} and status in ('pending', 'running') limit 1`)
-      return open === undefined
-    }
-    await until(isOver, { what: "both runs are over", timeoutMs: 60_000 })
-    assert.deepEqual(judge(conversation, await facts(client.threadId), client), [])
-  })
-
   await t.test("a rollback through the other removes the run that the first executes", async () => {
     const { client, ended, path } = await beginAtOne("rolled back", { steps: 400 })
 
@@ -135,15 +92,5 @@ export async function severalServers(t: TestContext, options: InstallationOption
     const after = await facts(client.threadId)
     assert.deepEqual([after.runs, after.checkpoints], [[], []])
     assert.equal((await json<{ status: string }>("GET", `${one.url}/threads/${client.threadId}`)).status, "idle")
-  })
-
-  await t.test("a second turn goes on from the state of a run that another server executed", async () => {
-    const { client, conversation, ended } = await beginAtOne("continued", { steps: 3 })
-    await ended
-
-    const body = { ...bodyOf(conversation, 1), stream_resumable: undefined }
-    const state = await json<{ count: number }>("POST", `${other.url}/threads/${client.threadId}/runs/wait`, body)
-
-    assert.equal(state.count, 6)
   })
 }
