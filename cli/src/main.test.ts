@@ -87,9 +87,3 @@ test("a user error is one sentence that says what to do, without a stack", async
   )
   assert.match(wrongPort.stderr, /expected a port, a number from 1 to 65535/)
 })
-
-test("colours are used only where they are supported", async () => {
-  const { stderr } = await runCli(["keys", "create"], { cwd: temporaryFolder() })
-
-  assert.equal(stderr.includes("\u001b["), false)
-})

@@ -10,10 +10,9 @@ import { test } from "node:test"
 import { promisify } from "node:util"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { until } from "@superstep/toolkit/testing/until"
 import { packedCommand } from "./testing/copy-for-packing.js"
 import { printedCurl } from "./testing/printed-curl.js"
-import { startProgram } from "./testing/run-cli.js"
+import { interrupt, startProgram, untilPrinted } from "./testing/run-cli.js"
 
 const run = promisify(execFile)
 
@@ -54,13 +53,12 @@ async function askDev(project: { cwd: string; env: NodeJS.ProcessEnv }): Promise
   const port = String(await freePort())
   const dev = startProgram(["npx", "--no-install", "superstep", "dev", "--port", port], project)
   try {
-    await until(() => dev.lines.some((line) => line.includes("  Try ")), { what: "dev is up", timeoutMs: 60_000 })
+    await untilPrinted(dev, "  Try ")
     const { stdout: answer } = await run("sh", ["-c", printedCurl(dev.lines)])
     const studio = await (await fetch(`http://127.0.0.1:${port}/studio`)).text()
     return { answer, studio }
   } finally {
-    dev.signal("SIGINT")
-    await dev.ended
+    await interrupt(dev)
   }
 }
 

@@ -6,33 +6,18 @@ import { test } from "node:test"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { startPostgres } from "@superstep/toolkit/postgres/start-postgres"
-import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { preparedFolder } from "../testing/prepared-folder.js"
-import { runCli, startCli } from "../testing/run-cli.js"
+import { interrupt, runCli, startUp } from "../testing/run-cli.js"
 
 const schedule = { SUPERSTEP_BACKUP_SCHEDULE: "@yearly" }
 
-async function startUp(cwd: string) {
-  const ports = ["--port", String(await freePort()), "--agents-port", String(await freePort())]
-  const up = startCli(["up", "--no-example", ...ports], { cwd, env: schedule })
-  const isUp = () => up.lines.some((line) => line.includes("Data  "))
-  await until(isUp, { what: "the installation is up", timeoutMs: 60_000 }).catch((error: unknown) => {
-    throw new Error(up.lines.join("\n"), { cause: error })
-  })
-  const stop = async () => {
-    up.signal("SIGINT")
-    return up.ended
-  }
-  return { ...up, stop }
-}
-
 test("a running installation makes a backup that is due, and a new one is restored from it", async () => {
   const cwd = await preparedFolder()
-  const first = await startUp(cwd)
-  await first.stop()
+  const first = await startUp(cwd, schedule)
+  await interrupt(first)
   const postgres = await startPostgres({ folder: join(cwd, ".superstep", "postgres"), log: silent })
   {
     await using db = openDatabase({ uri: postgres.uri("superstep"), log: silent })
@@ -40,13 +25,13 @@ test("a running installation makes a backup that is due, and a new one is restor
   }
   await postgres.stop()
 
-  const second = await startUp(cwd)
+  const second = await startUp(cwd, schedule)
   const folder = join(cwd, ".superstep", "backups")
   const files = () => (existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".gz")) : [])
   await until(() => files().length > 0, { what: "the backup is made", timeoutMs: 60_000 }).catch((error: unknown) => {
     throw new Error(second.lines.join("\n"), { cause: error })
   })
-  await second.stop()
+  await interrupt(second)
   const elsewhere = temporaryFolder()
   const restored = await runCli(["restore", join(folder, files()[0] ?? "")], { cwd: elsewhere })
 

@@ -4,15 +4,15 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "no
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import type { Deployment, Revision } from "../platform/deployments.js"
 import { preparedFolder } from "../testing/prepared-folder.js"
-import { type Running, runCli, startCli } from "../testing/run-cli.js"
+import { interrupt, type Running, runCli, startCli, startUp } from "../testing/run-cli.js"
 
 const agent = fileURLToPath(new URL("../../../tests/agent", import.meta.url))
+const oneWorker = { SUPERSTEP_WORKERS: "1" }
 const cwd = temporaryFolder()
 const file = join(cwd, "backup.tar.gz")
 let place = cwd
@@ -31,21 +31,6 @@ async function json<T>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await cli(...args, "--json")
   assert.equal(code, 0, `${args.join(" ")}: ${stderr}`)
   return JSON.parse(stdout) as T
-}
-
-async function startUp(folder: string): Promise<Running> {
-  const ports = ["--port", String(await freePort()), "--agents-port", String(await freePort())]
-  const running = startCli(["up", "--no-example", ...ports], { cwd: folder, env: { SUPERSTEP_WORKERS: "1" } })
-  await until(() => running.lines.some((line) => line.includes("Data  ")), {
-    what: "the installation is up",
-    timeoutMs: 60_000,
-  })
-  return running
-}
-
-const stop = async (running: Running) => {
-  running.signal("SIGINT")
-  return running.ended
 }
 
 const readCredentials = (folder: string) =>
@@ -101,7 +86,7 @@ before(async () => {
   const graphs = { approve: "./src/approve.ts:graph" }
   writeFileSync(join(project, "langgraph.json"), JSON.stringify({ node_version: "20", graphs, env: ".env" }))
   cpSync(project, join(cwd, "other"), { recursive: true })
-  up = await startUp(await preparedFolder(cwd))
+  up = await startUp(await preparedFolder(cwd), oneWorker)
   for (const name of ["one", "other"]) {
     const deployed = await cli("deploy", name)
     assert.equal(deployed.code, 0, deployed.stderr)
@@ -115,7 +100,7 @@ before(async () => {
   assert.equal(written.code, 0, written.stderr)
 })
 after(async () => {
-  if (!skip) await stop(up)
+  if (!skip) await interrupt(up)
 })
 
 test("a deployment that exists, or that the backup does not have, is refused and nothing is changed", {
@@ -193,13 +178,13 @@ test("another installation, which does not run, gets the deployment with its nex
   const first = up
   const elsewhere = await preparedFolder()
   const empty = await runCli(["restore", file, "--deployment", "one"], { cwd: temporaryFolder() })
-  const other = await startUp(elsewhere)
-  await stop(other)
+  const other = await startUp(elsewhere, oneWorker)
+  await interrupt(other)
   place = elsewhere
 
   const restored = await cli("restore", file, "--deployment", "one")
-  up = await startUp(elsewhere)
-  await stop(first)
+  up = await startUp(elsewhere, oneWorker)
+  await interrupt(first)
 
   assert.equal(empty.code, 1)
   assert.match(empty.stderr, /start one with superstep up/)

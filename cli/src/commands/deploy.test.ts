@@ -5,17 +5,17 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import type { Deployment, Revision } from "../platform/deployments.js"
 import { preparedFolder } from "../testing/prepared-folder.js"
-import { type Ended, type Running, runCli, startCli } from "../testing/run-cli.js"
+import { type Ended, interrupt, type Running, runCli, startUp } from "../testing/run-cli.js"
 
 const agent = fileURLToPath(new URL("../../../tests/agent", import.meta.url))
 // An install takes five seconds of processor time (tests/src/streaming.test.ts has one, as a wide test).
 const linkPackages = `ln -s '${fileURLToPath(new URL("../../../node_modules", import.meta.url))}' node_modules`
+const oneWorker = { SUPERSTEP_WORKERS: "1" }
 const cwd = temporaryFolder()
 const project = join(cwd, "my-agent")
 let up: Running
@@ -33,19 +33,6 @@ const events = ({ stdout }: Ended) =>
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as { event: string; status?: string; url?: string; message?: string })
-
-async function startUp(folder: string): Promise<Running> {
-  const ports = ["--port", String(await freePort()), "--agents-port", String(await freePort())]
-  const running = startCli(["up", "--no-example", ...ports], { cwd: folder, env: { SUPERSTEP_WORKERS: "1" } })
-  const isUp = () => running.lines.some((line) => line.includes("Data  "))
-  await until(isUp, { what: "the installation is up", timeoutMs: 60_000 })
-  return running
-}
-
-const stop = async (running: Running) => {
-  running.signal("SIGINT")
-  return running.ended
-}
 
 const addressOfAgent = async (): Promise<string> => (await json<{ url: string }>("open", "my-agent")).url
 
@@ -79,9 +66,9 @@ before(async () => {
   const config = JSON.parse(readFileSync(join(project, "langgraph.json"), "utf8")) as object
   writeFileSync(join(project, "langgraph.json"), JSON.stringify({ ...config, env: ".env" }))
   commitProject("fix: the greeting")
-  up = await startUp(await preparedFolder(cwd))
+  up = await startUp(await preparedFolder(cwd), oneWorker)
 })
-after(() => stop(up))
+after(() => interrupt(up))
 
 let threadId = ""
 
@@ -200,7 +187,7 @@ test("a path instead of a repository's address is refused with the right address
   }
 })
 
-test("a secret is read from standard input and never shown, and rollback restores the former revision", {
+test("a rollback restores the former revision", {
   skip: unlessWide("deploys again"),
 }, async () => {
   cpSync(join(agent, "src/chat.ts"), join(project, "src/chat.ts"))
@@ -240,12 +227,12 @@ test("a backup of a running installation is restored as another one with the sam
   const file = join(cwd, "all.tar.gz")
   const written = await cli("backup", file)
   const refused = await cli("restore", file)
-  await stop(up)
+  await interrupt(up)
 
   place = temporaryFolder()
   const restored = await cli("restore", file)
   assert.equal(restored.code, 0, restored.stderr)
-  up = await startUp(place)
+  up = await startUp(place, oneWorker)
   const state = await untilAnswered(`/threads/${threadId}/state`)
 
   assert.equal(written.code, 0, written.stderr)

@@ -17,6 +17,9 @@ test("a new project is complete, has its own name, and the next steps are printe
   const manifest = JSON.parse(readFileSync(join(cwd, "my-agent/package.json"), "utf8")) as Record<string, unknown>
   assert.equal(manifest.name, "my-agent")
   assert.deepEqual(manifest.superstep, { typecheck: true })
+  // Without a request for a Node it gets the newest, and every CLI deploys it.
+  assert.equal(manifest.engines, undefined)
+  assert.doesNotMatch(readFileSync(join(cwd, "my-agent/langgraph.json"), "utf8"), /node_version/)
   assert.match((manifest.scripts as { dev: string }).dev, /^node \S+main\.js dev$/)
   assert.deepEqual([manifest.license, manifest.description], [undefined, undefined], "it is not our licence")
   const lock = JSON.parse(readFileSync(join(cwd, "my-agent/package-lock.json"), "utf8"))
@@ -42,16 +45,6 @@ test("a new project in Python is complete, and the next steps are printed", asyn
   for (const name of names) assert.ok(existsSync(join(cwd, "my-agent", name)), name)
   assert.equal(existsSync(join(cwd, "my-agent/package.json")), false)
   assert.match(stdout, /cd my-agent\n {2}node \S+main\.js dev\n$/)
-})
-
-// Then it runs on the newest one. langgraph-cli of PyPI takes a bare major version in `engines`, and nothing else.
-test("a new project requests no Node, so that it gets the newest, and every CLI deploys it", async () => {
-  const cwd = temporaryFolder()
-  await runCli(["new", "my-agent"], { cwd })
-  const read = (name: string) => JSON.parse(readFileSync(join(cwd, "my-agent", name), "utf8"))
-
-  assert.equal(read("package.json").engines, undefined)
-  assert.equal(read("langgraph.json").node_version, undefined)
 })
 
 test("an empty folder may be used, a non-empty one may not", async () => {

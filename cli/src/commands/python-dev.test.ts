@@ -7,10 +7,9 @@ import { test } from "node:test"
 import { promisify } from "node:util"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { printedCurl } from "../testing/printed-curl.js"
-import { runCli, startCli } from "../testing/run-cli.js"
+import { interrupt, runCli, startCli, untilPrinted } from "../testing/run-cli.js"
 
 const skip =
   unlessWide("it installs packages of PyPI") ||
@@ -21,22 +20,18 @@ async function startDev(cwd: string) {
   const python = join(temporaryFolder(), "python")
   await promisify(execFile)("python3", ["-m", "venv", "--without-pip", python])
   const PATH = `${join(python, "bin")}:${process.env.PATH}`
-  const running = startCli(["dev", "--port", String(await freePort())], { cwd, env: { SUPERSTEP_WORKERS: "1", PATH } })
-  const isUp = () => running.lines.some((line) => line.includes("  Try "))
-  return { running, isUp }
+  return startCli(["dev", "--port", String(await freePort())], { cwd, env: { SUPERSTEP_WORKERS: "1", PATH } })
 }
 
 test("superstep dev installs what a new project in Python needs, once, and streams its answer", { skip }, async () => {
   const parent = temporaryFolder()
   await runCli(["new", "agent", "--python"], { cwd: parent })
   const cwd = join(parent, "agent")
-  const { running, isUp } = await startDev(cwd)
-  const ended = running.ended.then(({ stdout, stderr }) => assert.fail(`it ended before it was up: ${stdout}${stderr}`))
-  await Promise.race([until(isUp, { what: "the server is up", timeoutMs: 180_000 }), ended])
+  const running = await startDev(cwd)
+  await untilPrinted(running, "  Try ", 180_000)
 
   const { stdout } = await promisify(execFile)("sh", ["-c", printedCurl(running.lines)])
-  running.signal("SIGINT")
-  const { code, stderr } = await running.ended
+  const { code, stderr } = await interrupt(running)
 
   assert.match(stdout, /^event: end\ndata: .*"status":"success"/m)
   assert.ok(existsSync(join(cwd, ".venv/bin/python")))
@@ -51,8 +46,7 @@ test("packages that cannot be installed end the start with the installer's words
   const cwd = join(parent, "agent")
   writeFileSync(join(cwd, "requirements.txt"), "no-such-package-of-superstep==9\n")
 
-  const { running } = await startDev(cwd)
-  const { code, stderr } = await running.ended
+  const { code, stderr } = await (await startDev(cwd)).ended
 
   assert.equal(code, 1)
   assert.match(stderr, /Python packages could not be installed: [\s\S]*no-such-package-of-superstep/)

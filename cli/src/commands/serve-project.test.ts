@@ -14,7 +14,7 @@ import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { preparedFolder } from "../testing/prepared-folder.js"
 import { printedCurl } from "../testing/printed-curl.js"
 import { makeProject, waitingGraph } from "../testing/project.js"
-import { type Running, runCli, startCli } from "../testing/run-cli.js"
+import { interrupt, type Running, runCli, startCli, untilPrinted } from "../testing/run-cli.js"
 
 const started: Running[] = []
 after(async () => {
@@ -31,9 +31,7 @@ async function startServer(command: "dev" | "serve", given?: string, env: NodeJS
   const port = await freePort()
   const running = startCli([command, "--port", String(port)], { cwd, env: { SUPERSTEP_WORKERS: "1", ...env } })
   started.push(running)
-  const isUp = () => running.lines.some((line) => line.includes("  Try "))
-  const ended = running.ended.then(({ stdout, stderr }) => assert.fail(`it ended before it was up: ${stdout}${stderr}`))
-  await Promise.race([until(isUp, { what: "the server is up", timeoutMs: 60_000 }), ended])
+  await untilPrinted(running, "  Try ")
   return { running, cwd, url: `http://127.0.0.1:${port}` }
 }
 
@@ -63,8 +61,7 @@ test("serve without one graph that loads exits with the reason, and dev goes on"
     body: JSON.stringify({ assistant_id: "echo", input: {} }),
   })
   const answer = await run.text()
-  dev.running.signal("SIGINT")
-  const developer = await dev.running.ended
+  const developer = await interrupt(dev.running)
 
   assert.equal(code, 1)
   assert.match(stdout + stderr, /langgraph\.json\.echo: .*no database/)
@@ -99,8 +96,7 @@ test("the command that dev prints streams an answer, a second dev names the firs
   const processes = [childOf(first.cwd), await postgresOf(first.cwd)]
 
   const refused = await runCli(["dev", "--port", String(await freePort())], { cwd: first.cwd })
-  first.running.signal("SIGINT")
-  const { code, stderr } = await first.running.ended
+  const { code, stderr } = await interrupt(first.running)
 
   assert.match(stdout, /^event: metadata\ndata: \{"run_id":"[0-9a-f-]{36}","attempt":1\}/m)
   assert.match(stdout, /^event: end\ndata: .*"status":"success"/m)
@@ -111,8 +107,7 @@ test("the command that dev prints streams an answer, a second dev names the firs
   for (const identity of processes) assert.equal(identity && (await isAlive(identity)), false)
   const second = await startServer("dev", first.cwd)
   const found = await fetch(`${second.url}/threads/${thread_id}`)
-  second.running.signal("SIGINT")
-  await second.running.ended
+  await interrupt(second.running)
 
   assert.equal(found.status, 200)
 })
@@ -143,8 +138,7 @@ test("after dev and its server are killed, the next dev starts and continues the
   await until(async () => (await runAt(second.url)).status === "success", { what: "the run ends" })
 
   assert.equal(await untilGone(server, 20_000), true)
-  second.running.signal("SIGINT")
-  assert.equal((await second.running.ended).code, 0)
+  assert.equal((await interrupt(second.running)).code, 0)
 })
 
 test("serve writes JSON log lines to a pipe, without the key that its example needs, and dev formats them", {

@@ -1,16 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { listen } from "@superstep/toolkit/http/listen"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { writeCredentials } from "../home/credentials.js"
-import { homeAt } from "../home/home.js"
-import { runCli } from "../testing/run-cli.js"
+import { type Asked, fakePlatform } from "../testing/fake-platform.js"
 
 const id = "00000000-0000-4000-8000-000000000001"
 
-/** A control plane with one deployment, which keeps what it is asked to change. */
-async function platform(canary: { weight: number } | null, status = "DEPLOYED") {
-  const changes: { path: string; body: unknown }[] = []
+/** A control plane with one deployment. */
+function platform(canary: { weight: number } | null, status = "DEPLOYED") {
   const revision = (name: string, traffic: object | null, status = "DEPLOYED") => ({
     id: name,
     status,
@@ -27,22 +22,11 @@ async function platform(canary: { weight: number } | null, status = "DEPLOYED") 
     source_revision_config: {},
   })
   const revisions = [revision("r2", canary, status), revision("r1", { weight: 90 })]
-  const answer = async (request: Request) => {
-    const { pathname } = new URL(request.url)
-    if (request.method === "POST") {
-      const text = await request.text()
-      changes.push({ path: pathname, body: text === "" ? undefined : JSON.parse(text) })
-      return Response.json(revisions[0])
-    }
-    const resources = pathname.endsWith("/revisions") ? revisions : [{ id, name: "shop", active_revision_id: "r1" }]
-    return Response.json({ resources, offset: 10 })
-  }
-  const listening = await listen(answer, { host: "127.0.0.1", port: 0 })
-  const home = temporaryFolder()
-  const url = `http://127.0.0.1:${listening.port}`
-  await writeCredentials(homeAt(home), { url, tenant_id: "w1", api_key: "of-w1", org_api_key: "of-all" })
-  const run = (...args: string[]) => runCli([...args, "--home", home], { cwd: home })
-  return { changes, run, [Symbol.asyncDispose]: () => listening.close(0) }
+  return fakePlatform(({ method, path }: Asked) => {
+    if (method === "POST") return revisions[0]
+    const resources = path.endsWith("/revisions") ? revisions : [{ id, name: "shop", active_revision_id: "r1" }]
+    return { resources, offset: 10 }
+  })
 }
 
 test("a canary is found, and its traffic changed, promoted or aborted", async () => {
@@ -58,7 +42,8 @@ test("a canary is found, and its traffic changed, promoted or aborted", async ()
   assert.deepEqual([ends.map(({ code }) => code), wrong.code], [[0, 0], 1])
   assert.match(wrong.stderr, /100 is no percentage from 1 to 99/)
   const path = (name: string, action: string) => `/v2/deployments/${id}/revisions/${name}/${action}`
-  assert.deepEqual(it.changes, [
+  const changes = it.asked.filter(({ method }) => method === "POST").map(({ path, body }) => ({ path, body }))
+  assert.deepEqual(changes, [
     { path: path("r2", "traffic"), body: { weight: 50 } },
     { path: path("r2", "promote"), body: undefined },
     { path: path("r9", "abort"), body: undefined },

@@ -1,21 +1,17 @@
 /** An installation that answers HTTPS, with a certificate that only its operator knows. */
 import assert from "node:assert/strict"
-import { execFile } from "node:child_process"
 import { cpSync, readFileSync } from "node:fs"
 import { request } from "node:https"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { promisify } from "node:util"
 import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { until } from "@superstep/toolkit/testing/until"
-import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { preparedFolder } from "../testing/prepared-folder.js"
-import { printedCurl } from "../testing/printed-curl.js"
-import { type Ended, type Running, runCli, startCli } from "../testing/run-cli.js"
+import { type Ended, interrupt, type Running, runCli, startCli, untilPrinted } from "../testing/run-cli.js"
 
 const skip = withoutOpenssl()
 const agent = fileURLToPath(new URL("../../../tests/agent", import.meta.url))
@@ -43,15 +39,8 @@ async function startUp(folder: string, ...options: string[]): Promise<Running> {
   const args = ["up", "--port", String(ports[0]), "--agents-port", String(ports[1]), ...options]
   const env = { SUPERSTEP_TLS_CERT: "localhost.crt", SUPERSTEP_TLS_KEY: "localhost.key" }
   const running = startCli(args, { cwd: folder, env })
-  const isUp = () => running.lines.some((line) => line.includes("Data  "))
-  const ended = running.ended.then(({ stderr }) => assert.fail(`it ended before it was up: ${stderr}`))
-  await Promise.race([until(isUp, { what: "the installation is up", timeoutMs: 60_000 }), ended])
+  await untilPrinted(running, "Data  ")
   return running
-}
-
-const stop = async (running: Running) => {
-  running.signal("SIGINT")
-  assert.equal((await running.ended).code, 0)
 }
 
 before(async () => {
@@ -60,7 +49,9 @@ before(async () => {
   cpSync(agent, join(cwd, "my-agent"), { recursive: true, filter: (path) => !path.includes("node_modules") })
   up = await startUp(await preparedFolder(cwd), "--no-example")
 })
-after(() => (up ? stop(up) : undefined))
+after(async () => {
+  if (up) assert.equal((await interrupt(up)).code, 0)
+})
 
 test("printed and stored addresses are https, and they answer", { skip }, async () => {
   const [api, agents] = ports.map((port) => `https://127.0.0.1:${port}`)
@@ -92,25 +83,4 @@ test("an untrusted certificate causes an error that says what to do", { skip }, 
 
   assert.equal(code, 1)
   assert.match(stderr, /its certificate is not trusted here\. Set NODE_EXTRA_CA_CERTS to the file of its CA/)
-})
-
-test("the example answers over HTTPS by the printed command", {
-  skip: skip || unlessLong("takes minutes"),
-}, async () => {
-  const folder = temporaryFolder()
-  const { certFile } = makeCertificate(folder)
-  const running = await startUp(folder)
-  try {
-    const isOver = () => running.lines.find((line) => /Ctrl-C stops everything|FAILED|✖|!/.test(line))
-    await until(isOver, { what: "the example answers", timeoutMs: 180_000 })
-    const env = { ...process.env, CURL_CA_BUNDLE: certFile }
-
-    // The last line goes to another output, and may be read first.
-    const command = await until(() => printedCurl(running.lines, apiKey(folder)), { what: "the command is printed" })
-    const { stdout } = await promisify(execFile)("sh", ["-c", command], { env })
-
-    assert.match(stdout, /^event: end\ndata: .*"status":"success"/m)
-  } finally {
-    await stop(running)
-  }
 })

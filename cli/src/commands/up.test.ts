@@ -12,7 +12,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import type { Credentials } from "../home/credentials.js"
 import { preparedFolder } from "../testing/prepared-folder.js"
-import { type Running, runCli, startCli } from "../testing/run-cli.js"
+import { interrupt, type Running, runCli, startCli, untilPrinted } from "../testing/run-cli.js"
 
 interface Installation {
   readonly cwd: string
@@ -40,9 +40,7 @@ after(async () => {
 async function startUp({ cwd, args }: Installation, env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const running = startCli(args, { cwd, env })
   started.push(running)
-  const isUp = () => running.lines.some((line) => line.includes("Data  "))
-  const ended = running.ended.then(({ stderr }) => assert.fail(`it ended before it was up: ${stderr}`))
-  await Promise.race([until(isUp, { what: "the installation is up", timeoutMs: 60_000 }), ended])
+  await untilPrinted(running, "Data  ")
   return running
 }
 
@@ -79,8 +77,7 @@ test("the first start creates valid credentials that only the owner can read; su
   const env = { XDG_STATE_HOME: join(place.cwd, ".state") }
   const listed = await runCli(["list", "--json"], { cwd: temporaryFolder(), env })
   const processes = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
-  running.signal("SIGINT")
-  const { code, stdout, stderr } = await running.ended
+  const { code, stdout, stderr } = await interrupt(running)
 
   assert.equal(reply.status, 200)
   assert.deepEqual([listed.code, listed.stdout], [0, "[]\n"], listed.stderr)
@@ -121,8 +118,7 @@ test("a killed control plane is restarted, and the edge keeps running", {
   assert.deepEqual(edgeOf(place.cwd), edge)
   assert.equal(await isAlive(edge), true)
   assert.ok(running.lines.some((line) => /control plane was killed by SIGKILL; restarting it/.test(line)))
-  running.signal("SIGINT")
-  await running.ended
+  await interrupt(running)
   assert.equal(await isAlive(edge), false)
 })
 
@@ -149,8 +145,7 @@ test("a killed Postgres is restarted with all acknowledged data", {
   await until(answers, { what: "the API answers again", timeoutMs: 30_000 })
 
   assert.notEqual((await postgresOf(place.cwd))?.pid, postgres?.pid)
-  running.signal("SIGINT")
-  await running.ended
+  await interrupt(running)
 })
 
 test("when the program itself is killed agents keep running, and the next start adopts everything", {
@@ -174,8 +169,7 @@ test("when the program itself is killed agents keep running, and the next start 
   assert.equal(await isAlive(control), false)
   assert.deepEqual(edgeOf(place.cwd), edge)
   assert.deepEqual(await postgresOf(place.cwd), postgres)
-  second.signal("SIGINT")
-  await second.ended
+  await interrupt(second)
   assert.equal(await isAlive(edge), false)
 })
 
@@ -198,8 +192,7 @@ test("a restart by a service manager keeps agents and Postgres running, and so d
   assert.deepEqual([edgeOf(place.cwd), await isAlive(edge)], [edge, true])
   assert.deepEqual(await postgresOf(place.cwd), postgres)
   const second = await startUp(place, { SUPERSTEP_STOP_ALL_ON_EXIT: "0" })
-  second.signal("SIGINT")
-  assert.equal((await second.ended).code, 0)
+  assert.equal((await interrupt(second)).code, 0)
   assert.deepEqual([await isAlive(edge), postgres && (await isAlive(postgres))], [false, false])
 })
 
@@ -209,8 +202,7 @@ test("a second Ctrl-C kills everything at once", { skip: unlessWide("starts an i
   const processes = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
 
   running.signal("SIGINT")
-  running.signal("SIGINT")
-  await running.ended
+  await interrupt(running)
 
   for (const identity of processes) assert.equal(identity && (await isAlive(identity)), false)
 })

@@ -42,49 +42,25 @@ const messages = ({ facts }: Altered) => (facts.values as { messages: { id: stri
 
 /** By the promise that must notice: what is altered. */
 const planted: readonly (readonly [promise: string, words: string, alter: (altered: Altered) => void])[] = [
-  [
-    "ended",
-    "a run never ends",
-    ({ second }) => {
-      second.status = "running"
-    },
-  ],
+  ["ended", "a run never ends", ({ second }) => void Object.assign(second, { status: "running" })],
   [
     "ended",
     "an acknowledged run is gone",
-    ({ facts, second }) => {
-      facts.allRunIds = [second.runId]
-    },
+    ({ facts, second }) => void Object.assign(facts, { allRunIds: [second.runId] }),
   ],
   ["ended", "a run ends twice", ({ first }) => void first.statuses.splice(-1, 1, "error")],
   [
     "status",
     "a run fails that does not fail undisturbed",
-    ({ first }) => {
-      first.status = "error"
-    },
+    ({ first }) => void Object.assign(first, { status: "error" }),
   ],
   [
     "once",
     "a repeated request made a second run",
-    ({ facts }) => {
-      facts.allRunIds = [...facts.allRunIds, "x"]
-    },
+    ({ facts }) => void Object.assign(facts, { allRunIds: [...facts.allRunIds, "x"] }),
   ],
-  [
-    "input",
-    "an input is applied twice",
-    (altered) => {
-      entry(altered, 1).source = "input"
-    },
-  ],
-  [
-    "input",
-    "an input is not applied",
-    (altered) => {
-      entry(altered, 0).source = "loop"
-    },
-  ],
+  ["input", "an input is applied twice", (altered) => void Object.assign(entry(altered, 1), { source: "input" })],
+  ["input", "an input is not applied", (altered) => void Object.assign(entry(altered, 0), { source: "loop" })],
   [
     "input",
     "inputs are applied in another order",
@@ -100,9 +76,7 @@ const planted: readonly (readonly [promise: string, words: string, alter: (alter
   [
     "chain",
     "the history forks",
-    (altered) => {
-      entry(altered, 2).parentId = entry(altered, 0).checkpointId
-    },
+    (altered) => void Object.assign(entry(altered, 2), { parentId: entry(altered, 0).checkpointId }),
   ],
   [
     "chain",
@@ -114,22 +88,14 @@ const planted: readonly (readonly [promise: string, words: string, alter: (alter
   [
     "chain",
     "an attempt that is over saves a state",
-    (altered) => {
-      entry(altered, -1).attempt = 0
-    },
+    (altered) => void Object.assign(entry(altered, -1), { attempt: 0 }),
   ],
   ["reads", "a state that was read disappears", ({ facts }) => void at(facts.reads, -1).push("x")],
   ["reads", "a later read shows less", ({ facts }) => void at(facts.reads, -1).splice(0)],
   ["streams", "an event is missing in the log", ({ first }) => void log(first).splice(1, 1)],
   ["streams", "an event comes twice", ({ second }) => void second.stream.splice(1, 0, at(second.stream, 1))],
   ["streams", "a client misses an event", ({ second }) => void second.follower.splice(1, 1)],
-  [
-    "streams",
-    "a client gets another event",
-    ({ second }) => {
-      at(second.stream, 1).data = {}
-    },
-  ],
+  ["streams", "a client gets another event", ({ second }) => void Object.assign(at(second.stream, 1), { data: {} })],
   ["streams", "a client gets an event that the log does not have", ({ second }) => void log(second).splice(2, 1)],
   ["streams", "a server tells another log", ({ first }) => void at(first.logs, 1).splice(1, 1)],
   ["streams", "a stream has no end", ({ second }) => void second.stream.pop()],
@@ -137,16 +103,12 @@ const planted: readonly (readonly [promise: string, words: string, alter: (alter
   [
     "streams",
     "a stream tells another status",
-    ({ second }) => {
-      at(log(second), -1).data = { status: "error" }
-    },
+    ({ second }) => void Object.assign(at(log(second), -1), { data: { status: "error" } }),
   ],
   [
     "values",
     "a node's message differs",
-    (altered) => {
-      at(messages(altered), 1).content = "other"
-    },
+    (altered) => void Object.assign(at(messages(altered), 1), { content: "other" }),
   ],
   ["replies", "a request is answered with 500", ({ facts }) => void facts.faults.push("GET /threads: 500")],
 ]

@@ -2,6 +2,8 @@
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { freePort } from "@superstep/toolkit/testing/free-port"
+import { until } from "@superstep/toolkit/testing/until"
 import { lineReader } from "../output/log-lines.js"
 
 export const mainScript = fileURLToPath(import.meta.resolve("superstep/main"))
@@ -69,3 +71,25 @@ function signalGroup(pid: number, name: NodeJS.Signals): void {
 }
 
 export const runCli = (args: readonly string[], options: Place): Promise<Ended> => startCli(args, options).ended
+
+/** Waits until it prints a line with these words. */
+export async function untilPrinted({ lines, ended }: Running, words: string, timeoutMs = 60_000): Promise<void> {
+  const over = ended.then(({ stdout, stderr }) => {
+    throw new Error(`it ended before it printed "${words}": ${stdout}${stderr}`)
+  })
+  const isPrinted = () => lines.some((line) => line.includes(words))
+  await Promise.race([until(isPrinted, { what: `it prints "${words}"`, timeoutMs }), over])
+}
+
+/** `superstep up` without the example, on ports of its own, as soon as it is up. */
+export async function startUp(cwd: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
+  const ports = ["--port", String(await freePort()), "--agents-port", String(await freePort())]
+  const running = startCli(["up", "--no-example", ...ports], { cwd, env })
+  await untilPrinted(running, "Data  ")
+  return running
+}
+
+export function interrupt(running: Running): Promise<Ended> {
+  running.signal("SIGINT")
+  return running.ended
+}
