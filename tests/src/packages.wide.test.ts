@@ -10,9 +10,8 @@ import { before, type TestContext, test } from "node:test"
 import { promisify } from "node:util"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { until } from "@superstep/toolkit/testing/until"
 import { copyForPacking } from "superstep/testing/copy-for-packing"
-import { startProgram } from "superstep/testing/run-cli"
+import { interrupt, startProgram, untilPrinted } from "superstep/testing/run-cli"
 import { testPython, withoutPython } from "./testing/languages.js"
 
 const run = promisify(execFile)
@@ -64,14 +63,8 @@ async function askDev(
   const port = await freePort()
   const began = performance.now()
   const dev = startProgram([program, ...args, "--port", `${port}`], { cwd, env })
-  let hasEnded = false
-  void dev.ended.then(() => (hasEnded = true))
   try {
-    const isUp = () => {
-      assert.equal(hasEnded, false, dev.lines.join("\n"))
-      return dev.lines.some((line) => line.includes("  Try "))
-    }
-    await until(isUp, { what: "dev is up", timeoutMs: 180_000 })
+    await untilPrinted(dev, "  Try ", 180_000)
     const reply = await fetch(`http://127.0.0.1:${port}/runs/stream`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -84,8 +77,7 @@ async function askDev(
     const answer = await reply.text()
     return { answer, seconds: (performance.now() - began) / 1000 }
   } finally {
-    dev.signal("SIGINT")
-    await dev.ended
+    await interrupt(dev)
   }
 }
 

@@ -6,8 +6,7 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { skip } from "@superstep/toolkit/testing/processes"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { until } from "@superstep/toolkit/testing/until"
-import { type Ended, startCli } from "superstep/testing/run-cli"
+import { type Ended, interrupt, startCli, untilPrinted } from "superstep/testing/run-cli"
 import { testPython, withoutPython } from "./testing/languages.js"
 
 const root = new URL("../../", import.meta.url)
@@ -138,13 +137,9 @@ test("superstep prove", { skip, concurrency: 2 }, async (t) => {
 
     t.test("Ctrl-C ends it without a verdict, and leaves nothing", async () => {
       const proof = startProof(example("chat"))
-      await until(() => proof.lines.some((line) => line.includes("round 1")), {
-        what: "it attacks",
-        timeoutMs: 180_000,
-      })
+      await untilPrinted(proof, "round 1", 180_000)
 
-      proof.signal("SIGINT")
-      const { code, stderr } = await proof.ended
+      const { code, stderr } = await interrupt(proof)
 
       assert.match(stderr, /stopped before there was a verdict/)
       assert.equal(code, 2)

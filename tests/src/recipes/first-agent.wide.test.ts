@@ -7,8 +7,7 @@ import { describe, test } from "node:test"
 import { promisify } from "node:util"
 import { Client } from "@langchain/langgraph-sdk"
 import { freePort } from "@superstep/toolkit/testing/free-port"
-import { until } from "@superstep/toolkit/testing/until"
-import { runCli, startCli } from "superstep/testing/run-cli"
+import { interrupt, runCli, startCli, untilPrinted } from "superstep/testing/run-cli"
 import { type OpenAi, startOpenAi } from "../testing/openai.js"
 import { startLocalPlatform } from "../testing/platform.js"
 import { copyOfRecipe, recipe } from "../testing/recipes.js"
@@ -77,14 +76,11 @@ describe("the first agent with a model streams its answer", () => {
         const port = await freePort()
         const dev = startCli(["dev", "--port", `${port}`], { cwd, env: { SUPERSTEP_WORKERS: "1" } })
         try {
-          const isUp = () => dev.lines.some((line) => line.includes("  Try "))
-          const ended = dev.ended.then(({ stderr }) => assert.fail(`it ended before it was up: ${stderr}`))
-          await Promise.race([until(isUp, { what: "the server is up", timeoutMs: 180_000 }), ended])
+          await untilPrinted(dev, "  Try ", 180_000)
 
           assertAnswer(await ask(new Client({ apiUrl: `http://127.0.0.1:${port}` })), openAi)
         } finally {
-          dev.signal("SIGINT")
-          await dev.ended
+          await interrupt(dev)
         }
       })
 

@@ -12,7 +12,7 @@ import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { preparedFolder } from "superstep/testing/prepared-folder"
-import { runCli, startCli } from "superstep/testing/run-cli"
+import { interrupt, runCli, startCli, untilPrinted } from "superstep/testing/run-cli"
 import { WebSocket } from "ws"
 import { recipe } from "../testing/recipes.js"
 import {
@@ -50,13 +50,8 @@ async function startUp(publicPort: number) {
       SUPERSTEP_WORKERS: "1",
     },
   })
-  const isUp = () => running.lines.some((line) => line.includes("Data  "))
-  const ended = running.ended.then(({ stderr }) => assert.fail(`it ended before it was up: ${stderr}`))
-  await Promise.race([until(isUp, { what: "the installation is up", timeoutMs: 60_000 }), ended])
-  const stop = async () => {
-    running.signal("SIGINT")
-    await running.ended
-  }
+  await untilPrinted(running, "Data  ")
+  const stop = async () => void (await interrupt(running))
   const place = { api: `127.0.0.1:${port}`, agents: `127.0.0.1:${agentsPort}` }
   return { cwd, place, [Symbol.asyncDispose]: stop }
 }

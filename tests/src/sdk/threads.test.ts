@@ -6,7 +6,6 @@ import { before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Client, ThreadState } from "@langchain/langgraph-sdk"
 import { sql } from "@superstep/toolkit/db/sql"
-import { until } from "@superstep/toolkit/testing/until"
 import { serverForAll } from "../testing/agent-servers.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: what a state holds is what each test asserts
@@ -110,43 +109,4 @@ test("a subgraph that waits gets an update of its own", async () => {
   assert.equal(reply.checkpoint.checkpoint_ns, inner.checkpoint_ns)
   assert.deepEqual([state.values, state.next], [{ x: 1, y: "told" }, ["after"]])
   assert.deepEqual(end, { x: 5, y: "told" })
-})
-
-test("a thread that is busy takes no update; deleting it stops its run", async () => {
-  const { thread_id } = await client.threads.create()
-  const run = await client.runs.create(thread_id, "slow", {
-    input: { n: 0 },
-    config: { configurable: { tick_ms: 60_000 } },
-  })
-  await until(async () => (await client.runs.get(thread_id, run.run_id)).status === "running", { what: "the run runs" })
-  const joined = (async () => {
-    const events: string[] = []
-    for await (const { event } of client.runs.joinStream(thread_id, run.run_id)) events.push(event)
-    return events
-  })()
-
-  await until(async () => (await server.status()).open_streams > 0, { what: "the run is joined" })
-
-  await assert.rejects(client.threads.updateState(thread_id, { values: { n: 1 } }), failsWith(409, /busy/))
-  await client.threads.delete(thread_id)
-
-  await joined
-  await until(async () => (await server.status()).running_runs === 0, { what: "its worker stops" })
-  const left = await server.db.row<{ n: number }>(sql`
-    select (select count(*) from runs where thread_id = ${thread_id}::uuid)
-      + (select count(*) from checkpoints where thread_id = ${thread_id}::text) as n`)
-  assert.equal(left?.n, 0)
-})
-
-test("a thread has a time to live that can be told and changed", async () => {
-  const { thread_id } = await client.threads.create({ ttl: 60 })
-  const told: Values = await client.threads.get(thread_id, { include: ["ttl"] })
-  await client.threads.update(thread_id, { ttl: { ttl: 5, strategy: "keep_latest" as "delete" } })
-  const changed: Values = await client.threads.get(thread_id, { include: ["ttl"] })
-  const plain: Values = await client.threads.get(thread_id)
-
-  assert.deepEqual([told.ttl.strategy, told.ttl.ttl_minutes], ["delete", 60])
-  assert.deepEqual([changed.ttl.strategy, changed.ttl.ttl_minutes], ["keep_latest", 5])
-  assert.ok(Date.parse(changed.ttl.expires_at) < Date.parse(told.ttl.expires_at))
-  assert.equal("ttl" in plain, false)
 })

@@ -62,6 +62,8 @@ async function ask(url: string, apiKey: string, isRun: boolean): Promise<Omit<An
 export interface Conversation {
   readonly events: number
   readonly problem: string
+  /** Of the agents that it heard. */
+  readonly versions: readonly string[]
   /** In ISO 8601. */
   readonly endedAt: string
 }
@@ -105,6 +107,7 @@ async function converse(
   input: { count: number } & Record<string, unknown>,
 ): Promise<Omit<Conversation, "endedAt">> {
   const ticks: number[] = []
+  const heard = new Set<string>()
   let status = "none"
   try {
     const { thread_id } = await client.threads.create()
@@ -114,15 +117,20 @@ async function converse(
       config: { recursion_limit: 5000 },
     })
     for await (const { event, data } of stream as AsyncIterable<{ event: string; data: unknown }>) {
-      if (event === "custom") ticks.push((data as { tick: number }).tick)
+      if (event === "custom") {
+        const { tick, version } = data as { tick: number; version: string }
+        ticks.push(tick)
+        heard.add(version)
+      }
       if (event === "end") status = (data as { status: string }).status
     }
     const { values } = await client.threads.getState<{ log: number[] }>(thread_id)
     const isWhole = ticks.length > 0 && ticks.every((tick, index) => tick === index)
     // The saved state has each step once, too: the run was executed once.
     const isRight = isWhole && JSON.stringify(values.log) === JSON.stringify(ticks)
-    return { events: ticks.length, problem: isRight && status === "success" ? "" : `${status}: ${ticks} ${values.log}` }
+    const problem = isRight && status === "success" ? "" : `${status}: ${ticks} ${values.log}`
+    return { events: ticks.length, problem, versions: [...heard] }
   } catch (error) {
-    return { events: ticks.length, problem: `${error}` }
+    return { events: ticks.length, problem: `${error}`, versions: [...heard] }
   }
 }
