@@ -228,19 +228,12 @@ test("replies of the control plane have the status and the address of the page",
   const path = `/v2/deployments/${created.body.id}`
   const stale = { headers: { "if-match": '"0"' }, body: { display_name: "x" } }
 
-  checkRefusal(await ask("GET", "/v2/deployments/00000000-0000-4000-8000-000000000000"), "not_found")
   checkRefusal(await ask("GET", "/nowhere"), "not_found")
-  checkRefusal(await ask("PUT", "/v2/deployments"), "method_not_allowed")
   checkRefusal(await ask("GET", path, { headers: { "x-api-key": "" } }), "unauthenticated")
-  checkRefusal(
-    await ask("GET", path, { headers: { "x-api-key": api.orgKey, "x-tenant-id": "" } }),
-    "workspace_required",
-  )
   checkRefusal(await ask("POST", "/v2/deployments", { body: {} }), "invalid_input")
   checkRefusal(await ask("POST", "/v2/deployments", { body: exampleDeployment() }), "name_taken")
   checkRefusal(await ask("POST", `${path}/revisions`, { body: {} }), "revision_in_progress")
   checkRefusal(await ask("PATCH", path, stale), "precondition_failed")
-  checkRefusal(await ask("POST", `${path}/rollback`, { body: {} }), "nothing_to_roll_back_to")
 })
 
 test("a failed revision names its entry", async () => {
@@ -266,7 +259,6 @@ test("replies of an agent server have the status and the address of the page", a
   const { json } = await http.send("POST", "/threads", {})
   const { thread_id: id } = json as { thread_id: string }
 
-  checkRefusal(await ask("GET", "/threads/00000000-0000-4000-8000-000000000000"), "not_found")
   checkRefusal(await ask("GET", "/nowhere"), "not_found")
   checkRefusal(await ask("POST", "/threads", { metadata: 1 }), "invalid_input")
   checkRefusal(await ask("POST", "/threads", { thread_id: id }), "thread_exists")
