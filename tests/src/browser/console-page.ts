@@ -35,15 +35,12 @@ export interface ConsoleBrowser extends AsyncDisposable {
   readonly problems: string[]
 }
 
-/**
- * @param start  the address of the console, with a slash at its end
- * @param further  arguments of Chromium
- */
-export async function openConsole(start: string, further: readonly string[] = []): Promise<ConsoleBrowser> {
+/** @param start  the address of the console, with a slash at its end */
+export async function openConsole(start: string): Promise<ConsoleBrowser> {
   const context = await chromium.launchPersistentContext(join(temporaryFolder(), randomUUID()), {
     executablePath: chromiumPath,
     headless: true,
-    args: [...flags, ...further],
+    args: flags,
     viewport: wideWindow,
     reducedMotion: "reduce",
   })
