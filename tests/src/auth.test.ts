@@ -59,20 +59,6 @@ for (const { name, skip, folder, ending, envOf } of languages) {
         assert.equal(await ada.threads.count(), 1)
       })
 
-      await t.test(
-        "a filter that nobody understands lets nothing through and names its handler in the log",
-        async () => {
-          for (const forbidden of ["oddly", "without a value"]) {
-            const { status, body } = await create({ forbidden })
-
-            assert.deepEqual([status, body.detail], [500, "internal error"])
-          }
-          assert.match(server.log(), /auth handler for \\"threads:create\\" returned an invalid filter/)
-          assert.match(server.log(), /which matches nothing/)
-          assert.equal(await ada.threads.count(), 1)
-        },
-      )
-
       await t.test("a run carries its owner, and its graph is told who asks", async () => {
         const { thread_id } = await ada.threads.create()
         const run = await ada.runs.create(thread_id, "echo", { input: { text: "hi" }, metadata: { owner: "bob" } })
@@ -179,28 +165,6 @@ for (const { name, skip, folder, ending, envOf } of languages) {
 
       // The graph would burn while the tests below run.
       await server[Symbol.asyncDispose]()
-    })
-
-    test("in development the Studio header is a user, unless the project says no", {
-      skip: unlessWide("starts two servers"),
-    }, async (t) => {
-      await using db = await agentDatabase()
-      const studio = { method: "POST", body: "{}", headers: { "x-auth-scheme": "langsmith" } }
-      for (const [disabled, status] of [
-        [false, 200],
-        [true, 401],
-      ] as const) {
-        await t.test(`disable_studio_auth: ${disabled}`, async () => {
-          const project = makeGuarded(folder, {
-            auth: { path: `./src/auth.${ending}:auth`, disable_studio_auth: disabled },
-          })
-          const dev = { ...env, SUPERSTEP_CONFIG: project.config, SUPERSTEP_DEV: "1" }
-          await using server = await startAgentServer({ databaseUri: db.uri, env: dev })
-
-          assert.equal((await ask(server, "/assistants/search", studio)).status, status)
-          assert.equal((await ask(server, "/assistants/search", { method: "POST", body: "{}" })).status, 401)
-        })
-      }
     })
 
     test("a module that does not load is never left out", async (t) => {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { text } from "node:stream/consumers"
 import { describe, test } from "node:test"
+import { Client } from "@langchain/langgraph-sdk"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { WebSocket } from "ws"
@@ -178,6 +179,11 @@ for (const { name, skip, envOf } of languages) {
       const spoofed = { "x-superstep-ticket": "0", "x-superstep-internal": "1" }
       assert.equal((await post(server, "/assistants/search", {}, spoofed)).status, 401)
       assert.equal((await ask(server, "/custom/client")).body.text, "You said: myself")
+      // A DELETE with a body, through the app.
+      const client = new Client({ apiUrl: server.url, defaultHeaders: { ...server.headers, ...bearer("ada") } })
+      await client.store.putItem(["ada"], "note", { text: "hi" })
+      await client.store.deleteItem(["ada"], "note")
+      assert.equal(await client.store.getItem(["ada"], "note"), null)
     })
 
     test("authentication first: nothing reaches the app from somebody unknown", async () => {
