@@ -10,6 +10,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { build, type Plugin } from "esbuild"
 import { chromium, type Page } from "playwright-core"
 import type { AgentServerProcess } from "../testing/agent-servers.js"
+import { chromiumFlags } from "./front-ends.js"
 
 export interface ShownMessage {
   readonly id: string
@@ -52,16 +53,6 @@ export interface PageOptions {
   readonly parameters?: Readonly<Record<string, string>>
 }
 
-const flags = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-]
-
 const useStreamPage = fileURLToPath(new URL("../../src/browser/page.mjs", import.meta.url))
 
 /** Opens a page on a new thread of a server, from another origin than the server's. */
@@ -72,7 +63,11 @@ export async function openChatPage<S = Shown>(
 ): Promise<ChatPage<S>> {
   const web = await servePage(script, [textModules(script, modules), ...(hasNewestSdk ? [sdkBeside(script)] : [])])
   const profile = join(temporaryFolder(), randomUUID())
-  const browser = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: flags })
+  const browser = await chromium.launchPersistentContext(profile, {
+    executablePath,
+    headless: true,
+    args: chromiumFlags,
+  })
   const addressOf = (further: Readonly<Record<string, string>>) => {
     const query = { api: server.url, headers: JSON.stringify(server.headers), ...parameters, ...further }
     return `${web.url}?${new URLSearchParams(query)}`

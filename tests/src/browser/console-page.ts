@@ -6,8 +6,7 @@ import { join } from "node:path"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { type BrowserContext, chromium, type Page } from "playwright-core"
-
-export const chromiumPath = process.env.SUPERSTEP_TEST_CHROMIUM ?? ""
+import { chromiumFlags, chromium as chromiumPath } from "./front-ends.js"
 
 /** Why a test of the console cannot run; false when it can. */
 export const noChromium =
@@ -15,16 +14,6 @@ export const noChromium =
 
 /** Also used for sizes of windows, so that a test says what it looks at. */
 export const wideWindow = { width: 1440, height: 900 }
-
-const flags = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-]
 
 export interface ConsoleBrowser extends AsyncDisposable {
   readonly context: BrowserContext
@@ -40,7 +29,7 @@ export async function openConsole(start: string): Promise<ConsoleBrowser> {
   const context = await chromium.launchPersistentContext(join(temporaryFolder(), randomUUID()), {
     executablePath: chromiumPath,
     headless: true,
-    args: flags,
+    args: chromiumFlags,
     viewport: wideWindow,
     reducedMotion: "reduce",
   })

@@ -6,6 +6,16 @@ const folder = fileURLToPath(new URL("../../front-ends/", import.meta.url))
 
 export const chromium = process.env.SUPERSTEP_TEST_CHROMIUM ?? ""
 
+export const chromiumFlags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+]
+
 /** Why a test with front ends cannot run; false when it can. */
 export const noFrontEnds = existsSync(`${folder}node_modules`)
   ? false

@@ -7,9 +7,8 @@ import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { startGraphServer } from "../testing/graph-server.js"
 import { type ChatPage, newGate, openChatPage, type Shown } from "./chat-page.js"
-
-const chromium = process.env.SUPERSTEP_TEST_CHROMIUM ?? ""
-const skip = chromium === "" && "no Chromium: .ci/run installs it and sets SUPERSTEP_TEST_CHROMIUM"
+import { noChromium as skip } from "./console-page.js"
+import { chromium } from "./front-ends.js"
 
 const config = fileURLToPath(new URL("../../graphs/browser.json", import.meta.url))
 
