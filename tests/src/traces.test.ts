@@ -1,6 +1,7 @@
 /** Traces of runs from a graph to the API and to a collector of OpenTelemetry, in both languages. */
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
 import { type CollectedSpan, type Collector, startCollector } from "./testing/collector.js"
@@ -159,10 +160,7 @@ for (const { name: language, env, skip } of graphLanguages) {
       const sent = await exported(collector, runId)
 
       assert.deepEqual(await trace(), [])
-      assert.deepEqual(
-        sent.map(({ name }) => name),
-        ["run executed"],
-      )
+      assert.deepEqual(fieldsOf(sent, "name"), ["run executed"])
     })
   })
 }

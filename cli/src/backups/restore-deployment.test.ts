@@ -4,6 +4,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "no
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
@@ -120,7 +121,7 @@ test("a deployment that exists, or that the backup does not have, is refused and
   assert.match(taken.stderr, /another deployment is called other/)
   assert.match(stray.stderr, /--replace is only for a single deployment/)
   assert.deepEqual(
-    (await list()).map(({ id, active_revision_id }) => [id, active_revision_id]),
+    fieldsOf(await list(), "id", "active_revision_id"),
     before.map(({ id, active_revision_id }) => [id, active_revision_id]),
   )
   assert.equal(existsSync(join(place, ".superstep/restoring")), false)
@@ -152,7 +153,7 @@ test("a deployment that was deleted comes back under its id, and a conversation 
   assert.equal(answer.answer, "hello world", "the state, and the secret, are those of the backup")
   const now = await json<Revision[]>("revisions", "one")
   assert.deepEqual(
-    now.map(({ id, status }) => [id, status]),
+    fieldsOf(now, "id", "status"),
     revisions.map(({ id, status }) => [id, status]),
   )
   const startOf = (text: string) => /^process_start_time_seconds \S+/m.exec(text)?.[0] ?? assert.fail(text)

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { skip as noProc } from "@superstep/toolkit/testing/processes"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Page } from "playwright-core"
@@ -115,10 +116,7 @@ test("a conversation on the console", { skip }, async (t) => {
     await untilConversation(page, edited)
     await page.getByRole("status", { name: "Version 2 of 2" }).waitFor()
     const { values } = await client.threads.getState<{ messages: { content: string }[] }>(thread.thread_id)
-    assert.deepEqual(
-      values.messages.map(({ content }) => content),
-      ["one", "You said one.", "three", "You said three."],
-    )
+    assert.deepEqual(fieldsOf(values.messages, "content"), ["one", "You said one.", "three", "You said three."])
 
     await page.getByRole("button", { name: "Earlier version" }).press("Enter")
     await untilConversation(page, before)

@@ -91,17 +91,14 @@ for (const { name: language, env, skip } of graphLanguages) {
         interrupt_before: ["boom"],
       })
 
-      assert.deepEqual(
-        events.slice(1, -1).map(({ event, data }) => [event, data]),
-        [
-          ["values", { x: 1 }],
-          ["updates", { ok: { x: 2 } }],
-          ["values", { x: 2 }],
-          ["updates", { __interrupt__: [] }],
-          // LangGraph for Python tells a breakpoint only there.
-          ...(language === "JavaScript" ? [["values", { __interrupt__: [] }]] : []),
-        ],
-      )
+      assert.deepEqual(fieldsOf(events.slice(1, -1), "event", "data"), [
+        ["values", { x: 1 }],
+        ["updates", { ok: { x: 2 } }],
+        ["values", { x: 2 }],
+        ["updates", { __interrupt__: [] }],
+        // LangGraph for Python tells a breakpoint only there.
+        ...(language === "JavaScript" ? [["values", { __interrupt__: [] }]] : []),
+      ])
       assert.equal(named(events, "end")[0].status, "interrupted")
     })
 
