@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { type Asked, fakePlatform } from "../testing/fake-platform.js"
 
 const hostName = { name: "agent.example.com", url: "https://agent.example.com", status: "active", failure: null }
@@ -21,9 +22,10 @@ test("host names are added with the key of the installation, listed and removed"
   assert.match(listed.stdout, /^agent\.example\.com +active +https:\/\/agent\.example\.com$/m)
   assert.deepEqual(JSON.parse(removed.stdout), { name: "agent.example.com", removed: true })
   const path = "/v2/deployments/d1/host-names"
-  assert.deepEqual(it.asked, [
-    { method: "POST", path, key: "of-all", body: { name: "Agent.example.com" } },
-    { method: "GET", path, key: "of-w1", body: undefined },
-    { method: "DELETE", path: `${path}/agent.example.com`, key: "of-w1", body: undefined },
+  const asked = it.asked.filter(({ path }) => path !== "/v2/deployments")
+  assert.deepEqual(fieldsOf(asked, "method", "path", "key", "body"), [
+    ["POST", path, "of-all", { name: "Agent.example.com" }],
+    ["GET", path, "of-w1", undefined],
+    ["DELETE", `${path}/agent.example.com`, "of-w1", undefined],
   ])
 })
