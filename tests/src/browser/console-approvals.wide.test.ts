@@ -13,6 +13,8 @@ test("the console's pages of deployed agents", { skip: noChromium }, async (t) =
   await using platform = await startPlatform()
   const deployment = await deploy(platform, "help-desk", (await deskRepository()).url)
   const client = clientOf(platform, deployment)
+  // An agent that has just started computes them, which takes long on a busy machine; the pages wait for them.
+  await client.assistants.getSchemas("talk")
   const { body: reader } = await platform.api<{ key: string }>("POST", "/v2/api-keys", { name: "r", scopes: ["read"] })
   await using reading = await signedIn(platform, reader.key)
   await using browser = await signedIn(platform, platform.credentials.api_key)

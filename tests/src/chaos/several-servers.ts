@@ -49,7 +49,7 @@ export async function severalServers(t: TestContext, options: InstallationOption
   const facts = (threadId: string) => factsOf(db, readEffects(effectsFile), threadId)
 
   await t.test("one that joined and one that waits at the other hear of the end although the first dies", async () => {
-    const { client, conversation, ended, runId, path } = await beginAtOne("orphaned")
+    const { client, conversation, ended, runId, path } = await beginAtOne("orphaned", { steps: 60 })
 
     const joined = new EventClient(() => other.url, patient())
     const following = joined.follow({ threadId: client.threadId, runId })
