@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { createLog } from "@superstep/toolkit/log/log"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { Listening } from "../testing/test-server.js"
+import { Listening, SlowListening } from "../testing/test-server.js"
 import { firstSeq, LastEvents } from "./event.js"
 import type { LoggedEvent } from "./queries.js"
 import { runKind } from "./topic.js"
@@ -106,4 +106,24 @@ test("a client that reads the last old events while an attempt starts here misse
   await until(() => ids(client).includes(firstSeq(2)), { what: "the client has attempt 2" })
 
   assert.deepEqual(ids(client), [0, 1, 2, 3, firstSeq(2)])
+})
+
+test("a client that was behind when its run got a log reads each event once, also those published at that moment (S1)", async () => {
+  const { topics, publish, setLogged } = startTopics()
+  const client = new SlowListening()
+  setLogged(false)
+  topics.subscribe(runId, client)
+  client.stopReading()
+  publish(0)
+  await until(() => ids(client).length === 1, { what: "the first event" })
+
+  setLogged(true)
+  publish(1)
+  topics.catchUp(runId)
+  client.read()
+  await until(() => ids(client).includes(1), { what: "the second event" })
+  publish(2)
+  await until(() => ids(client).includes(2), { what: "the third event" })
+
+  assert.deepEqual(ids(client), [0, 1, 2])
 })
