@@ -63,6 +63,25 @@ test("an input that would answer a question is an input again when another clien
   assert.deepEqual([commandOf(run), run.order.input], [null, '{"x":1}'])
 })
 
+test("an input for a busy thread is the answer when its run asks between the check and the new run", async () => {
+  await using http = await freshHttp()
+  const threadId = await interrupted(http)
+  const [asking] = await http.db.rows<{ interrupts: string }>(
+    sql`select interrupts from threads where thread_id = ${threadId}`,
+  )
+  await http.db.run(sql`update threads set status = 'busy', interrupts = '{}' where thread_id = ${threadId}`)
+
+  const reply = await overtaken(
+    http.db,
+    threadId,
+    () => sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: { x: 1 } }),
+    sql`status = 'interrupted', interrupts = ${asking?.interrupts ?? ""}`,
+  )
+  const run = await executing(`${reply.result.run_id}`, http)
+
+  assert.deepEqual(commandOf(run), { resume: { x: 1 } })
+})
+
 test("an answer does not wait for a run that is rolled back while the answer looks for it", async () => {
   await using http = await freshHttp()
   const rolledBackWhenFound: Database = {
