@@ -82,6 +82,8 @@ const longestMs = 2 ** 31 - 1
 export interface RunLimit {
   /** Whether the run was asked to stop because of the time limit. */
   readonly isOver: boolean
+  /** Ends the time now, also after `stop`: the run is asked to stop, and is ended without its worker if it does not. */
+  expire(): void
   stop(): void
 }
 
@@ -110,6 +112,10 @@ export function startRunLimit(options: {
   return {
     get isOver() {
       return isOver
+    },
+    expire: () => {
+      stop()
+      over()
     },
     stop: () => stop(),
   }

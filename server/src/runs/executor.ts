@@ -257,12 +257,13 @@ export class Executor {
   }
 
   #abandon(attempt: Attempt): void {
-    const { workers, log } = this.#options
-    const { runId, claimId, attempt: number } = attempt.claim
+    const { log } = this.#options
+    const { runId, attempt: number } = attempt.claim
     log.warn({ run_id: runId, attempt: number }, "a run has moved on to another attempt")
     attempt.leave()
     this.#attempts.delete(attempt)
-    workers.cancel(claimId)
+    // A run that does not stop must not keep its slot, now that no time limit ends it.
+    attempt.limit.expire()
   }
 
   #conclude(attempt: Attempt, conclude: () => Promise<void>): void {

@@ -143,6 +143,22 @@ test("R10: a run that does not stop is ended without its worker, which is told t
   assert.deepEqual(server.workers.givenUp, [execution.order.claimId])
 })
 
+test("a run that has moved on and does not stop gives its slot back", async () => {
+  await using server = await freshServer({ slots: 1, stopGraceMs: 50 })
+  server.workers.ignoresCancel = true
+  const { runId } = await newRunOf(server)
+  const execution = await attempt(server, runId, 1)
+
+  await server.db.run(sql`
+    update runs set status = 'pending', claim_id = null, claimed_by = null, lease_until = null where run_id = ${runId}`)
+  await server.executor.renew()
+  const next = await attempt(server, runId, 2)
+  next.done()
+  await waitForEnd(server, runId)
+
+  assert.deepEqual(server.workers.givenUp, [execution.order.claimId])
+})
+
 test("R10: a run whose worker dies after the time limit is not attempted again", async () => {
   await using server = await freshServer({ runTimeoutMs: 50, stopGraceMs: 60_000 })
   server.workers.ignoresCancel = true
