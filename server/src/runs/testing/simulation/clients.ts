@@ -103,7 +103,7 @@ export class Clients {
     const place = random.pick(places)
     const server = this.#world.at(place)
     const acts: readonly (() => void)[] = [
-      ...Array.from({ length: 8 }, () => () => void (server && this.create(server))),
+      ...Array.from({ length: 8 }, () => () => void (server?.isServing && this.create(server))),
       ...Array.from({ length: 2 }, () => () => this.#stopOne(server)),
       () => this.#world.kill(place),
       () => this.#world.start(place, { keepsId: true }),
@@ -123,7 +123,7 @@ export class Clients {
 
   #stopOne(server: SimulatedServer | undefined): void {
     const { random } = this.#world
-    if (!server || this.asks.length === 0) return
+    if (!server?.isServing || this.asks.length === 0) return
     this.stop(server, random.pick(this.asks.slice(-6)), random.pick(["interrupt", "interrupt", "rollback"]))
   }
 

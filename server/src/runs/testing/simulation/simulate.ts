@@ -84,6 +84,8 @@ async function comeToRest(world: World): Promise<void> {
   const end = world.clock.now() + settlingMs
   let open: string[] = []
   do {
+    // A run that was there before, or a stop that was asked for, may still end a server.
+    for (const place of places) world.start(place, { keepsId: true })
     await world.clock.pass(lookMs)
     open = await openRuns(world)
   } while (open.length > 0 && world.broken.length === 0 && world.clock.now() < end)

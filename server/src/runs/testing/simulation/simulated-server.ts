@@ -152,9 +152,11 @@ export class SimulatedServer {
     this.#world.kill(this.place)
   }
 
-  /** It goes on later, with what came meanwhile. */
+  /** It goes on later, with what came meanwhile; the first news may be that its worker has died. */
   suspend(ms: number): void {
-    this.life.suspendedUntil = this.#world.clock.now() + ms
+    const { clock, random } = this.#world
+    this.life.suspendedUntil = clock.now() + ms
+    if (random.below(3) === 0) clock.after(ms, () => this.workers.die())
     this.#noteTrouble(ms)
   }
 
