@@ -111,7 +111,7 @@ async function refusal(url: string, headers: Record<string, string>): Promise<{ 
   return { ...(response.statusCode && { status: response.statusCode }), body: Buffer.concat(chunks).toString() }
 }
 
-test("a WebSocket handshake is refused like a request", async () => {
+test("a WebSocket handshake is refused like a request", { timeout: 60_000 }, async () => {
   await using setup = await echoEdge()
   const { edge, socketUrl } = setup
 
