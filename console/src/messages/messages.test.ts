@@ -94,12 +94,15 @@ test("a message that says the same stays the same object; one that grows, or who
 
   const now = withFormer(former, shownMessages(before.map((message) => ({ ...message }))))
   const grown = withFormer(former, shownMessages(after))
-  const answered = withFormer(former, shownMessages([...before, { type: "tool", tool_call_id: "c1", content: "3" }]))
+  const answer = { type: "tool", tool_call_id: "c1", content: "3" }
+  const answered = withFormer(former, shownMessages([...before, answer]))
+  const failed = withFormer(answered, shownMessages([...before, { ...answer, status: "error" }]))
 
   const isKept = (messages: readonly unknown[]) => messages.map((message, at) => message === former[at])
   assert.deepEqual(isKept(now), [true, true, true])
   assert.deepEqual(isKept(grown), [true, true, false])
   assert.deepEqual(isKept(answered), [true, false, true])
+  assert.notEqual(failed[1], answered[1])
 })
 
 test("text and JSON are readable", () => {

@@ -79,9 +79,13 @@ function isSameBlock(a: Block, b: Block | undefined): boolean {
   if (!b || a.kind !== b.kind) return false
   if ("text" in a && "text" in b) return a.text === b.text
   if (a.kind === "call" && b.kind === "call")
-    return a.id === b.id && a.name === b.name && a.args === b.args && a.result?.text === b.result?.text
+    return a.id === b.id && a.name === b.name && a.args === b.args && isSameResult(a.result, b.result)
+  if (a.kind === "file" && b.kind === "file" && a.name !== b.name) return false
   return a === b || ("url" in a && "url" in b && a.url === b.url)
 }
+
+const isSameResult = (a: ToolResult | undefined, b: ToolResult | undefined): boolean =>
+  a?.text === b?.text && a?.isError === b?.isError
 
 const speakers: ReadonlyMap<string, Speaker> = new Map([
   ["human", "human"],
