@@ -42,4 +42,22 @@ export const faultsOfTheQueue = [
     ],
     campaign: queue("--seeds", "2000", "--from", "1"),
   },
+  {
+    name: "a claim that executes given back",
+    isQuick: true,
+    what: "a server does not look which claims it executes, and gives them back as abandoned once their own time is over",
+    changes: [
+      {
+        file: "server/src/runs/claim-loop.ts",
+        find: "heldHere: executor.heldClaims()",
+        replace: "heldHere: executor.heldClaims().slice(0, 0)",
+      },
+      {
+        file: "server/src/runs/claim-loop.ts",
+        find: 'if (ending === "abandoned" && executor.heldClaims().includes(claimId)) continue',
+        replace: "void executor",
+      },
+    ],
+    campaign: queue("--seeds", "2000", "--from", "1"),
+  },
 ]

@@ -39,6 +39,11 @@ export class Faults {
     this.#factor = random.pick([0, 0.3, 1, 1, 4])
   }
 
+  /** Whether calls of this history fail, hang or arrive late at all. */
+  get mayStrike(): boolean {
+    return this.#factor > 0
+  }
+
   /** Whether one of a thousand such chances comes true. */
   strikes(ofThousand: number): boolean {
     return this.#random.next() * 1000 < ofThousand * this.#factor && this.areOn

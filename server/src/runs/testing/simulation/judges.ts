@@ -24,10 +24,12 @@ export interface History extends Records {
   readonly stops: readonly StopAsk[]
   readonly leaseMs: number
   readonly runTimeoutMs: number
+  /** For how long a statement may be on its way, also when its server is gone. */
+  readonly wayMs: number
 }
 
-// A statement may be on its way for so long, also when its server is gone.
-export const longestWayMs = 125_000
+// By whether statements of a history hang, or arrive late.
+export const [longestWayMs, usualWayMs] = [125_000, 1000]
 // From the end of what kept a server to the renewal of its lease: the timeout of a statement, a pause, and some answers.
 const renewedWithinMs = 15_000
 
@@ -105,21 +107,27 @@ function* problemsOfEnd(history: History, step: Step): Generator<string> {
   }
   if (step.status === null) {
     const isAsked = step.cancel_action === "rollback" && isStopAsked(history, step, "rollback")
-    if (!isAsked && !step.deletes_thread) yield "an executing run is gone, and nobody asked for it"
+    const isOver = step.deletes_thread && hasEnded(history, step, execution)
+    if (!isAsked && !isOver) yield "an executing run is gone, and nobody asked for it"
     return
   }
   if (step.status === "success" && execution?.end !== "success") yield "a run has succeeded that its worker did not end"
   if (step.status === "interrupted" && step.cancel_action === null && execution?.end !== "interrupted")
     yield "a run is interrupted, and nobody asked for it"
   if (step.cancel_action !== null && !isStopAsked(history, step)) yield "a stop was recorded that nobody asked for"
-  if (
-    step.status === "timeout" &&
-    (execution === undefined || step.at_ms - execution.fromMs < history.runTimeoutMs * 0.9)
-  )
-    yield "R10: a run has timed out too early"
+  if (step.status === "timeout" && !isTimeOver(history, step, execution)) yield "R10: a run has timed out too early"
   if (step.status === "error" && execution?.end !== "error" && lossesAfter(step, execution) < maxLosses)
     yield "R5: a run has failed that was not lost three times"
 }
+
+const isTimeOver = ({ runTimeoutMs }: History, { at_ms }: Step, execution: Execution | undefined): boolean =>
+  execution !== undefined && at_ms - execution.fromMs >= runTimeoutMs * 0.9
+
+const ends: readonly Execution["end"][] = ["success", "error", "interrupted"]
+
+/** Of a run that is deleted with its thread when it ends. */
+const hasEnded = (history: History, step: Step, execution: Execution | undefined): boolean =>
+  ends.includes(execution?.end) || isTimeOver(history, step, execution) || lossesAfter(step, execution) >= maxLosses
 
 /** How often the run was lost, with its last attempt. Where no worker died, its server is gone or does not execute it. */
 function lossesAfter({ losses, runs_alone }: Step, execution: Execution | undefined): number {
@@ -142,7 +150,7 @@ function* problemsOfReturn(history: History, step: Step, execution: Execution | 
   if (ending === "handed_back" && execution?.end !== "stopped") yield "an attempt was handed back that did not stop"
   if (ending === "lease_ended") {
     if (step.is_held) yield "M4: a claim was taken from a server that holds it"
-    if (!lives.some((server) => hadTrouble(server, at_ms)))
+    if (!lives.some((server) => mayHold(history, server, step, execution) && hadTrouble(server, at_ms)))
       yield "R12: a claim was taken from a server that nothing kept from renewing its lease"
   }
   if (
@@ -151,12 +159,23 @@ function* problemsOfReturn(history: History, step: Step, execution: Execution | 
   )
     yield "a claim was taken for one of a former server, and there was no other server in between"
   // The answer to the claim may have come while the claim was given back.
-  if (ending === "abandoned" && execution && isExecuting(history, execution, at_ms - longestWayMs, at_ms))
+  if (ending === "abandoned" && execution && isExecuting(history, execution, at_ms - history.wayMs, at_ms))
     yield "R12: a server has given back a claim that it executes"
 }
 
 const claimedAt = ({ steps }: History, { old_claim_id, run_id }: Step): number =>
   steps.find((step) => step.run_id === run_id && step.claim_id === old_claim_id)?.at_ms ?? 0
+
+/** Whether a claim may be one of this life of its server: where it executes, or a statement of it has claimed it. */
+function mayHold(
+  history: History,
+  { fromMs, toMs = Infinity }: ServerLife,
+  step: Step,
+  execution?: Execution,
+): boolean {
+  const atMs = execution?.fromMs ?? claimedAt(history, step)
+  return fromMs <= atMs && atMs <= toMs + (execution ? 0 : history.wayMs)
+}
 
 function hadTrouble({ fromMs, toMs, troubles }: ServerLife, atMs: number): boolean {
   if (fromMs > atMs) return false
@@ -188,10 +207,9 @@ const isStopAsked = ({ stops }: History, step: Step, action?: StopAsk["action"])
   )
 
 /** Whether a statement of the server can come at this time. */
-const mayAct = ({ servers }: History, serverId: string, atMs: number): boolean =>
+const mayAct = ({ servers, wayMs }: History, serverId: string, atMs: number): boolean =>
   servers.some(
-    (server) =>
-      server.serverId === serverId && server.fromMs <= atMs && atMs <= (server.toMs ?? Infinity) + longestWayMs,
+    (server) => server.serverId === serverId && server.fromMs <= atMs && atMs <= (server.toMs ?? Infinity) + wayMs,
   )
 
 /** No run is lost, and none is there that nobody asked for. */

@@ -4,7 +4,7 @@ import type { Outcome } from "@superstep/toolkit/testing/simulation/histories"
 import type { Session } from "@superstep/toolkit/testing/simulation/simulated-session"
 import { leaseTimes } from "../../../servers/lease-times.js"
 import { type Ask, Clients } from "./clients.js"
-import { longestWayMs, problemsOf } from "./judges.js"
+import { longestWayMs, problemsOf, usualWayMs } from "./judges.js"
 import { forgetRecords, readRecords } from "./record.js"
 import { leaseMs, runTimeoutMs } from "./simulated-server.js"
 import { places, World } from "./world.js"
@@ -64,6 +64,7 @@ async function judge(world: World, clients: Clients): Promise<void> {
     stops: clients.stops,
     leaseMs,
     runTimeoutMs,
+    wayMs: world.faults.mayStrike ? longestWayMs : usualWayMs,
   }
   for (const problem of problemsOf(history)) world.breaks(problem)
 }

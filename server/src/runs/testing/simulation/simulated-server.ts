@@ -146,6 +146,8 @@ export class SimulatedServer {
     await this.#peers.leave()
     await this.workers.stop()
     this.#journal.close()
+    // It renews nothing any more, and what it still writes may be on its way for longer than its lease.
+    this.#noteTrouble(Infinity)
     await this.#executor.close()
     await this.#peers.close()
     await this.#streams.close()
