@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { noChromium, openConsole } from "../console-page.js"
-import { isTold, type Refusal, textsOf, watchRefusals } from "./refusals.js"
+import { isTold, type Refusal, textsOf, watchNotes, watchRefusals } from "./refusals.js"
 
 const refusal = (failedAtMs: number, asked = "POST /v2/api-keys"): Refusal => ({
   at: "/settings",
@@ -54,5 +54,31 @@ test("a change without a reply is told once", { skip: noChromium }, async () => 
 
   assert.deepEqual(await refusals.untold(300), ["POST /change has had no reply for 0.2 seconds"])
   assert.deepEqual(await refusals.untold(300), [])
+  server.close().closeAllConnections()
+})
+
+test("a change that is refused just after an arrival is told; what is read then only when it is refused again", {
+  skip: noChromium,
+}, async () => {
+  const server = createServer(({ url }, response) => {
+    if (url === "/") return response.setHeader("content-type", "text/html").end("<script>fetch('/read')</script>")
+    return response.writeHead(url === "/favicon.ico" ? 204 : 409).end(`{"detail":"${url} is refused"}`)
+  }).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  await using browser = await openConsole(`http://127.0.0.1:${port}/`)
+  const page = await browser.open("")
+  await page.addInitScript({ content: watchNotes })
+  const refusals = watchRefusals(page)
+  await page.reload()
+  await page.evaluate(`void fetch("/change", { method: "DELETE" })`)
+
+  const [first, second] = [await refusals.untold(300), await refusals.untold(300)]
+
+  assert.match(
+    first.join(),
+    /^DELETE \/change was answered with 409 [^,]*, and the page does not say so; it says: \[\]$/,
+  )
+  assert.match(second.join(), /^GET \/read was answered with 409 [^,]*, and the page does not say so; it says: \[\]$/)
   server.close().closeAllConnections()
 })

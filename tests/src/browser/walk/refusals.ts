@@ -12,7 +12,7 @@ export interface Refusal {
   readonly texts: readonly string[]
   /** By the clock of the page. */
   readonly failedAtMs: number
-  /** Whether the address had just changed: the page before may still ask. */
+  /** Whether it is read, and the address had just changed: the page before may still ask. */
   readonly isAtArrival: boolean
 }
 
@@ -80,16 +80,19 @@ export function watchRefusals(page: Page, lostMs = 60_000): Refusals {
   page.on("framenavigated", () => {
     movedMs = performance.now()
   })
-  const placeNow = () => ({ at: pathOf(page), isAtArrival: performance.now() - movedMs < arrivalMs })
+  const placeNow = (request: Request) => ({
+    at: pathOf(page),
+    isAtArrival: isReading(request) && performance.now() - movedMs < arrivalMs,
+  })
   // A reply may come after the person has gone on.
   page.on("request", (request) => {
-    askedAt.set(request, placeNow())
+    askedAt.set(request, placeNow(request))
     if (request.method() !== "GET") changing.set(request, performance.now())
   })
   page.on("requestfailed", (request) => changing.delete(request))
   page.on("response", (response) => {
     changing.delete(response.request())
-    const place = askedAt.get(response.request()) ?? placeNow()
+    const place = askedAt.get(response.request()) ?? placeNow(response.request())
     if (response.status() >= 400) coming.push(refusalOf(response, place))
   })
   // After signing out a last request may fail: the form is what to do.
@@ -151,6 +154,10 @@ export function unlessLeft(error: unknown): null {
   if (/Execution context was destroyed|because of a navigation/.test(String(error))) return null
   throw error
 }
+
+/** Whether a page asks it by itself, and again when it is loaded anew. */
+const isReading = (request: Request): boolean =>
+  request.method() === "GET" || /\/(search|count|history|namespaces|versions)$/.test(new URL(request.url()).pathname)
 
 /** Such as `GET /v2/deployments/…`. */
 const nameOf = (request: Request): string => `${request.method()} ${new URL(request.url()).pathname}`
