@@ -11,16 +11,18 @@ interface DialogFormProps<Reply> extends Pick<ButtonProps, "look" | "disabledBec
   /** The word on the button that sends it. */
   readonly submit: string
   readonly act: () => Promise<Reply>
-  /** What follows; by default the dialog closes. */
+  /** What follows while the dialog is open; by default it closes. */
   readonly onDone?: (reply: Reply) => unknown
 }
 
 export function DialogForm<Reply>({ children, submit, act, onDone, ...button }: DialogFormProps<Reply>) {
   const close = useClose()
   // A reply may be a secret, which nothing keeps when the dialog is closed.
-  const { mutate, isPending, error } = useMutation({ gcTime: 0, mutationFn: act, onSuccess: onDone ?? close })
+  const { mutate, isPending, error } = useMutation({ gcTime: 0, mutationFn: act })
+  // Given with the call: whoever has left the dialog meanwhile is led nowhere by its reply.
+  const send = () => mutate(undefined, { onSuccess: onDone ?? close })
   return (
-    <Form onSend={() => button.disabledBecause === undefined && !isPending && mutate()}>
+    <Form onSend={() => button.disabledBecause === undefined && !isPending && send()}>
       {children}
       <DialogEnd error={error}>
         <Button type="submit" look="primary" isPending={isPending} {...button}>

@@ -110,12 +110,15 @@ export const Confirm = ({ title, button, ...question }: ConfirmProps) => (
 )
 
 function Question({ children, confirm, isDangerous = false, act }: Omit<ConfirmProps, "title" | "button">) {
-  const { mutate, isPending, error } = useMutation({ mutationFn: act, onSuccess: useClose() })
+  const close = useClose()
+  const { mutate, isPending, error } = useMutation({ mutationFn: act })
+  // Given with the call: the reply to a question that was left does not close the next one.
+  const answer = () => mutate(undefined, { onSuccess: close })
   return (
     <>
       <div className="dialog-text">{children}</div>
       <DialogEnd error={error}>
-        <Button look={isDangerous ? "danger-fill" : "primary"} isPending={isPending} onPress={() => mutate()}>
+        <Button look={isDangerous ? "danger-fill" : "primary"} isPending={isPending} onPress={answer}>
           {confirm}
         </Button>
       </DialogEnd>

@@ -43,9 +43,9 @@ export function ShownOnce({ children, submit, disabledBecause, make, onMade, lab
       submit={submit}
       disabledBecause={disabledBecause}
       act={make}
-      onDone={async (made) => {
-        await onMade()
+      onDone={(made) => {
         setSecret(made)
+        return onMade()
       }}
     >
       {children}

@@ -7,7 +7,8 @@ import { ChevronLeft, ChevronRight, Pencil } from "../frame/icons.js"
 import { MessageView } from "../messages/message-view.js"
 import { type RawMessage, type ShownMessage, shownMessages, withFormer } from "../messages/messages.js"
 import type { Turn } from "./branches.js"
-import { perPart, useFirstPart } from "./use-first-part.js"
+import { partOfEach, partsOf } from "./message-parts.js"
+import { useFirstPart } from "./use-first-part.js"
 
 export interface MessageActions {
   /** By the ids of human messages. */
@@ -29,15 +30,16 @@ interface Props extends MessageActions {
 }
 
 export function MessageList({ messages, isRunning, between, turns, onShow, onSendAgain, blocked }: Props) {
-  const former = useRef<readonly ShownMessage[]>([])
-  const shown = useMemo(() => {
-    former.current = withFormer(former.current, shownMessages(messages))
-    return former.current
+  const former = useRef<{ shown: readonly ShownMessage[]; parts: ReadonlyMap<string, string> }>(nothing)
+  const [shown, parts] = useMemo(() => {
+    const now = withFormer(former.current.shown, shownMessages(messages))
+    const inParts = partsOf(now, former.current.parts)
+    former.current = { shown: now, parts: partOfEach(inParts) }
+    return [now, inParts]
   }, [messages])
   const behind = useMemo(() => placesOf(messages, shown, between), [messages, shown, between])
   const raw = useMemo(() => new Map(messages.map((message) => [message.id, message])), [messages])
-  const parts = Math.ceil(shown.length / perPart)
-  const first = useFirstPart(parts)
+  const first = useFirstPart(parts.length)
   const actions = useLatest({ onShow, onSendAgain })
   const placed = (message: ShownMessage) => (
     <Placed
@@ -55,14 +57,16 @@ export function MessageList({ messages, isRunning, between, turns, onShow, onSen
   return (
     <>
       {first === 0 && behind.get("")}
-      {Array.from({ length: parts - first }, (_, n) => (first + n) * perPart).map((start) => (
-        <div key={start} className="chat-part">
-          {shown.slice(start, start + perPart).map(placed)}
+      {parts.slice(first).map((part) => (
+        <div key={part.key} className="chat-part">
+          {part.messages.map(placed)}
         </div>
       ))}
     </>
   )
 }
+
+const nothing = { shown: [], parts: new Map<string, string>() }
 
 type Doings = Pick<MessageActions, "onShow" | "onSendAgain">
 

@@ -1,9 +1,6 @@
 /** Draws a long conversation from its end: the newest messages at once, the older ones bit by bit, so that no task of the page takes long. */
 import { startTransition, useEffect, useState } from "react"
 
-/** So many messages are drawn together. */
-export const perPart = 20
-
 const [partsAtOnce, partsPerTask] = [3, 1]
 
 /** @returns  the first part that is drawn, counted from 0 */

@@ -83,6 +83,45 @@ test("a revision that fails after its switch gives the route back", async () => 
   await platform.kill()
 })
 
+test("killed while a canary begins, is promoted and is aborted: each comes to its end", {
+  skip: unlessLong("takes half a minute"),
+}, async () => {
+  const settings = (source_config: object, unset: string[] = []) =>
+    platform.call("PATCH", `/v2/deployments/${deploymentId}`, { source_config, unset })
+  const ask = (revisionId: string, action: string, body = {}) =>
+    platform.call("POST", `/v2/deployments/${deploymentId}/revisions/${revisionId}/${action}`, body)
+  const trafficOf = async (revisionId: string) =>
+    (await platform.call("GET", `/v2/deployments/${deploymentId}/revisions/${revisionId}`)).body.traffic?.weight ?? null
+  let canary = ""
+  await dieAt(["switch:after-canary"], async () => {
+    await settings({ canary_weight: 10 })
+    canary = await platform.change()
+  })
+  assert.equal((await platform.untilEnded(deploymentId, canary)).status, "DEPLOYED")
+  assert.deepEqual([await trafficOf(served), await trafficOf(canary)], [90, 10])
+  assert.equal(await platform.revisionBehind(), served, "requests meet the revision that serves")
+  await platform.kill()
+
+  await dieAt(["promote:after-activate", "promote:after-role"], async () => {
+    assert.equal((await ask(canary, "promote")).status, 200)
+  })
+  await until(async () => (await platform.revisionBehind()) === canary, { what: "the canary serves" })
+  assert.deepEqual([await trafficOf(served), await trafficOf(canary)], [null, 100])
+  served = canary
+  canary = await platform.change()
+  assert.equal((await platform.untilEnded(deploymentId, canary)).status, "DEPLOYED")
+  await platform.kill()
+
+  await dieAt(["abort:after-role"], async () => {
+    assert.equal((await ask(canary, "abort")).status, 200)
+  })
+  await until(async () => (await trafficOf(canary)) === null, { what: "the canary has no threads" })
+  assert.deepEqual([await trafficOf(served), await platform.revisionBehind()], [100, served])
+  await settings({}, ["source_config.canary_weight"])
+  await untilNothingIsLeft(platform)
+  await platform.kill()
+})
+
 // The first revision of a deployment, which is deleted as soon as the platform is back. After each of these points something
 // else is there that has no row, or a row of something that is not there: a database, a tree, a file, a process, a route.
 const deletedAfter = [

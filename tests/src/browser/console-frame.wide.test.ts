@@ -185,6 +185,38 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await page.close()
   })
 
+  await t.test("a reply that comes when its dialog was left closes no other one, and leads nowhere", async () => {
+    const page = await browser.open(`${agent}store`)
+    let release: () => void = () => undefined
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route("**/store/items", async (route) => {
+      await isReleased
+      await route.continue()
+    })
+    const fill = async (key: string) => {
+      await page.getByRole("button", { name: "New item" }).first().click()
+      await dialog(page).getByRole("textbox", { name: "Namespace" }).fill("left")
+      await dialog(page).getByRole("textbox", { name: "Key" }).fill(key)
+    }
+    await fill("first")
+    const replied = page.waitForResponse(/store\/items$/)
+    await dialog(page).getByRole("button", { name: "Put" }).click()
+    await page.keyboard.press("Escape")
+    await dialog(page).waitFor({ state: "detached" })
+    await fill("second")
+    const address = page.url()
+
+    release()
+    await (await replied).finished()
+    await page.getByRole("button", { name: /^first/, includeHidden: true }).waitFor({ state: "attached" })
+
+    assert.equal(await dialog(page).getByRole("textbox", { name: "Key" }).inputValue(), "second")
+    assert.equal(page.url(), address)
+    await page.close()
+  })
+
   await t.test("a key opens nothing while another dialog is about to open", async () => {
     const page = await browser.open("")
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
