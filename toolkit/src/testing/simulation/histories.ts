@@ -26,6 +26,8 @@ const usage = (name: string, what: string) => `${what}
 
 Ctrl-C ends it after the present histories; it prints what was held until then.`
 
+const seedsPerSum = 500
+
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 /**
@@ -52,15 +54,22 @@ export async function runCampaign({ name, what, program }: { name: string; what:
   let [next, simulatedMs, failed, held, isAsked] = [from, 0, 0, 0, false]
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => (isAsked = true))
 
+  const printSum = () => {
+    const [hours, seconds] = [simulatedMs / 3_600_000, (performance.now() - startedAt) / 1000]
+    print(`${held} seeds, ${hours.toFixed(1)} simulated hours in ${seconds.toFixed(0)} s, ${failed} failed`)
+  }
   const report = (outcome: Outcome): void => {
     held++
     simulatedMs += outcome.simulatedMs
     const { seed, broken, counts } = outcome
     if (values.verbose)
       print(`seed ${seed}: ${Math.round(outcome.simulatedMs / 60_000)} simulated minutes, ${JSON.stringify(counts)}`)
-    if (broken.length === 0) return
-    failed++
-    print([`seed ${seed}:`, ...broken.map((what) => `  ${what}`)].join("\n"))
+    if (broken.length > 0) {
+      failed++
+      print([`seed ${seed}:`, ...broken.map((what) => `  ${what}`)].join("\n"))
+    }
+    // What a campaign has held is known even if it does not come to its end.
+    if (held % seedsPerSum === 0) printSum()
   }
   const work = (child: ChildProcess): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -77,10 +86,7 @@ export async function runCampaign({ name, what, program }: { name: string; what:
   const args = values.verbose ? ["--verbose"] : []
   await Promise.all(Array.from({ length: processes }, () => work(fork(program, args, { env }))))
 
-  const tookMs = performance.now() - startedAt
-  print(
-    `${held} seeds, ${(simulatedMs / 3_600_000).toFixed(1)} simulated hours in ${(tookMs / 1000).toFixed(0)} s, ${failed} failed`,
-  )
+  printSum()
   if (failed > 0) process.exitCode = 1
 }
 
