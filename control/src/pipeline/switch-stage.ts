@@ -8,8 +8,8 @@ import { activate, askStatus } from "@superstep/machines/unit-client/unit-client
 import { activationOf } from "../planner/activation.js"
 import type { PipelineContext } from "../planner/context.js"
 import { promote } from "../planner/execute-deployment.js"
-import { unitsOfDeployment } from "../planner/queries.js"
-import { existingUnits, unitAddress } from "../planner/unit.js"
+import { unitsOfDeployment, unitsOfRevision } from "../planner/queries.js"
+import { unitAddress } from "../planner/unit.js"
 import { holdClaim } from "../revisions/claims.js"
 import { promotedCanary, serveWith, setActiveRevision, startCanary } from "../revisions/role-queries.js"
 import { untilAllReady } from "./deploy-stage.js"
@@ -20,13 +20,15 @@ export const runSwitch: RunStage = async (input) => {
   const { context, revision, deployment, signal } = input
   const { db } = context
   context.crashPoint("switch:begin")
-  const units = await existingUnits(db, revision.revision_id)
-  // One may have ended since it was ready. None is waited for when this stage was killed after they began to serve.
+  const units = await unitsOfRevision(db, revision.revision_id)
+  // One may have ended since it was ready. None is waited for when this stage was killed after they began to serve. A canary that was
+  // aborted after such a kill has none left.
   const starting = units.filter(({ role }) => role === "starting")
   await untilAllReady(input, starting)
   const [asked] = starting
   if (asked) await checkOrphans(input, asked)
   if (await becomesCanary(input)) return { kind: "next", status: "DEPLOYED", stage: null }
+  if (units.length === 0) throw new Error(`revision ${revision.revision_id} has no unit`)
   const activation = { ...(await activationOf(db, deployment.deployment_id)), canary: undefined }
   for (const unit of units) await activate(unitAddress(context, unit), activation, signal)
   context.crashPoint("switch:after-activate")

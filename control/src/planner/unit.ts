@@ -44,7 +44,7 @@ export function ensureUnits(
     }
     // The planner watches them from now on.
     await wakePipeline(tx, deploymentId)
-    return existingUnits(tx, revisionId)
+    return unitsOfRevision(tx, revisionId)
   })
 }
 
@@ -66,13 +66,6 @@ export async function insertUnit(
   const unitId = newId()
   const tokenSealed = seal(key, randomBytes(32).toString("base64url"), contextOf.unit(unitId))
   await addUnit(tx, { unitId, tokenSealed, ...unit })
-}
-
-/** @throws Error  when the revision has none */
-export async function existingUnits(db: Db, revisionId: string): Promise<UnitRow[]> {
-  const units = await unitsOfRevision(db, revisionId)
-  if (units.length === 0) throw new Error(`revision ${revisionId} has no unit`)
-  return units
 }
 
 export const unitToken = (

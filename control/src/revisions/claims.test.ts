@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import {
   admitRevisions,
@@ -207,6 +207,25 @@ test("a claim tells how long its stage has failed, since the last wait that was 
   }
 
   assert.deepEqual(minutes, [0, 7, 14, 0, 7])
+})
+
+test("the end of a stage keeps why a canary was aborted in it, and no reason of a wait", async () => {
+  await using db = await database()
+  const switched = async (reason: Sql) => {
+    const revisionId = await addRevision(db, await addDeployment(db))
+    const held = await claim(db)
+    assert.ok(held)
+    await db.run(sql`update revisions set ${reason} where revision_id = ${revisionId}`)
+    await advance(db, held, { status: "DEPLOYED", stage: null })
+    const { error_code, status_message } = await revisionOf(db, revisionId)
+    return [error_code, status_message]
+  }
+
+  const aborted = await switched(sql`error_code = 'canary_aborted', status_message = 'aborted on request'`)
+  const waited = await switched(sql`status_message = 'waits for its turn'`)
+
+  assert.deepEqual(aborted, ["canary_aborted", "aborted on request"])
+  assert.deepEqual(waited, [null, null])
 })
 
 test("a failure, the reason of a wait and a commit are stored whatever their texts hold", async () => {

@@ -204,8 +204,9 @@ export const advance = (db: Db, claim: Claim, { status, stage, artifactId, error
       update revisions set status = ${status}, stage = ${stage}, lease_owner = null, lease_until = null,
         stage_attempt = 0, stage_deaths = 0, not_before = superstep_now(), updated_at = superstep_now(),
         artifact_id = coalesce(${artifactId ?? null}, artifact_id),
-        -- A message of before only said why a stage waits.
-        error_code = ${error?.code ?? null}, status_message = ${error?.message ?? null},
+        -- A message without a code only said why a stage waits. With one, it says why a canary ended during its switch.
+        error_code = coalesce(${error?.code ?? null}, error_code),
+        status_message = coalesce(${error?.message ?? null}, case when error_code is not null then status_message end),
         finished_at = case when ${isEnd(status)} then coalesce(finished_at, superstep_now()) end
       where ${held(claim)}`),
   )

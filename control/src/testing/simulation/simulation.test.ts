@@ -14,7 +14,8 @@ test("whatever fails meanwhile, each deployment comes to what is wanted of it, a
   await ownTheTime(database)
   await using session = await openSession(database.uri)
 
-  for (const seed of [3, seedOfCommit()]) {
+  // In 80126 a canary is aborted between the death of its pipeline and its switch's second try.
+  for (const seed of [3, 80126, seedOfCommit()]) {
     const { broken } = await simulate(session, seed)
     t.diagnostic(`seed ${seed}`)
     assert.deepEqual(broken, [], `npm run simulate -- --seeds 1 --from ${seed} --verbose`)
