@@ -86,7 +86,7 @@ export async function runCampaign({ name, what, program }: { name: string; what:
   const args = values.verbose ? ["--verbose"] : []
   await Promise.all(Array.from({ length: processes }, () => work(fork(program, args, { env }))))
 
-  printSum()
+  if (held === 0 || held % seedsPerSum !== 0) printSum()
   if (failed > 0) process.exitCode = 1
 }
 
