@@ -1,7 +1,7 @@
 /**
  * The loop that works on revisions. It owns the claims of this process: takes them, renews them, and returns them when it
  * stops. P1 a stage runs only under a claim; P2 when the claim is lost, the stage's signal aborts; P3 it sleeps until a
- * notification or until a waiting revision is due, and checks every `safetyMs` in case a notification was lost; P4 `stop`
+ * notification, until a waiting revision is due, or shortly when one is locked, and checks every `safetyMs` in case a notification was lost; P4 `stop`
  * resolves when no stage runs any more.
  */
 import { availableParallelism } from "node:os"
@@ -17,6 +17,7 @@ import {
   claimNextRevision,
   freeExpiredClaims,
   hasUnfinished,
+  isTurnOfAny,
   nextDueMs,
   noteWaiting,
   type OpenStages,
@@ -36,6 +37,8 @@ import { stageRunners } from "./stages.js"
 const leaseMs = 30_000
 const renewMs = 10_000
 const safetyMs = 10_000
+// The statement that has locked a revision mostly ends at once.
+const lockedMs = 50
 // Of each stage but the build. They mostly wait for the network or for a unit's start, and many starts at once would slow down all.
 const mostOfAStage = 8
 // More of them, for workspaces that have none in the stage: what others wait for does not stop them.
@@ -84,10 +87,11 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
         [...works.values()].map(({ revision }) => revision.stage),
         context.limits.builds,
       )
-      const builds = context.limits.buildsOfAWorkspace
-      const revision = await claimNextRevision(db, { owner, leaseMs, open, builds })
+      const room = { open, builds: context.limits.buildsOfAWorkspace }
+      const revision = await claimNextRevision(db, { owner, leaseMs, ...room })
       if (!revision) {
-        await noteWaiting(db, { open, builds })
+        await noteWaiting(db, room)
+        if (await isTurnOfAny(db, room)) passes.wakeWithin(lockedMs)
         return
       }
       begin(revision)

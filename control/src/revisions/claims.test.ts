@@ -12,6 +12,7 @@ import {
   freeExpiredClaims,
   freeFormerClaims,
   interruptRevision,
+  isTurnOfAny,
   nextDueMs,
   type OpenStages,
   recordCommit,
@@ -207,6 +208,24 @@ test("a claim tells how long its stage has failed, since the last wait that was 
   }
 
   assert.deepEqual(minutes, [0, 7, 14, 0, 7])
+})
+
+test("a revision is claimed while a row refers to it, and after a lock on it has ended", async () => {
+  await using db = await database()
+  const revisionId = await addRevision(db, await addDeployment(db))
+  const room = { open: everything, builds: 2 }
+  const whileLocked = (lock: Sql) =>
+    db.transaction(async (tx) => {
+      await tx.run(sql`select from revisions where revision_id = ${revisionId} ${lock}`)
+      return [await claim(db), await isTurnOfAny(db, room)]
+    })
+
+  const [whileChanged, isTurn] = await whileLocked(sql`for update`)
+  const [whileReferred, isTurnOfOther] = await whileLocked(sql`for key share`)
+
+  assert.deepEqual([whileChanged, isTurn], [undefined, true])
+  assert.ok(whileReferred)
+  assert.equal(isTurnOfOther, false)
 })
 
 test("the end of a stage keeps why a canary was aborted in it, and no reason of a wait", async () => {

@@ -50,41 +50,52 @@ const isOurs = (revision: Sql): Sql => sql`${revision}.source_config ->> 'listen
 // Any constant of our own.
 const claimLock = 7_283_117
 
+/** What a process has room for. `builds`: how many revisions a workspace may fetch and build at once, unless the operator has set another quota. */
+export interface Room {
+  readonly open: OpenStages
+  readonly builds: number
+}
+
+/** The revision whose turn it is, if there is one; `held` has the claims, each with its workspace and stage. */
+const nextTurn = ({ open, builds }: Room): Sql => sql`
+  select r.revision_id, r.stage, d.workspace_id from revisions r join deployments d using (deployment_id)
+    left join workspace_quotas q on q.workspace_id = d.workspace_id
+    left join workspace_turns t on t.workspace_id = d.workspace_id and t.stage = r.stage
+    cross join lateral (
+      select count(*) filter (where held.stage = r.stage) as in_stage,
+        count(*) filter (where held.stage in ('fetch', 'build')) as builds
+      from held where held.workspace_id = d.workspace_id) own
+  where r.stage is not null and r.lease_owner is null and r.not_before <= superstep_now() and ${isOurs(sql`r`)}
+    and (r.stage = any(${open.all}) or (r.stage = any(${open.reserved}) and own.in_stage = 0))
+    and (r.stage not in ('fetch', 'build') or own.builds < coalesce(q.builds, ${builds}))
+    and not exists (
+      select 1 from revisions older
+      where older.deployment_id = r.deployment_id and older.seq < r.seq and older.stage is not null)
+  order by own.in_stage, t.claimed_at nulls first, r.trigger = 'rollback' desc, r.not_before, r.revision_id limit 1`
+
+const heldClaims = sql`held as (
+  select d.workspace_id, c.stage from revisions c join deployments d using (deployment_id)
+  where c.lease_owner is not null)`
+
 /**
  * Claims a revision with work for one process: of a deployment's revisions, the oldest that has started. Older ones that
  * have not started were superseded before (`skipSuperseded`). The workspace with the fewest claims in the stage goes first, then the
- * one whose last claim was longest ago; within it a rollback, then what has waited longest (C5).
- * @param builds  how many revisions a workspace may fetch and build at once, unless the operator has set another quota
- * @returns       undefined when there is nothing to do now
+ * one whose last claim was longest ago; within it a rollback, then what has waited longest (C5). A revision whose row another
+ * transaction has locked is left out: it must not hold up all others.
+ * @returns  undefined when there is nothing to do now
  */
 export async function claimNextRevision(
   db: Database,
-  { owner, leaseMs, open, builds }: { owner: string; leaseMs: number; open: OpenStages; builds: number },
+  { owner, leaseMs, ...room }: Room & { owner: string; leaseMs: number },
 ): Promise<ClaimedRevision | undefined> {
   try {
     return await db.transaction(async (tx) => {
       // Two processes that claim at once would not see each other's claim, and exceed the quota together.
       await tx.run(sql`select pg_advisory_xact_lock(${claimLock})`)
       return tx.row<ClaimedRevision>(sql`
-        with held as (
-          select d.workspace_id, c.stage from revisions c join deployments d using (deployment_id)
-          where c.lease_owner is not null
-        ), next as (
-          select r.revision_id, r.stage, d.workspace_id from revisions r join deployments d using (deployment_id)
-            left join workspace_quotas q on q.workspace_id = d.workspace_id
-            left join workspace_turns t on t.workspace_id = d.workspace_id and t.stage = r.stage
-            cross join lateral (
-              select count(*) filter (where held.stage = r.stage) as in_stage,
-                count(*) filter (where held.stage in ('fetch', 'build')) as builds
-              from held where held.workspace_id = d.workspace_id) own
-          where r.stage is not null and r.lease_owner is null and r.not_before <= superstep_now() and ${isOurs(sql`r`)}
-            and (r.stage = any(${open.all}) or (r.stage = any(${open.reserved}) and own.in_stage = 0))
-            and (r.stage not in ('fetch', 'build') or own.builds < coalesce(q.builds, ${builds}))
-            and not exists (
-              select 1 from revisions older
-              where older.deployment_id = r.deployment_id and older.seq < r.seq and older.stage is not null)
-          order by own.in_stage, t.claimed_at nulls first, r.trigger = 'rollback' desc, r.not_before, r.revision_id limit 1
-          for update of r skip locked
+        with ${heldClaims}, next as (
+          ${nextTurn(room)}
+          for no key update of r skip locked
         ), turn as (
           insert into workspace_turns (workspace_id, stage, claimed_at)
           select workspace_id, stage, superstep_now() from next
@@ -108,21 +119,17 @@ export async function claimNextRevision(
   }
 }
 
+/** Whether it is a revision's turn: after a claim without result, it was locked, and nobody reports the end of a lock. */
+export const isTurnOfAny = async (db: Db, room: Room): Promise<boolean> =>
+  (await db.row(sql`with ${heldClaims} ${nextTurn(room)}`)) !== undefined
+
 /**
  * Stores in the revisions that could be claimed now, but have to wait for others, what they wait for. Their claim removes it.
  * Call it when there was nothing more to claim.
- * @param open    the stages for which the process has room
- * @param builds  as for `claimNextRevision`
  */
-export const noteWaiting = (
-  db: Db,
-  { open, builds }: { readonly open: OpenStages; readonly builds: number },
-): Promise<number> =>
+export const noteWaiting = (db: Db, { open, builds }: Room): Promise<number> =>
   db.run(sql`
-    with held as (
-      select d.workspace_id, c.stage from revisions c join deployments d using (deployment_id)
-      where c.lease_owner is not null
-    ), waiting as (
+    with ${heldClaims}, waiting as (
       select r.revision_id, case
           when r.stage in ('fetch', 'build') and own.builds >= coalesce(q.builds, ${builds}) then
             format('waits for other builds of its workspace: %s in progress, and its quota "builds" is %s',
