@@ -1,25 +1,21 @@
 /** Events, webhooks and metrics of a real control plane with a real edge, over a kill. */
 
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { type ReceivedCall, startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
 import { openEvents } from "./events/testing/event-source.js"
-import { deploymentOf, type Platform, smallProject, testPlatform } from "./pipeline/testing/platform.js"
+import { deploymentOf, smallProject, testPlatform } from "./pipeline/testing/platform.js"
 import { bareRepository } from "./sources/testing/bare-repository.js"
+import { shared } from "./testing/api.js"
 import { createApiKey, createWorkspace } from "./workspaces/operations.js"
 
-let platform: Platform
+const platform = shared(() => testPlatform())
 let deploymentId: string
 let revisionId: string
-
-before(async () => {
-  platform = await testPlatform()
-})
-after(() => platform[Symbol.asyncDispose]())
 
 const eventsPath = () => `/v2/deployments/${deploymentId}/events`
 const eventIdsOf = (calls: readonly ReceivedCall[]) => new Set(calls.map(({ json }) => json.data.id as string))

@@ -12,10 +12,7 @@ const entries = async (api: TestApi, query = ""): Promise<Entries> =>
   (await api.call("GET", `/v2/audit-log${query}`)).body.resources
 const verification = async (api: TestApi) => (await api.call("GET", "/v2/audit-log/verification")).body
 
-async function deployed(api: TestApi, name?: string): Promise<string> {
-  const { body } = await api.call("POST", "/v2/deployments", { body: exampleDeployment(name) })
-  return body.id
-}
+const deployed = async (api: TestApi, name?: string): Promise<string> => (await api.deploy(name)).id
 
 test("each write creates one entry with caller, action, resource and hashes (A1)", async () => {
   await using api = await startApi()

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -12,15 +12,11 @@ import { masterKey, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
 import { bareRepository } from "../sources/testing/bare-repository.js"
 import { type TarEntry, tarGz } from "../sources/testing/tar-gz.js"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, shared, startApi } from "../testing/api.js"
 import { removeOldArchives } from "../uploads/operations.js"
 import { codeChangeLimits } from "./changed-file.js"
 
-let api: TestApi
-before(async () => {
-  api = await startApi({ gitProtocols: ["file"] })
-})
-after(() => api[Symbol.asyncDispose]())
+const api = shared(() => startApi({ gitProtocols: ["file"] }))
 
 /** Stores what the stage `fetch` has resolved, and ends the revision. */
 const fetched = (revisionId: string, sha: string) =>
@@ -34,8 +30,7 @@ async function commits(
   other: Readonly<Record<string, string>>,
   { links = {}, repository = bareRepository(temporaryFolder()), call = api.call } = {},
 ) {
-  const example = exampleDeployment(name)
-  const body = { ...example, source_config: { ...example.source_config, repo_url: repository.url } }
+  const body = exampleDeployment(name, { repo_url: repository.url })
   const { body: deployment } = await call("POST", "/v2/deployments", { body })
   await fetched(deployment.latest_revision_id, repository.commit(one))
   const { body: next } = await call("POST", `/v2/deployments/${deployment.id}/revisions`, { body: {} })

@@ -1,16 +1,12 @@
 /** Actions on deployments beyond a PATCH. Each test has its own deployments in one installation. */
 
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, shared, startApi } from "../testing/api.js"
 
-let api: TestApi
-before(async () => {
-  api = await startApi()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = shared(() => startApi())
 
 const unknownId = "00000000-0000-4000-8000-000000000000"
 
@@ -34,12 +30,7 @@ const setRole = (revisionId: string, role: string) =>
   api.db.run(sql`update revisions set role = ${role} where revision_id = ${revisionId}`)
 
 test("a canary's weight is changed, promoted and aborted; any other revision refuses it", async () => {
-  const body = exampleDeployment("canaries")
-  const {
-    id,
-    path,
-    revision: first,
-  } = await created({ ...body, source_config: { ...body.source_config, canary_weight: 10 } })
+  const { id, path, revision: first } = await created(exampleDeployment("canaries", { canary_weight: 10 }))
   const act = (revisionId: string, action: string, request: object = {}) =>
     api.call("POST", `${path}/revisions/${revisionId}/${action}`, { body: request })
   const statusOf = async (...asked: Parameters<typeof act>) => (await act(...asked)).status
@@ -233,10 +224,7 @@ test("a sleeping deployment is shown as asleep, and can be paused", async () => 
 })
 
 test("tiers become resources and a revision; fields that they do not set stay", async () => {
-  const { path } = await created({
-    ...exampleDeployment("sized"),
-    source_config: { repo_url: "https://github.com/acme/shop", resource_spec: { cpu: 8, labels: { team: "a" } } },
-  })
+  const { path } = await created(exampleDeployment("sized", { resource_spec: { cpu: 8, labels: { team: "a" } } }))
 
   const reply = await api.call("PATCH", `${path}/resource-tiers`, {
     body: { compute_tier: "DEDICATED_M", database_tier: "SERVERLESS_S" },
@@ -309,10 +297,7 @@ test("a bulk deletion is 200 if all are deleted, otherwise 207 with the reasons"
 
 test("free deployments are counted", async () => {
   const before = (await api.call("GET", "/v2/deployments/free-count")).body.count
-  await created({
-    ...exampleDeployment("free"),
-    source_config: { repo_url: "https://github.com/acme/shop", deployment_type: "dev_free" },
-  })
+  await api.deploy("free", { deployment_type: "dev_free" })
 
   const reply = await api.call("GET", "/v2/deployments/free-count")
 

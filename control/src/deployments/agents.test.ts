@@ -1,13 +1,9 @@
 /** Deployments that belong to an agent: one for each of its environments. */
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { test } from "node:test"
+import { exampleDeployment, shared, startApi } from "../testing/api.js"
 
-let api: TestApi
-before(async () => {
-  api = await startApi()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = shared(() => startApi())
 
 test("an agent's environment has one deployment, whose name is optional", async () => {
   const { name: _, ...nameless } = exampleDeployment()

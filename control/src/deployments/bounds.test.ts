@@ -12,12 +12,8 @@ import { v7 as newId } from "uuid"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
 import { exampleDeployment, migrations, startApi, type TestApi } from "../testing/api.js"
 
-const withResources = (resource_spec: object, name?: string) => {
-  const example = exampleDeployment(name)
-  return { ...example, source_config: { ...example.source_config, resource_spec } }
-}
-const create = (api: TestApi, resource_spec: object, name?: string) =>
-  api.call("POST", "/v2/deployments", { body: withResources(resource_spec, name) })
+const create = (api: TestApi, resource_spec: object) =>
+  api.call("POST", "/v2/deployments", { body: exampleDeployment("shop-bot", { resource_spec }) })
 const patch = (api: TestApi, id: string, resource_spec: object) =>
   api.call("PATCH", `/v2/deployments/${id}`, { body: { source_config: { resource_spec } } })
 const at = (field: string) => ["body", "source_config", "resource_spec", field]

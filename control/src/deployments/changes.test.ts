@@ -2,14 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { startApi, type TestApi } from "../testing/api.js"
 import { emptySourceConfig, emptySourceRevisionConfig } from "./deployment.js"
-
-async function created(api: TestApi, body: object = exampleDeployment()) {
-  const reply = await api.call("POST", "/v2/deployments", { body })
-  assert.equal(reply.status, 201, reply.text)
-  return reply.body
-}
 
 const revisionIds = async (api: TestApi, id: string): Promise<string[]> => {
   const { body } = await api.call("GET", `/v2/deployments/${id}/revisions`)
@@ -18,7 +12,7 @@ const revisionIds = async (api: TestApi, id: string): Promise<string[]> => {
 
 test("only changes of code, secrets or resources create a revision (D2)", async () => {
   await using api = await startApi()
-  const { id } = await created(api)
+  const { id } = await api.deploy()
   const makes: Record<string, { body: object; revisions: number }> = {
     "build_on_push alone": { body: { source_config: { build_on_push: true } }, revisions: 0 },
     "a display name": { body: { display_name: "Shop" }, revisions: 0 },
@@ -42,7 +36,7 @@ test("only changes of code, secrets or resources create a revision (D2)", async 
 
 test("a revision is the complete specification: the previous one as requested, plus the change (D4)", async () => {
   await using api = await startApi()
-  const { id } = await created(api)
+  const { id } = await api.deploy()
   const patch = (body: object) => api.call("PATCH", `/v2/deployments/${id}`, { body })
 
   await patch({ source_revision_config: { repo_ref: "next" } })
@@ -69,7 +63,7 @@ test("a revision is the complete specification: the previous one as requested, p
 
 test("a change of an old version is refused and changes nothing (D6)", async () => {
   await using api = await startApi()
-  const { id } = await created(api)
+  const { id } = await api.deploy()
   const path = `/v2/deployments/${id}`
   const etag = (await api.call("GET", path)).headers.get("etag") ?? ""
   const rename = (display_name: string, ifMatch: string) =>
@@ -88,7 +82,7 @@ test("a change of an old version is refused and changes nothing (D6)", async () 
 
 test("a new ref leads back to the repository after an image was sent in between", async () => {
   await using api = await startApi()
-  const { id } = await created(api)
+  const { id } = await api.deploy()
   const patch = (body: object) => api.call("PATCH", `/v2/deployments/${id}`, { body })
 
   const image = await patch({

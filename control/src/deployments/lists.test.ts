@@ -1,21 +1,17 @@
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { before, test } from "node:test"
+import { exampleDeployment, shared, startApi } from "../testing/api.js"
 
 // Reading changes nothing, so these tests share one workspace.
-let api: TestApi
+const api = shared(() => startApi())
 const ids = new Map<string, string>()
-
 before(async () => {
-  api = await startApi()
   for (const name of ["bot", "shop-bot", "chat", "bot-two"]) {
     const { body } = await api.call("POST", "/v2/deployments", { body: exampleDeployment(name) })
     ids.set(name, body.id)
   }
   await api.callAsOther("POST", "/v2/deployments", { body: exampleDeployment("bot-of-others") })
 })
-
-after(() => api[Symbol.asyncDispose]())
 
 const list = (query: string) => api.call("GET", `/v2/deployments?${query}`)
 

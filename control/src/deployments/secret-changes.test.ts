@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { secretsOfRevision } from "../secrets/operations.js"
 import { secretMask } from "../secrets/secret.js"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, shared, startApi } from "../testing/api.js"
 import { nextSecrets, type SecretChange, type SecretsMode } from "./secret-changes.js"
 
 const next = (secrets: SecretChange[] | undefined, mode?: SecretsMode) =>
@@ -27,11 +27,7 @@ test("a list replaces the set, a null removes a name, an empty list changes noth
   assert.deepEqual(next([{ name: "A", value: "2" }], "merge"), ["A=2", kept("B")])
 })
 
-let api: TestApi
-before(async () => {
-  api = await startApi()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = shared(() => startApi())
 
 test("each change of secrets is pinned by the revision that it creates", async () => {
   const { body: deployment } = await api.call("POST", "/v2/deployments", {

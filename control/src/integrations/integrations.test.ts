@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { sshKeyPair } from "../sources/testing/ssh-key-pair.js"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { startApi, type TestApi } from "../testing/api.js"
 import { credentialsOf } from "./operations.js"
 
 const path = "/v2/integrations/git"
@@ -52,15 +52,12 @@ test("a token is never shown or stored in clear text, and can be decrypted for f
 test("an integration that a deployment uses cannot be deleted (I2)", async () => {
   await using api = await startApi()
   const { id } = await created(api)
-  const example = exampleDeployment()
-  const body = { ...example, source_config: { ...example.source_config, integration_id: id } }
+  const deployment = await api.deploy("shop-bot", { integration_id: id })
 
-  const deployment = await api.call("POST", "/v2/deployments", { body })
   const deleted = await api.call("DELETE", `${path}/${id}`)
 
-  assert.equal(deployment.body.source_config.integration_id, id)
-  assert.equal(deleted.status, 409)
-  assert.equal(deleted.body.code, "in_use")
+  assert.equal(deployment.source_config.integration_id, id)
+  assert.deepEqual([deleted.status, deleted.body.code], [409, "in_use"])
 })
 
 test("a name is unique in its workspace", async () => {

@@ -19,9 +19,14 @@ import {
   threadPinnings,
 } from "../revisions/source-config.js"
 import { sourceRevisionConfigFields } from "../revisions/source-revision-config.js"
-import { exampleDeployment } from "../testing/api.js"
 import { callsTo } from "./mirror/central.js"
-import { deployTo, readyState, type TwoInstallations, twoInstallations } from "./testing/two-installations.js"
+import {
+  deployTo,
+  readyState,
+  reportedRevision,
+  type TwoInstallations,
+  twoInstallations,
+} from "./testing/two-installations.js"
 
 const { $defs } = JSON.parse(
   readFileSync(new URL("../../../protocol/listener/exchange.schema.json", import.meta.url), "utf8"),
@@ -62,14 +67,7 @@ test("a listener has the fields and values that the tables of the control plane 
 
 test("the control plane copies all configs for a listener, those of the deployment as those of its revisions (L5)", async () => {
   await using two = await twoInstallations()
-  const { central, listenerId } = two
-  const example = exampleDeployment("far")
-  const { body: made } = await central.call("POST", "/v2/deployments", {
-    body: {
-      ...example,
-      source_config: { ...example.source_config, listener_id: listenerId, build_on_push: true, max_pin_age_days: 3 },
-    },
-  })
+  const made = await deployTo(two.central, two.listenerId, "far", { build_on_push: true, max_pin_age_days: 3 })
 
   const { status, text } = await send(two, "work", allWork)
   await two.follow().work.next()
@@ -124,18 +122,8 @@ test("fields of another release are dropped from a report before it is stored", 
   await work.next()
   await reports.send()
   const revision = {
-    revision_id: made.latest_revision_id,
-    status: "BUILDING",
-    stage: "build",
-    commit_sha: null,
-    commit: null,
+    ...reportedRevision(made.latest_revision_id, "BUILDING", "build"),
     stage_started_at: { build: "2026-11-29T12:00:00Z", later: "\u0000" },
-    error_code: null,
-    status_message: null,
-    orphaned_threads: null,
-    pinned_threads: 0,
-    started_at: null,
-    finished_at: null,
     later: "\u0000",
   }
   const state = { ...readyState, revisions: [revision] }

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { test } from "node:test"
+import { exampleDeployment, shared, startApi } from "../testing/api.js"
 
-let api: TestApi
-before(async () => {
-  api = await startApi()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = shared(() => startApi())
 
 const body = (compute_id: string) => ({
   compute_type: "k8s",
@@ -48,12 +44,8 @@ test("a workspace has one listener for each cluster, and others have theirs (L1)
 test("a deployment names a listener of its workspace; any other is 422, and so is a canary there (L2)", async () => {
   const { body: own } = await api.call("POST", "/v2/listeners", { body: body("own") })
   const { body: foreign } = await api.callAsOther("POST", "/v2/listeners", { body: body("foreign") })
-  const deploy = (listener_id: string, more: object = {}) => {
-    const example = exampleDeployment("remote")
-    return api.call("POST", "/v2/deployments", {
-      body: { ...example, source_config: { ...example.source_config, listener_id, ...more } },
-    })
-  }
+  const deploy = (listener_id: string, more: object = {}) =>
+    api.call("POST", "/v2/deployments", { body: exampleDeployment("remote", { listener_id, ...more }) })
 
   const unknown = await deploy(foreign.id)
   const canary = await deploy(own.id, { canary_weight: 10 })

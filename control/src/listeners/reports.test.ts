@@ -6,8 +6,14 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { credentialsOf } from "../integrations/operations.js"
 import { appendLogLines } from "../logs/operations.js"
-import { exampleDeployment } from "../testing/api.js"
-import { createToken, deployTo, endAt, readyState, twoInstallations } from "./testing/two-installations.js"
+import {
+  createToken,
+  deployTo,
+  endAt,
+  readyState,
+  reportedRevision,
+  twoInstallations,
+} from "./testing/two-installations.js"
 
 test("an integration's credentials follow, and only the control plane reports to the host of the repository", async () => {
   await using two = await twoInstallations()
@@ -15,13 +21,7 @@ test("an integration's credentials follow, and only the control plane reports to
   const { body: integration } = await central.call("POST", "/v2/integrations/git", {
     body: { name: "hub", host: "github.com", token: "token-for-hub" },
   })
-  const example = exampleDeployment("far")
-  const { body: made } = await central.call("POST", "/v2/deployments", {
-    body: {
-      ...example,
-      source_config: { ...example.source_config, listener_id: listenerId, integration_id: integration.id },
-    },
-  })
+  const made = await deployTo(central, listenerId, "far", { integration_id: integration.id })
   const { work, reports } = two.follow()
   await work.next()
   await endAt(two, made.latest_revision_id, "DEPLOYED")
@@ -86,31 +86,14 @@ test("a report that comes twice or late changes nothing (L6)", async () => {
   const { central } = two
   const made = await deployTo(central, two.listenerId, "far")
   const { calls } = two.follow()
-  const state = (status: "BUILDING" | "DEPLOYED", stage: "build" | null) => ({
-    ...readyState,
-    revisions: [
-      {
-        revision_id: made.latest_revision_id,
-        status,
-        stage,
-        commit_sha: null,
-        commit: null,
-        stage_started_at: {},
-        error_code: null,
-        status_message: null,
-        orphaned_threads: null,
-        pinned_threads: 0,
-        started_at: null,
-        finished_at: null,
-      },
-    ],
-  })
-  const report = (after: number, it: ReturnType<typeof state>) =>
-    calls.report({ deployment_id: made.id, after, state: it, lines: [] })
+  const report = (after: number, status: "BUILDING" | "DEPLOYED", stage: "build" | null) => {
+    const revisions = [reportedRevision(made.latest_revision_id, status, stage)]
+    return calls.report({ deployment_id: made.id, after, state: { ...readyState, revisions }, lines: [] })
+  }
 
-  const first = await report(0, state("BUILDING", "build"))
-  const second = await report(1, state("DEPLOYED", null))
-  const late = await report(0, state("BUILDING", "build"))
+  const first = await report(0, "BUILDING", "build")
+  const second = await report(1, "DEPLOYED", null)
+  const late = await report(0, "BUILDING", "build")
 
   assert.deepEqual([first.is_accepted, second.is_accepted, late.is_accepted, late.reports], [true, true, false, 2])
   const revision = await central.call("GET", `/v2/deployments/${made.id}/revisions/${made.latest_revision_id}`)

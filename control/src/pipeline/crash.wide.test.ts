@@ -2,28 +2,27 @@
  * The control plane is killed at every named point (planner/crash-points.ts), and every revision ends as if nothing had
  * happened. Afterwards nothing is left over that is not in the tables.
  */
+
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { before, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
+import { shared } from "../testing/api.js"
 import { pointsOfRevisions } from "./testing/crash-rows.js"
-import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
+import { killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
 import { deploymentOf, testPlatform } from "./testing/platform.js"
 
-let platform: KilledPlatform
+const platform = shared(() => killedPlatform())
 let deploymentId: string
 let served: string
-before(async () => {
-  platform = await killedPlatform()
-  deploymentId = platform.deploymentId
-  served = platform.firstRevisionId
+before(() => {
+  ;({ deploymentId, firstRevisionId: served } = platform)
 })
-after(() => platform[Symbol.asyncDispose]())
 
 /** Starts the control plane once per point, to die there; the last start stays alive. */
 async function dieAt(points: readonly string[], work: () => Promise<void>): Promise<void> {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { buildFiles } from "@superstep/builder/build-request"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
@@ -12,16 +12,13 @@ import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { interruptRevision } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
+import { shared } from "../testing/api.js"
 import { createApiKey } from "../workspaces/operations.js"
 import type { Scope } from "../workspaces/workspace.js"
 import { deploymentOf, smallProject } from "./testing/platform.js"
-import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
+import { platformWithRepository } from "./testing/platform-with-repository.js"
 
-let platform: PlatformWithRepository
-before(async () => {
-  platform = await platformWithRepository()
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => platformWithRepository())
 
 const patch = async (deploymentId: string, body: object) => {
   const { body: deployment } = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, body)

@@ -2,25 +2,22 @@
 import assert from "node:assert/strict"
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
+import { shared } from "../testing/api.js"
 import { smallProject } from "./testing/platform.js"
-import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
+import { platformWithRepository } from "./testing/platform-with-repository.js"
 
 const quotaMb = 30
 // Two of them exceed the quota.
 const artifactMb = 20
 
-let platform: PlatformWithRepository
-before(async () => {
-  platform = await platformWithRepository({ SUPERSTEP_WORKSPACE_DISK_MB: String(quotaMb) })
-  platform.repository.commit({
-    ...smallProject,
-    "grow.cjs": `require("fs").writeFileSync("large", Buffer.alloc(${artifactMb} << 20, 1))`,
-  })
+const platform = shared(() => platformWithRepository({ SUPERSTEP_WORKSPACE_DISK_MB: String(quotaMb) }))
+before(() => {
+  const grow = `require("fs").writeFileSync("large", Buffer.alloc(${artifactMb} << 20, 1))`
+  platform.repository.commit({ ...smallProject, "grow.cjs": grow })
 })
-after(() => platform?.[Symbol.asyncDispose]())
 
 const deployLarge = (name: string) => platform.deployRepository({ name, config: { build_command: "node grow.cjs" } })
 const diskQuota = async () => (await platform.call("GET", "/v2/quotas")).body.disk_mb

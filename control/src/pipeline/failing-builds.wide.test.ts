@@ -1,12 +1,13 @@
 /** Every way in which a build can fail: its code, its message, its hint, and the end of its log. */
+
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import type { ErrorCode } from "../revisions/revision.js"
 import { hintFor } from "../revisions/status-message.js"
-import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
-import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+import { shared } from "../testing/api.js"
+import { deploymentOf, smallProject } from "./testing/platform.js"
+import { platformWithRepository } from "./testing/platform-with-repository.js"
 
 interface Failing {
   readonly what: string
@@ -152,26 +153,15 @@ const all: readonly Failing[] = [
 // All of them are built at once.
 const patienceMs = 90_000
 
-let platform: Platform
-let repository: BareRepository
-before(async () => {
-  platform = await testPlatform()
-  repository = bareRepository(temporaryFolder())
-  await platform.start({
-    SUPERSTEP_MAX_BUILDS: "4",
-    SUPERSTEP_TIMEOUT_BUILD: "8",
-    SUPERSTEP_BUILD_MEMORY_MB: "400",
-    SUPERSTEP_BUILD_DISK_MB: "30",
-  })
-})
-after(() => platform?.[Symbol.asyncDispose]())
+const limits = { SUPERSTEP_TIMEOUT_BUILD: "8", SUPERSTEP_BUILD_MEMORY_MB: "400", SUPERSTEP_BUILD_DISK_MB: "30" }
+const platform = shared(() => platformWithRepository({ SUPERSTEP_MAX_BUILDS: "4", ...limits }))
 
 test("a build that fails says which way, what to do, and shows the end of its log", async (t) => {
   const endings = all.map(async (failing, index) => {
     const { configPath = "langgraph.json" } = failing
     const branch = `failing-${index}`
     commit(failing, branch)
-    const body = deploymentOf(repository.url, { name: branch, config: failing.config ?? {} })
+    const body = deploymentOf(platform.repository.url, { name: branch, config: failing.config ?? {} })
     const source_revision_config = { repo_ref: branch, langgraph_config_path: configPath }
     const ids = await platform.deploy({ ...body, source_revision_config })
     const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId, patienceMs)
@@ -192,7 +182,7 @@ test("a build that fails says which way, what to do, and shows the end of its lo
 /** Commits each case to a branch of its own. */
 function commit({ files = {}, links = {} }: Failing, branch: string): void {
   const project = Object.entries({ ...smallProject, ...files }).filter(([name]) => !(name in links))
-  repository.commit(Object.fromEntries(project), branch, links)
+  platform.repository.commit(Object.fromEntries(project), branch, links)
 }
 
 async function buildLog({ deploymentId, revisionId }: { deploymentId: string; revisionId: string }): Promise<string> {

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { machineFolders } from "@superstep/machines/parts/files/folders"
 import { builderBeside, isolatedUser } from "@superstep/machines/parts/isolation/isolation"
 import { membersOf } from "@superstep/machines/process/cgroups/cgroup"
@@ -13,16 +13,13 @@ import { identifier, sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { shared } from "../testing/api.js"
 import { testPlatform } from "./testing/platform.js"
-import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
+import { platformWithRepository } from "./testing/platform-with-repository.js"
 
 const isRoot = process.getuid?.() === 0
 
-let platform: PlatformWithRepository
-before(async () => {
-  platform = await platformWithRepository()
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => platformWithRepository())
 
 const deployed = new Set<string>()
 const deploy = async (name: string, secrets: Record<string, string> = {}) => {

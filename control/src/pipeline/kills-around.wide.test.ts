@@ -1,21 +1,21 @@
 /** Kills around a rollout: Postgres during a switch, edges during a hand-over, and the start of a second control plane. */
+
 import assert from "node:assert/strict"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { before, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
-import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
+import { shared } from "../testing/api.js"
+import { killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
 import { canFindProcesses, processesOf } from "./testing/processes-of.js"
 
-let platform: KilledPlatform
+const platform = shared(() => killedPlatform())
 let served: string
-before(async () => {
-  platform = await killedPlatform()
+before(() => {
   served = platform.firstRevisionId
 })
-after(() => platform[Symbol.asyncDispose]())
 
 /** Asserts that the revision was deployed, its agent answers, and nothing is left over. */
 async function assertDeployed(revisionId: string): Promise<void> {

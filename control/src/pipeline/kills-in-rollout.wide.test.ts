@@ -2,22 +2,22 @@
  * The edge and units are killed at named points of a rollout, together with the control plane: every revision ends,
  * traffic returns without help, and nothing is left behind.
  */
+
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { before, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
-import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
+import { shared } from "../testing/api.js"
+import { killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
 
-let platform: KilledPlatform
+const platform = shared(() => killedPlatform())
 let served: string
-before(async () => {
-  platform = await killedPlatform()
+before(() => {
   served = platform.firstRevisionId
 })
-after(() => platform[Symbol.asyncDispose]())
 
 const victims = ["edge", "old unit", "new unit"] as const
 type Victim = (typeof victims)[number]

@@ -2,20 +2,17 @@
 import assert from "node:assert/strict"
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { tarGz } from "../sources/testing/tar-gz.js"
-import { type KilledPlatform, killedPlatform } from "./testing/killed-platform.js"
+import { shared } from "../testing/api.js"
+import { killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
 import { deploymentOf, smallProject } from "./testing/platform.js"
 
-let platform: KilledPlatform
-before(async () => {
-  platform = await killedPlatform()
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => killedPlatform())
 
 const remove = async (deploymentId: string) => {
   await platform.call("DELETE", `/v2/deployments/${deploymentId}`)

@@ -1,19 +1,16 @@
 /** A project that asks for another Node than ours is built with it, and its agent runs on it. */
+
 import assert from "node:assert/strict"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { bareRepository } from "../sources/testing/bare-repository.js"
-import { deploymentOf, type Platform, smallProject, testPlatform } from "./testing/platform.js"
+import { shared } from "../testing/api.js"
+import { smallProject } from "./testing/platform.js"
+import { platformWithRepository } from "./testing/platform-with-repository.js"
 
-let platform: Platform
-before(async () => {
-  platform = await testPlatform()
-  await platform.start({ SUPERSTEP_NODE_DIRS: otherNode("v99.1.0") })
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => platformWithRepository({ SUPERSTEP_NODE_DIRS: otherNode("v99.1.0") }))
 
 /** Our own Node, reporting another version: a second one is not always installed. Its children can see that it started them. */
 function otherNode(version: string): string {
@@ -27,16 +24,12 @@ function otherNode(version: string): string {
 }
 
 test("a project is built with the Node that it asks for, its agent runs on it, and it is not built twice", async () => {
-  const repository = bareRepository(temporaryFolder())
   const graphs = { chat: "./chat.mjs:graph" }
-  repository.commit({ ...smallProject, "langgraph.json": JSON.stringify({ graphs, node_version: "99" }) })
-  const { deploymentId, revisionId } = await platform.deploy(
-    deploymentOf(repository.url, { name: "other", config: { build_command: "node --version" } }),
-  )
+  platform.repository.commit({ ...smallProject, "langgraph.json": JSON.stringify({ graphs, node_version: "99" }) })
 
-  const revision = await platform.untilEnded(deploymentId, revisionId)
+  const config = { build_command: "node --version" }
+  const { deploymentId, revisionId } = await platform.serveRepository({ name: "other", config })
 
-  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
   const log = await buildLog(deploymentId, revisionId)
   assert.match(log, /"node_version" requests Node 99: v99\.1\.0 is used/)
   assert.match(log, /^v99\.1\.0$/m)

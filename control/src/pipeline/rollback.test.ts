@@ -2,19 +2,16 @@
 import assert from "node:assert/strict"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { buildFiles } from "@superstep/builder/build-request"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
+import { shared } from "../testing/api.js"
+import { platformWithRepository } from "./testing/platform-with-repository.js"
 
-let platform: PlatformWithRepository
-before(async () => {
-  platform = await platformWithRepository({ SUPERSTEP_WATCH: "60", SUPERSTEP_TIMEOUT_HANG: "5" })
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => platformWithRepository({ SUPERSTEP_WATCH: "60", SUPERSTEP_TIMEOUT_HANG: "5" }))
 
 const change = async (deploymentId: string, body: object): Promise<string> => {
   const reply = await platform.call("PATCH", `/v2/deployments/${deploymentId}`, body)

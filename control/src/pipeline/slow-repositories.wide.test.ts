@@ -1,4 +1,5 @@
 /** A workspace deploys repositories whose host never answers: the deploys of others go on, and the platform ends the wait. */
+
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -6,9 +7,10 @@ import type { AddressInfo } from "node:net"
 import { after, before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
+import { shared } from "../testing/api.js"
 import { createApiKey, createWorkspace } from "../workspaces/operations.js"
 import { deploymentOf } from "./testing/platform.js"
-import { type PlatformWithRepository, platformWithRepository } from "./testing/platform-with-repository.js"
+import { platformWithRepository } from "./testing/platform-with-repository.js"
 
 // More than the platform fetches at once in all.
 const slowDeployments = 12
@@ -19,17 +21,15 @@ const asked = new Set<string>()
 const host = createServer((request) => {
   asked.add(request.url?.split("/")[1] ?? "")
 })
-let platform: PlatformWithRepository
+const platform = shared(() => platformWithRepository())
 const slow: { deploymentId: string; revisionId: string }[] = []
 before(async () => {
   host.listen(0, "127.0.0.1")
   await once(host, "listening")
-  platform = await platformWithRepository()
 })
-after(async () => {
+after(() => {
   host.closeAllConnections()
   host.close()
-  await platform?.[Symbol.asyncDispose]()
 })
 
 /** Creates a deployment of the platform's own repository in a workspace of its own. */

@@ -1,17 +1,15 @@
 /** Archives of clients in a real pipeline: sources/archive.test.ts has all that an archive may contain. */
+
 import assert from "node:assert/strict"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { type TarEntry, tarGz } from "../sources/testing/tar-gz.js"
-import { type Platform, smallProject, testPlatform } from "./testing/platform.js"
+import { shared } from "../testing/api.js"
+import { smallProject } from "./testing/platform.js"
+import { platformWithRepository } from "./testing/platform-with-repository.js"
 
-let platform: Platform
-before(async () => {
-  platform = await testPlatform()
-  await platform.start()
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => platformWithRepository())
 
 const secret = "sk-env-never-stored"
 const project: TarEntry[] = Object.entries(smallProject).map(([path, content]) => ({ path, content }))

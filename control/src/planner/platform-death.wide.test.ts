@@ -2,17 +2,14 @@
 import assert from "node:assert/strict"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
 import { until } from "@superstep/toolkit/testing/until"
-import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { shared } from "../testing/api.js"
 
-let platform: PlatformWithRepository
-before(async () => {
-  platform = await platformWithRepository()
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => platformWithRepository())
 
 const unitOf = async (deploymentId: string) => {
   const unit = await platform.db.row<{ unit_id: string; crashes: number; is_down: boolean }>(sql`

@@ -2,17 +2,14 @@
 import assert from "node:assert/strict"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { shared } from "../testing/api.js"
 
-let platform: PlatformWithRepository
-before(async () => {
-  platform = await platformWithRepository({ SUPERSTEP_WATCH: "60" })
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => platformWithRepository({ SUPERSTEP_WATCH: "60" }))
 
 const unitsOf = (revisionId: string) =>
   platform.db.rows<{ unit_id: string; ordinal: number; role: string }>(sql`

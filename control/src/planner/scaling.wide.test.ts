@@ -1,18 +1,15 @@
 /** Replicas by load, with real processes: control plane, edge, fake units that report a load. */
 import assert from "node:assert/strict"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { writeFakeReport } from "@superstep/machines/testing/fake-report"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { shared } from "../testing/api.js"
 
-let platform: PlatformWithRepository
-before(async () => {
-  platform = await platformWithRepository({ SUPERSTEP_SCALE_DOWN_MINUTES: "0.01" })
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => platformWithRepository({ SUPERSTEP_SCALE_DOWN_MINUTES: "0.01" }))
 
 const short = { running_runs: 5, load: { free_slots: 0, waiting_ms: 3000, loop_utilization: 0.2 } }
 const room = { running_runs: 1, load: { free_slots: 10, waiting_ms: null, loop_utilization: 0.1 } }

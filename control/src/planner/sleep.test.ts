@@ -3,21 +3,18 @@ import assert from "node:assert/strict"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { basename, dirname, join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { machineFolders, unitSocket } from "@superstep/machines/parts/files/folders"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 import { wakePipeline } from "../revisions/wake-up.js"
+import { shared } from "../testing/api.js"
 
 const settings = { SUPERSTEP_IDLE_MINUTES: "0.01" }
-let platform: PlatformWithRepository
-before(async () => {
-  platform = await platformWithRepository(settings)
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => platformWithRepository(settings))
 
 const deploy = async (name: string, type: string, secrets: Record<string, string> = {}) => {
   const { deploymentId } = await platform.serveRepository({ name, config: { deployment_type: type }, secrets })

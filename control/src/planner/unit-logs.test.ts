@@ -3,15 +3,16 @@
 import assert from "node:assert/strict"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Json } from "../pipeline/testing/platform.js"
-import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { shared } from "../testing/api.js"
 
-let platform: PlatformWithRepository
+const platform = shared(() => platformWithRepository({ SUPERSTEP_LOG_QUOTA_MB: "1" }))
 let ids: { deploymentId: string; revisionId: string }
 const said = join(temporaryFolder(), "said")
 const secret = "s3cret value/with+signs"
@@ -20,10 +21,8 @@ const runId = "0197a1b2-0000-7000-8000-000000000001"
 
 before(async () => {
   writeFileSync(said, "")
-  platform = await platformWithRepository({ SUPERSTEP_LOG_QUOTA_MB: "1" })
   ids = await platform.serveRepository({ secrets: { FAKE_SAYS: said, SECRET: secret, PEM: several } })
 })
-after(() => platform[Symbol.asyncDispose]())
 
 /** Makes the unit print these bytes as they are, in one write. */
 async function print(bytes: string | Buffer): Promise<void> {

@@ -1,6 +1,6 @@
 /** Previews through the API and signed webhooks of pull requests: who gets one, what it can read, and how it ends. */
 import assert from "node:assert/strict"
-import { after, before, beforeEach, test } from "node:test"
+import { beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
@@ -11,7 +11,7 @@ import { listenerExists } from "../listeners/operations.js"
 import type { Provider } from "../pushes/push.js"
 import { repositoryOf, shaOf, signed } from "../pushes/testing/deliveries.js"
 import { secretsOfRevision } from "../secrets/operations.js"
-import { exampleDeployment, startApi, type TestApi, testQuotas } from "../testing/api.js"
+import { exampleDeployment, shared, startApi, testQuotas } from "../testing/api.js"
 import { lockNames } from "../workspaces/queries.js"
 import { nextStep, previewName } from "./preview.js"
 import { reconcilePreviews } from "./reconcile.js"
@@ -19,12 +19,8 @@ import { reconcilePreviews } from "./reconcile.js"
 const secret = "a secret for all repositories"
 const repoUrl = "https://github.com/acme/shop"
 
-let api: TestApi
+const api = shared(() => startApi({ webhookSecrets: [new Secret(secret)] }))
 let parentId: string
-before(async () => {
-  api = await startApi({ webhookSecrets: [new Secret(secret)] })
-})
-after(() => api[Symbol.asyncDispose]())
 beforeEach(async () => {
   for (const statement of [sql`delete from previews`, sql`delete from deployments`]) await api.db.run(statement)
   parentId = (await api.call("POST", "/v2/deployments", { body: exampleDeployment() })).body.id

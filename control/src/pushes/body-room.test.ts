@@ -1,18 +1,14 @@
 /** Bodies of unverified deliveries: which are read at all, and how many at once. */
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
-import { startApi, type TestApi } from "../testing/api.js"
+import { shared, startApi } from "../testing/api.js"
 import { createBodyRoom, maxDeliveryBytes } from "./body-room.js"
 import { signedPush } from "./testing/deliveries.js"
 
 const secret = "the installation's secret"
-let api: TestApi
-before(async () => {
-  api = await startApi({ webhookSecrets: [new Secret(secret)] })
-})
-after(() => api[Symbol.asyncDispose]())
+const api = shared(() => startApi({ webhookSecrets: [new Secret(secret)] }))
 
 const url = (path: string) => `http://control.test${path}`
 const github = "/v1/integrations/github/webhook"

@@ -1,20 +1,16 @@
 /** Webhooks through the API: who may send them, the effect of each host's pushes, and what is ignored. */
 import assert from "node:assert/strict"
-import { after, before, beforeEach, test } from "node:test"
+import { beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, shared, startApi } from "../testing/api.js"
 import { type Provider, providers } from "./push.js"
 import { noCommit, pushBody, pushEvents, type SentDelivery, shaOf, signed, signedPush } from "./testing/deliveries.js"
 
 const secret = "the installation's secret"
 
 // One database for all tests, emptied before each: creating one takes longer than most of these tests.
-let api: TestApi
-before(async () => {
-  api = await startApi({ webhookSecrets: [new Secret(secret)] })
-})
-after(() => api[Symbol.asyncDispose]())
+const api = shared(() => startApi({ webhookSecrets: [new Secret(secret)] }))
 beforeEach(async () => {
   for (const statement of [
     sql`delete from deployments`,
@@ -29,12 +25,9 @@ const send = ({ path, headers, text }: SentDelivery, query = "") =>
   api.call("POST", `${path}${query}`, { text, headers: { ...headers, "x-api-key": "" } })
 
 async function addDeployment(change: { name?: string; config?: object; ref?: string; asOther?: boolean } = {}) {
-  const example = exampleDeployment(change.name)
-  const body = {
-    ...example,
-    source_config: { ...example.source_config, build_on_push: true, ...change.config },
-    source_revision_config: { ...example.source_revision_config, repo_ref: change.ref ?? "main" },
-  }
+  const example = exampleDeployment(change.name, { build_on_push: true, ...change.config })
+  const source_revision_config = { ...example.source_revision_config, repo_ref: change.ref ?? "main" }
+  const body = { ...example, source_revision_config }
   const reply = await (change.asOther ? api.callAsOther : api.call)("POST", "/v2/deployments", { body })
   assert.equal(reply.status, 201, reply.text)
   return reply.body

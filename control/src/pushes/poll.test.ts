@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict"
 import { join } from "node:path"
-import { after, before, beforeEach, test } from "node:test"
+import { beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
@@ -11,7 +11,7 @@ import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { type GitSource, gitSource } from "../sources/git.js"
 import { SourceFailed } from "../sources/port.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, shared, startApi } from "../testing/api.js"
 import { inTurns, pollDue } from "./poll.js"
 import { signedPush } from "./testing/deliveries.js"
 
@@ -25,14 +25,10 @@ const git = gitSource({
   keysFolder: temporaryFolder(),
 })
 
-let api: TestApi
+const api = shared(() => startApi({ gitProtocols: ["file"], webhookSecrets: [new Secret(secret)], pollMs: minute }))
 let repository: BareRepository
 /** The git queries that were sent to hosts. */
 let asked: string[][]
-before(async () => {
-  api = await startApi({ gitProtocols: ["file"], webhookSecrets: [new Secret(secret)], pollMs: minute })
-})
-after(() => api[Symbol.asyncDispose]())
 beforeEach(async () => {
   await api.db.run(sql`delete from deployments`)
   repository = bareRepository(temporaryFolder())
@@ -62,16 +58,9 @@ const look = (source: GitSource = counting) =>
 const makeDue = () => api.db.run(sql`update watched_branches set look_at = now()`)
 
 async function deployment(name = "shop", change: { url?: string; ref?: string; build_on_push?: boolean } = {}) {
-  const example = exampleDeployment(name)
-  const body = {
-    ...example,
-    source_config: {
-      ...example.source_config,
-      repo_url: change.url ?? repository.url,
-      build_on_push: change.build_on_push ?? true,
-    },
-    source_revision_config: { ...example.source_revision_config, repo_ref: change.ref ?? "main" },
-  }
+  const { url: repo_url = repository.url, ref: repo_ref = "main", build_on_push = true } = change
+  const example = exampleDeployment(name, { repo_url, build_on_push })
+  const body = { ...example, source_revision_config: { ...example.source_revision_config, repo_ref } }
   const reply = await api.call("POST", "/v2/deployments", { body })
   assert.equal(reply.status, 201, reply.text)
   return reply.body.id as string

@@ -1,26 +1,25 @@
 /** From `git push` to a deployed commit: real repositories, a real control plane, and signed webhooks or none. */
 
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
+import { before, test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type Json, smallProject } from "../pipeline/testing/platform.js"
-import { type PlatformWithRepository, platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { shared } from "../testing/api.js"
 import { signedPush } from "./testing/deliveries.js"
 
 const secret = "a secret for all repositories"
 const onlyWebhooks = { SUPERSTEP_WEBHOOK_SECRET: secret, SUPERSTEP_POLL_INTERVAL: "0" }
 const onlyLooks = { SUPERSTEP_POLL_INTERVAL: "0.3" }
 
-let platform: PlatformWithRepository
+const platform = shared(() => platformWithRepository(onlyWebhooks))
 let deploymentId: string
 before(async () => {
-  platform = await platformWithRepository(onlyWebhooks)
   deploymentId = (await platform.serveRepository({ config: { build_on_push: true } })).deploymentId
 })
-after(() => platform[Symbol.asyncDispose]())
 
 let commits = 0
 const commit = () => platform.repository.commit({ ...smallProject, "n.txt": String(commits++) })

@@ -1,30 +1,22 @@
 /** Commit statuses: the request to each host, and what happens when the host refuses it. */
 
 import assert from "node:assert/strict"
-import { after, before, beforeEach, test } from "node:test"
+import { beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { shared, startApi } from "../testing/api.js"
 import { originOf, statusRequest, verdictOn } from "./commit-status.js"
 import { type Provider, providers } from "./push.js"
 import { createStatusLoop, statusOutbox } from "./send-statuses.js"
-import { type FakeGitHost, fakeGitHost } from "./testing/fake-git-host.js"
+import { fakeGitHost } from "./testing/fake-git-host.js"
 
 const token = "a-token-that-may-write-statuses"
 const sha = "4be1f0a7c1d25b3f1e0b6c9d8a7f6e5d4c3b2a10"
-let api: TestApi
-let host: FakeGitHost
-before(async () => {
-  api = await startApi({ gitProtocols: ["https", "ssh", "http"] })
-  host = await fakeGitHost(token)
-})
-after(async () => {
-  await host[Symbol.asyncDispose]()
-  await api[Symbol.asyncDispose]()
-})
+const api = shared(() => startApi({ gitProtocols: ["https", "ssh", "http"] }))
+const host = shared(() => fakeGitHost(token))
 beforeEach(async () => {
   await api.db.run(sql`delete from deployments`)
   await api.db.run(sql`delete from integrations`)
@@ -58,14 +50,9 @@ async function deployment(provider: Provider | undefined, given = token) {
   })
   const id: string = integration.body.id
   if (provider) await api.call("PUT", `/v2/integrations/git/${id}/webhook`, { body: { provider } })
-  const example = exampleDeployment()
-  const body = {
-    ...example,
-    source_config: { ...example.source_config, integration_id: id, repo_url: `http://${host.host}/acme/shop.git` },
-  }
-  const reply = await api.call("POST", "/v2/deployments", { body })
-  assert.equal(reply.status, 201, reply.text)
-  return { deploymentId: reply.body.id as string, revisionId: reply.body.latest_revision_id as string }
+  const at = { integration_id: id, repo_url: `http://${host.host}/acme/shop.git` }
+  const made = await api.deploy("shop-bot", at)
+  return { ...at, deploymentId: made.id as string, revisionId: made.latest_revision_id as string }
 }
 
 /** Writes the parts of the pipeline's state that a host gets. */
@@ -224,15 +211,9 @@ test("an unreachable host is retried; a refusal is logged and does not change th
 test("what a host asks of one status holds for all of the workspace to that host, and for no other host or workspace (H7)", async () => {
   await using elsewhere = await fakeGitHost(token)
   const first = await deployment("github")
-  const example = exampleDeployment("second")
-  const { body: known } = await api.call("GET", `/v2/deployments/${first.deploymentId}`)
-  const { integration_id, repo_url } = known.source_config
-  const create = async (at: { integration_id: string; repo_url: string }, name: string) => {
-    const source_config = { ...example.source_config, ...at }
-    const reply = await api.call("POST", "/v2/deployments", { body: { ...example, name, source_config } })
-    assert.equal(reply.status, 201, reply.text)
-    return reply.body.latest_revision_id as string
-  }
+  const { integration_id, repo_url } = first
+  const create = async (at: { integration_id: string; repo_url: string }, name: string) =>
+    (await api.deploy(name, at)).latest_revision_id as string
   const second = await create({ integration_id, repo_url }, "second")
   const { body: other } = await api.call("POST", "/v2/integrations/git", {
     body: { name: "elsewhere", host: elsewhere.host, token },

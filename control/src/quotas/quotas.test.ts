@@ -9,12 +9,8 @@ import { exampleDeployment, startApi, type TestApi, testQuotas } from "../testin
 import { lockNames } from "../workspaces/queries.js"
 import { exceededBy, nothing } from "./quota.js"
 
-const create = (api: TestApi, name: string, resource_spec: object | null = null) => {
-  const example = exampleDeployment(name)
-  return api.call("POST", "/v2/deployments", {
-    body: { ...example, source_config: { ...example.source_config, resource_spec } },
-  })
-}
+const create = (api: TestApi, name: string, resource_spec: object | null = null) =>
+  api.call("POST", "/v2/deployments", { body: exampleDeployment(name, { resource_spec }) })
 
 /** Sets quotas as the operator does. */
 const set = (api: TestApi, body: object, workspaceId = api.workspaceId) =>

@@ -13,11 +13,8 @@ async function backupOf(api: TestApi, name = "shop-bot") {
   const { body: integration } = await api.call("POST", "/v2/integrations/git", {
     body: { name: "hub", host: "github.com", token: "ghp_secret" },
   })
-  const example = exampleDeployment(name)
-  const source_config = { ...example.source_config, integration_id: integration.id }
-  const { body, text } = await api.call("POST", "/v2/deployments", { body: { ...example, source_config } })
-  assert.ok(body?.id, text)
-  return { id: body.id as string, integrationId: integration.id as string }
+  const { id } = await api.deploy(name, { integration_id: integration.id })
+  return { id: id as string, integrationId: integration.id as string }
 }
 
 test("a deployment goes into another installation, with its secrets and integration under that one's key", async () => {

@@ -2,31 +2,26 @@
  * All places where a secret's value could leak while a deployment is built and runs: arguments of processes, the environment
  * of builds, logs, rows, files. Everything of the platform is searched, during and after.
  */
+
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join, relative } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { deploymentOf, type Platform, smallProject, testPlatform } from "../pipeline/testing/platform.js"
-import { bareRepository } from "../sources/testing/bare-repository.js"
+import { smallProject } from "../pipeline/testing/platform.js"
+import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
+import { shared } from "../testing/api.js"
 
 const value = `sk-${randomBytes(24).toString("hex")}`
 const forms = [value, Buffer.from(value).toString("base64").replace(/=+$/, "")]
 const isIn = (text: string) => forms.some((form) => text.includes(form))
 
-let platform: Platform
-before(async () => {
-  platform = await testPlatform()
-  await platform.start()
-})
-after(() => platform[Symbol.asyncDispose]())
+const platform = shared(() => platformWithRepository())
 
 const skip = process.platform !== "linux" && "arguments of processes are read from /proc"
 test("secrets are in no argument, build environment, log, row or file", { skip }, async () => {
-  const repository = bareRepository(temporaryFolder())
-  repository.commit({
+  platform.repository.commit({
     ...smallProject,
     "package.json": JSON.stringify({
       name: "curious",
@@ -40,10 +35,8 @@ test("secrets are in no argument, build environment, log, row or file", { skip }
   })
   const seen = new Set<string>()
   const watch = setInterval(() => lookAtArguments(seen), 20)
-  const ids = await platform.deploy(deploymentOf(repository.url, { secrets: { MODEL_KEY: value } }))
-  const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId)
+  const { deploymentId } = await platform.serveRepository({ secrets: { MODEL_KEY: value } })
   clearInterval(watch)
-  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
 
   const rows = await rowsOf()
   const lines = (await platform.db.rows<{ message: string }>(sql`select message from log_lines`)).map(
@@ -61,7 +54,7 @@ test("secrets are in no argument, build environment, log, row or file", { skip }
   )
   assert.ok(files.some((path) => path.includes("artifacts")))
   assert.deepEqual(files.filter((path) => isIn(readFileSync(path, "latin1"))).map(shortened), [])
-  const reply = await platform.call("GET", `/v2/deployments/${ids.deploymentId}`)
+  const reply = await platform.call("GET", `/v2/deployments/${deploymentId}`)
   assert.ok(!isIn(JSON.stringify(reply)))
 })
 

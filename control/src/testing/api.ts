@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
+import { after, before } from "node:test"
 import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { createLog } from "@superstep/toolkit/log/log"
@@ -50,6 +51,8 @@ export interface TestApi extends AsyncDisposable {
   call(method: string, path: string, call?: Call): Promise<Reply>
   /** The same, as the other workspace. */
   callAsOther(method: string, path: string, call?: Call): Promise<Reply>
+  /** Creates the example's deployment, with more in its `source_config`. @returns  the reply's body */
+  deploy(name?: string, config?: object): Promise<Reply["body"]>
 }
 
 /** More than any test needs. */
@@ -114,6 +117,12 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
       const init = { method, headers: { "x-api-key": apiKey, ...headers }, ...(sent !== undefined && { body: sent }) }
       return readReply(await app.request(path, init))
     }
+  const call = callWith(one.apiKey)
+  const deploy = async (name?: string, config?: object) => {
+    const reply = await call("POST", "/v2/deployments", { body: exampleDeployment(name, config) })
+    assert.equal(reply.status, 201, reply.text)
+    return reply.body
+  }
   return {
     db,
     key,
@@ -122,10 +131,28 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     fetch: app.fetch,
     comparedCode: code.folder,
     other,
-    call: callWith(one.apiKey),
+    call,
     callAsOther: callWith(other.apiKey),
+    deploy,
     [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
   }
+}
+
+/**
+ * What the tests of a file have in common: it starts before the first of them and ends after the last.
+ * @returns  stands for it from the first test on
+ */
+export function shared<Thing extends AsyncDisposable>(start: () => Promise<Thing>): Thing {
+  let thing: Thing | undefined
+  before(async () => {
+    thing = await start()
+  })
+  after(() => thing?.[Symbol.asyncDispose]())
+  const started = (): Thing => thing ?? assert.fail("it starts before the first test")
+  return new Proxy({} as Thing, {
+    get: (_, name) => Reflect.get(started(), name),
+    set: (_, name, value) => Reflect.set(started(), name, value),
+  })
 }
 
 async function workspaceWithKey(db: Database, name: string) {
@@ -142,7 +169,7 @@ async function readReply(response: Response): Promise<Reply> {
 }
 
 /** The body of the example that creates a deployment (seed, parts 2 and 4). */
-export const exampleDeployment = (name = "shop-bot") => ({
+export const exampleDeployment = (name = "shop-bot", config: object = {}) => ({
   name,
   source: "github",
   source_config: {
@@ -152,6 +179,7 @@ export const exampleDeployment = (name = "shop-bot") => ({
     build_on_push: false,
     custom_url: null,
     resource_spec: null,
+    ...config,
   },
   source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json", image_uri: null },
   secrets: [{ name: "MODEL_KEY", value: "sk-very-secret" }],

@@ -3,14 +3,14 @@ import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { readdirSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { join } from "node:path"
-import { after, before, beforeEach, test } from "node:test"
+import { beforeEach, test } from "node:test"
 import { openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { listen } from "@superstep/toolkit/http/listen"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, shared, startApi, type TestApi } from "../testing/api.js"
 import { readArchiveContent } from "./content.js"
 import { removeFormerFiles, storeFormerFiles } from "./former-files.js"
 import { findArchive, removeOldArchives } from "./operations.js"
@@ -26,12 +26,8 @@ const sourceDeployment = (name = "shop-bot") => ({
 })
 
 // One database for all tests, emptied before each, and a deployment without code.
-let api: TestApi
+const api = shared(() => startApi())
 let id: string
-before(async () => {
-  api = await startApi()
-})
-after(() => api[Symbol.asyncDispose]())
 beforeEach(async () => {
   await api.db.run(sql`delete from deployments`)
   await api.db.run(sql`delete from uploads`)

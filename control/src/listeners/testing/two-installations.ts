@@ -4,7 +4,8 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
 import { listen } from "@superstep/toolkit/http/listen"
 import { createLog } from "@superstep/toolkit/log/log"
-import { exampleDeployment, startApi, type TestApi } from "../../testing/api.js"
+import type { RevisionStatus, Stage } from "../../revisions/revision.js"
+import { startApi, type TestApi } from "../../testing/api.js"
 import { type CentralCalls, callsTo } from "../mirror/central.js"
 import { Reports } from "../mirror/report-loop.js"
 import { Work } from "../mirror/work-loop.js"
@@ -39,13 +40,9 @@ export async function createToken(api: TestApi, listenerId: string): Promise<{ i
 }
 
 /** Creates a deployment for a listener, as clients do. */
-export async function deployTo(api: TestApi, listenerId: string, name: string) {
-  const example = exampleDeployment(name)
-  const reply = await api.call("POST", "/v2/deployments", {
-    body: { ...example, source_config: { ...example.source_config, listener_id: listenerId } },
-  })
-  assert.equal(reply.status, 201, reply.text)
-  return reply.body as { id: string; latest_revision_id: string }
+export async function deployTo(api: TestApi, listenerId: string, name: string, config: object = {}) {
+  const body = await api.deploy(name, { listener_id: listenerId, ...config })
+  return body as { id: string; latest_revision_id: string }
 }
 
 /** @param options  of the control plane */
@@ -88,6 +85,22 @@ export const endAt = ({ remote }: TwoInstallations, revisionId: string, status: 
         active_revision_id = case when ${status} = 'DEPLOYED' then ${revisionId}::uuid else active_revision_id end
       where d.deployment_id = (select deployment_id from revisions where revision_id = ${revisionId})`)
   })
+
+/** What a listener reports of a revision. */
+export const reportedRevision = (revision_id: string, status: RevisionStatus, stage: Stage | null) => ({
+  revision_id,
+  status,
+  stage,
+  commit_sha: null,
+  commit: null,
+  stage_started_at: {},
+  error_code: null,
+  status_message: null,
+  orphaned_threads: null,
+  pinned_threads: 0,
+  started_at: null,
+  finished_at: null,
+})
 
 /** What a listener reports of a deployment that is ready and has nothing to say. */
 export const readyState = {
