@@ -15,8 +15,7 @@ import { deleteOldRecords } from "./background.js"
 import { appendLogLines } from "./logs/operations.js"
 import { deleteUnneeded } from "./pipeline/retention.js"
 import type { PipelineContext } from "./planner/context.js"
-import { addArtifact } from "./revisions/artifact-queries.js"
-import { addDeployment, addRevision } from "./revisions/testing/rows.js"
+import { addArtifactRow, addDeployment, addRevision } from "./revisions/testing/rows.js"
 import { migrations } from "./testing/api.js"
 
 /** Runs every loop once. @returns  in how many places something failed */
@@ -42,14 +41,7 @@ async function addMember(db: Database, { folders }: ProcessPlace, name: string):
   const deploymentId = await addDeployment(db)
   const artifacts = [`old-${name}`, `unknown-${name}`]
   const [artifactId = ""] = artifacts
-  await addArtifact(db, {
-    artifactId,
-    deploymentId,
-    platform: "p",
-    graphs: [],
-    langgraphVersion: null,
-    lacksSchemas: false,
-  })
+  await addArtifactRow(db, deploymentId, artifactId)
   for (const id of artifacts) mkdirSync(join(folders.artifacts, id), { recursive: true })
   const cache = newId()
   mkdirSync(join(folders.cache, cache), { recursive: true })

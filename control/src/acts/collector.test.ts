@@ -1,4 +1,5 @@
 /** What units report that a deployment's own code has changed, or that fail (PA2, PA3). */
+
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
@@ -6,12 +7,11 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { MemberFailures } from "@superstep/toolkit/log/member-failures"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { origin } from "../console/testing/sign-in.js"
 import { acceptLink, invitationOf } from "../people/testing/people.js"
 import type { PipelineContext } from "../planner/context.js"
 import type { UnitRow } from "../planner/facts.js"
+import { pipelineContext } from "../planner/testing/pipeline-context.js"
 import { addUnitRow } from "../planner/testing/unit-row.js"
 import { startApi, type TestApi } from "../testing/api.js"
 import { collect, collectAll } from "./collector.js"
@@ -40,10 +40,8 @@ async function startUnit(acts: () => readonly object[], confirms = 204) {
 }
 
 /** @param urls  of the units, by their ids */
-const contextFor = (api: TestApi, urls: ReadonlyMap<string, string>): PipelineContext => {
-  const machine = { units: { address: (id: string) => urls.get(id) } }
-  return { db: api.db, key: api.key, log: silent, failures: new MemberFailures(silent), machine } as never
-}
+const contextFor = ({ db, key }: TestApi, urls: ReadonlyMap<string, string>): PipelineContext =>
+  pipelineContext({ db, key, machine: { units: { address: (id: string) => urls.get(id) } } })
 
 async function unitOfWorkspace(api: TestApi): Promise<UnitRow> {
   const unit = await addUnitRow(api)

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
+import { migrations } from "../testing/api.js"
 import { type Follower, LiveLogs } from "./live-logs.js"
 import { appendLogLines } from "./operations.js"
 
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 async function withRevision(db: Database) {
   const deploymentId = await addDeployment(db)
   const revisionId = await addRevision(db, deploymentId)

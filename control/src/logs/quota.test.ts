@@ -1,17 +1,15 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
+import { migrations } from "../testing/api.js"
 import type { LogStream } from "./log-line.js"
 import { appendLogLines, lastLogLines } from "./operations.js"
 import { keepQuota, removeOldLines } from "./quota.js"
-
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
 async function withLines(db: Database, count: number, stream: LogStream = "deploy") {
   const deploymentId = await addDeployment(db)

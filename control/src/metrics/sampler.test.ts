@@ -1,4 +1,5 @@
 /** What is measured while units answer, start again, and fail: the failure of one deployment keeps no other one from being measured. */
+
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -7,13 +8,11 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { unixAddress } from "@superstep/protocol/http/address"
 import { sql } from "@superstep/toolkit/db/sql"
-import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
-import type { PipelineContext } from "../planner/context.js"
 import { reportOf } from "../planner/testing/facts.js"
+import { pipelineContext } from "../planner/testing/pipeline-context.js"
 import { addUnitRow } from "../planner/testing/unit-row.js"
 import { serveWith } from "../revisions/role-queries.js"
 import { masterKey } from "../secrets/seal.js"
@@ -23,6 +22,7 @@ import { startSampler } from "./sampler.js"
 
 // The steps of a test may take longer than a minute together.
 const hourMs = 3_600_000
+const edge = { status: async () => ({ deployments: {} }) }
 
 test("a deployment whose unit cannot be asked is measured without its runs, and any other as ever", async (t) => {
   await using db = await freshDatabase({ migrations })
@@ -36,19 +36,10 @@ test("a deployment whose unit cannot be asked is measured without its runs, and 
   const server = createServer((_, response) => response.end('{"pending":1,"running":2}')).listen(socketPath)
   t.after(() => server.close())
   await once(server, "listening")
-  const context = {
-    db,
-    key,
-    log: silent,
-    failures: new MemberFailures(silent),
-    machine: { units: { usage: async () => new Map(), address: () => unixAddress(socketPath) } },
-    edge: { status: async () => ({ deployments: {} }) },
-  }
+  const machine = { units: { usage: async () => new Map(), address: () => unixAddress(socketPath) } }
 
-  const sampler = startSampler(context as unknown as PipelineContext, {
-    reportOf: () => undefined,
-    runTotals: new Map(),
-  })
+  const context = pipelineContext({ db, key, machine, edge })
+  const sampler = startSampler(context, { reportOf: () => undefined, runTotals: new Map() })
   t.after(() => sampler.stop())
   const samples = await until(
     async () => {
@@ -78,15 +69,8 @@ test("what models used is sampled by what a unit reports, which starts from zero
     [untraced.unit_id]: null,
   })
   let reports: ReturnType<typeof used> = used(1000, 100)
-  const context = {
-    db,
-    key,
-    log: silent,
-    failures: new MemberFailures(silent),
-    machine: { units: { usage: async (ids: string[]) => new Map(ids.map((id) => [id, [usage]])) } },
-    edge: { status: async () => ({ deployments: {} }) },
-  }
-  const sampler = startSampler(context as unknown as PipelineContext, {
+  const machine = { units: { usage: async (ids: string[]) => new Map(ids.map((id) => [id, [usage]])) } }
+  const sampler = startSampler(pipelineContext({ db, key, machine, edge }), {
     reportOf: (id) => (id in reports ? reportOf({ model_use: reports[id] ?? null }) : undefined),
     runTotals: new Map(),
   })

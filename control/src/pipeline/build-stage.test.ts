@@ -1,18 +1,14 @@
 import assert from "node:assert/strict"
-import { randomBytes } from "node:crypto"
 import test from "node:test"
-import { fileURLToPath } from "node:url"
 import type { BuildLogs, BuildState } from "@superstep/machines/port/port"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { pipelineContext } from "../planner/testing/pipeline-context.js"
 import { claimNextRevision } from "../revisions/claims.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
-import { masterKey } from "../secrets/seal.js"
+import { migrations } from "../testing/api.js"
 import { runBuild } from "./build-stage.js"
 import type { StageInput } from "./stage.js"
-
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
 /**
  * Follows a build whose node is lost.
@@ -32,14 +28,7 @@ async function storedLog(logs: (from: number) => BuildLogs): Promise<string[]> {
     watch: async () => undefined,
     forgetResult: async () => undefined,
   }
-  const context = {
-    db,
-    log: silent,
-    key: masterKey(randomBytes(32)),
-    machine: { builds },
-    limits: { logQuotaBytes: 1e6 },
-    crashPoint: () => undefined,
-  }
+  const context = pipelineContext({ db, machine: { builds }, limits: { logQuotaBytes: 1e6 } })
   const input = { context, revision, signal: new AbortController().signal } as unknown as StageInput
 
   await assert.rejects(runBuild(input), /its node is lost/)

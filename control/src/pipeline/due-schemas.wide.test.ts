@@ -2,23 +2,20 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { addArtifact, endDueSchemas, takeDueSchemas } from "../revisions/artifact-queries.js"
-import { addDeployment, addRevision } from "../revisions/testing/rows.js"
+import { endDueSchemas, takeDueSchemas } from "../revisions/artifact-queries.js"
+import { addArtifactRow, addDeployment, addRevision } from "../revisions/testing/rows.js"
+import { migrations } from "../testing/api.js"
 import { platformWithRepository } from "./testing/platform-with-repository.js"
-
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
 test("schemas are due once their revision serves and no build runs, and again only later", async () => {
   await using db = await freshDatabase({ migrations })
   const [deploymentId, other] = [await addDeployment(db), await addDeployment(db)]
   const revisionId = await addRevision(db, deploymentId, { status: "DEPLOYED", stage: null })
-  const facts = { deploymentId, platform: "p", graphs: [], langgraphVersion: null }
-  await addArtifact(db, { ...facts, artifactId: "lacking", lacksSchemas: true })
-  await addArtifact(db, { ...facts, artifactId: "complete", lacksSchemas: false })
+  await addArtifactRow(db, deploymentId, "lacking", true)
+  await addArtifactRow(db, deploymentId, "complete")
   await db.run(sql`update revisions set artifact_id = 'lacking'`)
   const makeDue = () => db.run(sql`update artifacts set schemas_due_at = now() where schemas_due_at is not null`)
   const taken = async () => (await takeDueSchemas(db))?.artifact_id

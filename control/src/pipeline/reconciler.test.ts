@@ -1,14 +1,12 @@
 /** What fails in one place stops none of the others. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
-import { realClock } from "@superstep/toolkit/time/clock"
 import { v7 as newId } from "uuid"
-import type { PipelineContext } from "../planner/context.js"
+import { pipelineContext } from "../planner/testing/pipeline-context.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
 import { migrations } from "../testing/api.js"
 import { startReconciler } from "./reconciler.js"
@@ -26,12 +24,8 @@ test("a unit that cannot be stopped, and a deployment that cannot be deleted, ke
   await addRevision(db, stuck?.deployment_id ?? "")
   const orphans = [newId(), newId()]
   const removed: string[] = []
-  const context = {
+  const context = pipelineContext({
     db,
-    log: silent,
-    clock: realClock,
-    failures: new MemberFailures(silent),
-    crashPoint: () => undefined,
     edge: { isAlive: async () => true, ensure: async () => undefined, status: async () => ({}) },
     routing: { publish: async () => undefined },
     limits: { stopGraceMs: 1000 },
@@ -48,9 +42,9 @@ test("a unit that cannot be stopped, and a deployment that cannot be deleted, ke
       },
       artifacts: { list: async () => [], removeCache: async () => undefined },
     },
-  }
+  })
 
-  const reconciler = startReconciler(context as unknown as PipelineContext)
+  const reconciler = startReconciler(context)
   t.after(() => reconciler.stop())
   reconciler.wake()
   const left = sql`select deployment_id from deployments`

@@ -2,7 +2,6 @@ import assert from "node:assert/strict"
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import test from "node:test"
-import { fileURLToPath } from "node:url"
 import { buildFiles } from "@superstep/builder/build-request"
 import { prepare } from "@superstep/builder/testing/build"
 import { workFolder } from "@superstep/machines/parts/files/folders"
@@ -12,25 +11,17 @@ import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { v7 as newId } from "uuid"
-import { addArtifact, removeUnneededArtifact, unneededArtifacts } from "../revisions/artifact-queries.js"
-import { addDeployment, addRevision } from "../revisions/testing/rows.js"
+import { removeUnneededArtifact, unneededArtifacts } from "../revisions/artifact-queries.js"
+import { addArtifactRow, addDeployment, addRevision } from "../revisions/testing/rows.js"
+import { migrations } from "../testing/api.js"
 import { removeUnknownArtifacts, removeUnknownCaches } from "./retention.js"
-
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
 test("an artifact that has no row and that nobody builds is removed", async () => {
   await using db = await freshDatabase({ migrations })
   const { folders, open } = processPlace()
   for (const id of ["known", "in-build"]) mkdirSync(join(folders.artifacts, id), { recursive: true })
   const deploymentId = await addDeployment(db)
-  await addArtifact(db, {
-    artifactId: "known",
-    deploymentId,
-    platform: "p",
-    graphs: [],
-    langgraphVersion: null,
-    lacksSchemas: false,
-  })
+  await addArtifactRow(db, deploymentId, "known")
   const { request } = buildFiles(workFolder(folders, "revision").build)
   mkdirSync(dirname(request), { recursive: true })
   const building = prepare({}, [], { artifactFolder: join(folders.artifacts, "in-build") })
@@ -57,14 +48,7 @@ test("the last deployed revisions keep their artifacts, and whatever runs or is 
   const deploymentId = await addDeployment(db)
   const add = async (artifactId: string, revision: Parameters<typeof addRevision>[2]) => {
     const revisionId = await addRevision(db, deploymentId, revision)
-    await addArtifact(db, {
-      artifactId,
-      deploymentId,
-      platform: "p",
-      graphs: [],
-      langgraphVersion: null,
-      lacksSchemas: false,
-    })
+    await addArtifactRow(db, deploymentId, artifactId)
     await db.run(sql`update revisions set artifact_id = ${artifactId} where revision_id = ${revisionId}`)
     return revisionId
   }

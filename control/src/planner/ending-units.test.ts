@@ -1,28 +1,20 @@
 import assert from "node:assert/strict"
-import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
-import { masterKey } from "../secrets/seal.js"
 import { migrations } from "../testing/api.js"
-import type { PipelineContext } from "./context.js"
 import { executeOnUnit } from "./execute.js"
 import type { UnitFacts } from "./facts.js"
 import { allUnits } from "./queries.js"
+import { pipelineContext } from "./testing/pipeline-context.js"
 import { ensureUnits } from "./unit.js"
 
 test("a unit that somebody else has ended has no crash more, and is started again after a pause", async () => {
   await using db = await freshDatabase({ migrations })
   const deploymentId = await addDeployment(db)
   const revision_id = await addRevision(db, deploymentId, { status: "DEPLOYING", stage: "deploy" })
-  const context = {
-    db,
-    log: silent,
-    key: masterKey(randomBytes(32)),
-    limits: { connections: 100 },
-    machine: { units: { logs: async (_: string, from: string) => ({ lines: [], next: from }) } },
-  } as unknown as PipelineContext
+  const units = { logs: async (_: string, from: string) => ({ lines: [], next: from }) }
+  const context = pipelineContext({ db, limits: { connections: 100 }, machine: { units } })
   const revision = { revision_id, deployment_id: deploymentId, source_config: {} as never }
   const [unit] = await ensureUnits(context, revision)
   const rowOf = async () => (await allUnits(db)).find(({ unit_id }) => unit_id === unit?.unit_id)

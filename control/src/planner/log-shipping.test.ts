@@ -20,14 +20,15 @@ import { until } from "@superstep/toolkit/testing/until"
 import { masterKey, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
 import { migrations } from "../testing/api.js"
-import type { PipelineContext } from "./context.js"
 import { hideSecretsOf, shipUnitLog } from "./log-shipping.js"
+import { pipelineContext } from "./testing/pipeline-context.js"
 import { addUnitRow } from "./testing/unit-row.js"
 
 class Killed extends Error {}
 
 const token = new Secret("unit-token")
 const points = ["logs:before-store", "logs:after-store"]
+const limits = { logQuotaBytes: 1e9 }
 
 test(`a control plane that dies at ${points.join(" or ")} loses no line, and its successor repeats none (R6)`, async () => {
   const place = processPlace()
@@ -48,8 +49,7 @@ test(`a control plane that dies at ${points.join(" or ")} loses no line, and its
     const crashPoint = (point: string) => {
       if (point === dieAt) throw new Killed()
     }
-    const context = { db, key, machine: { units }, limits: { logQuotaBytes: 1e9 }, log: silent, crashPoint }
-    return shipUnitLog(context as unknown as PipelineContext, row)
+    return shipUnitLog(pipelineContext({ db, key, machine: { units }, limits, crashPoint }), row)
   }
   const start = async (units: Units) => {
     await units.start(spec)
@@ -112,16 +112,8 @@ test("lines that the database refuses do not block those behind them (G6)", asyn
     return lines ? { lines, next: String(Number(from) + 1) } : { lines: [], next: from }
   }
   await db.run(sql`alter table log_lines add constraint refused check (level <> 'CRITICAL' and message <> 'poison')`)
-  const context = {
-    db,
-    key,
-    machine: { units: { logs } },
-    limits: { logQuotaBytes: 1e9 },
-    log: silent,
-    crashPoint: () => undefined,
-  }
 
-  await shipUnitLog(context as unknown as PipelineContext, row)
+  await shipUnitLog(pipelineContext({ db, key, machine: { units: { logs } }, limits }), row)
 
   const stored = await db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
   assert.deepEqual(

@@ -1,18 +1,16 @@
 /** Units that nobody has set a limit for have one all the same. */
+
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
-import { realClock } from "@superstep/toolkit/time/clock"
 import { v7 as newId } from "uuid"
 import { defaultLimits, memoryMbOf, unitLimitsOf } from "../deployments/unit-limits.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
 import { migrations } from "../testing/api.js"
-import type { PipelineContext } from "./context.js"
 import { memoryWatch } from "./memory-watch.js"
 import { addUnit, plannedDeployments } from "./queries.js"
+import { pipelineContext } from "./testing/pipeline-context.js"
 
 test("a unit without resource_spec that takes the machine's memory is ended, and one within the default is not", async () => {
   await using db = await freshDatabase({ migrations })
@@ -33,14 +31,7 @@ test("a unit without resource_spec that takes the machine's memory is ended, and
       killed.push(unitId)
     },
   }
-  const look = memoryWatch({
-    db,
-    log: silent,
-    clock: realClock,
-    failures: new MemberFailures(silent),
-    machine: { units },
-  } as unknown as PipelineContext)
-
+  const look = memoryWatch(pipelineContext({ db, machine: { units } }))
   const rows = [...(await plannedDeployments(db)).values()].flat()
 
   for (let count = 0; count < 3; count++) await look(rows)

@@ -1,4 +1,5 @@
 /** What fails for one deployment ends nothing for another one (L9). */
+
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -12,13 +13,12 @@ import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
-import { realClock } from "@superstep/toolkit/time/clock"
 import { masterKey } from "../secrets/seal.js"
 import { migrations } from "../testing/api.js"
-import type { PipelineContext } from "./context.js"
 import { startPlanner } from "./planner.js"
 import { unitById } from "./queries.js"
 import { reportOf } from "./testing/facts.js"
+import { pipelineContext } from "./testing/pipeline-context.js"
 import { addUnitRow } from "./testing/unit-row.js"
 
 test("a deployment that cannot be planned, or whose unit's report the database refuses, does not stop the planning of another one (L9)", async (t) => {
@@ -61,18 +61,7 @@ test("a deployment that cannot be planned, or whose unit's report the database r
   }
   const limits = { hangMs: 60_000, watchMs: 60_000, drainMs: 60_000, idleMs: 60_000, scaleDownMs: 60_000 }
   const edge = { status: async () => ({ units: traffic }) }
-  const context = {
-    db,
-    key,
-    log: silent,
-    clock: realClock,
-    failures,
-    machine,
-    edge,
-    limits,
-    crashPoint: () => undefined,
-  }
-  const planner = startPlanner(context as unknown as PipelineContext)
+  const planner = startPlanner(pipelineContext({ db, key, failures, machine, edge, limits }))
   t.after(() => planner.stop())
   const isAnswering = async (id = "") => (await unitById(db, id))?.is_answering
 

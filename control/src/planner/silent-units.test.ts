@@ -1,4 +1,5 @@
 /** What it costs to follow units that say nothing. */
+
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs"
@@ -8,12 +9,10 @@ import type { Units } from "@superstep/machines/port/port"
 import { processPlace } from "@superstep/machines/process/testing/place"
 import type { Database } from "@superstep/toolkit/db/database"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
-import { realClock } from "@superstep/toolkit/time/clock"
 import { masterKey } from "../secrets/seal.js"
 import { migrations } from "../testing/api.js"
-import type { PipelineContext } from "./context.js"
+import { pipelineContext } from "./testing/pipeline-context.js"
 import { addUnitRow } from "./testing/unit-row.js"
 import { followUnitLogs } from "./unit-logs.js"
 
@@ -23,16 +22,7 @@ async function setUp() {
   const key = masterKey(randomBytes(32))
   const unit = await addUnitRow({ db: database, key })
   const limits = { logQuotaBytes: 1e6 }
-  const contextOf = (db: Database, units: Units) =>
-    ({
-      db,
-      key,
-      limits,
-      machine: { units },
-      log: silent,
-      clock: realClock,
-      crashPoint: () => undefined,
-    }) as unknown as PipelineContext
+  const contextOf = (db: Database, units: Units) => pipelineContext({ db, key, limits, machine: { units } })
   return {
     database,
     unit,

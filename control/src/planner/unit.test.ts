@@ -1,15 +1,13 @@
 import assert from "node:assert/strict"
-import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import type { RevisionRow } from "../revisions/queries.js"
 import { addDeployment, addRevision } from "../revisions/testing/rows.js"
-import { masterKey } from "../secrets/seal.js"
 import { migrations } from "../testing/api.js"
 import { NoConnections } from "./connections.js"
-import type { PipelineContext } from "./context.js"
+import { pipelineContext } from "./testing/pipeline-context.js"
 import { ensureUnits } from "./unit.js"
 
 /** A database server with so many connections, and a revision that asks for so many units. */
@@ -18,8 +16,7 @@ async function setUp(connections: number, minScale: number) {
   const deployment_id = await addDeployment(db)
   const revision_id = await addRevision(db, deployment_id, { status: "DEPLOYING", stage: "deploy" })
   const source_config = { resource_spec: { min_scale: minScale } } as unknown as RevisionRow["source_config"]
-  // Nothing else of it is used.
-  const context = { db, key: masterKey(randomBytes(32)), limits: { connections } } as unknown as PipelineContext
+  const context = pipelineContext({ db, limits: { connections } })
   const ensure = () => ensureUnits(context, { deployment_id, revision_id, source_config })
   const stored = async () => (await db.rows(sql`select unit_id from units`)).length
   return { db, ensure, stored, [Symbol.asyncDispose]: () => db[Symbol.asyncDispose]() }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { migrations } from "../testing/api.js"
 import {
   admitRevisions,
   advance,
@@ -24,7 +24,6 @@ import {
 import { shownMessage, stages } from "./revision.js"
 import { addDeployment, addRevision } from "./testing/rows.js"
 
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const database = () => freshDatabase({ migrations })
 
 const revisionOf = async (db: Database, revisionId: string) => {

@@ -1,16 +1,16 @@
 /** Claims are shared fairly between workspaces (C5). */
+
 import assert from "node:assert/strict"
 import test from "node:test"
-import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { storeQuotas } from "../quotas/queries.js"
+import { migrations } from "../testing/api.js"
 import { claimedBuilds, claimNextRevision, noteWaiting, type OpenStages } from "./claims.js"
 import { type Stage, stages, type Trigger } from "./revision.js"
 import { addDeployment, addRevision, addWorkspace } from "./testing/rows.js"
 
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const database = () => freshDatabase({ migrations })
 
 const everything: OpenStages = { all: stages, reserved: stages }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { fileURLToPath } from "node:url"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
@@ -8,6 +7,7 @@ import { v7 as newId } from "uuid"
 import { crashesAfter } from "../health/restart.js"
 import { recordEnd } from "../planner/crash-queries.js"
 import { addUnit, unitById } from "../planner/queries.js"
+import { migrations } from "../testing/api.js"
 import type { Role } from "./revision.js"
 import {
   endStandby,
@@ -21,7 +21,7 @@ import {
 } from "./role-queries.js"
 import { addDeployment, addRevision } from "./testing/rows.js"
 
-const database = () => freshDatabase({ migrations: fileURLToPath(new URL("../../src/migrations", import.meta.url)) })
+const database = () => freshDatabase({ migrations })
 
 const drainMs = 60_000
 

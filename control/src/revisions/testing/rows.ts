@@ -2,6 +2,7 @@
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { v7 as newId } from "uuid"
+import { addArtifact } from "../artifact-queries.js"
 import type { RevisionStatus, Stage, Trigger } from "../revision.js"
 
 export async function addWorkspace(db: Database): Promise<string> {
@@ -19,6 +20,10 @@ export async function addDeployment(db: Database, workspace?: string): Promise<s
     values (${deploymentId}, ${workspaceId}, ${deploymentId}, ${deploymentId}, 'github', '{}', '{}', 'READY')`)
   return deploymentId
 }
+
+/** @param lacksSchemas  it is still to be asked for the schemas of its graphs */
+export const addArtifactRow = (db: Database, deploymentId: string, artifactId: string, lacksSchemas = false) =>
+  addArtifact(db, { artifactId, deploymentId, platform: "p", graphs: [], langgraphVersion: null, lacksSchemas })
 
 export async function addRevision(
   db: Database,
