@@ -52,6 +52,7 @@ test("figures are medians over rounds; the server is compared with the floor and
   assert.deepEqual(p50?.ratios, { floor: 2, peer: 0.1, edge: 1.5 })
   assert.deepEqual(p50?.server, { atLeast: 4, aim: 3, unit: "×", reaches: "aim" })
   assert.deepEqual(p50?.edge, { atLeast: 1.2, aim: 1.1, unit: "×", reaches: "neither" })
+  assert.equal(p50?.worst, 30)
   assert.equal(p99?.values.floor, 9)
   assert.equal(p99?.server?.reaches, "neither")
 })
@@ -93,9 +94,9 @@ test("the table has one line per figure, and a dash where a system has none", ()
 
   assert.match(
     table,
-    /^ +floor +server +proxy +edge +peer +÷ floor +÷ peer +edge ÷ server +edge ÷ proxy +at least +aim +reaches$/m,
+    /^ +floor +server +proxy +edge +peer +server's worst +÷ floor +÷ peer +edge ÷ server +edge ÷ proxy +at least +aim +reaches$/m,
   )
-  assert.match(table, /^ {2}first event p50 +2\.5 ms +5 ms +– +– +– +2\.00× +4× +3× +aim$/m)
+  assert.match(table, /^ {2}first event p50 +2\.5 ms +5 ms +– +– +– +5 ms +2\.00× +4× +3× +aim$/m)
 })
 
 test("every target matches a figure", () => {

@@ -12,6 +12,8 @@ export interface Row {
   readonly metric: string
   readonly unit: Metric["unit"]
   readonly values: Readonly<Partial<Record<SystemName, number>>>
+  /** The server's worst single sample: a pause that few rounds meet does not show in a median. */
+  readonly worst?: number
   /**
    * The server's figure divided by the floor's, by the peer's and by that of the server without traces; the edge's divided by the server's and by the proxy's; that of graphs
    * in Python divided by their floor's and by that of graphs in JavaScript.
@@ -59,6 +61,7 @@ export function summarise(measured: readonly Measured[]): Row[] {
       metric: metric.label,
       unit: metric.unit,
       values,
+      ...worstOf(measured.find(({ system }) => system === "server")?.rounds ?? [], metric),
       ratios: Object.fromEntries(Object.entries({ ...ratios, ...ofPython }).filter(([, value]) => value !== undefined)),
       ...serverVerdict(target, target?.isRatio ? ratios.floor : server, metric),
       ...pythonVerdict({ scenario: scenario?.name ?? "", metric, python, ...ofPython }),
@@ -71,6 +74,12 @@ function overRounds(rounds: Measured["rounds"], { key, statistic = "p50" }: Metr
   const share = statistic === "p50" ? 0.5 : 0.99
   const figureOf = (sample: Sample) => sample[key] ?? Number.NaN
   return median(rounds.map((samples) => percentile(samples.map(figureOf), share)))
+}
+
+function worstOf(rounds: Measured["rounds"], { key, better }: Metric): Pick<Row, "worst"> {
+  const figures = rounds.flat().flatMap((sample) => sample[key] ?? [])
+  if (figures.length === 0) return {}
+  return { worst: better === "low" ? Math.max(...figures) : Math.min(...figures) }
 }
 
 const ratio = (value: number | undefined, base: number | undefined): number | undefined =>
@@ -115,7 +124,15 @@ export function renderTable(rows: readonly Row[], options: Options): string {
 }
 
 export function renderRows(rows: readonly Row[], { systems }: Options): string {
-  const head = ["", ...systems, ...ratioColumns(systems), "at least", "aim", "reaches"]
+  const head = [
+    "",
+    ...systems,
+    ...(systems.includes("server") ? ["server's worst"] : []),
+    ...ratioColumns(systems),
+    "at least",
+    "aim",
+    "reaches",
+  ]
   const lines = rows.flatMap((row, index) => {
     const isFirst = rows[index - 1]?.scenario !== row.scenario
     return [...(isFirst ? [[row.scenario]] : []), renderRow(row, systems)]
@@ -146,10 +163,11 @@ const baseOf: Readonly<Record<string, keyof Row["ratios"]>> = {
 }
 
 function renderRow(
-  { metric, unit, values, ratios, server, edge, python }: Row,
+  { metric, unit, values, worst, ratios, server, edge, python }: Row,
   systems: readonly SystemName[],
 ): string[] {
   const figures = systems.map((name) => renderValue(values[name], unit))
+  if (systems.includes("server")) figures.push(renderValue(worst, unit))
   const times = (value: number | undefined) => (value === undefined ? "" : `${value.toFixed(2)}×`)
   const shown = ratioColumns(systems).map((name) => times(ratios[baseOf[name] ?? "edge"]))
   const edgeNote = edge && edge.reaches !== "aim" ? `; edge ${edge.reaches}` : ""

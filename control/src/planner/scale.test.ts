@@ -42,6 +42,11 @@ const cases: readonly (readonly [string, string | undefined, string | undefined]
   ["two are needed", shown([loaded(0, room, 8), loaded(1, room, 8)], long), "record load"],
   ["that was noted just now", shown([loaded(0, room, 8), loaded(1, room, 8)], { ...long, loaded_ms: 9999 }), undefined],
   ["one is enough", shown([loaded(0, room, 4), loaded(1, room, 4)], long), "take away u1"],
+  [
+    "one is enough, and they restart",
+    shown([loaded(0, room, 0, { is_outdated: true }), loaded(1, room)], long),
+    undefined,
+  ],
   ["one is enough for a while", shown([loaded(0, room), loaded(1, room)], { ...long, loaded_ms: 299_999 }), undefined],
   ["two are the least", shown([loaded(0, room), loaded(1, room)], { ...long, min_units: 2 }), undefined],
   [

@@ -36,6 +36,8 @@ export function scale(revision: RevisionFacts, scaleDownMs: number): Scaling | u
     }
   }
   if (staying.length <= least) return undefined
+  // Replicas restart one after the other: the last one left would have nobody to take its requests meanwhile.
+  if (staying.some(({ is_outdated }) => is_outdated)) return undefined
   const running = loads.reduce((sum, report) => sum + report.running_runs, 0)
   const free = loads.reduce((sum, { load }) => sum + (load?.free_slots ?? 0), 0)
   const capacity = ((running + free) * (placed.length - 1)) / placed.length

@@ -41,6 +41,12 @@ export async function simulate(
   return { seed, broken: world.broken, simulatedMs: clock.now(), counts: clock.counts }
 }
 
+/** Revisions whose next stage could have started a second ago: in calm each wake-up arrives, so none waits for a safety pass. */
+const overdue = (world: World): Promise<{ stage: string }[]> =>
+  world.db.rows(sql`
+    select stage from revisions
+    where stage is not null and lease_owner is null and not_before < superstep_now() - interval '1 second'`)
+
 async function comeToRest(world: World, clients: readonly Client[]): Promise<void> {
   world.tell("— faults stop")
   const end = world.clock.now() + settlingMs
@@ -61,12 +67,19 @@ async function changeInCalm(world: World, client: Client): Promise<void> {
     edge.routeOf(client.deploymentId)?.units.some(({ unit_id }) => units.all.get(unit_id)?.isReady) ?? false
   if (client.config.deployment_type !== "prod" || !isServing()) return
   const watched = async (what: string, ms: number, change: Act) => {
+    if (world.broken.length > 0) return
     world.tell(`— in calm: ${what}`, client.deploymentId)
     await change(world, client)
-    await clock.pass(ms, () => {
-      if (world.broken.length === 0 && !isServing())
-        world.breaks(`no unit gets requests during ${what}, while nothing fails`)
-    })
+    const end = clock.now() + ms
+    while (clock.now() < end && world.broken.length === 0) {
+      await clock.pass(Math.min(lookMs, end - clock.now()), () => {
+        if (world.broken.length === 0 && !isServing())
+          world.breaks(`no unit gets requests during ${what}, while nothing fails`)
+      })
+      for (const { stage } of await overdue(world))
+        world.breaks(`the stage "${stage}" waits during ${what}, and could start`)
+    }
+    if (world.broken.length > 0) return
     for (const problem of await unsettled(world, client))
       world.breaks(`${ms / 1000} s after ${what} in calm: ${problem}`)
   }

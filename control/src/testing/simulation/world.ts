@@ -50,6 +50,9 @@ const limits: PipelineLimits = {
   keptLogDays: { build: 30, deploy: 30 },
 }
 
+// Locks are no fault: in calm a deploy meets them, too.
+const lockedInCalm = 0.2
+
 const key = masterKey(randomBytes(32))
 
 export class World {
@@ -84,6 +87,10 @@ export class World {
     this.edge = new SimulatedEdge(this.clock, this.faults)
     this.edge.onTable = (table) => this.#checkTable(table)
     this.database = new SimulatedDatabase(session, this.clock, pipelineChannel)
+    // Of its own, so that the rest of a history is the same with locks and without.
+    const locks = seededRandom(seed ^ 0x10cc)
+    const locked = locks.pick([0, 0.05])
+    this.database.isLocked = () => locks.next() < (this.faults.areOn ? locked : lockedInCalm)
     this.database.onNotify = (payload) => this.#notify(payload || "routes")
   }
 

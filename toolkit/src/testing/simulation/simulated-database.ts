@@ -1,6 +1,7 @@
 /**
  * The real database, as a program in a simulation sees it: one statement or transaction at a time, in an order that the simulation
  * chooses; each may fail before or after its effect. `superstep_now()` is the simulated time. Notifications arrive late, or never.
+ * A statement that leaves out locked rows may find that all are locked.
  */
 import type { Database, Db } from "../../db/database.js"
 import { sql } from "../../db/sql.js"
@@ -35,6 +36,8 @@ export class SimulatedDatabase {
   /** How much the clock of the database is ahead of the simulation's, in milliseconds. */
   aheadMs = 0
   #setTo = -1
+  /** Whether another transaction has locked the rows that a statement with `skip locked` looks for. */
+  isLocked: () => boolean = () => false
   /** Called for each notification of a transaction that was committed. */
   onNotify: (payload: string) => void = () => undefined
 
@@ -103,7 +106,8 @@ export class SimulatedDatabase {
         const now = this.now()
         if (this.#asksTime.test(text)) await this.#setTime(db, now)
         if (text.includes("pg_notify(") && values[0] === this.#channel) notes.push(String(values[1] ?? ""))
-        return { render: () => withTime(text, values, now) }
+        const seen = text.includes("skip locked") && this.isLocked() ? withoutLocked(text) : text
+        return { render: () => withTime(seen, values, now) }
       }
       return {
         rows: async (statement) => db.rows(await noted(statement)),
@@ -121,6 +125,9 @@ export class SimulatedDatabase {
     return result
   }
 }
+
+const withoutLocked = (text: string): string =>
+  text.replace(/limit (\S+)(?=\s+for [a-z ]+ skip locked)/g, "limit 0 * ($1)")
 
 const timeOf = (now: number): string => new Date(beginning + now).toISOString()
 

@@ -43,6 +43,8 @@ export class World implements Surroundings {
     const asksTime =
       /insert into|update |delete from|begin_run|requeue_run|commit_attempts|stop_run|give_back_after_loss/
     this.database = new SimulatedDatabase(session, this.clock, "no channel", asksTime)
+    const locks = seededRandom(seed ^ 0x10cc)
+    this.database.isLocked = () => this.faults.areOn && locks.next() < 0.05
     this.#forgetRules = onBrokenRule((broken) => this.breaks(broken.message))
   }
 
