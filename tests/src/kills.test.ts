@@ -7,6 +7,7 @@ import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, type Revision, startRevision, untilDeployed } from "./testing/deployments.js"
 import type { Platform } from "./testing/installation.js"
 import { agentLanguages } from "./testing/languages.js"
+import { keepAsking, keepTalking } from "./testing/live-traffic.js"
 import { onlyWithProcesses } from "./testing/machines/machine-of-run.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository, versionFile } from "./testing/repository.js"
@@ -49,37 +50,18 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
       language === "Python" ? "installed" : "linked",
     )
     const client = clientOf(platform, deployment)
-    const { thread_id } = await client.threads.create()
-    const input = { count: 0, steps: 150, everyMs: 200 }
-    const seen: number[] = []
-    const conversation = (async () => {
-      const stream = client.runs.stream(thread_id, "ticks", {
-        input,
-        streamMode: ["custom"],
-        config: { recursion_limit: 500 },
-      })
-      for await (const { event, data } of stream as AsyncIterable<{ event: string; data: { tick: number } }>) {
-        if (event === "custom") seen.push(data.tick)
-      }
-    })()
-    const failures: string[] = []
-    let isOver = false
-    const visits = (async () => {
-      while (!isOver) {
-        const reply = await fetch(`${deployment.source_config.custom_url}/ok`).catch((error: unknown) => error as Error)
-        if (!(reply instanceof Response) || !reply.ok)
-          failures.push(String(reply instanceof Response ? reply.status : reply))
-        else await reply.text()
-        await sleep(20)
-      }
-    })()
+    // It lasts longer than the deployment, and ends by itself.
+    const conversation = keepTalking(client, { count: 1, steps: 150 })
+    const visits = keepAsking(deployment.source_config.custom_url, {
+      apiKey: platform.credentials.api_key,
+      perSecond: 20,
+    })
 
     await repository.push(versionFile("v2", language))
     const revisionId = await startRevision(platform, deployment.id)
     const killedAt = await killAtEachStatus(platform, deployment.id, revisionId)
     await untilDeployed(platform, deployment.id, revisionId)
-    isOver = true
-    await Promise.all([visits, conversation])
+    await Promise.all([visits.stop(), conversation.stop()])
     const chunks: string[] = []
     const messages = [{ role: "user", content: "hi" }]
     for await (const { data } of client.runs.stream(null, "chat", { input: { messages }, streamMode: "updates" })) {
@@ -87,11 +69,9 @@ for (const { name: language, skip: withoutLanguage } of agentLanguages) {
     }
 
     assert.ok(killedAt.length >= 3, `killed only at ${killedAt}`)
-    assert.deepEqual(failures, [], `after kills at ${killedAt}`)
-    assert.deepEqual(
-      seen,
-      Array.from({ length: 150 }, (_, n) => n),
-    )
+    const failures = visits.answers.map(({ failure }) => failure)
+    assert.deepEqual([...new Set(failures)], [""], `after kills at ${killedAt}`)
+    assert.deepEqual([...new Set(conversation.ended.map(({ problem }) => problem))], [""])
     assert.match(chunks.join(), /hello from v2/)
   })
 }
