@@ -64,14 +64,14 @@ async function check() {
 }
 
 /** `a.ts(3,5): error TS1: text` becomes `a.ts:3 text (TS1)`. */
-export function typeProblems(output) {
+function typeProblems(output) {
   return [...output.matchAll(/^(\S[^(\n]*)\((\d+),\d+\): error (TS\d+): (.+)$/gm)].map(
     ([, path, line, code, text]) => `${path}:${line} ${text} (${code})`,
   )
 }
 
 /** `::error title=lint/x,file=a.ts,line=3,…::text` becomes `a.ts:3 text (lint/x)`. */
-export function styleProblems(output) {
+function styleProblems(output) {
   return [...output.matchAll(/^::(?:error|warning)(?:\s+([^\n]*?))?::(.+)$/gm)].map(([, fields = "", text]) => {
     const field = (name) => new RegExp(`(?:^|,)${name}=([^,]*)`).exec(fields)?.[1]
     const rule = field("title") ?? "biome"

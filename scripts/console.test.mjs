@@ -51,8 +51,6 @@ test("the published package gets the files of the present build", () => {
   const files = filesOfSite()
 
   assert.ok(files.includes("index.html") && files.length > 3)
-  assert.deepEqual(
-    files.filter((file) => !existsSync(join(site, file))),
-    [],
-  )
+  const missing = files.filter((file) => !existsSync(join(site, file)))
+  assert.deepEqual(missing, [])
 })

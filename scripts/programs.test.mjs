@@ -71,10 +71,8 @@ test("the parts of a former build stay for the processes that use them", async (
   write("one/src/words.ts", "export const words = 'changed'\n")
   await buildPrograms(folder)
 
-  assert.deepEqual(
-    former.filter((name) => !readdirSync(join(folder, "one/programs")).includes(name)),
-    [],
-  )
+  const gone = former.filter((name) => !readdirSync(join(folder, "one/programs")).includes(name))
+  assert.deepEqual(gone, [])
 })
 
 test("the stack of an error names the lines of the sources", async (t) => {

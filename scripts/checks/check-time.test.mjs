@@ -34,8 +34,6 @@ test("pages of the console show times in one format, and format numbers as they 
     checkTime([{ path: `console/src/${path}`, text }]),
   )
 
-  assert.deepEqual(
-    problems.map(({ path, line }) => [path, line]),
-    [["console/src/runs/run-list.tsx", 1]],
-  )
+  const places = problems.map(({ path, line }) => [path, line])
+  assert.deepEqual(places, [["console/src/runs/run-list.tsx", 1]])
 })

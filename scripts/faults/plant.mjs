@@ -135,7 +135,7 @@ async function search(checkout, { program, args }, { seconds, signal, onLine }) 
 }
 
 /** What a campaign's lines say first of a promise that is broken. Pure. */
-export function findingOf(lines) {
+function findingOf(lines) {
   for (const [index, line] of lines.entries()) {
     const next = lines[index + 1]
     if (next === undefined) return undefined

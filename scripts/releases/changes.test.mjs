@@ -17,10 +17,8 @@ test("npm run check names notes in another form", () => {
     { path: "docs/a.md", text: "" },
   ])
 
-  assert.deepEqual(
-    problems.map(({ path }) => path),
-    ["changes/kind.md", "changes/empty.md", "changes/note.txt", "changes/essay.md"],
-  )
+  const paths = problems.map(({ path }) => path)
+  assert.deepEqual(paths, ["changes/kind.md", "changes/empty.md", "changes/note.txt", "changes/essay.md"])
 })
 
 test("a release has its essay and its notes by kind, above the releases before", () => {

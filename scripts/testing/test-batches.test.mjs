@@ -6,7 +6,7 @@ import { dirname, join } from "node:path"
 import test from "node:test"
 import { pathToFileURL } from "node:url"
 import { canShareProcess, inBatches } from "./test-batches.mjs"
-import { mostExpensive, ticks } from "./test-costs.mjs"
+import { mostExpensive } from "./test-costs.mjs"
 
 test("a file has its process for itself when it changes or measures the process", () => {
   const plain =
@@ -130,11 +130,3 @@ test("files that start programs share processes in smaller numbers, and files th
 })
 
 const importedBy = (path) => [...readFileSync(path, "utf8").matchAll(/import\("(.*)"\)/g)].map(([, url]) => url)
-
-test("the processor time of a process includes that of its children", () => {
-  assert.equal(ticks("7 (a) b) S 1 7 7 0 -1 4194304 9 9 0 0 12 3 400 50 20 0 11 0 7"), 465)
-  assert.deepEqual(mostExpensive("a\t1.50\nb\t2.00\na\t1.00\n"), [
-    { file: "a", seconds: 2.5 },
-    { file: "b", seconds: 2 },
-  ])
-})

@@ -18,7 +18,7 @@ export function processorSeconds() {
 }
 
 /** @param text  of `/proc/<pid>/stat`: utime, stime, cutime and cstime are the fields 14 to 17; the second may contain spaces */
-export const ticks = (text) =>
+const ticks = (text) =>
   text
     .slice(text.lastIndexOf(")") + 2)
     .split(" ")

@@ -172,10 +172,8 @@ test("each entry is of a code that a program makes, and workers make no other", 
   const ofWorkers = new Set(replies)
 
   assert.deepEqual(unused, [])
-  assert.deepEqual(
-    [...ofWorkers].filter((code) => !(code in codes)),
-    [],
-  )
+  const unknown = [...ofWorkers].filter((code) => !(code in codes))
+  assert.deepEqual(unknown, [])
   assert.deepEqual([...ofWorkers].toSorted(), ["not_found", "unavailable", "websocket_of_app"], "none is overlooked")
   assert.deepEqual(addresses.toSorted(), replies.toSorted(), "each reply has the address of its entry")
 })
@@ -189,10 +187,8 @@ test("the exit codes of workers are those of the page, in both languages", async
 
   assert.deepEqual(Object.fromEntries(ofPython), workerExitCodes)
   const documented = Object.entries(exitCodes).filter(([, { of }]) => of === "a worker")
-  assert.deepEqual(
-    documented.map(([code]) => Number(code)),
-    Object.values(workerExitCodes),
-  )
+  const exitsOfWorkers = documented.map(([code]) => Number(code))
+  assert.deepEqual(exitsOfWorkers, Object.values(workerExitCodes))
 })
 
 interface Refusal {

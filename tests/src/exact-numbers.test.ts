@@ -316,10 +316,8 @@ test("a thread's metadata that its graph cannot hold is kept, and a run names it
   assert.equal(reply.status, 422)
   assert.match(reply.text, /thread("?,"?|\.)metadata("?,"?|\.)customer/)
   const found = await good("POST", "/threads/search", '{"metadata":{"customer":12345678901234567890}}')
-  assert.deepEqual(
-    found.map((thread: { thread_id: string }) => thread.thread_id),
-    [thread_id],
-  )
+  const ids = found.map((thread: { thread_id: string }) => thread.thread_id)
+  assert.deepEqual(ids, [thread_id])
   assert.equal((await good("POST", "/threads/search", '{"metadata":{"customer":12345678901234567000}}')).length, 0)
 })
 

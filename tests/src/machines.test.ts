@@ -133,10 +133,8 @@ test("agents are deployed, killed, replaced, put to sleep and previewed, and end
     await until(isGone, { what: "the preview is gone" })
     assert.deepEqual(fieldsOf(await previews(), "state"), ["closed"])
     // The former revision's unit may have ended meanwhile, too.
-    assert.deepEqual(
-      (await machine.running()).filter(({ unitId }) => !others.has(unitId)),
-      [],
-    )
+    const left = (await machine.running()).filter(({ unitId }) => !others.has(unitId))
+    assert.deepEqual(left, [])
   })
 })
 

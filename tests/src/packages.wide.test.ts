@@ -121,10 +121,8 @@ test("a tagged commit gives all packages with their sums, and gives the same byt
     bill.components.find((each) => each.name === name)?.properties.map(({ value }) => value)
   // One that is bundled, and one that npm installs.
   assert.ok(isIn("hono")?.includes(`superstep-${version}.tgz`))
-  assert.deepEqual(
-    isIn("@langchain/langgraph-ui")?.map((file) => file.slice(-4)),
-    [".whl"],
-  )
+  const endings = isIn("@langchain/langgraph-ui")?.map((file) => file.slice(-4))
+  assert.deepEqual(endings, [".whl"])
   assert.equal(isIn("@biomejs/biome"), undefined)
 })
 

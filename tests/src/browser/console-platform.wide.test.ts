@@ -147,10 +147,8 @@ test("the pages of the platform", { skip }, async (t) => {
     await page.locator(".page-above").getByRole("link", { name: "broken" }).click()
     await page.getByText(/Check repo_url/).waitFor()
     const entry = page.locator("a.error-code")
-    assert.equal(
-      await entry.getAttribute("href"),
-      `${platform.credentials.url}/docs/errors#${await entry.textContent()}`,
-    )
+    const address = await entry.getAttribute("href")
+    assert.equal(address, `${platform.credentials.url}/docs/errors#${await entry.textContent()}`)
     await look("failed-revision")
   })
 

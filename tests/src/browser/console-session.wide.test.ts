@@ -65,10 +65,8 @@ test("a person signs in with the printed address, and pages of other sites gain 
       const { body } = await platform.api<{ resources: { name: string }[] }>("GET", "/v2/api-keys")
       assert.deepEqual(wrote, { isAnswered: false, status: "unreadable" })
       assert.deepEqual(read, { isAnswered: false, status: "unreadable" })
-      assert.equal(
-        body.resources.some(({ name }) => name === "stolen"),
-        false,
-      )
+      const isStolen = body.resources.some(({ name }) => name === "stolen")
+      assert.equal(isStolen, false)
     },
   )
 

@@ -90,15 +90,11 @@ test("C4: the Terraform provider creates, reads, updates and destroys", async ()
   await untilDeployed(created.id, revision.id)
   const updated = await ask("GET", path, 200)
   assert.deepEqual(updated.source_config.resource_spec, { ...sourceConfig.resource_spec, memory_mb: 512 })
-  assert.deepEqual(
-    updated.secrets.map(({ name }: { name: string }) => name),
-    ["A", "B", "C"],
-  )
+  const names = updated.secrets.map(({ name }: { name: string }) => name)
+  assert.deepEqual(names, ["A", "B", "C"])
   const listed = await ask("GET", `${path}/revisions?limit=1&offset=1&status=DEPLOYED`, 200)
-  assert.deepEqual(
-    listed.resources.map(({ id }: { id: string }) => id),
-    [created.latest_revision_id],
-  )
+  const ids = listed.resources.map(({ id }: { id: string }) => id)
+  assert.deepEqual(ids, [created.latest_revision_id])
 
   // Destroy: asked until it is gone; one that is gone already is fine.
   await ask("DELETE", path, 204)

@@ -42,10 +42,8 @@ test("a command in place of the input answers a JavaScript graph only for a pers
   const acts = await fetch(`${server.url}/threads/${threadId}/acts`, { headers: server.headers })
 
   assert.equal(asked.status, 200, asked.text)
-  assert.deepEqual(
-    refused.map(({ status, text }) => [status, JSON.parse(text).code]),
-    Array(4).fill([403, "approval_required"]),
-  )
+  const refusals = refused.map(({ status, text }) => [status, JSON.parse(text).code])
+  assert.deepEqual(refusals, Array(4).fill([403, "approval_required"]))
   assert.deepEqual(waiting, ["interrupted", { x: 1 }])
   assert.equal(answered.status, 200, answered.text)
   assert.deepEqual(await state(), ["idle", { x: 4, y: "yes" }])

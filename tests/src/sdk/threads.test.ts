@@ -34,10 +34,8 @@ test("a thread is made from supersteps, or not at all", async () => {
   const history = await client.threads.getHistory(made.thread_id)
   const reply = await client.runs.wait(made.thread_id, "chat", { input: said("c") })
 
-  assert.deepEqual(
-    history.map(({ metadata }) => metadata?.source),
-    ["update", "update", "input"],
-  )
+  const sources = history.map(({ metadata }) => metadata?.source)
+  assert.deepEqual(sources, ["update", "update", "input"])
   assert.match(text(await client.threads.getState(made.thread_id)), /^\S+ .*c Hi!$/)
   assert.ok((made.values as Values).messages.length > 0)
   assert.equal((reply as Values).messages.at(-1).content, "Hi!")

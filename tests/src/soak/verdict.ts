@@ -47,7 +47,7 @@ export function problemsOf({ samples, runs, failures }: Soak): string[] {
 }
 
 /** How far the line through the points (runs, bytes) rises from the first to the last: least squares. */
-export function trend(points: readonly (readonly [number, number])[]): { rise: number; over: number } {
+function trend(points: readonly (readonly [number, number])[]): { rise: number; over: number } {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [x, y] = [mean(points.map(([runs]) => runs)), mean(points.map(([, bytes]) => bytes))]
   const spread = points.reduce((sum, [runs]) => sum + (runs - x) ** 2, 0)
