@@ -108,10 +108,8 @@ test("threads are imported to a deployment by its name; those that are there alr
   const imported = await runCli(["import", "my-agent", ...from], { cwd: place, env: { SUPERSTEP_FROM_API_KEY: key } })
   const refused = await cli("import", "my-agent", ...from)
 
-  assert.equal(
-    imported.stdout.split("\n")[1],
-    "threads: 0 imported with 0 checkpoints, 1 were on the new server already",
-  )
+  const [, threads] = imported.stdout.split("\n")
+  assert.equal(threads, "threads: 0 imported with 0 checkpoints, 1 were on the new server already")
   assert.equal(imported.code, 0, imported.stderr)
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /\(401\)|\(403\)/)

@@ -196,17 +196,6 @@ test("a restart by a service manager keeps agents and Postgres running, and so d
   assert.deepEqual([await isAlive(edge), postgres && (await isAlive(postgres))], [false, false])
 })
 
-test("a second Ctrl-C kills everything at once", { skip: unlessWide("starts an installation again") }, async () => {
-  const place = await installation()
-  const running = await startUp(place)
-  const processes = [edgeOf(place.cwd), controlOf(place.cwd), await postgresOf(place.cwd)]
-
-  running.signal("SIGINT")
-  await interrupt(running)
-
-  for (const identity of processes) assert.equal(identity && (await isAlive(identity)), false)
-})
-
 test("a port in use is an error of one sentence that names the option for another", async () => {
   const place = await installation()
   const blocker = createServer()

@@ -2,7 +2,7 @@
 import { createServer } from "node:net"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 
-export class PortInUse extends KnownError {
+class PortInUse extends KnownError {
   readonly code = "port_in_use"
 }
 

@@ -62,10 +62,8 @@ test("changes beside the folder and ignored files are no changes of it; a new fi
   writeFileSync(join(agent, "new.ts"), "3")
   const dirty = await read(agent)
 
-  assert.deepEqual(
-    [clean, inHook, dirty].map(({ commit: it }) => it?.is_dirty),
-    [false, false, true],
-  )
+  const areDirty = [clean, inHook, dirty].map(({ commit: it }) => it?.is_dirty)
+  assert.deepEqual(areDirty, [false, false, true])
 })
 
 test("a folder that is in no commit has none, and nothing is said about it", async () => {
