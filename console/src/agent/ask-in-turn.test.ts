@@ -4,10 +4,8 @@ import { everyMs } from "../frame/query-client.js"
 import { askInTurn } from "./ask-in-turn.js"
 
 test("many agents are asked more seldom", () => {
-  assert.deepEqual(
-    [1, 25, 100].map((agents) => everyMs(agents)),
-    [5000, 5000, 20_000],
-  )
+  const pauses = [1, 25, 100].map((agents) => everyMs(agents))
+  assert.deepEqual(pauses, [5000, 5000, 20_000])
 })
 
 test("six agents are asked at a time, and who has stopped waiting asks nobody", async () => {

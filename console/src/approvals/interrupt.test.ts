@@ -49,10 +49,8 @@ test("the middleware's request has one decision for each tool call, in the spell
   const question = questionOf({ value: python })
 
   assert.ok(question.kind === "actions")
-  assert.deepEqual(
-    question.actions.map(({ allowed }) => allowed),
-    [["approve", "edit", "reject"], ["reject"]],
-  )
+  const allowed = question.actions.map(({ allowed }) => allowed)
+  assert.deepEqual(allowed, [["approve", "edit", "reject"], ["reject"]])
   assert.equal(canApprove(question), false)
   assert.deepEqual(answers(python, { type: "edit", args: { to: "b" } }, { type: "reject", text: "no" }), {
     decisions: [
@@ -131,10 +129,8 @@ test("a thread that does not name its assistant is left to be refused, beside th
 
   const runs = answeringRuns(waiting.map((one) => ({ waiting: one, answer: "yes" })))
 
-  assert.deepEqual(
-    runs.map(({ assistantId }) => assistantId),
-    [undefined, "a1"],
-  )
+  const assistants = runs.map(({ assistantId }) => assistantId)
+  assert.deepEqual(assistants, [undefined, "a1"])
 })
 
 test("threads without interrupts give no rows", () => {

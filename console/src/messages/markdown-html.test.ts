@@ -3,19 +3,15 @@ import { test } from "node:test"
 import { blocksOf } from "./markdown-html.js"
 
 test("a text is the blocks that it has", () => {
-  assert.deepEqual(
-    blocksOf("# Title\n\nSome *text*.\n").map(({ tokens }) => tokens[0]?.type),
-    ["heading", "paragraph"],
-  )
+  const types = blocksOf("# Title\n\nSome *text*.\n").map(({ tokens }) => tokens[0]?.type)
+  assert.deepEqual(types, ["heading", "paragraph"])
 })
 
 test("a text that is nested too deeply for the parser is shown as it was written", () => {
   const text = `${">".repeat(30_000)} deep`
 
-  assert.deepEqual(
-    blocksOf(text).map(({ raw, tokens }) => [raw, tokens[0]?.type]),
-    [[text, "code"]],
-  )
+  const blocks = blocksOf(text).map(({ raw, tokens }) => [raw, tokens[0]?.type])
+  assert.deepEqual(blocks, [[text, "code"]])
 })
 
 test("a block that is nested too deeply to be read is shown as it was written, beside the others", () => {

@@ -15,14 +15,8 @@ test("a tool's result is shown with its call, whatever the order", () => {
     { type: "tool", id: "m4", tool_call_id: "unknown", content: "lost", status: "error" },
   ])
 
-  assert.deepEqual(
-    shown.map(({ key, speaker }) => [key, speaker]),
-    [
-      ["m1", "human"],
-      ["m2", "ai"],
-      ["m4", "tool"],
-    ],
-  )
+  const speakers = shown.map(({ key, speaker }) => `${key} ${speaker}`)
+  assert.deepEqual(speakers, ["m1 human", "m2 ai", "m4 tool"])
   assert.deepEqual(shown[1]?.blocks, [
     { kind: "text", text: "Let me look. " },
     {
@@ -72,10 +66,8 @@ test("roles of other libraries are speakers, and a message that removes another 
     { role: "developer", content: "be kind" },
   ])
 
-  assert.deepEqual(
-    shown.map(({ speaker }) => speaker),
-    ["human", "ai", "system"],
-  )
+  const speakers = shown.map(({ speaker }) => speaker)
+  assert.deepEqual(speakers, ["human", "ai", "system"])
 })
 
 test("an answer that has not begun is there already, so that it can show that it waits", () => {
@@ -106,13 +98,9 @@ test("a message that says the same stays the same object; one that grows, or who
 })
 
 test("text and JSON are readable", () => {
-  assert.equal(
-    textOf([
-      { type: "text", text: "a" },
-      { type: "other", b: 1 },
-    ]),
-    'a\n{"type":"other","b":1}',
-  )
+  const other = { type: "other", b: 1 }
+
+  assert.equal(textOf([{ type: "text", text: "a" }, other]), 'a\n{"type":"other","b":1}')
   assert.deepEqual(parsedJson('{"a":1}'), { a: 1 })
   assert.equal(parsedJson("{not json"), "{not json")
   assert.equal(parsedJson("12"), "12")
@@ -166,8 +154,6 @@ test("what pretends to be a file becomes no address", () => {
 
   const [message] = shownMessages([{ type: "human", content }])
 
-  assert.deepEqual(
-    message?.blocks.map(({ kind }) => kind),
-    ["other", "other", "other"],
-  )
+  const kinds = message?.blocks.map(({ kind }) => kind)
+  assert.deepEqual(kinds, ["other", "other", "other"])
 })

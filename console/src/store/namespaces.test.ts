@@ -5,10 +5,8 @@ import { foundItems, itemId, namespaceRows, type StoreItem } from "./namespaces.
 test("namespaces are a tree with their parents, sorted part by part", () => {
   const rows = namespaceRows([["users", "u2"], ["users", "u1", "facts"], ["a.b"], ["a"], ["users-old"]])
 
-  assert.deepEqual(
-    rows.map(({ label, depth }) => `${"  ".repeat(depth)}${label}`),
-    ["a", "a.b", "users", "  u1", "    facts", "  u2", "users-old"],
-  )
+  const tree = rows.map(({ label, depth }) => `${"  ".repeat(depth)}${label}`)
+  assert.deepEqual(tree, ["a", "a.b", "users", "  u1", "    facts", "  u2", "users-old"])
   assert.deepEqual(rows[4]?.path, ["users", "u1", "facts"])
 })
 
@@ -25,10 +23,8 @@ test("a store without an index is searched by text, one with an index by its own
   const plain = [item("Paris", { note: "x" }), item("b", { note: "near PARIS" }), item("c", {})]
   const ranked = [item("c", {}, 0.9), item("d", {}, 0.1)]
 
-  assert.deepEqual(
-    foundItems(plain, "paris").map(({ key }) => key),
-    ["Paris", "b"],
-  )
+  const keys = foundItems(plain, "paris").map(({ key }) => key)
+  assert.deepEqual(keys, ["Paris", "b"])
   assert.equal(foundItems(plain, "").length, 3)
   assert.equal(foundItems(ranked, "paris").length, 2)
   assert.notEqual(itemId({ namespace: ["a"], key: "b" }), itemId({ namespace: [], key: '["a","b"]' }))

@@ -64,13 +64,7 @@ test("a thread without a run shows where it stands by the tasks of its state", (
   const inner = { tasks: [{ name: "ask", interrupts: [{}] }] }
   const nodes = nodesOfTasks([{ name: "refund", interrupts: [{}], state: inner }, { name: "other" }])
 
-  assert.deepEqual(
-    [...nodes].map(([id, { status }]) => [id, status]),
-    [
-      ["refund", "waiting"],
-      ["refund:ask", "waiting"],
-    ],
-  )
+  assert.deepEqual(statuses({ ...noActivity, nodes }), { refund: "waiting", "refund:ask": "waiting" })
 })
 
 test("results of a checkpoint's tasks are done only beside a task that stopped", () => {

@@ -40,102 +40,82 @@ function exchanges(history: readonly HistoryItem[], answers: readonly GivenAnswe
   return exchangesOf(byId, lineOf(byId, at === undefined ? items[0] : byId.get(at)), answers)
 }
 
+/** Each question with its answer: `really? "no"`, and whether it is open, or its answer made the run fail. */
 const said = (all: ReturnType<typeof exchanges>) =>
-  all.map(({ interrupt, answer, isOpen }) => [interrupt.value, answer?.value, isOpen])
+  all.map(({ interrupt, answer, isOpen }) =>
+    [interrupt.value, answer && JSON.stringify(answer.value), answer?.failed && "(failed)", isOpen && "(open)"]
+      .filter(Boolean)
+      .join(" "),
+  )
 
 const open = [checkpoint("1", "r1", { tasks: [asks("really?")] })]
 const answered = [checkpoint("1", "r1", { tasks: [hasAsked] }), checkpoint("2", "r2", { parent: "1" })]
 
 test("a question keeps its answer, who gave it and when", () => {
   const [named] = exchanges(answered, [answer("r2", { [id]: false }, { user_id: "ada", person: { name: "Ada L." } })])
-  assert.equal(named?.answer?.by, "Ada L.")
   const [exchange] = exchanges(answered, [answer("r2", { [id]: false }, { user_id: "ada" })])
 
+  assert.equal(named?.answer?.by, "Ada L.")
   assert.equal(exchange?.checkpointId, "1")
   assert.equal(exchange.interrupt.value, "really?")
   assert.deepEqual(exchange.answer, { value: false, at: "r2 began", by: "ada", runId: "r2", failed: false })
 })
 
-test("an answer without the id of its question belongs to the only one", () => {
-  assert.deepEqual(said(exchanges(answered, [answer("r2", { approve: true })])), [
-    ["really?", { approve: true }, false],
-  ])
-})
+const saved = checkpoint("2", "r2", { parent: "1" })
+const byOther = checkpoint("2", "r3", { parent: "1" })
+const whoFirst = answer("r2", "Ada", { interrupts: { t1: [{ id, value: "who?" }] }, status: "interrupted" })
+const bothAsk = { t1: [{ id, value: "a?" }], t2: [{ id: otherId, value: "b?" }] }
+const otherAsks = { id: "t2", name: "other", interrupts: [{ id: otherId, value: "b?" }] }
+const branches = [...answered, checkpoint("3", "r3", { parent: "1" })]
+const noOf = (run: string) => answer(run, { [id]: "no" })
+const yesOf = (run: string) => answer(run, { [id]: "yes" })
 
-test("a question is open until a run answers it, and answered while that run executes", () => {
-  assert.deepEqual(said(exchanges(open, [])), [["really?", undefined, true]])
-  assert.deepEqual(said(exchanges(open, [answer("r2", { [id]: "yes" }, { status: "running" })])), [
-    ["really?", "yes", false],
-  ])
-})
-
-test("an answer that made the run fail stays, and the question is open again", () => {
-  const both = exchanges(open, [answer("r2", { [id]: "no" }, { status: "error" })])
-
-  assert.equal(both[0]?.answer?.failed, true)
-  assert.deepEqual(said(both), [
-    ["really?", "no", false],
-    ["really?", undefined, true],
-  ])
-})
-
-test("two questions of one task keep their answers", () => {
-  const first = answer("r2", "Ada", { interrupts: { t1: [{ id, value: "who?" }] }, status: "interrupted" })
-  const history = [checkpoint("1", "r1", { tasks: [hasAsked] }), checkpoint("2", "r3", { parent: "1" })]
-
-  assert.deepEqual(said(exchanges(history, [answer("r3", { [id]: true }), first])), [
-    ["who?", "Ada", false],
-    ["really?", true, false],
-  ])
-})
-
-test("of two tasks that ask at once, each gets its own answer", () => {
-  const both = { t1: [{ id, value: "a?" }], t2: [{ id: otherId, value: "b?" }] }
-  const tasks = [hasAsked, { id: "t2", name: "other", interrupts: [{ id: otherId, value: "b?" }] }]
-  const history = [checkpoint("1", "r1", { tasks })]
-
-  assert.deepEqual(said(exchanges(history, [answer("r2", { [id]: 1 }, { interrupts: both, status: "interrupted" })])), [
-    ["a?", 1, false],
-    ["b?", undefined, true],
-  ])
-})
-
-test("a question that the checkpoint still has is not asked again once the thread has gone on with its answer", () => {
-  const history = [...open, checkpoint("2", "r2", { parent: "1" })]
-
-  assert.deepEqual(said(exchanges(history, [answer("r2", { [id]: "yes" })])), [["really?", "yes", false]])
-})
-
-test("a second question of a task is without an answer when the thread went on with something else", () => {
-  const first = answer("r2", "Ada", { interrupts: { t1: [{ id, value: "who?" }] }, status: "interrupted" })
-
-  assert.deepEqual(said(exchanges([...open, checkpoint("2", "r3", { parent: "1" })], [first])), [
-    ["who?", "Ada", false],
-    ["really?", undefined, false],
-  ])
-})
-
-test("each branch shows the answer that made it", () => {
-  const history = [...answered, checkpoint("3", "r3", { parent: "1" })]
-  const answers = [answer("r2", { [id]: "no" }), answer("r3", { [id]: "yes" })]
-
-  assert.deepEqual(said(exchanges(history, answers, "2")), [["really?", "no", false]])
-  assert.deepEqual(said(exchanges(history, answers, "3")), [["really?", "yes", false]])
-})
-
-test("a checkpoint of the past shows its question as it was then, without the later answer", () => {
-  const answers = [answer("r2", { [id]: "no" })]
-
-  assert.deepEqual(said(exchanges(answered, answers, "1")), [["really?", undefined, true]])
-  const leaving = [...answered, checkpoint("3", "r3", { parent: "1" })]
-  assert.deepEqual(said(exchanges(leaving, answers)), [["really?", undefined, false]])
-})
-
-test("a thread that went on without an answer shows that there was none", () => {
-  assert.deepEqual(said(exchanges([...open, checkpoint("2", "r2", { parent: "1" })], [])), [
-    ["really?", undefined, false],
-  ])
-})
+for (const [what, history, answers, shown, at] of [
+  [
+    "an answer without the id of its question belongs to the only one",
+    answered,
+    [answer("r2", { approve: true })],
+    ['really? {"approve":true}'],
+  ],
+  ["a question is open until a run answers it", open, [], ["really? (open)"]],
+  ["a question is answered while that run executes", open, [{ ...yesOf("r2"), status: "running" }], ['really? "yes"']],
+  [
+    "an answer that made the run fail stays, and the question is open again",
+    open,
+    [{ ...noOf("r2"), status: "error" }],
+    ['really? "no" (failed)', "really? (open)"],
+  ],
+  [
+    "two questions of one task keep their answers",
+    [checkpoint("1", "r1", { tasks: [hasAsked] }), byOther],
+    [answer("r3", { [id]: true }), whoFirst],
+    ['who? "Ada"', "really? true"],
+  ],
+  [
+    "of two tasks that ask at once, each gets its own answer",
+    [checkpoint("1", "r1", { tasks: [hasAsked, otherAsks] })],
+    [answer("r2", { [id]: 1 }, { interrupts: bothAsk, status: "interrupted" })],
+    ["a? 1", "b? (open)"],
+  ],
+  [
+    "a question that the checkpoint still has is not asked again once the thread has gone on with its answer",
+    [...open, saved],
+    [yesOf("r2")],
+    ['really? "yes"'],
+  ],
+  [
+    "a second question of a task is without an answer when the thread went on with something else",
+    [...open, byOther],
+    [whoFirst],
+    ['who? "Ada"', "really?"],
+  ],
+  ["a branch shows the answer that made it", branches, [noOf("r2"), yesOf("r3")], ['really? "no"'], "2"],
+  ["another branch shows its own", branches, [noOf("r2"), yesOf("r3")], ['really? "yes"'], "3"],
+  ["a checkpoint of the past shows its question as it was then", answered, [noOf("r2")], ["really? (open)"], "1"],
+  ["a branch that left the question has no answer", branches, [noOf("r2")], ["really?"]],
+  ["a thread that went on without an answer shows that there was none", [...open, saved], [], ["really?"]],
+] as const)
+  test(what, () => assert.deepEqual(said(exchanges(history, answers, at)), shown))
 
 test("an answer shows while its run brings it", () => {
   const { items } = treeOf(open)

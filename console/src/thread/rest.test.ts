@@ -29,15 +29,8 @@ test("a thread at rest shows the nodes of its last run, and where it waits in ne
   const inner = [{ name: "refund", interrupts: [{}], state: { tasks: [{ name: "ask", interrupts: [{}] }] } }]
   const nodes = nodesAt(byId, tip, { inner })
 
-  assert.deepEqual(
-    [...nodes].map(([id, { status, times }]) => [id, status, times]),
-    [
-      ["agent", "done", 2],
-      ["tools", "done", 1],
-      ["refund", "waiting", 1],
-      ["refund:ask", "waiting", 1],
-    ],
-  )
+  const shown = [...nodes].map(([id, { status, times }]) => `${id} ${status} ${times}`)
+  assert.deepEqual(shown, ["agent done 2", "tools done 1", "refund waiting 1", "refund:ask waiting 1"])
 })
 
 const statuses = (tasks: HistoryItem["tasks"], more: Parameters<typeof nodesAt>[2]) => {

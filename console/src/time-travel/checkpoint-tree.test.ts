@@ -16,17 +16,11 @@ const rows = (history: HistoryItem[]) =>
     .join(" ")
 
 test("a thread without forks is one line, the newest first", () => {
-  const tree = treeOf([checkpoint("a"), checkpoint("b", "a"), checkpoint("c", "b")])
+  const history = [checkpoint("a"), checkpoint("b", "a"), checkpoint("c", "b")]
+  const { head, lanes } = treeOf(history)
 
-  assert.deepEqual(
-    tree.items.map(({ id, lane }) => [id, lane]),
-    [
-      ["c", 0],
-      ["b", 0],
-      ["a", 0],
-    ],
-  )
-  assert.deepEqual([tree.head, tree.lanes], ["c", 1])
+  assert.equal(rows(history), "c0 b0 a0")
+  assert.deepEqual([head, lanes], ["c", 1])
 })
 
 test("the line of the present state is lane 0, and what was left has lanes of its own", () => {
@@ -54,15 +48,8 @@ test("a branch passes the rows between its checkpoints and the one that it leave
   //  └─ c
   const { items } = treeOf([checkpoint("a"), checkpoint("c", "a"), checkpoint("b", "a"), checkpoint("f", "b")])
 
-  assert.deepEqual(
-    items.map(({ id, lane, passing, forks }) => [id, lane, passing, forks]),
-    [
-      ["f", 0, [], []],
-      ["c", 1, [0], []],
-      ["b", 0, [1], []],
-      ["a", 0, [], [1]],
-    ],
-  )
+  const shown = items.map(({ id, lane, passing, forks }) => `${id}${lane} passing ${passing} forks ${forks}`)
+  assert.deepEqual(shown, ["f0 passing  forks ", "c1 passing 0 forks ", "b0 passing 1 forks ", "a0 passing  forks 1"])
 })
 
 test("checkpoints whose parent is not known are roots", () => {
@@ -80,11 +67,10 @@ test("a checkpoint has the name of the node that led to it, or of what made it",
 })
 
 test("a checkpoint waits for an answer, has an error, or goes on", () => {
-  assert.equal(
-    waitsFor(checkpoint("a", undefined, { tasks: [{ name: "ask", interrupts: [{}] }], next: ["ask"] })),
-    "answer",
-  )
-  assert.equal(waitsFor(checkpoint("a", undefined, { tasks: [{ name: "ask", error: "no" }], next: ["ask"] })), "error")
-  assert.equal(waitsFor(checkpoint("a", undefined, { next: ["ask"] })), "next")
+  const waits = (more: Partial<HistoryItem>) => waitsFor(checkpoint("a", undefined, { next: ["ask"], ...more }))
+
+  assert.equal(waits({ tasks: [{ name: "ask", interrupts: [{}] }] }), "answer")
+  assert.equal(waits({ tasks: [{ name: "ask", error: "no" }] }), "error")
+  assert.equal(waits({}), "next")
   assert.equal(waitsFor(checkpoint("a")), undefined)
 })
