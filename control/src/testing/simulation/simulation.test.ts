@@ -6,20 +6,56 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { ownTheTime } from "@superstep/toolkit/testing/simulation/simulated-database"
 import { openSession } from "@superstep/toolkit/testing/simulation/simulated-session"
+import { abort } from "../../deployments/traffic.js"
 import { migrations } from "../api.js"
+import { addDeployment, deploy } from "./clients.js"
 import { simulate } from "./simulate.js"
+import { World } from "./world.js"
 
 test("whatever fails meanwhile, each deployment comes to what is wanted of it, and no step on the way does harm", async (t) => {
   await using database = await freshDatabase({ migrations })
   await ownTheTime(database)
   await using session = await openSession(database.uri)
 
-  // In 80126 a canary is aborted between the death of its pipeline and its switch's second try.
-  for (const seed of [3, 80126, seedOfCommit()]) {
+  for (const seed of [3, seedOfCommit()]) {
     const { broken } = await simulate(session, seed)
     t.diagnostic(`seed ${seed}`)
     assert.deepEqual(broken, [], `npm run simulate -- --seeds 1 --from ${seed} --verbose`)
   }
+})
+
+// Seed 80126 did so; a change of any statement changes what a seed does.
+test("a canary that is aborted between the death of its pipeline and its switch's second try keeps the reason", async () => {
+  await using database = await freshDatabase({ migrations })
+  await ownTheTime(database)
+  await using session = await openSession(database.uri)
+  const world = new World(1, session, () => undefined)
+  world.faults.areOn = false
+  const client = await addDeployment(world)
+  const deployed = (weight: number | null) => deploy(world, client, { trigger: "patch", weight })
+  const latest = async () =>
+    world.db.row<{ revision_id: string; status: string; stage: string; error_code: string }>(
+      sql`select revision_id, status, stage, error_code from revisions order by seq desc limit 1`,
+    )
+  await deployed(null)
+  void world.startControlPlane()
+  await world.clock.pass(120_000)
+  let isKilled = false
+  world.onPoint = (name) => {
+    if (name !== "switch:after-canary" || isKilled) return
+    isKilled = true
+    void world.startControlPlane()
+  }
+
+  await deployed(20)
+  while (!isKilled) await world.clock.pass(100)
+  const { revision_id: revisionId = "" } = (await latest()) ?? {}
+  await world.db.transaction((tx) => abort(tx, { ...client, revisionId }))
+  await world.clock.pass(120_000)
+
+  const { status, stage, error_code } = (await latest()) ?? {}
+  assert.deepEqual({ status, stage, error_code }, { status: "DEPLOYED", stage: null, error_code: "canary_aborted" })
+  world.end()
 })
 
 test("a seed gives the same history each time", async () => {

@@ -89,7 +89,7 @@ export class World {
     this.database = new SimulatedDatabase(session, this.clock, pipelineChannel)
     // Of its own, so that the rest of a history is the same with locks and without.
     const locks = seededRandom(seed ^ 0x10cc)
-    const locked = locks.pick([0, 0.05])
+    const locked = locks.pick([0.05, 0])
     this.database.isLocked = () => locks.next() < (this.faults.areOn ? locked : lockedInCalm)
     this.database.onNotify = (payload) => this.#notify(payload || "routes")
   }
