@@ -1,5 +1,6 @@
 /** A whole run of a simulation: a seed gives the history, and the same seed gives the same one. README.md says what is checked. */
 import { sql } from "@superstep/toolkit/db/sql"
+import { longestCallMs } from "@superstep/toolkit/testing/simulation/faults"
 import type { Outcome } from "@superstep/toolkit/testing/simulation/histories"
 import type { Session } from "@superstep/toolkit/testing/simulation/simulated-session"
 import { type Act, actOnce, addDeployment, type Client, deploy, promoteCanary, restart } from "./clients.js"
@@ -36,6 +37,7 @@ export async function simulate(
     await actOnce(world, clients)
   }
   if (world.broken.length === 0) await comeToRest(world, clients)
+  await clock.pass(longestCallMs)
   for (const client of clients) if (world.broken.length === 0) await changeInCalm(world, client)
   world.end()
   return { seed, broken: world.broken, simulatedMs: clock.now(), counts: clock.counts }

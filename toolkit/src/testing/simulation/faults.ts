@@ -25,6 +25,10 @@ export interface Manner {
   readonly delayed?: number
 }
 
+const longMs = [5000, 120_000] as const
+/** How long after the last fault a call may still be on its way. */
+export const longestCallMs = longMs[1]
+
 export class Faults {
   readonly #clock: Clock
   readonly #random: Random
@@ -76,6 +80,6 @@ export class Faults {
   }
 
   #longMs(): number {
-    return this.#random.between(5000, 120_000)
+    return this.#random.between(...longMs)
   }
 }
