@@ -56,29 +56,23 @@ export interface AdminParts {
 function adminApp(edge: Edge, { succession, isReady }: AdminParts) {
   const api = createApi()
   api.onError(errorHandler({ log: edge.log, detail: "list" }))
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/live",
-      summary: "Say that the edge works, also without a table; it needs no token",
-      responses: { 200: { description: "it does" } },
-    },
-    ({ c }) => c.body(null, 200),
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/ready",
-      summary: "Say whether the edge accepts callers; it needs no token",
-      responses: { 200: { description: "it does" }, 503: { description: "it has no table yet, or is stopping" } },
-    },
-    ({ c }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/live",
+    summary: "Say that the edge works, also without a table; it needs no token",
+    responses: { 200: { description: "it does" } },
+    handle: ({ c }) => c.body(null, 200),
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/ready",
+    summary: "Say whether the edge accepts callers; it needs no token",
+    responses: { 200: { description: "it does" }, 503: { description: "it has no table yet, or is stopping" } },
+    handle: ({ c }) => {
       if (!isReady()) throw new Unavailable("this edge has no table yet, or is stopping", 1000)
       return c.body(null, 200)
     },
-  )
+  })
   api.use("*", async (c, next) => {
     if (!showsToken(c.req.header("authorization"), edge.config.token))
       throw new Unauthenticated("the edge's token is missing or wrong")
@@ -90,62 +84,50 @@ function adminApp(edge: Edge, { succession, isReady }: AdminParts) {
     throw new Conflict("this edge is one of several and has no successor: start another one beside it", "no_successor")
   }
 
-  addRoute(
-    api,
-    {
-      method: "put",
-      path: "/table",
-      summary: "Use this table for every request that arrives from now on",
-      body: messageOf(readTable),
-      responses: {
-        200: { description: "in use", schema: takenSchema },
-        409: { description: "a newer one is in use" },
-        422: { description: "it is no table, and the former one stays in use: says which field is invalid" },
-      },
+  addRoute(api, {
+    method: "put",
+    path: "/table",
+    summary: "Use this table for every request that arrives from now on",
+    body: messageOf(readTable),
+    responses: {
+      200: { description: "in use", schema: takenSchema },
+      409: { description: "a newer one is in use" },
+      422: { description: "it is no table, and the former one stays in use: says which field is invalid" },
     },
-    async ({ c, body }) => {
+    handle: async ({ c, body }) => {
       await take(body)
       return c.json({ generation: body.generation })
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/status",
-      summary: "Return what is open now, including on units that left the table",
-      responses: { 200: { description: "the status", schema: statusSchema } },
-    },
-    ({ c }) => {
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/status",
+    summary: "Return what is open now, including on units that left the table",
+    responses: { 200: { description: "the status", schema: statusSchema } },
+    handle: ({ c }) => {
       const units = edge.counters.snapshot(edge.table.units.map(({ unit_id }) => unit_id))
       const deployments = edge.tallies.snapshot()
       const { command } = edge.config
       return c.json({ pid: process.pid, generation: edge.table.generation, command, units, deployments })
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/successor",
-      summary: "Start the successor, which listens on the same socket",
-      responses: { 201: { description: "the successor was started", schema: startedSchema } },
-    },
-    async ({ c }) => c.json({ pid: await requiredSuccession().start() }, 201),
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/retire",
-      summary: "Stop accepting connections, and exit when nothing is open any more",
-      responses: { 202: { description: "it exits when nothing is open any more" } },
-    },
-    ({ c }) => {
+  })
+  addRoute(api, {
+    method: "post",
+    path: "/successor",
+    summary: "Start the successor, which listens on the same socket",
+    responses: { 201: { description: "the successor was started", schema: startedSchema } },
+    handle: async ({ c }) => c.json({ pid: await requiredSuccession().start() }, 201),
+  })
+  addRoute(api, {
+    method: "post",
+    path: "/retire",
+    summary: "Stop accepting connections, and exit when nothing is open any more",
+    responses: { 202: { description: "it exits when nothing is open any more" } },
+    handle: ({ c }) => {
       requiredSuccession().retire()
       return c.body(null, 202)
     },
-  )
+  })
   return api
 }
 

@@ -25,23 +25,20 @@ export function addCodeChangeRoutes(api: Api, { db, log, readCodeChanges, findDe
     path.replaceAll(/\{(\w+)\}/g, ":$1"),
     longAnswers({ everyMs: defaultKeepAliveMs, replyTo: replyToError({ log, detail: "list" }) }),
   )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path,
-      summary: "Compares the code of a revision with that of another one: which files changed, with diffs.",
-      params: z.object({ deployment_id: uuid, revision_id: uuid }),
-      query: z.object({ since: uuid.openapi({ description: "the revision to compare with, usually the one before" }) }),
-      responses: {
-        200: { description: "the files that differ", schema: codeChangesReply },
-        404: { description: "the workspace has no such deployment, or the deployment no such revision" },
-        409: { description: "the code of one of them is an image, too large to be compared, or no longer there" },
-        429: { description: "too many comparisons are in progress" },
-        503: { description: "the host of the code does not answer" },
-      },
+  addRoute(api, {
+    method: "get",
+    path,
+    summary: "Compares the code of a revision with that of another one: which files changed, with diffs.",
+    params: z.object({ deployment_id: uuid, revision_id: uuid }),
+    query: z.object({ since: uuid.openapi({ description: "the revision to compare with, usually the one before" }) }),
+    responses: {
+      200: { description: "the files that differ", schema: codeChangesReply },
+      404: { description: "the workspace has no such deployment, or the deployment no such revision" },
+      409: { description: "the code of one of them is an image, too large to be compared, or no longer there" },
+      429: { description: "too many comparisons are in progress" },
+      503: { description: "the host of the code does not answer" },
     },
-    async ({ c, params, query }) => {
+    handle: async ({ c, params, query }) => {
       const { workspaceId } = c.get("caller")
       const { deployment_id: deploymentId, revision_id: after } = params
       await findDeployment(db, workspaceId, deploymentId)
@@ -50,5 +47,5 @@ export function addCodeChangeRoutes(api: Api, { db, log, readCodeChanges, findDe
         c.json(renderCodeChanges(await readCodeChanges(db, asked, c.req.raw.signal))),
       ) as never
     },
-  )
+  })
 }

@@ -40,21 +40,18 @@ export function addSessionRoutes(api: Api, options: SessionRoutes): void {
 
 function addSignIn(api: Api, options: SessionRoutes): void {
   const { db, log, trustedProxies, counted, consoleOrigins } = options
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/console/sessions",
-      summary: "Signs in to the console: the reply sets a cookie that stands for the API key.",
-      body: signInBody,
-      responses: {
-        201: { description: "the session", schema: sessionReply },
-        401: { description: "the code is wrong, used or expired (`code_invalid`), or the API key is not valid" },
-        403: { description: "a page of another origin sends the request (`cross_site`)" },
-        422: { description: "the body is malformed" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/v2/console/sessions",
+    summary: "Signs in to the console: the reply sets a cookie that stands for the API key.",
+    body: signInBody,
+    responses: {
+      201: { description: "the session", schema: sessionReply },
+      401: { description: "the code is wrong, used or expired (`code_invalid`), or the API key is not valid" },
+      403: { description: "a page of another origin sends the request (`cross_site`)" },
+      422: { description: "the body is malformed" },
     },
-    async ({ c, body }) => {
+    handle: async ({ c, body }) => {
       const page = askedPage(c, trustedProxies)
       requireOwnOrigin(consoleOrigins, page.origin)
       const request = requestOf(c, trustedProxies)
@@ -64,7 +61,7 @@ function addSignIn(api: Api, options: SessionRoutes): void {
       log.info({ actor: actorText(session.actor), ip: request.ip }, "signed in to the console")
       return sendNewSession(c, { id, session }, page.isSecure)
     },
-  )
+  })
 }
 
 /** @param isSecure  the browser uses HTTPS */
@@ -75,37 +72,31 @@ export function sendNewSession(c: Context, { id, session }: OpenedSession, isSec
 }
 
 function addShow(api: Api, { db, trustedProxies, consoleOrigins }: SessionRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/console/session",
-      summary: "The session of the console that the request's cookie names.",
-      responses: {
-        200: { description: "the session", schema: sessionReply },
-        401: { description: "there is none, or it has ended" },
-      },
+  addRoute(api, {
+    method: "get",
+    path: "/v2/console/session",
+    summary: "The session of the console that the request's cookie names.",
+    responses: {
+      200: { description: "the session", schema: sessionReply },
+      401: { description: "there is none, or it has ended" },
     },
-    async ({ c }) => {
+    handle: async ({ c }) => {
       const id = oneSessionId(c.req.header("cookie"))
       if (id === undefined) throw new Unauthenticated("not signed in to the console")
       requireOwnPage(consoleOrigins, askedPage(c, trustedProxies))
       c.header("cache-control", "no-store")
       return c.json(renderSession(await findSession(db, id)))
     },
-  )
+  })
 }
 
 function addSignOut(api: Api, { db, log, trustedProxies, consoleOrigins }: SessionRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "delete",
-      path: "/v2/console/session",
-      summary: "Signs out of the console: the session ends at once.",
-      responses: { 204: { description: "signed out, or not signed in" } },
-    },
-    async ({ c }) => {
+  addRoute(api, {
+    method: "delete",
+    path: "/v2/console/session",
+    summary: "Signs out of the console: the session ends at once.",
+    responses: { 204: { description: "signed out, or not signed in" } },
+    handle: async ({ c }) => {
       const page = askedPage(c, trustedProxies)
       const ids = sessionIdsOf(c.req.header("cookie"))
       if (ids.length > 0) requireOwnPage(consoleOrigins, page)
@@ -116,7 +107,7 @@ function addSignOut(api: Api, { db, log, trustedProxies, consoleOrigins }: Sessi
       c.header("set-cookie", clearedCookie(page.isSecure))
       return c.body(null, 204)
     },
-  )
+  })
 }
 
 /** @param publicUrl  the address that people use, if it differs from the one that the caller uses */
@@ -124,18 +115,15 @@ export function addCodeRoute(
   api: Api,
   { db, publicUrl }: { readonly db: Database; readonly publicUrl?: string | undefined },
 ): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/console/codes",
-      summary: "Creates a one-time code to sign in to the console with the rights of the caller's API key.",
-      responses: {
-        201: { description: "the code", schema: codeReply },
-        403: { description: "the caller is a person (`key_required`), or the key lacks the scope" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/v2/console/codes",
+    summary: "Creates a one-time code to sign in to the console with the rights of the caller's API key.",
+    responses: {
+      201: { description: "the code", schema: codeReply },
+      403: { description: "the caller is a person (`key_required`), or the key lacks the scope" },
     },
-    async ({ c }) => {
+    handle: async ({ c }) => {
       const { actor, workspaceId } = c.get("caller")
       if ("personId" in actor) {
         throw new Forbidden("only an API key makes sign-in codes: people sign in themselves", "key_required")
@@ -147,7 +135,7 @@ export function addCodeRoute(
       c.header("cache-control", "no-store")
       return c.json({ code, url: `${base}/sign-in#code=${code}`, expires_at: expiresAt }, 201)
     },
-  )
+  })
 }
 
 const mostOfUserAgent = 300

@@ -10,19 +10,16 @@ import { endListedSession, listSessions } from "./operations.js"
 import { listedSession, renderListed } from "./schema.js"
 
 export function addSessionListRoutes(api: Api, { db, log }: { readonly db: Database; readonly log: Log }): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/console/sessions",
-      summary:
-        "Lists the caller's sessions of the console; an admin also gets those of the workspace's members and keys.",
-      query: z.object(pageQuery),
-      responses: {
-        200: { description: "a page of sessions, the most recently used first", schema: pageReply(listedSession) },
-      },
+  addRoute(api, {
+    method: "get",
+    path: "/v2/console/sessions",
+    summary:
+      "Lists the caller's sessions of the console; an admin also gets those of the workspace's members and keys.",
+    query: z.object(pageQuery),
+    responses: {
+      200: { description: "a page of sessions, the most recently used first", schema: pageReply(listedSession) },
     },
-    async ({ c, query }) => {
+    handle: async ({ c, query }) => {
       const page = pageOf(query)
       const caller = c.get("caller")
       const sessions = await listSessions(db, caller)
@@ -31,24 +28,21 @@ export function addSessionListRoutes(api: Api, { db, log }: { readonly db: Datab
         .map((session) => renderListed(session, caller))
       return sendPage(c, page, { resources, total: sessions.length })
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "delete",
-      path: "/v2/console/sessions/{session_id}",
-      summary: "Ends a session at once: one of the caller's own, or as an admin one of the workspace.",
-      params: z.object({ session_id: uuid }),
-      responses: {
-        204: { description: "ended" },
-        404: { description: "the caller may end no such session, or it has ended" },
-      },
+  })
+  addRoute(api, {
+    method: "delete",
+    path: "/v2/console/sessions/{session_id}",
+    summary: "Ends a session at once: one of the caller's own, or as an admin one of the workspace.",
+    params: z.object({ session_id: uuid }),
+    responses: {
+      204: { description: "ended" },
+      404: { description: "the caller may end no such session, or it has ended" },
     },
-    async ({ c, params }) => {
+    handle: async ({ c, params }) => {
       const caller = c.get("caller")
       await db.transaction((tx) => endListedSession(tx, caller, params.session_id.toLowerCase()))
       log.info({ actor: actorText(caller.actor), session_id: params.session_id }, "session of the console ended")
       return c.body(null, 204)
     },
-  )
+  })
 }

@@ -57,17 +57,14 @@ interface Action<B extends z.ZodType> {
 
 /** Each action is one operation on the deployment; the answer is its new state. */
 function addAction<B extends z.ZodType>(api: Api, options: DeploymentRoutes, action: Action<B>): void {
-  addRoute(
-    api,
-    {
-      method: action.method,
-      path: `${onePath.path}/${action.name}`,
-      params: onePath.params,
-      summary: action.summary,
-      body: action.body,
-      responses: { 200: oneReply, ...changeRefusals, ...action.refusals },
-    },
-    ({ c, params, body, bodyText }) => {
+  addRoute(api, {
+    method: action.method,
+    path: `${onePath.path}/${action.name}`,
+    params: onePath.params,
+    summary: action.summary,
+    body: action.body,
+    responses: { 200: oneReply, ...changeRefusals, ...action.refusals },
+    handle: ({ c, params, body, bodyText }) => {
       const caller = c.get("caller")
       const ids = { workspaceId: caller.workspaceId, deploymentId: params.deployment_id }
       const asked = { ids, expectedVersions: ifMatch(c), actor: actorOf(caller) }
@@ -76,7 +73,7 @@ function addAction<B extends z.ZodType>(api: Api, options: DeploymentRoutes, act
         action.act(tx, body as z.output<B>, asked),
       )
     },
-  )
+  })
 }
 
 function addTiers(api: Api, options: DeploymentRoutes): void {
@@ -158,20 +155,17 @@ function addRunStates(api: Api, options: DeploymentRoutes): void {
 
 /** The CLI requests a token before it pushes an image; there is no registry to push to yet. */
 function addPushToken(api: Api, { db }: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: `${onePath.path}/push-token`,
-      params: onePath.params,
-      summary: "Answers 400: this release has no image registry to issue push tokens for.",
-      body: nothing,
-      responses: {
-        400: { description: "this installation has no image registry, or the source is not an image" },
-        ...notFound,
-      },
+  addRoute(api, {
+    method: "post",
+    path: `${onePath.path}/push-token`,
+    params: onePath.params,
+    summary: "Answers 400: this release has no image registry to issue push tokens for.",
+    body: nothing,
+    responses: {
+      400: { description: "this installation has no image registry, or the source is not an image" },
+      ...notFound,
     },
-    async ({ c, params }) => {
+    handle: async ({ c, params }) => {
       const { source } = await findDeployment(db, c.get("caller").workspaceId, params.deployment_id)
       if (source !== "internal_docker") {
         // The text that the Python CLI searches for (PyPI 0.4.40), to advise its user.
@@ -181,5 +175,5 @@ function addPushToken(api: Api, { db }: DeploymentRoutes): void {
       const words = "this installation has no image registry: deploy with --remote, or from a git repository"
       throw new Refused(words, "no_registry")
     },
-  )
+  })
 }

@@ -26,20 +26,17 @@ const tokenReply = z.object({
 })
 
 export function addAgentTokenRoute(api: Api, { db, key, agentsUrl }: TokenRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: `${onePath.path}/agent-token`,
-      summary: "Issues a short-lived token for the deployment's agent, for pages that must not have the API key.",
-      params: onePath.params,
-      responses: {
-        200: { description: "the token", schema: tokenReply },
-        ...notFound,
-        409: { description: "its agents are at a listener" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: `${onePath.path}/agent-token`,
+    summary: "Issues a short-lived token for the deployment's agent, for pages that must not have the API key.",
+    params: onePath.params,
+    responses: {
+      200: { description: "the token", schema: tokenReply },
+      ...notFound,
+      409: { description: "its agents are at a listener" },
     },
-    async ({ c, params: { deployment_id: id } }) => {
+    handle: async ({ c, params: { deployment_id: id } }) => {
       const caller = c.get("caller")
       const { route_name: name, listener } = await findDeployment(db, caller.workspaceId, id)
       if (listener) {
@@ -50,5 +47,5 @@ export function addAgentTokenRoute(api: Api, { db, key, agentsUrl }: TokenRoutes
       c.header("cache-control", "no-store")
       return c.json({ token, url: publicUrl(agentsUrl, name), scopes, expires_at: expiresAt })
     },
-  )
+  })
 }

@@ -22,25 +22,22 @@ const githubRepository = z.object({
 })
 
 export function addGithubRepositories(api: Api, { db }: { readonly db: Db }): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v1/integrations/github/{integration_id}/repos",
-      summary: "Lists the repositories of an integration's deployments.",
-      params: z.object({ integration_id: uuid }),
-      responses: {
-        200: { description: "every repository", schema: z.array(githubRepository) },
-        404: { description: "the workspace has no such integration" },
-      },
+  addRoute(api, {
+    method: "get",
+    path: "/v1/integrations/github/{integration_id}/repos",
+    summary: "Lists the repositories of an integration's deployments.",
+    params: z.object({ integration_id: uuid }),
+    responses: {
+      200: { description: "every repository", schema: z.array(githubRepository) },
+      404: { description: "the workspace has no such integration" },
     },
-    async ({ c, params }) => {
+    handle: async ({ c, params }) => {
       const { workspaceId } = c.get("caller")
       await findIntegration(db, workspaceId, params.integration_id)
       const used = await repositoriesOf(db, workspaceId, params.integration_id)
       return c.json(used.map((it) => renderRepository(params.integration_id, it)))
     },
-  )
+  })
 }
 
 /** Pure. Accepts both `https://host/owner/name.git` and `git@host:owner/name.git`. */

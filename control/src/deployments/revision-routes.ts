@@ -54,18 +54,15 @@ const createRefusals = {
 } as const
 
 function addCreate(api: Api, { db, log, ...rules }: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: `${onePath.path}/revisions`,
-      params: onePath.params,
-      query: createQuery,
-      summary: "Creates a revision; fields that are not given keep their previous values.",
-      body: createBody,
-      responses: { 201: oneRevision, ...createRefusals },
-    },
-    ({ c, params, query, body, bodyText }) => {
+  addRoute(api, {
+    method: "post",
+    path: `${onePath.path}/revisions`,
+    params: onePath.params,
+    query: createQuery,
+    summary: "Creates a revision; fields that are not given keep their previous values.",
+    body: createBody,
+    responses: { 201: oneRevision, ...createRefusals },
+    handle: ({ c, params, query, body, bodyText }) => {
       requireScopeOfSecrets(c, { secrets: body.secrets, mode: body.secrets_mode })
       const caller = c.get("caller")
       const { workspaceId } = caller
@@ -86,29 +83,26 @@ function addCreate(api: Api, { db, log, ...rules }: DeploymentRoutes): void {
         return { status: 201, body: renderRevision(row), committed: () => log.info(ids, "revision created") }
       })
     },
-  )
+  })
 }
 
 const redeployBody = z.object({ message })
 
 function addRedeploy(api: Api, options: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: `${ofRevision.path}/redeploy`,
-      params: ofRevision.params,
-      summary:
-        "Creates a revision that repeats an earlier one: the same commit, secrets and resources, with the same artifact.",
-      body: redeployBody,
-      responses: {
-        200: oneReply,
-        ...changeRefusals,
-        ...noRevision,
-        409: { description: "the deployment is being deleted, or the revision's secrets are deleted" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: `${ofRevision.path}/redeploy`,
+    params: ofRevision.params,
+    summary:
+      "Creates a revision that repeats an earlier one: the same commit, secrets and resources, with the same artifact.",
+    body: redeployBody,
+    responses: {
+      200: oneReply,
+      ...changeRefusals,
+      ...noRevision,
+      409: { description: "the deployment is being deleted, or the revision's secrets are deleted" },
     },
-    ({ c, params, body, bodyText }) => {
+    handle: ({ c, params, body, bodyText }) => {
       const caller = c.get("caller")
       const ids = {
         workspaceId: caller.workspaceId,
@@ -120,25 +114,22 @@ function addRedeploy(api: Api, options: DeploymentRoutes): void {
         redeploy(tx, options, ids, asked),
       )
     },
-  )
+  })
 }
 
 function addInterrupt(api: Api, { db, log }: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: `${ofRevision.path}/interrupt`,
-      params: ofRevision.params,
-      summary: "Interrupts a revision in progress; possible until it receives requests, after that roll back.",
-      body: z.object({}),
-      responses: {
-        202: oneRevision,
-        ...noRevision,
-        409: { description: "the revision has ended, or receives requests already" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: `${ofRevision.path}/interrupt`,
+    params: ofRevision.params,
+    summary: "Interrupts a revision in progress; possible until it receives requests, after that roll back.",
+    body: z.object({}),
+    responses: {
+      202: oneRevision,
+      ...noRevision,
+      409: { description: "the revision has ended, or receives requests already" },
     },
-    ({ c, params, bodyText }) => {
+    handle: ({ c, params, bodyText }) => {
       const { workspaceId } = c.get("caller")
       const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
@@ -147,7 +138,7 @@ function addInterrupt(api: Api, { db, log }: DeploymentRoutes): void {
         return { status: 202, body: renderRevision(row), committed: () => log.info(facts, "revision interrupted") }
       })
     },
-  )
+  })
 }
 
 const trafficBody = z.object({
@@ -179,17 +170,14 @@ function addTraffic(api: Api, { db, log }: DeploymentRoutes): void {
     },
   ] as const
   for (const { name, summary, body, act } of actions) {
-    addRoute(
-      api,
-      {
-        method: "post",
-        path: `${ofRevision.path}/${name}`,
-        params: ofRevision.params,
-        summary,
-        body: body as z.ZodType<{ weight?: number }>,
-        responses: { 200: oneRevision, ...noRevision, ...notACanary, 422: { description: "the body is malformed" } },
-      },
-      ({ c, params, body, bodyText }) => {
+    addRoute(api, {
+      method: "post",
+      path: `${ofRevision.path}/${name}`,
+      params: ofRevision.params,
+      summary,
+      body: body as z.ZodType<{ weight?: number }>,
+      responses: { 200: oneRevision, ...noRevision, ...notACanary, 422: { description: "the body is malformed" } },
+      handle: ({ c, params, body, bodyText }) => {
         const { workspaceId } = c.get("caller")
         const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
         return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
@@ -203,7 +191,7 @@ function addTraffic(api: Api, { db, log }: DeploymentRoutes): void {
           return { status: 200, body: renderRevision(row), committed: () => log.info(facts, "traffic changed") }
         })
       },
-    )
+    })
   }
 }
 
@@ -224,17 +212,14 @@ const projectReply = z.object({
 
 /** The way to create a revision in the API's first version; its `shareable` has no meaning here (control-plane §1.7). */
 function addCreateOfProject(api: Api, { db, log, ...rules }: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v1/projects/{deployment_id}/revisions",
-      params: onePath.params,
-      summary: "Creates a revision; the form that clients of the first API version use.",
-      body: z.object(projectFields),
-      responses: { 201: { description: "the project", schema: projectReply }, ...createRefusals },
-    },
-    ({ c, params, body, bodyText }) => {
+  addRoute(api, {
+    method: "post",
+    path: "/v1/projects/{deployment_id}/revisions",
+    params: onePath.params,
+    summary: "Creates a revision; the form that clients of the first API version use.",
+    body: z.object(projectFields),
+    responses: { 201: { description: "the project", schema: projectReply }, ...createRefusals },
+    handle: ({ c, params, body, bodyText }) => {
       requireScopeOfSecrets(c, { secrets: body.env_vars })
       const caller = c.get("caller")
       const { workspaceId } = caller
@@ -257,5 +242,5 @@ function addCreateOfProject(api: Api, { db, log, ...rules }: DeploymentRoutes): 
         }
       })
     },
-  )
+  })
 }

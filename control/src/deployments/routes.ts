@@ -51,25 +51,22 @@ export function addDeploymentRoutes(api: Api, options: DeploymentRoutes): void {
 }
 
 function addCreate(api: Api, options: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/deployments",
-      summary: "Creates a deployment and its first revision.",
-      body: createBody,
-      responses: {
-        201: oneReply,
-        400: { description: "the source does not allow it, or a secret has a reserved name" },
-        ...noScopeOfSecrets,
-        409: {
-          description:
-            "the name or the agent's environment is taken (`conflicting_id`), or a quota of the workspace is exceeded",
-        },
-        422: { description: "the body is malformed" },
+  addRoute(api, {
+    method: "post",
+    path: "/v2/deployments",
+    summary: "Creates a deployment and its first revision.",
+    body: createBody,
+    responses: {
+      201: oneReply,
+      400: { description: "the source does not allow it, or a secret has a reserved name" },
+      ...noScopeOfSecrets,
+      409: {
+        description:
+          "the name or the agent's environment is taken (`conflicting_id`), or a quota of the workspace is exceeded",
       },
+      422: { description: "the body is malformed" },
     },
-    ({ c, body, bodyText }) => {
+    handle: ({ c, body, bodyText }) => {
       requireScopeOfSecrets(c, { secrets: body.secrets })
       const caller = c.get("caller")
       const wanted = {
@@ -87,20 +84,17 @@ function addCreate(api: Api, options: DeploymentRoutes): void {
         createDeployment(tx, options, caller.workspaceId, wanted),
       )
     },
-  )
+  })
 }
 
 function addList(api: Api, { db, agentsUrl }: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/deployments",
-      summary: "Lists the workspace's deployments, newest first; an exact match of the name comes first.",
-      query: listQuery,
-      responses: { 200: { description: "a page of deployments", schema: pageReply(deploymentReply) } },
-    },
-    async ({ c, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/deployments",
+    summary: "Lists the workspace's deployments, newest first; an exact match of the name comes first.",
+    query: listQuery,
+    responses: { 200: { description: "a page of deployments", schema: pageReply(deploymentReply) } },
+    handle: async ({ c, query }) => {
       const page = pageOf(query)
       // Nothing here has tags, an image version or a remote data plane: a filter by them finds nothing.
       if (query.tag_value_ids?.length || query.image_version || query.remote_reconciled) {
@@ -119,48 +113,44 @@ function addList(api: Api, { db, agentsUrl }: DeploymentRoutes): void {
       const { rows, total } = await listDeployments(db, filter, page)
       return sendPage(c, page, { resources: rows.map((row) => renderDeployment(row, agentsUrl)), total })
     },
-  )
+  })
 }
 
 function addFreeCount(api: Api, { db }: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/deployments/free-count",
-      summary: "Counts the workspace's deployments of the free types.",
-      responses: { 200: { description: "the number of deployments", schema: z.object({ count: z.int() }) } },
-    },
-    async ({ c }) => c.json({ count: await countFree(db, c.get("caller").workspaceId) }),
-  )
+  addRoute(api, {
+    method: "get",
+    path: "/v2/deployments/free-count",
+    summary: "Counts the workspace's deployments of the free types.",
+    responses: { 200: { description: "the number of deployments", schema: z.object({ count: z.int() }) } },
+    handle: async ({ c }) => c.json({ count: await countFree(db, c.get("caller").workspaceId) }),
+  })
 }
 
 function addRead(api: Api, { db, agentsUrl }: DeploymentRoutes): void {
-  addRoute(
-    api,
-    { method: "get", ...onePath, summary: "Reads a deployment.", responses: { 200: oneReply, ...notFound } },
-    async ({ c, params }) =>
+  addRoute(api, {
+    method: "get",
+    ...onePath,
+    summary: "Reads a deployment.",
+    responses: { 200: oneReply, ...notFound },
+    handle: async ({ c, params }) =>
       c.json(show(c, await findDeployment(db, c.get("caller").workspaceId, params.deployment_id), agentsUrl)),
-  )
+  })
 }
 
 function addPatch(api: Api, options: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "patch",
-      ...onePath,
-      summary: "Changes a deployment; new code, secrets or resources create a revision.",
-      body: patchBody,
-      responses: {
-        200: oneReply,
-        400: { description: "a field cannot be changed, or the source does not allow it" },
-        ...noScopeOfSecrets,
-        ...changeRefusals,
-        422: { description: "the body is malformed" },
-      },
+  addRoute(api, {
+    method: "patch",
+    ...onePath,
+    summary: "Changes a deployment; new code, secrets or resources create a revision.",
+    body: patchBody,
+    responses: {
+      200: oneReply,
+      400: { description: "a field cannot be changed, or the source does not allow it" },
+      ...noScopeOfSecrets,
+      ...changeRefusals,
+      422: { description: "the body is malformed" },
     },
-    ({ c, params, body, bodyText }) => {
+    handle: ({ c, params, body, bodyText }) => {
       requireScopeOfSecrets(c, { secrets: body.secrets, mode: body.secrets_mode })
       const caller = c.get("caller")
       const ids = { workspaceId: caller.workspaceId, deploymentId: params.deployment_id }
@@ -181,49 +171,43 @@ function addPatch(api: Api, options: DeploymentRoutes): void {
         patchDeployment(tx, options, ids, patch),
       )
     },
-  )
+  })
 }
 
 function addDelete(api: Api, { db, log }: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "delete",
-      ...onePath,
-      summary: "Marks a deployment for deletion, which takes a few moments.",
-      query: deleteQuery,
-      responses: {
-        204: { description: "marked for deletion" },
-        400: { description: "`force` for a deployment that is not being deleted" },
-        ...notFound,
-        412: { description: "`If-Match` names another version" },
-      },
+  addRoute(api, {
+    method: "delete",
+    ...onePath,
+    summary: "Marks a deployment for deletion, which takes a few moments.",
+    query: deleteQuery,
+    responses: {
+      204: { description: "marked for deletion" },
+      400: { description: "`force` for a deployment that is not being deleted" },
+      ...notFound,
+      412: { description: "`If-Match` names another version" },
     },
-    async ({ c, params, query }) => {
+    handle: async ({ c, params, query }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
       const options = { force: query.force ?? false, expectedVersions: ifMatch(c) }
       await db.transaction((tx) => deleteDeployment(tx, ids, options))
       log.info({ deployment_id: ids.deploymentId }, "deployment marked for deletion")
       return c.body(null, 204)
     },
-  )
+  })
 }
 
 function addBulkDelete(api: Api, { db, log }: DeploymentRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "delete",
-      path: "/v2/deployments",
-      summary: "Marks several deployments for deletion.",
-      query: bulkDeleteQuery,
-      responses: {
-        200: { description: "all are marked for deletion", schema: bulkDeleteReply },
-        207: { description: "some are not; with the reason for each", schema: bulkDeleteReply },
-        422: { description: "no ids, more than 100, or an invalid id" },
-      },
+  addRoute(api, {
+    method: "delete",
+    path: "/v2/deployments",
+    summary: "Marks several deployments for deletion.",
+    query: bulkDeleteQuery,
+    responses: {
+      200: { description: "all are marked for deletion", schema: bulkDeleteReply },
+      207: { description: "some are not; with the reason for each", schema: bulkDeleteReply },
+      422: { description: "no ids, more than 100, or an invalid id" },
     },
-    async ({ c, query }) => {
+    handle: async ({ c, query }) => {
       const wanted = { workspaceId: c.get("caller").workspaceId, deploymentIds: query.deployment_ids }
       const results = await deleteDeployments(db, wanted, { force: query.force ?? false })
       for (const { id, status } of results) {
@@ -231,5 +215,5 @@ function addBulkDelete(api: Api, { db, log }: DeploymentRoutes): void {
       }
       return c.json({ results }, results.every(({ status }) => status === 204) ? 200 : 207)
     },
-  )
+  })
 }

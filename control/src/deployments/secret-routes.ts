@@ -59,78 +59,72 @@ const changeReply = { 200: { description: "the names after the change", schema: 
 
 export function addSecretRoutes(api: Api, options: SecretRoutes): void {
   addReads(api, options)
-  addRoute(
-    api,
-    {
-      method: "put",
-      ...allPath,
-      summary: "Replaces all secrets; a value equal to the mask keeps the stored value.",
-      query: changeQuery,
-      body: z.object({ secrets }),
-      responses: changeReply,
-    },
-    ({ c, params, query, body, bodyText }) =>
+  addRoute(api, {
+    method: "put",
+    ...allPath,
+    summary: "Replaces all secrets; a value equal to the mask keeps the stored value.",
+    query: changeQuery,
+    body: z.object({ secrets }),
+    responses: changeReply,
+    handle: ({ c, params, query, body, bodyText }) =>
       change(options, { c, bodyText }, params.deployment_id, { secrets: body.secrets, mode: "replace", ...query }),
-  )
-  addRoute(
-    api,
-    { method: "delete", ...allPath, summary: "Removes all secrets.", query: changeQuery, responses: changeReply },
-    ({ c, params, query, bodyText }) =>
+  })
+  addRoute(api, {
+    method: "delete",
+    ...allPath,
+    summary: "Removes all secrets.",
+    query: changeQuery,
+    responses: changeReply,
+    handle: ({ c, params, query, bodyText }) =>
       change(options, { c, bodyText }, params.deployment_id, { secrets: [], mode: "replace", ...query }),
-  )
-  addRoute(
-    api,
-    {
-      method: "put",
-      ...onePath,
-      summary: "Sets one secret and keeps the others.",
-      query: changeQuery,
-      body: z.object({ value: secretValue }),
-      responses: changeReply,
-    },
-    ({ c, params, query, body, bodyText }) => {
+  })
+  addRoute(api, {
+    method: "put",
+    ...onePath,
+    summary: "Sets one secret and keeps the others.",
+    query: changeQuery,
+    body: z.object({ value: secretValue }),
+    responses: changeReply,
+    handle: ({ c, params, query, body, bodyText }) => {
       const wanted = { secrets: [{ name: params.name, value: body.value }], mode: "merge" } as const
       return change(options, { c, bodyText }, params.deployment_id, { ...wanted, ...query })
     },
-  )
-  addRoute(
-    api,
-    { method: "delete", ...onePath, summary: "Removes one secret.", query: changeQuery, responses: changeReply },
-    ({ c, params, query, bodyText }) => {
+  })
+  addRoute(api, {
+    method: "delete",
+    ...onePath,
+    summary: "Removes one secret.",
+    query: changeQuery,
+    responses: changeReply,
+    handle: ({ c, params, query, bodyText }) => {
       const wanted = { secrets: [{ name: params.name, value: null }], mode: "merge" } as const
       return change(options, { c, bodyText }, params.deployment_id, { ...wanted, ...query })
     },
-  )
+  })
 }
 
 function addReads(api: Api, options: SecretRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      ...allPath,
-      summary: "Lists the secrets of the next revision.",
-      query: readQuery,
-      responses: { 200: { description: "names, with masks or values", schema: list }, ...notFound },
-    },
-    async ({ c, params, query }) => c.json(await read(c, options, params.deployment_id, query.reveal ?? false)),
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      ...onePath,
-      summary: "Reads one secret of the next revision.",
-      query: readQuery,
-      responses: { 200: { description: "its name, with the mask or its value", schema: secret }, ...notFound },
-    },
-    async ({ c, params, query }) => {
+  addRoute(api, {
+    method: "get",
+    ...allPath,
+    summary: "Lists the secrets of the next revision.",
+    query: readQuery,
+    responses: { 200: { description: "names, with masks or values", schema: list }, ...notFound },
+    handle: async ({ c, params, query }) => c.json(await read(c, options, params.deployment_id, query.reveal ?? false)),
+  })
+  addRoute(api, {
+    method: "get",
+    ...onePath,
+    summary: "Reads one secret of the next revision.",
+    query: readQuery,
+    responses: { 200: { description: "its name, with the mask or its value", schema: secret }, ...notFound },
+    handle: async ({ c, params, query }) => {
       const { resources } = await read(c, options, params.deployment_id, query.reveal ?? false)
       const found = resources.find(({ name }) => name === params.name)
       if (!found) throw secretNotFound(params.name)
       return c.json(found)
     },
-  )
+  })
 }
 
 async function read(c: Context, { db, key }: SecretRoutes, deploymentId: string, reveals: boolean) {

@@ -25,21 +25,18 @@ interface StatusPage {
 type Facts = readonly (readonly [name: string, value: string])[]
 
 export function addStatusPage(api: Api, { db, agentsUrl, identify }: StatusPage): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/o/{tenant_id}/host/deployments/{deployment_id}",
-      summary: "Leads a browser to the console. For programs: a page with useful commands; with a key also the state.",
-      params: z.object({ tenant_id: uuid, deployment_id: uuid }),
-      responses: {
-        200: { description: "the page", schema: z.string(), contentType: "text/html" },
-        302: { description: "to the deployment in the console, for a browser without a key" },
-        403: { description: "the key has no rights on this workspace" },
-        404: { description: "with a key: the workspace has no such deployment" },
-      },
+  addRoute(api, {
+    method: "get",
+    path: "/o/{tenant_id}/host/deployments/{deployment_id}",
+    summary: "Leads a browser to the console. For programs: a page with useful commands; with a key also the state.",
+    params: z.object({ tenant_id: uuid, deployment_id: uuid }),
+    responses: {
+      200: { description: "the page", schema: z.string(), contentType: "text/html" },
+      302: { description: "to the deployment in the console, for a browser without a key" },
+      403: { description: "the key has no rights on this workspace" },
+      404: { description: "with a key: the workspace has no such deployment" },
     },
-    async ({ c, params: { tenant_id: tenantId, deployment_id: id } }) => {
+    handle: async ({ c, params: { tenant_id: tenantId, deployment_id: id } }) => {
       c.header("cache-control", "no-store")
       if (asksForPage(c) && !c.req.header("x-api-key")) return c.redirect(`/deployments/${id}?workspace=${tenantId}`)
       const caller = c.req.header("x-api-key") ? await identify(c, tenantId) : undefined
@@ -48,7 +45,7 @@ export function addStatusPage(api: Api, { db, agentsUrl, identify }: StatusPage)
       c.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
       return c.html(render(id, facts))
     },
-  )
+  })
 }
 
 async function factsOf(

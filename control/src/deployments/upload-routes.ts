@@ -38,26 +38,23 @@ export function addUploadRoutes(api: Api, options: UploadRoutes): void {
 }
 
 function addOffer(api: Api, { db, log, key, publicUrl }: UploadRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/deployments/{deployment_id}/upload-url",
-      summary:
-        "Returns an address for uploading a .tar.gz of source code by PUT, and its object_path for a PATCH of the deployment.",
-      params: z.object({ deployment_id: uuid }),
-      responses: {
-        200: {
-          description: "valid for one archive of at most 200 MiB, for 15 minutes; send no API key to it",
-          schema: z.object({ upload_url: z.string(), object_path: z.string() }),
-        },
-        400: { description: "the deployment runs ready-made images" },
-        404: { description: "the workspace has no such deployment" },
-        409: { description: "it is being deleted" },
-        429: { description: "too many archives of the deployment are not used yet" },
+  addRoute(api, {
+    method: "post",
+    path: "/v2/deployments/{deployment_id}/upload-url",
+    summary:
+      "Returns an address for uploading a .tar.gz of source code by PUT, and its object_path for a PATCH of the deployment.",
+    params: z.object({ deployment_id: uuid }),
+    responses: {
+      200: {
+        description: "valid for one archive of at most 200 MiB, for 15 minutes; send no API key to it",
+        schema: z.object({ upload_url: z.string(), object_path: z.string() }),
       },
+      400: { description: "the deployment runs ready-made images" },
+      404: { description: "the workspace has no such deployment" },
+      409: { description: "it is being deleted" },
+      429: { description: "too many archives of the deployment are not used yet" },
     },
-    async ({ c, params }) => {
+    handle: async ({ c, params }) => {
       const { workspaceId } = c.get("caller")
       return answerOnce(db, { c, bodyText: "", workspaceId }, async (tx) => {
         const deployment = await holdForChange(tx, { workspaceId, deploymentId: params.deployment_id })
@@ -73,7 +70,7 @@ function addOffer(api: Api, { db, log, key, publicUrl }: UploadRoutes): void {
         }
       })
     },
-  )
+  })
 }
 
 /** A client that uses a forwarded port or /api-host gets an address on the same way. */
@@ -83,23 +80,20 @@ function baseOf(c: Context, publicUrl: string | undefined): string {
 }
 
 function addReceive(api: Api, { db, log, key, crashPoint }: UploadRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "put",
-      path: `${prefix}{deployment_id}/{file}`,
-      summary: "Uploads an archive to an address from upload-url.",
-      params: z.object({ deployment_id: z.string(), file: z.string() }),
-      query: z.object({ exp: z.string().default(""), sig: z.string().default("") }),
-      responses: {
-        200: { description: "stored", schema: z.object({ object_path: z.string(), sha256: z.string() }) },
-        403: { description: "the signature of the address is invalid, or the address has expired" },
-        404: { description: "its deployment does not exist any more" },
-        409: { description: "an archive was uploaded to it already" },
-        413: { description: "the archive is larger than 200 MiB" },
-      },
+  addRoute(api, {
+    method: "put",
+    path: `${prefix}{deployment_id}/{file}`,
+    summary: "Uploads an archive to an address from upload-url.",
+    params: z.object({ deployment_id: z.string(), file: z.string() }),
+    query: z.object({ exp: z.string().default(""), sig: z.string().default("") }),
+    responses: {
+      200: { description: "stored", schema: z.object({ object_path: z.string(), sha256: z.string() }) },
+      403: { description: "the signature of the address is invalid, or the address has expired" },
+      404: { description: "its deployment does not exist any more" },
+      409: { description: "an archive was uploaded to it already" },
+      413: { description: "the archive is larger than 200 MiB" },
     },
-    async ({ c, params, query }) => {
+    handle: async ({ c, params, query }) => {
       const objectPath = `${params.deployment_id}/${params.file}`
       checkSignature(key, { objectPath, ...query, now: Date.now() })
       if (Number(c.req.header("content-length") ?? 0) > maxArchiveBytes) throw tooLarge(maxArchiveBytes)
@@ -111,5 +105,5 @@ function addReceive(api: Api, { db, log, key, crashPoint }: UploadRoutes): void 
       log.info({ deployment_id: params.deployment_id, size_bytes: sizeBytes }, "archive uploaded")
       return c.json({ object_path: objectPath, sha256 })
     },
-  )
+  })
 }

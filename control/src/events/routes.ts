@@ -24,42 +24,36 @@ const responses = { 200: { description: "a page of events, or a stream of them",
 const malformed = { 422: { description: "a parameter or Last-Event-ID is malformed" } }
 
 export function addEventRoutes(api: Api, options: EventRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/deployments/{deployment_id}/events",
-      summary: "Lists the events of a deployment, or streams them as server-sent events.",
-      params: z.object({ deployment_id: uuid }),
-      query: eventsQuery,
-      responses: { ...responses, 404: { description: "the workspace has no such deployment" }, ...malformed },
-    },
-    async ({ c, params, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/deployments/{deployment_id}/events",
+    summary: "Lists the events of a deployment, or streams them as server-sent events.",
+    params: z.object({ deployment_id: uuid }),
+    query: eventsQuery,
+    responses: { ...responses, 404: { description: "the workspace has no such deployment" }, ...malformed },
+    handle: async ({ c, params, query }) => {
       const filter = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
       await options.findDeployment(options.db, filter.workspaceId, filter.deploymentId)
       return answer(options, c, filter, query)
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/events",
-      summary:
-        "Lists the events of the workspace, or for an operator of all workspaces, or streams them as server-sent events.",
-      query: allEventsQuery,
-      responses: {
-        ...responses,
-        403: { description: "all_workspaces requires a key of the installation" },
-        ...malformed,
-      },
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/v2/events",
+    summary:
+      "Lists the events of the workspace, or for an operator of all workspaces, or streams them as server-sent events.",
+    query: allEventsQuery,
+    responses: {
+      ...responses,
+      403: { description: "all_workspaces requires a key of the installation" },
+      ...malformed,
     },
-    async ({ c, query }) => {
+    handle: async ({ c, query }) => {
       if (query.all_workspaces) requireOperator(c, "events of all workspaces")
       const filter = query.all_workspaces ? {} : { workspaceId: c.get("caller").workspaceId }
       return answer(options, c, filter, query)
     },
-  )
+  })
 }
 
 async function answer(

@@ -34,20 +34,17 @@ export function addListenerRoutes(api: Api, options: ListenerRoutes): void {
 }
 
 function addCreate(api: Api, { db, log }: ListenerRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/listeners",
-      summary: "Registers a listener; a workspace has at most one for each cluster.",
-      body: listenerBody,
-      responses: {
-        201: oneReply,
-        409: { description: "the workspace already has a listener for this cluster, whose id is in `conflicting_id`" },
-        422: { description: "the body is malformed" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/v2/listeners",
+    summary: "Registers a listener; a workspace has at most one for each cluster.",
+    body: listenerBody,
+    responses: {
+      201: oneReply,
+      409: { description: "the workspace already has a listener for this cluster, whose id is in `conflicting_id`" },
+      422: { description: "the body is malformed" },
     },
-    async ({ c, body, bodyText }) => {
+    handle: async ({ c, body, bodyText }) => {
       const { workspaceId } = c.get("caller")
       setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, listenerFields))
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
@@ -60,46 +57,42 @@ function addCreate(api: Api, { db, log }: ListenerRoutes): void {
         }
       })
     },
-  )
+  })
 }
 
 function addReads(api: Api, { db }: ListenerRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/listeners",
-      summary: "Lists the workspace's listeners, newest first.",
-      query: z.object(pageQuery),
-      responses: { 200: { description: "a page of listeners", schema: pageReply(listenerReply) } },
-    },
-    async ({ c, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/listeners",
+    summary: "Lists the workspace's listeners, newest first.",
+    query: z.object(pageQuery),
+    responses: { 200: { description: "a page of listeners", schema: pageReply(listenerReply) } },
+    handle: async ({ c, query }) => {
       const page = pageOf(query)
       const { rows, total } = await listListeners(db, c.get("caller").workspaceId, page)
       return sendPage(c, page, { resources: rows.map(renderListener), total })
     },
-  )
-  addRoute(
-    api,
-    { method: "get", ...onePath, summary: "Reads a listener.", responses: { 200: oneReply, ...notFound } },
-    async ({ c, params }) => {
+  })
+  addRoute(api, {
+    method: "get",
+    ...onePath,
+    summary: "Reads a listener.",
+    responses: { 200: oneReply, ...notFound },
+    handle: async ({ c, params }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, listenerId: params.listener_id }
       return c.json(renderListener(await findListener(db, ids)))
     },
-  )
+  })
 }
 
 function addChange(api: Api, { db, log }: ListenerRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "patch",
-      ...onePath,
-      summary: "Changes a listener's version or namespaces; null keeps the present value.",
-      body: listenerPatch,
-      responses: { 200: oneReply, ...notFound, 422: { description: "the body is malformed" } },
-    },
-    async ({ c, params, body, bodyText }) => {
+  addRoute(api, {
+    method: "patch",
+    ...onePath,
+    summary: "Changes a listener's version or namespaces; null keeps the present value.",
+    body: listenerPatch,
+    responses: { 200: oneReply, ...notFound, 422: { description: "the body is malformed" } },
+    handle: async ({ c, params, body, bodyText }) => {
       const { workspaceId } = c.get("caller")
       setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, listenerPatchFields))
       return answerOnce(db, { c, bodyText, workspaceId }, async (tx) => {
@@ -112,26 +105,23 @@ function addChange(api: Api, { db, log }: ListenerRoutes): void {
         }
       })
     },
-  )
+  })
 }
 
 function addDelete(api: Api, { db, log }: ListenerRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "delete",
-      ...onePath,
-      summary: "Deletes a listener.",
-      responses: {
-        204: { description: "deleted, with its tokens" },
-        ...notFound,
-        409: { description: "it has deployments" },
-      },
+  addRoute(api, {
+    method: "delete",
+    ...onePath,
+    summary: "Deletes a listener.",
+    responses: {
+      204: { description: "deleted, with its tokens" },
+      ...notFound,
+      409: { description: "it has deployments" },
     },
-    async ({ c, params }) => {
+    handle: async ({ c, params }) => {
       await deleteListener(db, { workspaceId: c.get("caller").workspaceId, listenerId: params.listener_id })
       log.info({ listener_id: params.listener_id }, "listener deleted")
       return c.body(null, 204)
     },
-  )
+  })
 }

@@ -48,27 +48,24 @@ export function addListenerTokenRoutes(api: Api, options: TokenRoutes): void {
 
 /** No `Idempotency-Key` here: to repeat the reply, the token itself would have to be stored. */
 function addCreate(api: Api, { db, log }: TokenRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path,
-      summary:
-        "Creates a token with which an installation carries out the listener's deployments; it is shown only once.",
-      params,
-      body: z.object(tokenFields),
-      responses: {
-        201: {
-          description: "the token",
-          schema: tokenReply.extend({
-            token: z.string().openapi({ description: "the token itself; it is not shown again" }),
-          }),
-        },
-        ...notFound,
-        422: { description: "the body is malformed" },
+  addRoute(api, {
+    method: "post",
+    path,
+    summary:
+      "Creates a token with which an installation carries out the listener's deployments; it is shown only once.",
+    params,
+    body: z.object(tokenFields),
+    responses: {
+      201: {
+        description: "the token",
+        schema: tokenReply.extend({
+          token: z.string().openapi({ description: "the token itself; it is not shown again" }),
+        }),
       },
+      ...notFound,
+      422: { description: "the body is malformed" },
     },
-    async ({ c, params: { listener_id: listenerId }, body, bodyText }) => {
+    handle: async ({ c, params: { listener_id: listenerId }, body, bodyText }) => {
       const { workspaceId } = c.get("caller")
       setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, tokenFields))
       const { token, clearToken } = await db.transaction(async (tx) => {
@@ -79,47 +76,41 @@ function addCreate(api: Api, { db, log }: TokenRoutes): void {
       log.info({ listener_id: listenerId, token_id: token.token_id }, "listener token created")
       return c.json({ ...render(token), token: clearToken }, 201)
     },
-  )
+  })
 }
 
 function addList(api: Api, { db }: TokenRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path,
-      summary: "Lists a listener's tokens, including revoked ones, oldest first.",
-      params,
-      responses: {
-        200: { description: "all of them", schema: z.object({ resources: z.array(tokenReply) }) },
-        ...notFound,
-      },
+  addRoute(api, {
+    method: "get",
+    path,
+    summary: "Lists a listener's tokens, including revoked ones, oldest first.",
+    params,
+    responses: {
+      200: { description: "all of them", schema: z.object({ resources: z.array(tokenReply) }) },
+      ...notFound,
     },
-    async ({ c, params: { listener_id: listenerId } }) => {
+    handle: async ({ c, params: { listener_id: listenerId } }) => {
       const tokens = await listTokens(db, { workspaceId: c.get("caller").workspaceId, listenerId })
       return c.json({ resources: tokens.map(render) })
     },
-  )
+  })
 }
 
 function addRevoke(api: Api, { db, log }: TokenRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "delete",
-      path: `${path}/{token_id}`,
-      summary: "Revokes a listener's token: later calls with it get 401. Its agents go on.",
-      params: z.object({ listener_id: uuid, token_id: uuid }),
-      responses: {
-        204: { description: "revoked" },
-        404: { description: "the workspace has no such listener, or that one no such valid token" },
-      },
+  addRoute(api, {
+    method: "delete",
+    path: `${path}/{token_id}`,
+    summary: "Revokes a listener's token: later calls with it get 401. Its agents go on.",
+    params: z.object({ listener_id: uuid, token_id: uuid }),
+    responses: {
+      204: { description: "revoked" },
+      404: { description: "the workspace has no such listener, or that one no such valid token" },
     },
-    async ({ c, params: { listener_id: listenerId, token_id: tokenId } }) => {
+    handle: async ({ c, params: { listener_id: listenerId, token_id: tokenId } }) => {
       const { workspaceId } = c.get("caller")
       await db.transaction((tx) => revokeToken(tx, { workspaceId, listenerId, tokenId }))
       log.info({ listener_id: listenerId, token_id: tokenId }, "listener token revoked")
       return c.body(null, 204)
     },
-  )
+  })
 }

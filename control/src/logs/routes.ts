@@ -37,35 +37,29 @@ export function addLogRoutes(api: Api, logs: Logs): void {
 }
 
 function addRevisionLogs(api: Api, logs: Logs): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/deployments/{deployment_id}/revisions/{revision_id}/logs",
-      summary: "Returns the log of a revision's build or of its units.",
-      params: z.object({ deployment_id: uuid, revision_id: uuid }),
-      query: logsQuery,
-      responses,
-    },
-    async ({ c, params, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/deployments/{deployment_id}/revisions/{revision_id}/logs",
+    summary: "Returns the log of a revision's build or of its units.",
+    params: z.object({ deployment_id: uuid, revision_id: uuid }),
+    query: logsQuery,
+    responses,
+    handle: async ({ c, params, query }) => {
       const { workspaceId } = c.get("caller")
       const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
       return c.json(renderLogPage(await page(logs, { ...ids, stream: query.type, ...filterOf(query, "query") })))
     },
-  )
+  })
 }
 
 function addDeploymentLogs(api: Api, logs: Logs): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/deployment-logs",
-      summary: "Returns the log of a deployment's builds or units, newest first by default.",
-      query: deploymentLogsQuery,
-      responses: { ...responses, 200: { description: "a page of lines", schema: deploymentLogsReply } },
-    },
-    async ({ c, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/deployment-logs",
+    summary: "Returns the log of a deployment's builds or units, newest first by default.",
+    query: deploymentLogsQuery,
+    responses: { ...responses, 200: { description: "a page of lines", schema: deploymentLogsReply } },
+    handle: async ({ c, query }) => {
       const { rows, nextCursor } = await page(logs, {
         workspaceId: c.get("caller").workspaceId,
         deploymentId: query.deployment_id,
@@ -78,43 +72,37 @@ function addDeploymentLogs(api: Api, logs: Logs): void {
       })
       return c.json({ items: rows.map(renderLine), next_cursor: nextCursor })
     },
-  )
+  })
 }
 
 function addLogsOfTheClis(api: Api, logs: Logs): void {
   for (const stream of ["build", "deploy"] as const) {
-    addRoute(
-      api,
-      {
-        method: "post",
-        path: `/v1/projects/{deployment_id}/revisions/{revision_id}/${stream}_logs`,
-        summary: `Returns a revision's ${stream} log, in the form that the CLIs use.`,
-        params: z.object({ deployment_id: uuid, revision_id: uuid }),
-        body: logsBody,
-        responses,
-      },
-      async ({ c, params, body }) => {
+    addRoute(api, {
+      method: "post",
+      path: `/v1/projects/{deployment_id}/revisions/{revision_id}/${stream}_logs`,
+      summary: `Returns a revision's ${stream} log, in the form that the CLIs use.`,
+      params: z.object({ deployment_id: uuid, revision_id: uuid }),
+      body: logsBody,
+      responses,
+      handle: async ({ c, params, body }) => {
         const { workspaceId } = c.get("caller")
         const ids = { workspaceId, deploymentId: params.deployment_id, revisionId: params.revision_id }
         return c.json(renderLogPage(await page(logs, { ...ids, stream, ...filterOf(body, "body") })))
       },
-    )
+    })
   }
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v1/projects/{deployment_id}/deploy_logs",
-      summary: "Returns the log of the units of all revisions, in the form that the CLIs use.",
-      params: z.object({ deployment_id: uuid }),
-      body: logsBody,
-      responses,
-    },
-    async ({ c, params, body }) => {
+  addRoute(api, {
+    method: "post",
+    path: "/v1/projects/{deployment_id}/deploy_logs",
+    summary: "Returns the log of the units of all revisions, in the form that the CLIs use.",
+    params: z.object({ deployment_id: uuid }),
+    body: logsBody,
+    responses,
+    handle: async ({ c, params, body }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
       return c.json(renderLogPage(await page(logs, { ...ids, stream: "deploy", ...filterOf(body, "body") })))
     },
-  )
+  })
 }
 
 type Asked = z.output<typeof logsBody>

@@ -25,33 +25,28 @@ const responses = {
 const defaultTail = 100
 
 export function addLogStreamRoutes(api: Api, options: LogStreamRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/deployments/{deployment_id}/logs/stream",
-      summary: "Streams the log of a deployment's builds and units, of all revisions.",
-      params: z.object({ deployment_id: uuid }),
-      query: streamQuery,
-      responses,
-    },
-    ({ c, params, query }) => stream(c, options, { deploymentId: params.deployment_id, ...filterOf(query) }, query),
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream",
-      summary: "Streams the log of a revision's build and units.",
-      params: z.object({ deployment_id: uuid, revision_id: uuid }),
-      query: streamQuery,
-      responses,
-    },
-    ({ c, params, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/deployments/{deployment_id}/logs/stream",
+    summary: "Streams the log of a deployment's builds and units, of all revisions.",
+    params: z.object({ deployment_id: uuid }),
+    query: streamQuery,
+    responses,
+    handle: ({ c, params, query }) =>
+      stream(c, options, { deploymentId: params.deployment_id, ...filterOf(query) }, query),
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream",
+    summary: "Streams the log of a revision's build and units.",
+    params: z.object({ deployment_id: uuid, revision_id: uuid }),
+    query: streamQuery,
+    responses,
+    handle: ({ c, params, query }) => {
       const scope = { deploymentId: params.deployment_id, revisionId: params.revision_id }
       return stream(c, options, { ...scope, ...filterOf(query) }, query)
     },
-  )
+  })
 }
 
 type Query = z.output<typeof streamQuery>

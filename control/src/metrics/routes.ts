@@ -27,26 +27,23 @@ const usualWindowMs = 900_000
 export function addMetricsRoutes(api: Api, options: MetricsRoutes): void {
   const { db } = options
   const loopLag = watchLoopLag()
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/deployments/{deployment_id}/metrics",
-      summary:
-        "Returns the resource use of a deployment's units, the edge's answer counts and what models used in time steps, and how runs ended by revision.",
-      params: z.object({ deployment_id: uuid }),
-      query: metricsQuery,
-      responses: {
-        200: { description: "the chart", schema: metricsReply },
-        404: { description: "the workspace has no such deployment" },
-      },
+  addRoute(api, {
+    method: "get",
+    path: "/v2/deployments/{deployment_id}/metrics",
+    summary:
+      "Returns the resource use of a deployment's units, the edge's answer counts and what models used in time steps, and how runs ended by revision.",
+    params: z.object({ deployment_id: uuid }),
+    query: metricsQuery,
+    responses: {
+      200: { description: "the chart", schema: metricsReply },
+      404: { description: "the workspace has no such deployment" },
     },
-    async ({ c, params, query }) => {
+    handle: async ({ c, params, query }) => {
       const windowMs = query.window ?? usualWindowMs
       await findDeployment(db, c.get("caller").workspaceId, params.deployment_id)
       return c.json(renderMetrics(await deploymentMetrics(db, params.deployment_id, windowMs), windowMs))
     },
-  )
+  })
   api.get("/metrics", async (c) => {
     await requireOperator(db, c)
     const text = prometheusText(await operatorView({ ...options, loopLag }))

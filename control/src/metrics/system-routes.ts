@@ -58,22 +58,19 @@ export interface SystemRoutes {
 }
 
 export function addSystemRoute(api: Api, options: SystemRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/system",
-      summary: "Returns the state of the installation; requires a key of the installation.",
-      responses: {
-        200: { description: "the state", schema: systemReply },
-        403: { description: "the key is not of the installation" },
-      },
+  addRoute(api, {
+    method: "get",
+    path: "/v2/system",
+    summary: "Returns the state of the installation; requires a key of the installation.",
+    responses: {
+      200: { description: "the state", schema: systemReply },
+      403: { description: "the key is not of the installation" },
     },
-    async ({ c }) => {
+    handle: async ({ c }) => {
       requireOperator(c, "state of the installation")
       return c.json(await systemState(options))
     },
-  )
+  })
 }
 
 async function systemState({ db, place, upMs, failing }: SystemRoutes): Promise<z.input<typeof systemReply>> {

@@ -48,46 +48,38 @@ const noMember = { 404: { description: "the workspace has no such member" } } as
 const lastAdmin = { 409: { description: "it is the last admin of the workspace (`last_admin`)" } } as const
 
 function addMembers(api: Api, { db }: PeopleRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/members",
-      summary: "Lists the people of the workspace with their roles, the earliest first.",
-      query: z.object(pageQuery),
-      responses: { 200: { description: "a page of members", schema: pageReply(memberReply) } },
-    },
-    async ({ c, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/members",
+    summary: "Lists the people of the workspace with their roles, the earliest first.",
+    query: z.object(pageQuery),
+    responses: { 200: { description: "a page of members", schema: pageReply(memberReply) } },
+    handle: async ({ c, query }) => {
       const page = pageOf(query)
       const members = await membersOf(db, c.get("caller").workspaceId)
       const resources = members.slice(page.offset, page.offset + page.limit).map(renderMember)
       return sendPage(c, page, { resources, total: members.length })
     },
-  )
-  addRoute(
-    api,
-    {
-      ...oneMember,
-      method: "get",
-      summary: "Reads a member of the workspace.",
-      responses: { 200: { description: "the member", schema: memberReply }, ...noMember },
-    },
-    async ({ c, params }) => c.json(renderMember(await findMember(db, c.get("caller").workspaceId, params.person_id))),
-  )
+  })
+  addRoute(api, {
+    ...oneMember,
+    method: "get",
+    summary: "Reads a member of the workspace.",
+    responses: { 200: { description: "the member", schema: memberReply }, ...noMember },
+    handle: async ({ c, params }) =>
+      c.json(renderMember(await findMember(db, c.get("caller").workspaceId, params.person_id))),
+  })
 }
 
 function addMemberChanges(api: Api, options: PeopleRoutes): void {
   const { db, log } = options
-  addRoute(
-    api,
-    {
-      ...oneMember,
-      method: "patch",
-      summary: "Changes a member's role, from the next request on.",
-      body: memberPatch,
-      responses: { 200: { description: "the member", schema: memberReply }, ...noMember, ...lastAdmin },
-    },
-    async ({ c, params, body, bodyText }) => {
+  addRoute(api, {
+    ...oneMember,
+    method: "patch",
+    summary: "Changes a member's role, from the next request on.",
+    body: memberPatch,
+    responses: { 200: { description: "the member", schema: memberReply }, ...noMember, ...lastAdmin },
+    handle: async ({ c, params, body, bodyText }) => {
       setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, memberPatchFields))
       const { workspaceId } = c.get("caller")
       const member = await db.transaction(async (tx) => {
@@ -99,17 +91,14 @@ function addMemberChanges(api: Api, options: PeopleRoutes): void {
       await publish(options)
       return c.json(renderMember(member))
     },
-  )
-  addRoute(
-    api,
-    {
-      ...oneMember,
-      method: "delete",
-      summary: "Removes a member: their sessions here and their tokens for agents end at once.",
-      params: oneMember.params,
-      responses: { 204: { description: "removed" }, ...noMember, ...lastAdmin },
-    },
-    async ({ c, params }) => {
+  })
+  addRoute(api, {
+    ...oneMember,
+    method: "delete",
+    summary: "Removes a member: their sessions here and their tokens for agents end at once.",
+    params: oneMember.params,
+    responses: { 204: { description: "removed" }, ...noMember, ...lastAdmin },
+    handle: async ({ c, params }) => {
       const { workspaceId } = c.get("caller")
       await db.transaction(async (tx) => {
         const removed = await removeMember(tx, workspaceId, params.person_id)
@@ -119,37 +108,31 @@ function addMemberChanges(api: Api, options: PeopleRoutes): void {
       await publish(options)
       return c.body(null, 204)
     },
-  )
+  })
 }
 
 /** No `Idempotency-Key` here: to repeat the reply, the link itself would have to be stored. */
 function addInvitations(api: Api, { db, log, publicUrl }: PeopleRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/invitations",
-      summary: "Lists the invitations that can still be accepted, the newest first.",
-      query: z.object(pageQuery),
-      responses: { 200: { description: "a page of invitations", schema: pageReply(invitationReply) } },
-    },
-    async ({ c, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/invitations",
+    summary: "Lists the invitations that can still be accepted, the newest first.",
+    query: z.object(pageQuery),
+    responses: { 200: { description: "a page of invitations", schema: pageReply(invitationReply) } },
+    handle: async ({ c, query }) => {
       const page = pageOf(query)
       const all = await invitationsOf(db, c.get("caller").workspaceId)
       const resources = all.slice(page.offset, page.offset + page.limit).map(renderInvitation)
       return sendPage(c, page, { resources, total: all.length })
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/invitations",
-      summary: "Invites a person with a role; the link in the reply is shown only once.",
-      body: invitationBody,
-      responses: { 201: { description: "the invitation", schema: createdInvitation } },
-    },
-    async ({ c, body, bodyText }) => {
+  })
+  addRoute(api, {
+    method: "post",
+    path: "/v2/invitations",
+    summary: "Invites a person with a role; the link in the reply is shown only once.",
+    body: invitationBody,
+    responses: { 201: { description: "the invitation", schema: createdInvitation } },
+    handle: async ({ c, body, bodyText }) => {
       setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, invitationFields))
       const { workspaceId, actor: invitedBy } = c.get("caller")
       const { invitation, token } = await db.transaction(async (tx) => {
@@ -162,23 +145,20 @@ function addInvitations(api: Api, { db, log, publicUrl }: PeopleRoutes): void {
       c.header("cache-control", "no-store")
       return c.json({ ...renderInvitation(invitation), url: `${base}/sign-in#invitation=${token}` }, 201)
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "delete",
-      path: "/v2/invitations/{invitation_id}",
-      summary: "Withdraws an invitation: its link no longer works.",
-      params: z.object({ invitation_id: uuid }),
-      responses: {
-        204: { description: "withdrawn" },
-        404: { description: "there is none, or it was accepted or has expired" },
-      },
+  })
+  addRoute(api, {
+    method: "delete",
+    path: "/v2/invitations/{invitation_id}",
+    summary: "Withdraws an invitation: its link no longer works.",
+    params: z.object({ invitation_id: uuid }),
+    responses: {
+      204: { description: "withdrawn" },
+      404: { description: "there is none, or it was accepted or has expired" },
     },
-    async ({ c, params }) => {
+    handle: async ({ c, params }) => {
       const { workspaceId } = c.get("caller")
       await db.transaction((tx) => withdrawInvitation(tx, workspaceId, params.invitation_id))
       return c.body(null, 204)
     },
-  )
+  })
 }

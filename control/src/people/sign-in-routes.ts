@@ -33,37 +33,31 @@ export function addSignInRoutes(api: Api, options: SignInRoutes): void {
 }
 
 function addWays(api: Api, { provider }: SignInRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/console/sign-in",
-      summary: "Says how people sign in to the console.",
-      responses: { 200: { description: "the ways", schema: waysReply } },
-    },
-    async ({ c }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/console/sign-in",
+    summary: "Says how people sign in to the console.",
+    responses: { 200: { description: "the ways", schema: waysReply } },
+    handle: async ({ c }) => {
       c.header("cache-control", "no-store")
       return c.json({ provider: provider ? { name: provider.name } : null })
     },
-  )
+  })
 }
 
 function addStart(api: Api, { log, key, provider, trustedProxies, consoleOrigins }: SignInRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/console/oidc",
-      summary: "Begins a sign-in by the OIDC provider: the page goes to the address in the reply.",
-      body: startBody,
-      responses: {
-        200: { description: "where to go", schema: startReply },
-        403: { description: "a page of another origin sends the request (`cross_site`)" },
-        409: { description: "no provider is set (`no_provider`)" },
-        503: { description: "the provider does not answer" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/v2/console/oidc",
+    summary: "Begins a sign-in by the OIDC provider: the page goes to the address in the reply.",
+    body: startBody,
+    responses: {
+      200: { description: "where to go", schema: startReply },
+      403: { description: "a page of another origin sends the request (`cross_site`)" },
+      409: { description: "no provider is set (`no_provider`)" },
+      503: { description: "the provider does not answer" },
     },
-    async ({ c, body }) => {
+    handle: async ({ c, body }) => {
       if (!provider) throw new Conflict("no OIDC provider is set: sign in by invitation or key", "no_provider")
       const page = askedPage(c, trustedProxies)
       requireOwnPage(consoleOrigins, page)
@@ -82,7 +76,7 @@ function addStart(api: Api, { log, key, provider, trustedProxies, consoleOrigins
       c.header("cache-control", "no-store")
       return c.json({ url })
     },
-  )
+  })
 }
 
 /**
@@ -92,15 +86,12 @@ function addStart(api: Api, { log, key, provider, trustedProxies, consoleOrigins
  */
 function addCallback(api: Api, options: SignInRoutes): void {
   const { db, log, key, provider, trustedProxies, counted } = options
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: callbackPath,
-      summary: "Where the OIDC provider sends the browser back to.",
-      responses: { 303: { description: "to the sign-in page, with a one-time code or the code of a problem" } },
-    },
-    async ({ c }) => {
+  addRoute(api, {
+    method: "get",
+    path: callbackPath,
+    summary: "Where the OIDC provider sends the browser back to.",
+    responses: { 303: { description: "to the sign-in page, with a one-time code or the code of a problem" } },
+    handle: async ({ c }) => {
       const now = new Date()
       const begun = attemptIn(key, c.req.header("cookie"), now)
       const { isSecure } = askedPage(c, trustedProxies)
@@ -129,7 +120,7 @@ function addCallback(api: Api, options: SignInRoutes): void {
         return c.redirect(`/sign-in#problem=${error.code}`, 303)
       }
     },
-  )
+  })
 }
 
 /** The page itself follows only paths of the console. */
@@ -137,22 +128,19 @@ const nextOf = (next: string | undefined): string => (next === undefined ? "" : 
 
 function addLink(api: Api, options: SignInRoutes): void {
   const { db, log, provider, trustedProxies, counted, consoleOrigins } = options
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/console/invitation",
-      summary:
-        "Accepts an invitation where no OIDC provider is set: the reply sets a cookie for the new member's session.",
-      body: linkBody,
-      responses: {
-        201: { description: "the session", schema: sessionReply },
-        401: { description: "the invitation is used, withdrawn or expired (`invitation_invalid`)" },
-        403: { description: "a page of another origin sends the request (`cross_site`)" },
-        409: { description: "people sign in by the provider (`provider_required`)" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/v2/console/invitation",
+    summary:
+      "Accepts an invitation where no OIDC provider is set: the reply sets a cookie for the new member's session.",
+    body: linkBody,
+    responses: {
+      201: { description: "the session", schema: sessionReply },
+      401: { description: "the invitation is used, withdrawn or expired (`invitation_invalid`)" },
+      403: { description: "a page of another origin sends the request (`cross_site`)" },
+      409: { description: "people sign in by the provider (`provider_required`)" },
     },
-    async ({ c, body }) => {
+    handle: async ({ c, body }) => {
       const page = askedPage(c, trustedProxies)
       requireOwnOrigin(consoleOrigins, page.origin)
       if (provider) {
@@ -173,7 +161,7 @@ function addLink(api: Api, options: SignInRoutes): void {
       await publish(options)
       return sendNewSession(c, opened, page.isSecure)
     },
-  )
+  })
 }
 
 /** So that the person's first request at an agent meets an edge that knows them. */

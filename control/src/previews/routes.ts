@@ -43,23 +43,20 @@ export function addPreviewRoutes(api: Api, options: PreviewRoutes): void {
 }
 
 function addPut(api: Api, { db, log, ...rules }: PreviewRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "put",
-      ...ofDeployment,
-      summary: "Enables or changes previews: deployments for the pull requests of a deployment's repository.",
-      body: settingsBody,
-      responses: {
-        200: { description: "the settings", schema: settingsReply },
-        400: { description: "the deployment is not built from git, or is a preview itself" },
-        403: { description: "the body contains secrets, and the key lacks the scope secrets" },
-        404: { description: "the workspace has no such deployment" },
-        409: { description: "the deployment is being deleted" },
-        422: { description: "the body is malformed" },
-      },
+  addRoute(api, {
+    method: "put",
+    ...ofDeployment,
+    summary: "Enables or changes previews: deployments for the pull requests of a deployment's repository.",
+    body: settingsBody,
+    responses: {
+      200: { description: "the settings", schema: settingsReply },
+      400: { description: "the deployment is not built from git, or is a preview itself" },
+      403: { description: "the body contains secrets, and the key lacks the scope secrets" },
+      404: { description: "the workspace has no such deployment" },
+      409: { description: "the deployment is being deleted" },
+      422: { description: "the body is malformed" },
     },
-    async ({ c, params, body, bodyText }) => {
+    handle: async ({ c, params, body, bodyText }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
       if (bodyText.trim() !== "") setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), settingsFields))
       const { secrets, ...given } = body
@@ -78,66 +75,57 @@ function addPut(api: Api, { db, log, ...rules }: PreviewRoutes): void {
         return { status: 200, body: renderSettings(row, await secretNames(tx, ids.deploymentId)), committed }
       })
     },
-  )
+  })
 }
 
 const secretNames = async (db: Db, deploymentId: string): Promise<string[]> =>
   (await previewSecrets(db, deploymentId)).map(({ name }) => name)
 
 function addReads(api: Api, { db }: PreviewRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      ...ofDeployment,
-      summary: "Returns the preview settings of a deployment.",
-      responses: {
-        200: { description: "the settings", schema: settingsReply },
-        404: { description: "the workspace has no such deployment, or it has no preview settings" },
-      },
+  addRoute(api, {
+    method: "get",
+    ...ofDeployment,
+    summary: "Returns the preview settings of a deployment.",
+    responses: {
+      200: { description: "the settings", schema: settingsReply },
+      404: { description: "the workspace has no such deployment, or it has no preview settings" },
     },
-    async ({ c, params }) => {
+    handle: async ({ c, params }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
       const row = await findSettings(db, ids)
       return c.json(renderSettings(row, await secretNames(db, ids.deploymentId)))
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/previews",
-      summary: "Lists the workspace's previews, including ended ones, newest first.",
-      query: previewQuery,
-      responses: { 200: { description: "a page of previews", schema: pageReply(previewReply) } },
-    },
-    async ({ c, query }) => {
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/v2/previews",
+    summary: "Lists the workspace's previews, including ended ones, newest first.",
+    query: previewQuery,
+    responses: { 200: { description: "a page of previews", schema: pageReply(previewReply) } },
+    handle: async ({ c, query }) => {
       const page = pageOf(query)
       const { workspaceId } = c.get("caller")
       const filter = { workspaceId, parentId: query.deployment_id, state: query.state }
       const [rows, total] = await Promise.all([findPreviews(db, filter, page), countPreviews(db, filter)])
       return sendPage(c, page, { resources: rows.map(renderPreview), total })
     },
-  )
+  })
 }
 
 function addApproval(api: Api, { db, log, ...rules }: PreviewRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/previews/{preview_id}/approval",
-      params: preview,
-      summary: "Approves the newest commit of a fork's pull request, which then runs with the preview secrets.",
-      body: approvalBody,
-      responses: {
-        200: { description: "the preview", schema: previewReply },
-        404: { description: "the workspace has no such preview" },
-        409: { description: "the pull request is closed, or has a newer commit" },
-        422: { description: "the body is malformed" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/v2/previews/{preview_id}/approval",
+    params: preview,
+    summary: "Approves the newest commit of a fork's pull request, which then runs with the preview secrets.",
+    body: approvalBody,
+    responses: {
+      200: { description: "the preview", schema: previewReply },
+      404: { description: "the workspace has no such preview" },
+      409: { description: "the pull request is closed, or has a newer commit" },
+      422: { description: "the body is malformed" },
     },
-    async ({ c, params, body, bodyText }) => {
+    handle: async ({ c, params, body, bodyText }) => {
       if (bodyText.trim() !== "") setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), approvalFields))
       const { workspaceId } = c.get("caller")
       const asked = { workspaceId, previewId: params.preview_id, sha: body.sha ?? undefined }
@@ -147,26 +135,23 @@ function addApproval(api: Api, { db, log, ...rules }: PreviewRoutes): void {
         return { status: 200, body: renderPreview(row), committed: () => log.info(facts, "preview approved") }
       })
     },
-  )
+  })
 }
 
 function addDelete(api: Api, { db, log }: PreviewRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "delete",
-      path: "/v2/previews/{preview_id}",
-      params: preview,
-      summary: "Deletes a preview; the next push to its pull request creates it again.",
-      responses: {
-        204: { description: "marked for deletion" },
-        404: { description: "the workspace has no such preview" },
-      },
+  addRoute(api, {
+    method: "delete",
+    path: "/v2/previews/{preview_id}",
+    params: preview,
+    summary: "Deletes a preview; the next push to its pull request creates it again.",
+    responses: {
+      204: { description: "marked for deletion" },
+      404: { description: "the workspace has no such preview" },
     },
-    async ({ c, params }) => {
+    handle: async ({ c, params }) => {
       await db.transaction((tx) => closePreview(tx, c.get("caller").workspaceId, params.preview_id))
       log.info({ preview_id: params.preview_id }, "preview removed")
       return c.body(null, 204)
     },
-  )
+  })
 }

@@ -32,28 +32,25 @@ function addDelivery(
     onPullRequest,
   }: { provider: Provider; receiver: Receiver; room: BodyRoom; onPullRequest: OnPullRequest },
 ): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: `/v1/integrations/${provider}/webhook`,
-      summary: `Receives a webhook of ${titles[provider]}; requires a valid signature and no API key.`,
-      query: z.object({
-        integration_id: optionalParameter(uuid).openapi({ description: "accept only this integration's secrets" }),
-      }),
-      responses: {
-        200: { description: "nothing to do, with the reason; or a repeated delivery", schema: deliveryReply },
-        202: { description: "revisions were created", schema: deliveryReply },
-        401: { description: "not signed, or signed with another secret" },
-        413: { description: "larger than 25 MB" },
-        422: { description: "signed, but not in the format of this host" },
-        503: {
-          description:
-            "too many deliveries are being received, or the body did not arrive in time: retry after Retry-After",
-        },
+  addRoute(api, {
+    method: "post",
+    path: `/v1/integrations/${provider}/webhook`,
+    summary: `Receives a webhook of ${titles[provider]}; requires a valid signature and no API key.`,
+    query: z.object({
+      integration_id: optionalParameter(uuid).openapi({ description: "accept only this integration's secrets" }),
+    }),
+    responses: {
+      200: { description: "nothing to do, with the reason; or a repeated delivery", schema: deliveryReply },
+      202: { description: "revisions were created", schema: deliveryReply },
+      401: { description: "not signed, or signed with another secret" },
+      413: { description: "larger than 25 MB" },
+      422: { description: "signed, but not in the format of this host" },
+      503: {
+        description:
+          "too many deliveries are being received, or the body did not arrive in time: retry after Retry-After",
       },
     },
-    async ({ c, query }) => {
+    handle: async ({ c, query }) => {
       const delivery = {
         provider,
         header: (name: string) => c.req.header(name),
@@ -66,7 +63,7 @@ function addDelivery(
       receiver.log.info({ provider, result: body.result, is_repeated: isRepeated }, "webhook of a git host")
       return c.json({ ...body, is_repeated: isRepeated }, status as 200 | 202)
     },
-  )
+  })
 }
 
 const titles: Readonly<Record<Provider, string>> = {
@@ -96,16 +93,13 @@ export function addWebhookRoutes(api: Api, options: WebhookRoutes): void {
 }
 
 function addPut(api: Api, { db, log, key }: WebhookRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "put",
-      ...onePath,
-      summary: "Sets the provider of an integration's host and the secrets of its webhooks.",
-      body: webhookBody,
-      responses: { 200: oneReply, ...notFound, 422: { description: "the body is malformed" } },
-    },
-    async ({ c, params, body, bodyText }) => {
+  addRoute(api, {
+    method: "put",
+    ...onePath,
+    summary: "Sets the provider of an integration's host and the secrets of its webhooks.",
+    body: webhookBody,
+    responses: { 200: oneReply, ...notFound, 422: { description: "the body is malformed" } },
+    handle: async ({ c, params, body, bodyText }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, integrationId: params.integration_id }
       if (bodyText.trim() !== "") setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), webhookFields))
       const wanted = { provider: body.provider ?? undefined, secrets: body.secrets ?? [] }
@@ -116,35 +110,29 @@ function addPut(api: Api, { db, log, key }: WebhookRoutes): void {
         return { status: 200, body: renderWebhook(row), committed: () => log.info(facts, "webhook settings stored") }
       })
     },
-  )
+  })
 }
 
 function addRead(api: Api, { db }: WebhookRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      ...onePath,
-      summary: "Returns the settings of an integration's webhook.",
-      responses: { 200: oneReply, ...notFound },
-    },
-    async ({ c, params }) => {
+  addRoute(api, {
+    method: "get",
+    ...onePath,
+    summary: "Returns the settings of an integration's webhook.",
+    responses: { 200: oneReply, ...notFound },
+    handle: async ({ c, params }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, integrationId: params.integration_id }
       return c.json(renderWebhook(await findWebhook(db, ids)))
     },
-  )
+  })
 }
 
 function addDelete(api: Api, { db, log }: WebhookRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "delete",
-      ...onePath,
-      summary: "Deletes the settings of an integration's webhook; its deliveries are refused from then on.",
-      responses: { 204: { description: "deleted" }, ...notFound },
-    },
-    async ({ c, params }) => {
+  addRoute(api, {
+    method: "delete",
+    ...onePath,
+    summary: "Deletes the settings of an integration's webhook; its deliveries are refused from then on.",
+    responses: { 204: { description: "deleted" }, ...notFound },
+    handle: async ({ c, params }) => {
       await removeWebhookSettings(db, {
         workspaceId: c.get("caller").workspaceId,
         integrationId: params.integration_id,
@@ -152,5 +140,5 @@ function addDelete(api: Api, { db, log }: WebhookRoutes): void {
       log.info({ integration_id: params.integration_id }, "webhook settings removed")
       return c.body(null, 204)
     },
-  )
+  })
 }

@@ -23,24 +23,23 @@ const reply = {
 
 export function addQuotaRoutes(api: Api, options: QuotaRoutes): void {
   const { db, log } = options
-  addRoute(
-    api,
-    { method: "get", path, summary: "Returns the quotas of the workspace and their use.", responses: { 200: reply } },
-    async ({ c }) => c.json(renderQuotas(await readQuotas(db, options, c.get("caller").workspaceId))),
-  )
-  addRoute(
-    api,
-    {
-      method: "patch",
-      path,
-      summary: "Sets quotas of the workspace that X-Tenant-Id names; requires a key of the installation.",
-      body: quotaBody,
-      responses: {
-        200: reply,
-        403: { description: "the key belongs to a workspace: only a key of the installation may set quotas" },
-      },
+  addRoute(api, {
+    method: "get",
+    path,
+    summary: "Returns the quotas of the workspace and their use.",
+    responses: { 200: reply },
+    handle: async ({ c }) => c.json(renderQuotas(await readQuotas(db, options, c.get("caller").workspaceId))),
+  })
+  addRoute(api, {
+    method: "patch",
+    path,
+    summary: "Sets quotas of the workspace that X-Tenant-Id names; requires a key of the installation.",
+    body: quotaBody,
+    responses: {
+      200: reply,
+      403: { description: "the key belongs to a workspace: only a key of the installation may set quotas" },
     },
-    async ({ c, body, bodyText }) => {
+    handle: async ({ c, body, bodyText }) => {
       requireOperator(c, "only the operator sets quotas")
       const { workspaceId } = c.get("caller")
       setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, quotaFields))
@@ -52,7 +51,7 @@ export function addQuotaRoutes(api: Api, options: QuotaRoutes): void {
         return { status: 200, body: renderQuotas(status), committed: () => log.info(facts, "quotas set") }
       })
     },
-  )
+  })
 }
 
 /** Absent fields keep their value. */

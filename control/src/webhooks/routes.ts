@@ -46,52 +46,44 @@ export function addOutgoingWebhookRoutes(api: Api, options: WebhookRoutes): void
 }
 
 function addReads(api: Api, { db }: WebhookRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/webhooks",
-      summary: "Lists the workspace's webhooks, newest first.",
-      query: z.object(pageQuery),
-      responses: { 200: { description: "a page of webhooks", schema: pageReply(webhookReply) } },
-    },
-    async ({ c, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/webhooks",
+    summary: "Lists the workspace's webhooks, newest first.",
+    query: z.object(pageQuery),
+    responses: { 200: { description: "a page of webhooks", schema: pageReply(webhookReply) } },
+    handle: async ({ c, query }) => {
       const page = pageOf(query)
       const { rows, total } = await listWebhooks(db, c.get("caller"), page)
       return sendPage(c, page, { resources: rows.map(renderWebhook), total })
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: onePath,
-      summary: "Reads a webhook.",
-      params,
-      responses: { 200: { description: "the webhook", schema: webhookReply }, ...notFound },
-    },
-    async ({ c, params: { webhook_id: id } }) => c.json(renderWebhook(await findWebhook(db, c.get("caller"), id))),
-  )
+  })
+  addRoute(api, {
+    method: "get",
+    path: onePath,
+    summary: "Reads a webhook.",
+    params,
+    responses: { 200: { description: "the webhook", schema: webhookReply }, ...notFound },
+    handle: async ({ c, params: { webhook_id: id } }) =>
+      c.json(renderWebhook(await findWebhook(db, c.get("caller"), id))),
+  })
 }
 
 /** No `Idempotency-Key` here: to repeat the reply, the signing secret would have to be stored in clear text. */
 function addCreate(api: Api, { db, log, key, webhookRules: rules }: WebhookRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/webhooks",
-      summary:
-        "Creates a webhook, which sends the workspace's events to an address; the signing secret is shown only once.",
-      body: webhookBody,
-      responses: {
-        201: { description: "the webhook", schema: createdWebhookReply },
-        403: { description: "all_workspaces requires a key of the installation" },
-        409: { description: "the workspace has the maximum number of webhooks" },
-        422: { description: "the body is malformed, or the address may not be called" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/v2/webhooks",
+    summary:
+      "Creates a webhook, which sends the workspace's events to an address; the signing secret is shown only once.",
+    body: webhookBody,
+    responses: {
+      201: { description: "the webhook", schema: createdWebhookReply },
+      403: { description: "all_workspaces requires a key of the installation" },
+      409: { description: "the workspace has the maximum number of webhooks" },
+      422: { description: "the body is malformed, or the address may not be called" },
     },
-    async ({ c, body, bodyText }) => {
+    handle: async ({ c, body, bodyText }) => {
       const allWorkspaces = body.all_workspaces ?? false
       if (allWorkspaces) requireOperator(c, "events of all workspaces")
       setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), webhookFields))
@@ -105,63 +97,54 @@ function addCreate(api: Api, { db, log, key, webhookRules: rules }: WebhookRoute
       log.info({ webhook_id: webhook.webhook_id }, "webhook created")
       return c.json({ ...renderWebhook(webhook), signing_secret: signingSecret }, 201)
     },
-  )
+  })
 }
 
 function addDelete(api: Api, { db, log }: WebhookRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "delete",
-      path: onePath,
-      summary: "Deletes a webhook and all its deliveries.",
-      params,
-      responses: { 204: { description: "forgotten" }, ...notFound },
-    },
-    async ({ c, params: { webhook_id: id } }) => {
+  addRoute(api, {
+    method: "delete",
+    path: onePath,
+    summary: "Deletes a webhook and all its deliveries.",
+    params,
+    responses: { 204: { description: "forgotten" }, ...notFound },
+    handle: async ({ c, params: { webhook_id: id } }) => {
       await db.transaction((tx) => deleteWebhook(tx, c.get("caller"), id))
       log.info({ webhook_id: id }, "webhook deleted")
       return c.body(null, 204)
     },
-  )
+  })
 }
 
 function addDeliveries(api: Api, { db }: WebhookRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: `${onePath}/deliveries`,
-      summary: "Lists the deliveries of a webhook with their results, newest first.",
-      params,
-      query: deliveriesQuery,
-      responses: { 200: { description: "a page of deliveries", schema: deliveriesReply }, ...notFound },
-    },
-    async ({ c, params: { webhook_id: webhookId }, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: `${onePath}/deliveries`,
+    summary: "Lists the deliveries of a webhook with their results, newest first.",
+    params,
+    query: deliveriesQuery,
+    responses: { 200: { description: "a page of deliveries", schema: deliveriesReply }, ...notFound },
+    handle: async ({ c, params: { webhook_id: webhookId }, query }) => {
       const ids = { ...c.get("caller"), webhookId }
       const asked = { cursor: query.cursor, limit: query.limit ?? 20, state: query.state }
       const { deliveries, nextCursor } = await listDeliveries(db, ids, asked)
       return c.json({ resources: deliveries.map(renderDelivery), next_cursor: nextCursor })
     },
-  )
+  })
 }
 
 function addReplay(api: Api, { db, log }: WebhookRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: `${onePath}/replay`,
-      summary: "Sends past events to a webhook again: given ones, or all of a time range.",
-      params,
-      body: replayBody,
-      responses: {
-        202: { description: "the deliveries are due", schema: replayReply },
-        ...notFound,
-        422: { description: "the body is malformed" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: `${onePath}/replay`,
+    summary: "Sends past events to a webhook again: given ones, or all of a time range.",
+    params,
+    body: replayBody,
+    responses: {
+      202: { description: "the deliveries are due", schema: replayReply },
+      ...notFound,
+      422: { description: "the body is malformed" },
     },
-    async ({ c, params: { webhook_id: webhookId }, body, bodyText }) => {
+    handle: async ({ c, params: { webhook_id: webhookId }, body, bodyText }) => {
       const { workspaceId, isOperator } = c.get("caller")
       const range = {
         eventIds: body.event_ids ?? undefined,
@@ -174,5 +157,5 @@ function addReplay(api: Api, { db, log }: WebhookRoutes): void {
         return { status: 202, body: { deliveries }, committed: () => log.info(facts, "webhook replayed") }
       })
     },
-  )
+  })
 }

@@ -31,40 +31,34 @@ export function addKeyRoutes(api: Api, options: KeyRoutes): void {
 }
 
 function addList(api: Api, { db }: KeyRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/v2/api-keys",
-      summary: "Lists the workspace's API keys, including revoked ones, oldest first.",
-      query: z.object(pageQuery),
-      responses: { 200: { description: "a page of keys", schema: pageReply(keyReply) } },
-    },
-    async ({ c, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/v2/api-keys",
+    summary: "Lists the workspace's API keys, including revoked ones, oldest first.",
+    query: z.object(pageQuery),
+    responses: { 200: { description: "a page of keys", schema: pageReply(keyReply) } },
+    handle: async ({ c, query }) => {
       const page = pageOf(query)
       const keys = await listApiKeys(db, c.get("caller").workspaceId)
       const resources = keys.slice(page.offset, page.offset + page.limit).map(renderKey)
       return sendPage(c, page, { resources, total: keys.length })
     },
-  )
+  })
 }
 
 /** No `Idempotency-Key` here: to repeat the reply, the key itself would have to be stored. */
 function addCreate(api: Api, options: KeyRoutes): void {
   const { db, log } = options
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/v2/api-keys",
-      summary: "Creates an API key of the workspace; the key is shown only once.",
-      body: keyBody,
-      responses: {
-        201: { description: "the key", schema: createdKeyReply },
-        422: { description: "the body is malformed" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/v2/api-keys",
+    summary: "Creates an API key of the workspace; the key is shown only once.",
+    body: keyBody,
+    responses: {
+      201: { description: "the key", schema: createdKeyReply },
+      422: { description: "the body is malformed" },
     },
-    async ({ c, body, bodyText }) => {
+    handle: async ({ c, body, bodyText }) => {
       setIgnoredFieldsHeader(c, ignoredFields(JSON.parse(bodyText), keyFields))
       const { workspaceId, actor } = c.get("caller")
       const wanted = {
@@ -83,29 +77,26 @@ function addCreate(api: Api, options: KeyRoutes): void {
       await publish(options)
       return c.json({ ...renderKey(key), key: clearKey }, 201)
     },
-  )
+  })
 }
 
 function addRevoke(api: Api, options: KeyRoutes): void {
   const { db, log } = options
-  addRoute(
-    api,
-    {
-      method: "delete",
-      path: "/v2/api-keys/{api_key_id}",
-      summary: "Revokes an API key: later requests with it get 401.",
-      params: z.object({ api_key_id: uuid }),
-      responses: {
-        204: { description: "revoked" },
-        404: { description: "the workspace has no such key, or it is revoked already" },
-      },
+  addRoute(api, {
+    method: "delete",
+    path: "/v2/api-keys/{api_key_id}",
+    summary: "Revokes an API key: later requests with it get 401.",
+    params: z.object({ api_key_id: uuid }),
+    responses: {
+      204: { description: "revoked" },
+      404: { description: "the workspace has no such key, or it is revoked already" },
     },
-    async ({ c, params }) => {
+    handle: async ({ c, params }) => {
       const { workspaceId } = c.get("caller")
       await db.transaction((tx) => revokeApiKey(tx, params.api_key_id, workspaceId))
       log.info({ api_key_id: params.api_key_id }, "API key revoked")
       await publish(options)
       return c.body(null, 204)
     },
-  )
+  })
 }

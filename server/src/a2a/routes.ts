@@ -28,54 +28,45 @@ export function addA2aRoutes(api: Api, parts: A2aParts, prefixOf: (c: Context) =
     const assistant = await getAssistant(parts, callerOf(c), name)
     return jsonResponse(agentCard(assistant, urlOf(c, assistant.assistant_id)))
   }
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/a2a/{assistant_id}/.well-known/agent-card.json",
-      summary: "Get an assistant's agent card",
-      tags,
-      params,
-      responses: { 200: { description: "The card", schema: card }, ...notFound },
-    },
-    ({ c, params: { assistant_id } }) => cardOf(c, assistant_id),
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/.well-known/agent-card.json",
-      summary: "Get the agent card of an assistant named in the query",
-      tags,
-      query: params,
-      responses: { 200: { description: "The card", schema: card }, ...notFound },
-    },
-    ({ c, query: { assistant_id } }) => cardOf(c, assistant_id),
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/a2a/{assistant_id}",
-      summary: "Send a message of the Agent2Agent protocol",
-      tags,
-      lasts: "stream",
-      params,
-      responses: {
-        200: {
-          description: "The answer, or a stream of answers",
-          schema: z.looseObject({ jsonrpc: z.literal("2.0") }),
-        },
-        400: { description: "Not a JSON-RPC request, or an Accept header that excludes the method's content type" },
-        ...notFound,
+  addRoute(api, {
+    method: "get",
+    path: "/a2a/{assistant_id}/.well-known/agent-card.json",
+    summary: "Get an assistant's agent card",
+    tags,
+    params,
+    responses: { 200: { description: "The card", schema: card }, ...notFound },
+    handle: ({ c, params: { assistant_id } }) => cardOf(c, assistant_id),
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/.well-known/agent-card.json",
+    summary: "Get the agent card of an assistant named in the query",
+    tags,
+    query: params,
+    responses: { 200: { description: "The card", schema: card }, ...notFound },
+    handle: ({ c, query: { assistant_id } }) => cardOf(c, assistant_id),
+  })
+  addRoute(api, {
+    method: "post",
+    path: "/a2a/{assistant_id}",
+    summary: "Send a message of the Agent2Agent protocol",
+    tags,
+    lasts: "stream",
+    params,
+    responses: {
+      200: {
+        description: "The answer, or a stream of answers",
+        schema: z.looseObject({ jsonrpc: z.literal("2.0") }),
       },
+      400: { description: "Not a JSON-RPC request, or an Accept header that excludes the method's content type" },
+      ...notFound,
     },
-    async ({ c, params: { assistant_id } }) => {
+    handle: async ({ c, params: { assistant_id } }) => {
       const caller = callerOf(c)
       const assistant = await getAssistant(parts, caller, assistant_id)
       return answer(parts, { caller, assistant, headers: c.req.raw.headers }, c, urlOf(c, assistant.assistant_id))
     },
-  )
+  })
 }
 
 /** The scheme and host of the client's request. Behind a proxy the scheme is in `x-forwarded-proto`. */

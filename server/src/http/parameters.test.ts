@@ -28,7 +28,7 @@ test("an invalid entry of a list is rejected with a message", () => {
 test("the OpenAPI document describes a list in a query as a list", () => {
   const api = createApi()
   const query = z.object({ stream_mode: modes })
-  addRoute(api, { method: "get", path: "/x", summary: "", query, responses: {} }, ({ c }) => c.text(""))
+  addRoute(api, { method: "get", path: "/x", summary: "", query, responses: {}, handle: ({ c }) => c.text("") })
 
   const document = api.getOpenAPI31Document({ openapi: "3.1.0", info: { title: "", version: "" } })
 

@@ -32,56 +32,56 @@ const answersOk = ({ c }: { c: Context }): Response => c.json({ ok: true })
 
 export function addMetaRoutes(api: Api, parts: MetaParts): void {
   const { db, workers, readiness, tracesToLangsmith, document } = parts
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/ok",
-      summary: "Check whether the server can start runs; with check_db also whether its database is available",
-      tags,
-      query: z.object({
-        check_db: queryFlag,
-        live: queryFlag.describe("1 checks only whether the process answers, also while it loads graphs"),
-      }),
-      responses: { ...isOk, 503: { description: "Graphs are still being loaded, or the database does not answer" } },
-    },
-    async ({ c, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/ok",
+    summary: "Check whether the server can start runs; with check_db also whether its database is available",
+    tags,
+    query: z.object({
+      check_db: queryFlag,
+      live: queryFlag.describe("1 checks only whether the process answers, also while it loads graphs"),
+    }),
+    responses: { ...isOk, 503: { description: "Graphs are still being loaded, or the database does not answer" } },
+    handle: async ({ c, query }) => {
       if (!query.live && !readiness.isReady) throw new NotReady("the graphs are still loading: try again in a moment")
       if (query.check_db) await pingDatabase(db)
       return answersOk({ c })
     },
-  )
-  addRoute(
-    api,
-    { method: "get", path: "/", summary: "Check whether the server answers", tags, responses: isOk },
-    answersOk,
-  )
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/",
+    summary: "Check whether the server answers",
+    tags,
+    responses: isOk,
+    handle: answersOk,
+  })
   const info = { description: "Versions and flags", schema: z.record(z.string(), z.unknown()) }
-  addRoute(
-    api,
-    { method: "get", path: "/info", summary: "Get the server's versions and features", tags, responses: { 200: info } },
-    ({ c }) => c.json(renderInfo({ version: document.version, report: workers.report(), tracesToLangsmith })),
-  )
+  addRoute(api, {
+    method: "get",
+    path: "/info",
+    summary: "Get the server's versions and features",
+    tags,
+    responses: { 200: info },
+    handle: ({ c }) => c.json(renderInfo({ version: document.version, report: workers.report(), tracesToLangsmith })),
+  })
   addMetricsRoute(api, parts)
 }
 
 function addMetricsRoute(api: Api, { metrics, ...sources }: MetaParts): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/metrics",
-      summary: "Get metrics, in the format of Prometheus or as JSON",
-      tags,
-      query: z.object({ format: z.enum(["prometheus", "json"]).default("prometheus") }),
-      responses: { 200: { description: "The metrics", schema: z.string(), contentType: "text/plain" } },
-    },
-    async ({ c, query }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/metrics",
+    summary: "Get metrics, in the format of Prometheus or as JSON",
+    tags,
+    query: z.object({ format: z.enum(["prometheus", "json"]).default("prometheus") }),
+    responses: { 200: { description: "The metrics", schema: z.string(), contentType: "text/plain" } },
+    handle: async ({ c, query }) => {
       const registry = await metrics.scrape(sources)
       if (query.format === "json") return c.json(await registry.getMetricsAsJSON())
       return c.body(await registry.metrics(), 200, { "content-type": registry.contentType })
     },
-  )
+  })
 }
 
 /**
@@ -89,28 +89,22 @@ function addMetricsRoute(api: Api, { metrics, ...sources }: MetaParts): void {
  * @param prefixOf  the path prefix under which the request's client reaches the routes
  */
 export function addReference(api: Api, document: DocumentOptions, prefixOf: (c: Context) => string): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/openapi.json",
-      summary: "Get this document",
-      tags,
-      responses: { 200: { description: "OpenAPI 3.1", schema: z.record(z.string(), z.unknown()) } },
-    },
-    ({ c }) => c.json(documentFor(prefixOf(c))),
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/docs",
-      summary: "Get this document as an HTML page",
-      tags,
-      responses: { 200: { description: "The page", schema: z.string(), contentType: "text/html" } },
-    },
-    ({ c }) => c.html(referencePage(documentFor(prefixOf(c)) as never), 200, noScripts),
-  )
+  addRoute(api, {
+    method: "get",
+    path: "/openapi.json",
+    summary: "Get this document",
+    tags,
+    responses: { 200: { description: "OpenAPI 3.1", schema: z.record(z.string(), z.unknown()) } },
+    handle: ({ c }) => c.json(documentFor(prefixOf(c))),
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/docs",
+    summary: "Get this document as an HTML page",
+    tags,
+    responses: { 200: { description: "The page", schema: z.string(), contentType: "text/html" } },
+    handle: ({ c }) => c.html(referencePage(documentFor(prefixOf(c)) as never), 200, noScripts),
+  })
   // Only the latest prefix is cached: the routes do not change, and most servers are reached under one prefix.
   let cached: { prefix: string; document: object } | undefined
   const documentFor = (prefix: string): object => {

@@ -1,7 +1,7 @@
 /** Shared by the routes that create runs: a repeated request gets the run of the first one, and the headers of the response. */
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
-import { type Api, addRoute, type RouteInput, type RouteSpec } from "@superstep/toolkit/http/route"
+import { type Api, addRoute, type Route, type RouteInput } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import type { z } from "zod"
 import type { Subscriber } from "../events/topic.js"
@@ -63,33 +63,41 @@ export const failures = {
   422: { description: "Invalid input" },
 }
 
-type RunSpec<Query extends z.ZodType | undefined> = Pick<RouteSpec<undefined, Query, undefined>, "lasts" | "query"> & {
+type CreatingRoutes<Query extends z.ZodType | undefined> = Pick<
+  Route<undefined, Query, undefined>,
+  "lasts" | "query"
+> & {
   /** What the path ends with after `runs`. */
   readonly end: "" | "/stream" | "/wait"
   readonly summary: { readonly onThread: string; readonly stateless: string }
   /** The response with status 200. */
   readonly ok: { readonly description: string; readonly schema: z.ZodType; readonly contentType?: string }
+  answer(
+    request: CreatingRequest,
+    body: NewRunBody,
+    query: RouteInput<undefined, Query, undefined>["query"],
+  ): Promise<Response>
 }
 
 /** Adds two routes that create a run: on a thread, and without one. */
 export function addCreatingRoutes<Query extends z.ZodType | undefined = undefined>(
   api: Api,
-  { end, summary, ok, ...rest }: RunSpec<Query>,
-  answer: (
-    request: CreatingRequest,
-    body: NewRunBody,
-    query: RouteInput<undefined, Query, undefined>["query"],
-  ) => Promise<Response>,
+  { end, summary, ok, answer, ...rest }: CreatingRoutes<Query>,
 ): void {
   const both = { ...rest, method: "post", tags: ["Runs"], body: newRun, responses: { 200: ok, ...failures } } as const
-  addRoute(
-    api,
-    { ...both, path: `/threads/{thread_id}/runs${end}`, summary: summary.onThread, params: threadParams },
-    ({ c, params, query, body, bodyText }) => answer({ c, bodyText, threadId: params.thread_id }, body, query),
-  )
-  addRoute(api, { ...both, path: `/runs${end}`, summary: summary.stateless }, ({ c, query, body, bodyText }) =>
-    answer({ c, bodyText, threadId: undefined }, body, query),
-  )
+  addRoute(api, {
+    ...both,
+    path: `/threads/{thread_id}/runs${end}`,
+    summary: summary.onThread,
+    params: threadParams,
+    handle: ({ c, params, query, body, bodyText }) => answer({ c, bodyText, threadId: params.thread_id }, body, query),
+  })
+  addRoute(api, {
+    ...both,
+    path: `/runs${end}`,
+    summary: summary.stateless,
+    handle: ({ c, query, body, bodyText }) => answer({ c, bodyText, threadId: undefined }, body, query),
+  })
 }
 
 export interface NewRunOnce {

@@ -48,43 +48,37 @@ const timedEvent = z
 
 export function addRunHistoryRoutes(api: Api, runs: Pick<Runs, "db">): void {
   const { db } = runs
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/threads/{thread_id}/runs/{run_id}/attempts",
-      summary: "Get when a run was requested, and when each of its attempts began and ended",
-      tags,
-      params: runParams,
-      responses: { 200: { description: "The attempts, oldest first", schema: attempts }, ...noRun },
-    },
-    async ({ c, params: { thread_id: threadId, run_id: runId } }) => {
+  addRoute(api, {
+    method: "get",
+    path: "/threads/{thread_id}/runs/{run_id}/attempts",
+    summary: "Get when a run was requested, and when each of its attempts began and ended",
+    tags,
+    params: runParams,
+    responses: { 200: { description: "The attempts, oldest first", schema: attempts }, ...noRun },
+    handle: async ({ c, params: { thread_id: threadId, run_id: runId } }) => {
       await getRun(runs, { caller: callerOf(c), threadId, runId })
       const row = await findAttempts(db, runId)
       if (!row) throw runNotFound(runId)
       const { created_at, not_before: due_at, now } = row
       return jsonResponse({ run_id: runId, created_at, due_at, now, attempts: attemptsOf(row) })
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/threads/{thread_id}/runs/{run_id}/events",
-      summary: "List the logged events of a run with their times; a run that is not resumable may have none",
-      tags,
-      params: runParams,
-      query: eventsQuery,
-      responses: {
-        200: {
-          description:
-            "The events, oldest first. A page may have fewer than `limit`, since it ends after 1 MB; while more follow, X-Pagination-Next is the `after` of the next page",
-          schema: z.array(timedEvent),
-        },
-        ...noRun,
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/threads/{thread_id}/runs/{run_id}/events",
+    summary: "List the logged events of a run with their times; a run that is not resumable may have none",
+    tags,
+    params: runParams,
+    query: eventsQuery,
+    responses: {
+      200: {
+        description:
+          "The events, oldest first. A page may have fewer than `limit`, since it ends after 1 MB; while more follow, X-Pagination-Next is the `after` of the next page",
+        schema: z.array(timedEvent),
       },
+      ...noRun,
     },
-    async ({ c, params: { thread_id: threadId, run_id: runId }, query }) => {
+    handle: async ({ c, params: { thread_id: threadId, run_id: runId }, query }) => {
       await getRun(runs, { caller: callerOf(c), threadId, runId })
       const { events, isLast } = await findTimedEvents(db, runId, query)
       const page = events.map(({ seq, event, data, created_at }) => ({
@@ -95,7 +89,7 @@ export function addRunHistoryRoutes(api: Api, runs: Pick<Runs, "db">): void {
       }))
       return jsonResponse(page, 200, isLast ? {} : { "x-pagination-next": String(events.at(-1)?.seq) })
     },
-  )
+  })
 }
 
 interface Attempt {

@@ -45,23 +45,20 @@ const queuedRun = z
   .meta({ id: "QueuedRun" })
 
 export function addQueueRoutes(api: Api, runs: Runs): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/queue",
-      summary: "List the runs of all threads that wait, with the reason, or that execute",
-      tags: ["Runs"],
-      query: queueQuery,
-      responses: {
-        200: {
-          description: "The runs of this page; their number is in X-Pagination-Total",
-          schema: z.array(queuedRun),
-        },
-        422: { description: "Invalid input" },
+  addRoute(api, {
+    method: "get",
+    path: "/queue",
+    summary: "List the runs of all threads that wait, with the reason, or that execute",
+    tags: ["Runs"],
+    query: queueQuery,
+    responses: {
+      200: {
+        description: "The runs of this page; their number is in X-Pagination-Total",
+        schema: z.array(queuedRun),
       },
+      422: { description: "Invalid input" },
     },
-    async ({ c, query: { run_id: runId, ...page } }) => {
+    handle: async ({ c, query: { run_id: runId, ...page } }) => {
       const { runs: found, total } = await readQueue(runs, callerOf(c), { ...page, runId })
       const items = found.map(({ row, position, wait }) => ({
         run_id: row.run_id,
@@ -79,5 +76,5 @@ export function addQueueRoutes(api: Api, runs: Runs): void {
       }))
       return jsonResponse(items, 200, pageHeaders(page, total))
     },
-  )
+  })
 }

@@ -76,24 +76,21 @@ const page = z
   .meta({ id: "RunPage" })
 
 export function addRunSearchRoute(api: Api, { db }: Pick<Runs, "db">): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/runs/search",
-      summary: "Search the runs of all threads, newest first",
-      tags: ["Runs"],
-      body: runSearch,
-      responses: {
-        200: {
-          description:
-            "A page of runs. It may have fewer than `limit`, even none, and a next page nevertheless. A stateless run is found until it ends",
-          schema: page,
-        },
-        422: { description: "Invalid input" },
+  addRoute(api, {
+    method: "post",
+    path: "/runs/search",
+    summary: "Search the runs of all threads, newest first",
+    tags: ["Runs"],
+    body: runSearch,
+    responses: {
+      200: {
+        description:
+          "A page of runs. It may have fewer than `limit`, even none, and a next page nevertheless. A stateless run is found until it ends",
+        schema: page,
       },
+      422: { description: "Invalid input" },
     },
-    async ({ c, body }) => {
+    handle: async ({ c, body }) => {
       const { limit, metadata, cursor: after, select } = body
       const has = (field: "metadata" | "kwargs") => !select || select.includes(field)
       const statuses = body.status ? [body.status].flat() : undefined
@@ -133,7 +130,7 @@ export function addRunSearchRoute(api: Api, { db }: Pick<Runs, "db">): void {
         now,
       })
     },
-  )
+  })
 }
 
 const renderFound = (row: FoundRun) => ({

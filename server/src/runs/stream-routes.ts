@@ -23,32 +23,26 @@ const streamed = { description: "The run's events", schema: eventStream, content
 const noRun = { 404: { description: "No such run" }, 422: { description: "Invalid input" } }
 
 export function addStreamRoutes(api: Api, runs: RunRoutes): void {
-  addCreatingRoutes(
-    api,
-    {
-      end: "/stream",
-      summary: {
-        onThread: "Create a run and stream its events",
-        stateless: "Create a stateless run and stream its events",
-      },
-      lasts: "stream",
-      query: streamQuery,
-      ok: streamed,
+  addCreatingRoutes(api, {
+    end: "/stream",
+    summary: {
+      onThread: "Create a run and stream its events",
+      stateless: "Create a stateless run and stream its events",
     },
-    (request, body, { namespace: namespaces }) => streamNewRun(runs, request, { body, namespaces }),
-  )
+    lasts: "stream",
+    query: streamQuery,
+    ok: streamed,
+    answer: (request, body, { namespace: namespaces }) => streamNewRun(runs, request, { body, namespaces }),
+  })
   const joined = { tags, query: joinQuery, responses: { 200: streamed, ...noRun } }
-  addRoute(
-    api,
-    {
-      ...joined,
-      method: "get",
-      path: "/threads/{thread_id}/runs/{run_id}/stream",
-      summary: "Join a run's stream",
-      lasts: "stream",
-      params: runParams,
-    },
-    ({ c, params, query }) =>
+  addRoute(api, {
+    ...joined,
+    method: "get",
+    path: "/threads/{thread_id}/runs/{run_id}/stream",
+    summary: "Join a run's stream",
+    lasts: "stream",
+    params: runParams,
+    handle: ({ c, params, query }) =>
       streamJoined(runs, c, {
         caller: callerOf(c),
         threadId: params.thread_id,
@@ -57,18 +51,15 @@ export function addStreamRoutes(api: Api, runs: RunRoutes): void {
         cancel: query.cancel_on_disconnect,
         after: parseLastEventId(c.req.header("last-event-id")),
       }),
-  )
-  addRoute(
-    api,
-    {
-      ...joined,
-      method: "get",
-      path: "/runs/{run_id}/stream",
-      summary: "Join the stream of a run whose thread the client does not know",
-      lasts: "stream",
-      params: runIdParams,
-    },
-    async ({ c, params, query }) =>
+  })
+  addRoute(api, {
+    ...joined,
+    method: "get",
+    path: "/runs/{run_id}/stream",
+    summary: "Join the stream of a run whose thread the client does not know",
+    lasts: "stream",
+    params: runIdParams,
+    handle: async ({ c, params, query }) =>
       streamJoined(runs, c, {
         caller: callerOf(c),
         threadId: await threadOfRun(runs, params.run_id),
@@ -77,7 +68,7 @@ export function addStreamRoutes(api: Api, runs: RunRoutes): void {
         cancel: query.cancel_on_disconnect,
         after: parseLastEventId(c.req.header("last-event-id")),
       }),
-  )
+  })
 }
 
 interface JoinRequest {

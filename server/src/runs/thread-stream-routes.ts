@@ -26,29 +26,26 @@ const modes = queryList(z.enum(threadStreamModes))
 const query = z.object({ stream_mode: modes, stream_modes: modes })
 
 export function addThreadStreamRoutes(api: Api, runs: Runs): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/threads/{thread_id}/stream",
-      summary: "Follow a thread: the events of its runs, one after the other, until the client leaves",
-      lasts: "stream",
-      tags: ["Threads"],
-      params: threadParams,
-      query,
-      responses: {
-        200: { description: "The events", schema: eventStream, contentType: "text/event-stream" },
-        404: { description: "No such thread" },
-        422: { description: "Invalid input" },
-      },
+  addRoute(api, {
+    method: "get",
+    path: "/threads/{thread_id}/stream",
+    summary: "Follow a thread: the events of its runs, one after the other, until the client leaves",
+    lasts: "stream",
+    tags: ["Threads"],
+    params: threadParams,
+    query,
+    responses: {
+      200: { description: "The events", schema: eventStream, contentType: "text/event-stream" },
+      404: { description: "No such thread" },
+      422: { description: "Invalid input" },
     },
-    ({ c, params, query: { stream_mode = [], stream_modes = [] } }) => {
+    handle: ({ c, params, query: { stream_mode = [], stream_modes = [] } }) => {
       const asked = [...new Set([...stream_mode, ...stream_modes])]
       const after = parseThreadPlace(c.req.header("last-event-id"))
       const { thread_id: threadId } = params
       return streamThread(runs, c, { threadId, after, modes: asked.length === 0 ? ["run_modes"] : asked })
     },
-  )
+  })
 }
 
 interface ThreadReading {

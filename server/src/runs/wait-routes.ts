@@ -21,34 +21,28 @@ const tags = ["Runs"]
 const result = { description: "The state after the run, or `__error__`", schema: runResult }
 
 export function addWaitRoutes(api: Api, runs: RunRoutes): void {
-  addCreatingRoutes(
-    api,
-    {
-      end: "/wait",
-      summary: {
-        onThread: "Create a run and wait for its result",
-        stateless: "Create a stateless run and wait for its result",
-      },
-      lasts: "stream",
-      ok: result,
+  addCreatingRoutes(api, {
+    end: "/wait",
+    summary: {
+      onThread: "Create a run and wait for its result",
+      stateless: "Create a stateless run and wait for its result",
     },
-    (request, body) => waitForNewRun(runs, request, body),
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/threads/{thread_id}/runs/{run_id}/join",
-      summary: "Wait for the result of a run",
-      lasts: "stream",
-      tags,
-      params: runParams,
-      query: joinQuery,
-      responses: { 200: result, 404: { description: "No such run" } },
-    },
-    ({ c, params, query }) =>
+    lasts: "stream",
+    ok: result,
+    answer: (request, body) => waitForNewRun(runs, request, body),
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/threads/{thread_id}/runs/{run_id}/join",
+    summary: "Wait for the result of a run",
+    lasts: "stream",
+    tags,
+    params: runParams,
+    query: joinQuery,
+    responses: { 200: result, 404: { description: "No such run" } },
+    handle: ({ c, params, query }) =>
       waitForJoined(runs, c, { ...params, caller: callerOf(c), cancel: query.cancel_on_disconnect, headers: {} }),
-  )
+  })
 }
 
 interface WaitRequest extends RunIdentity {

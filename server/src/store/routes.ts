@@ -21,89 +21,74 @@ const noContent = () => new Response(null, { status: 204 })
 
 export function addStoreRoutes(api: Api, store: Store): void {
   addItemRoutes(api, store)
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/store/items/search",
-      summary: "Search items",
-      lasts: "long",
-      tags,
-      body: itemSearch,
-      responses: { 200: { description: "The items", schema: foundItems }, ...invalid },
-    },
-    async ({ c, body: { namespace_prefix, ...search } }) => {
+  addRoute(api, {
+    method: "post",
+    path: "/store/items/search",
+    summary: "Search items",
+    lasts: "long",
+    tags,
+    body: itemSearch,
+    responses: { 200: { description: "The items", schema: foundItems }, ...invalid },
+    handle: async ({ c, body: { namespace_prefix, ...search } }) => {
       const items = await searchItems(store, callerOf(c), { ...search, namespace: namespace_prefix ?? [] })
       return jsonResponse({ items: items.map(renderItem) })
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/store/namespaces",
-      summary: "List namespaces",
-      lasts: "long",
-      tags,
-      body: namespaceSearch,
-      responses: { 200: { description: "The namespaces", schema: foundNamespaces }, ...invalid },
-    },
-    async ({ c, body: { prefix, ...search } }) =>
+  })
+  addRoute(api, {
+    method: "post",
+    path: "/store/namespaces",
+    summary: "List namespaces",
+    lasts: "long",
+    tags,
+    body: namespaceSearch,
+    responses: { 200: { description: "The namespaces", schema: foundNamespaces }, ...invalid },
+    handle: async ({ c, body: { prefix, ...search } }) =>
       jsonResponse({ namespaces: await listNamespaces(store, callerOf(c), { ...search, namespace: prefix }) }),
-  )
+  })
 }
 
 function addItemRoutes(api: Api, store: Store): void {
   const path = "/store/items"
-  addRoute(
-    api,
-    {
-      method: "put",
-      path,
-      summary: "Put an item",
-      lasts: "long",
-      tags,
-      body: newItem,
-      responses: {
-        204: { description: "It is stored" },
-        400: { description: "The namespace is empty" },
-        409: { description: "The project's embedding failed" },
-        ...invalid,
-      },
+  addRoute(api, {
+    method: "put",
+    path,
+    summary: "Put an item",
+    lasts: "long",
+    tags,
+    body: newItem,
+    responses: {
+      204: { description: "It is stored" },
+      400: { description: "The namespace is empty" },
+      409: { description: "The project's embedding failed" },
+      ...invalid,
     },
-    async ({ c, body }) => {
+    handle: async ({ c, body }) => {
       await putItem(store, callerOf(c), body)
       return noContent()
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path,
-      summary: "Get an item",
-      tags,
-      query: itemQuery,
-      responses: { 200: { description: "The item; null when there is none", schema: item.nullable() }, ...invalid },
-    },
-    async ({ c, query }) => {
+  })
+  addRoute(api, {
+    method: "get",
+    path,
+    summary: "Get an item",
+    tags,
+    query: itemQuery,
+    responses: { 200: { description: "The item; null when there is none", schema: item.nullable() }, ...invalid },
+    handle: async ({ c, query }) => {
       const found = await getItem(store, callerOf(c), query)
       return jsonResponse(found && renderItem(found))
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "delete",
-      path,
-      summary: "Delete an item",
-      tags,
-      body: itemToDelete,
-      responses: { 204: { description: "The item does not exist any more" }, ...invalid },
-    },
-    async ({ c, body: { namespace, key } }) => {
+  })
+  addRoute(api, {
+    method: "delete",
+    path,
+    summary: "Delete an item",
+    tags,
+    body: itemToDelete,
+    responses: { 204: { description: "The item does not exist any more" }, ...invalid },
+    handle: async ({ c, body: { namespace, key } }) => {
       await deleteItem(store, callerOf(c), { namespace: namespace ?? [], key })
       return noContent()
     },
-  )
+  })
 }

@@ -23,24 +23,21 @@ const refuse = (error: InvalidInput) => new Refused(error.message, "invalid_inpu
 export const isThreadSocket = (path: string): boolean => /^\/threads\/[^/]+\/stream\/events$/.test(path)
 
 export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/threads/{thread_id}/commands",
-      summary: "Execute a command of the newer streaming protocol on a thread",
-      lasts: "long",
-      tags: ["Threads"],
-      params: threadParams,
-      body: command,
-      refuse,
-      responses: {
-        200: { description: "The command was executed, or failed", schema: commandReply },
-        400: { description: "Not a command" },
-        404: { description: "No such thread or assistant" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/threads/{thread_id}/commands",
+    summary: "Execute a command of the newer streaming protocol on a thread",
+    lasts: "long",
+    tags: ["Threads"],
+    params: threadParams,
+    body: command,
+    refuse,
+    responses: {
+      200: { description: "The command was executed, or failed", schema: commandReply },
+      400: { description: "Not a command" },
+      404: { description: "No such thread or assistant" },
     },
-    async ({ c, params: { thread_id: threadId }, body: { id, method, params }, bodyText }) => {
+    handle: async ({ c, params: { thread_id: threadId }, body: { id, method, params }, bodyText }) => {
       try {
         return jsonResponse(
           successReply(id, threadId, await executeCommand(runs, method, { c, threadId, params, bodyText })),
@@ -50,44 +47,38 @@ export function addThreadProtocolRoutes(api: Api, runs: RunRoutes): void {
         throw error
       }
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/threads/{thread_id}/stream/events",
-      summary:
-        "Follow a thread with the newer streaming protocol: past events, then live events, until the client leaves",
-      lasts: "stream",
-      tags: ["Threads"],
-      params: threadParams,
-      body: eventFilter,
-      refuse,
-      responses: {
-        200: { description: "The events", schema: eventStream, contentType: "text/event-stream" },
-        400: { description: "Not a filter" },
-        404: { description: "The thread was deleted, or the caller may not see it" },
-      },
+  })
+  addRoute(api, {
+    method: "post",
+    path: "/threads/{thread_id}/stream/events",
+    summary:
+      "Follow a thread with the newer streaming protocol: past events, then live events, until the client leaves",
+    lasts: "stream",
+    tags: ["Threads"],
+    params: threadParams,
+    body: eventFilter,
+    refuse,
+    responses: {
+      200: { description: "The events", schema: eventStream, contentType: "text/event-stream" },
+      400: { description: "Not a filter" },
+      404: { description: "The thread was deleted, or the caller may not see it" },
     },
-    ({ c, params, body }) => streamEvents(runs, c, params.thread_id, body),
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/threads/{thread_id}/stream/events",
-      summary: "Follow a thread and execute commands on a WebSocket, with the newer streaming protocol",
-      lasts: "stream",
-      tags: ["Threads"],
-      params: threadParams,
-      responses: {
-        101: { description: "The WebSocket is open" },
-        404: { description: "The thread was deleted, or the caller may not see it" },
-        400: { description: "The request is no WebSocket handshake" },
-      },
+    handle: ({ c, params, body }) => streamEvents(runs, c, params.thread_id, body),
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/threads/{thread_id}/stream/events",
+    summary: "Follow a thread and execute commands on a WebSocket, with the newer streaming protocol",
+    lasts: "stream",
+    tags: ["Threads"],
+    params: threadParams,
+    responses: {
+      101: { description: "The WebSocket is open" },
+      404: { description: "The thread was deleted, or the caller may not see it" },
+      400: { description: "The request is no WebSocket handshake" },
     },
-    ({ c, params }) => openSocket(runs, c, params.thread_id),
-  )
+    handle: ({ c, params }) => openSocket(runs, c, params.thread_id),
+  })
 }
 
 async function openSocket(runs: RunRoutes, c: Context, threadId: string): Promise<Response> {

@@ -29,26 +29,23 @@ const act = z
   .meta({ id: "PersonAct" })
 
 export function addThreadActRoute(api: Api, { db }: { readonly db: Database }): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/threads/{thread_id}/acts",
-      summary: "List what people did to a thread",
-      tags,
-      params: threadParams,
-      query: z.object(pageQueryFields),
-      responses: {
-        200: {
-          description: "The acts, newest first; those of machines with a key are not among them",
-          schema: z.array(act),
-        },
-        ...missing,
+  addRoute(api, {
+    method: "get",
+    path: "/threads/{thread_id}/acts",
+    summary: "List what people did to a thread",
+    tags,
+    params: threadParams,
+    query: z.object(pageQueryFields),
+    responses: {
+      200: {
+        description: "The acts, newest first; those of machines with a key are not among them",
+        schema: z.array(act),
       },
+      ...missing,
     },
-    async ({ c, params, query }) => {
+    handle: async ({ c, params, query }) => {
       await getThread(db, callerOf(c), params.thread_id)
       return jsonResponse(await actsOf(db, params.thread_id, query))
     },
-  )
+  })
 }

@@ -24,26 +24,22 @@ const answer = z
   .meta({ id: "ThreadAnswer" })
 
 export function addThreadAnswersRoute(api: Api, { db }: { readonly db: Database }): void {
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/threads/{thread_id}/answers",
-      summary:
-        "List the answers to a thread's interrupts, each with what was asked; one is added at the end of its run",
-      tags,
-      params: threadParams,
-      query: z.object(pageQueryFields),
-      responses: {
-        200: {
-          description:
-            "The answers, newest first. A page may have fewer than `limit`, since it ends after 1 MB; while more follow, X-Pagination-Next is the `offset` of the next page",
-          schema: z.array(answer),
-        },
-        ...missing,
+  addRoute(api, {
+    method: "get",
+    path: "/threads/{thread_id}/answers",
+    summary: "List the answers to a thread's interrupts, each with what was asked; one is added at the end of its run",
+    tags,
+    params: threadParams,
+    query: z.object(pageQueryFields),
+    responses: {
+      200: {
+        description:
+          "The answers, newest first. A page may have fewer than `limit`, since it ends after 1 MB; while more follow, X-Pagination-Next is the `offset` of the next page",
+        schema: z.array(answer),
       },
+      ...missing,
     },
-    async ({ c, params: { thread_id: threadId }, query }) => {
+    handle: async ({ c, params: { thread_id: threadId }, query }) => {
       await getThread(db, callerOf(c), threadId)
       const { answers, total } = await findAnswers(db, threadId, query)
       const page = answers.map(({ interrupts, resume, person: who, ...others }) => ({
@@ -54,5 +50,5 @@ export function addThreadAnswersRoute(api: Api, { db }: { readonly db: Database 
       }))
       return jsonResponse(page, 200, pageHeaders({ ...query, limit: answers.length }, total))
     },
-  )
+  })
 }

@@ -52,24 +52,21 @@ export function addThreadRoutes(api: Api, parts: ThreadRoutes): void {
 }
 
 function addNewThreadRoutes(api: Api, { db, workers, known }: ThreadRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/threads",
-      summary: "Create a thread",
-      // With supersteps a graph computes its state.
-      lasts: "long",
-      tags,
-      body: newThread,
-      responses: {
-        ...found,
-        400: { description: "Supersteps without metadata.graph_id" },
-        409: { description: "The id is taken" },
-        ...invalid,
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/threads",
+    summary: "Create a thread",
+    // With supersteps a graph computes its state.
+    lasts: "long",
+    tags,
+    body: newThread,
+    responses: {
+      ...found,
+      400: { description: "Supersteps without metadata.graph_id" },
+      409: { description: "The id is taken" },
+      ...invalid,
     },
-    ({ c, body, bodyText }) =>
+    handle: ({ c, body, bodyText }) =>
       once(db, { c, bodyText }, async () => {
         const request = {
           threadId: body.thread_id ?? undefined,
@@ -85,99 +82,87 @@ function addNewThreadRoutes(api: Api, { db, workers, known }: ThreadRoutes): voi
           return jsonResponse(renderThread(row))
         }
       }),
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/threads/{thread_id}/copy",
-      summary: "Copy a thread with its checkpoints",
-      lasts: "long",
-      tags,
-      params: threadParams,
-      responses: { ...found, 409: { description: "No such thread" }, ...invalid },
-    },
-    ({ c, params, bodyText }) =>
+  })
+  addRoute(api, {
+    method: "post",
+    path: "/threads/{thread_id}/copy",
+    summary: "Copy a thread with its checkpoints",
+    lasts: "long",
+    tags,
+    params: threadParams,
+    responses: { ...found, 409: { description: "No such thread" }, ...invalid },
+    handle: ({ c, params, bodyText }) =>
       once(db, { c, bodyText }, async () => {
         const copy = await prepareCopy(db, callerOf(c), params.thread_id)
         return (tx) => tx.transaction(async (part) => jsonResponse(renderThread(await copy(part))))
       }),
-  )
+  })
 }
 
 function addOneThreadRoutes(api: Api, threads: Threads): void {
   const { db } = threads
   const one = { path: "/threads/{thread_id}", tags, params: threadParams }
-  addRoute(
-    api,
-    { ...one, method: "get", summary: "Get a thread", query: threadInclude, responses: { ...found, ...missing } },
-    async ({ c, params, query }) => {
+  addRoute(api, {
+    ...one,
+    method: "get",
+    summary: "Get a thread",
+    query: threadInclude,
+    responses: { ...found, ...missing },
+    handle: async ({ c, params, query }) => {
       const row = await getThread(db, callerOf(c), params.thread_id)
       const ttl = query.include?.includes("ttl") ? { ttl: (await getTtl(db, row)) ?? null } : {}
       return jsonResponse({ ...renderThread(row), ...ttl })
     },
-  )
-  addRoute(
-    api,
-    {
-      ...one,
-      method: "patch",
-      summary: "Change a thread's metadata or time to live",
-      body: threadChange,
-      responses: { ...found, 204: { description: "Done (with Prefer: return=minimal)" }, ...missing },
-    },
-    async ({ c, params, body }) => {
+  })
+  addRoute(api, {
+    ...one,
+    method: "patch",
+    summary: "Change a thread's metadata or time to live",
+    body: threadChange,
+    responses: { ...found, 204: { description: "Done (with Prefer: return=minimal)" }, ...missing },
+    handle: async ({ c, params, body }) => {
       const change = { metadata: body.metadata ?? undefined, ttl: body.ttl ?? undefined }
       const row = await updateThread(db, callerOf(c), params.thread_id, change)
       if (!wantsMinimal(c)) return jsonResponse(renderThread(row))
       return new Response(null, { status: 204, headers: { "preference-applied": "return=minimal" } })
     },
-  )
-  addRoute(
-    api,
-    {
-      ...one,
-      method: "delete",
-      summary: "Delete a thread with its runs and checkpoints",
-      lasts: "long",
-      responses: { 204: { description: "It is gone" }, ...missing },
-    },
-    async ({ c, params }) => {
+  })
+  addRoute(api, {
+    ...one,
+    method: "delete",
+    summary: "Delete a thread with its runs and checkpoints",
+    lasts: "long",
+    responses: { 204: { description: "It is gone" }, ...missing },
+    handle: async ({ c, params }) => {
       await deleteThread(threads, callerOf(c), params.thread_id)
       return new Response(null, { status: 204 })
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/threads/{thread_id}/storage",
-      summary: "What a thread takes in the database",
-      lasts: "long",
-      tags,
-      params: threadParams,
-      responses: { 200: { description: "Counts and bytes", schema: storage }, ...missing },
-    },
-    async ({ c, params }) => jsonResponse(await storageOf(db, callerOf(c), params.thread_id)),
-  )
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/threads/{thread_id}/storage",
+    summary: "What a thread takes in the database",
+    lasts: "long",
+    tags,
+    params: threadParams,
+    responses: { 200: { description: "Counts and bytes", schema: storage }, ...missing },
+    handle: async ({ c, params }) => jsonResponse(await storageOf(db, callerOf(c), params.thread_id)),
+  })
 }
 
 const wantsMinimal = (c: Context): boolean => /(^|[,;\s])return\s*=\s*"?minimal\b/i.test(c.req.header("prefer") ?? "")
 
 function addManyThreadsRoutes(api: Api, threads: Threads): void {
   const { db } = threads
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/threads/search",
-      lasts: "long",
-      summary: "Search threads",
-      tags,
-      body: threadSearch,
-      responses: { 200: { description: "The threads of this page", schema: z.array(foundThread) }, ...invalid },
-    },
-    async ({ c, body }) => {
+  addRoute(api, {
+    method: "post",
+    path: "/threads/search",
+    lasts: "long",
+    summary: "Search threads",
+    tags,
+    body: threadSearch,
+    responses: { 200: { description: "The threads of this page", schema: z.array(foundThread) }, ...invalid },
+    handle: async ({ c, body }) => {
       const page = { limit: body.limit, offset: body.offset }
       // The most recently used first, as in the Platform (agent-server-api §5.2).
       const order = { sortBy: body.sort_by ?? "updated_at", sortOrder: body.sort_order ?? "desc" } as const
@@ -189,37 +174,31 @@ function addManyThreadsRoutes(api: Api, threads: Threads): void {
       const items = rows.map((row) => ({ ...shown(row, select), ...(paths && { extracted: extract(row, paths) }) }))
       return jsonResponse(items, 200, pageHeaders(page, total))
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/threads/count",
-      lasts: "long",
-      summary: "Count threads",
-      tags,
-      body: threadCount,
-      responses: { 200: { description: "How many there are", schema: z.int() }, ...invalid },
+  })
+  addRoute(api, {
+    method: "post",
+    path: "/threads/count",
+    lasts: "long",
+    summary: "Count threads",
+    tags,
+    body: threadCount,
+    responses: { 200: { description: "How many there are", schema: z.int() }, ...invalid },
+    handle: async ({ c, body }) => jsonResponse(await countThreads(db, callerOf(c), filterOf(body))),
+  })
+  addRoute(api, {
+    method: "post",
+    path: "/threads/prune",
+    summary: "Delete threads, or their old checkpoints",
+    lasts: "long",
+    tags,
+    body: prune,
+    responses: {
+      200: { description: "How many were pruned", schema: z.object({ pruned_count: z.int() }) },
+      ...invalid,
     },
-    async ({ c, body }) => jsonResponse(await countThreads(db, callerOf(c), filterOf(body))),
-  )
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/threads/prune",
-      summary: "Delete threads, or their old checkpoints",
-      lasts: "long",
-      tags,
-      body: prune,
-      responses: {
-        200: { description: "How many were pruned", schema: z.object({ pruned_count: z.int() }) },
-        ...invalid,
-      },
-    },
-    async ({ c, body: { thread_ids: threadIds, strategy } }) =>
+    handle: async ({ c, body: { thread_ids: threadIds, strategy } }) =>
       jsonResponse({ pruned_count: await pruneThreads(threads, callerOf(c), { threadIds, strategy }) }),
-  )
+  })
 }
 
 const filterOf = (asked: z.output<typeof threadCount>) => ({

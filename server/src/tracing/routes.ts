@@ -72,26 +72,23 @@ export interface TraceRoutes extends Pick<Runs, "db"> {
 
 export function addTraceRoutes(api: Api, options: TraceRoutes): void {
   const { db, spans } = options
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/threads/{thread_id}/runs/{run_id}/trace",
-      summary: "List what the graphs, nodes, models and tools of a run did, with their times",
-      tags: ["Runs"],
-      params: runParams,
-      query,
-      responses: {
-        200: {
-          description:
-            "The spans, in the order in which they began; none if traces are off, or the run is older than they are kept. A page may have fewer than `limit`, since it ends after 1 MB; while more follow, X-Pagination-Next is the `after` of the next page",
-          schema: z.array(span),
-        },
-        404: { description: "No such run" },
-        422: { description: "Invalid input" },
+  addRoute(api, {
+    method: "get",
+    path: "/threads/{thread_id}/runs/{run_id}/trace",
+    summary: "List what the graphs, nodes, models and tools of a run did, with their times",
+    tags: ["Runs"],
+    params: runParams,
+    query,
+    responses: {
+      200: {
+        description:
+          "The spans, in the order in which they began; none if traces are off, or the run is older than they are kept. A page may have fewer than `limit`, since it ends after 1 MB; while more follow, X-Pagination-Next is the `after` of the next page",
+        schema: z.array(span),
       },
+      404: { description: "No such run" },
+      422: { description: "Invalid input" },
     },
-    async ({ c, params: { thread_id: threadId, run_id: runId }, query: { after, limit, content } }) => {
+    handle: async ({ c, params: { thread_id: threadId, run_id: runId }, query: { after, limit, content } }) => {
       await getRun(options, { caller: callerOf(c), threadId, runId })
       // What this server has got, also of a run that has just ended. While the database cannot take it, what is there is read.
       await Promise.race([spans.settled(), sleep(maxSettleMs, undefined, { ref: false })])
@@ -99,7 +96,7 @@ export function addTraceRoutes(api: Api, options: TraceRoutes): void {
       const headers = page.isLast ? {} : { "x-pagination-next": String(page.spans.at(-1)?.seq) }
       return jsonResponse(page.spans.map(spanReply), 200, headers)
     },
-  )
+  })
 }
 
 function spanReply({ seq, span: header, content }: SpanRow) {

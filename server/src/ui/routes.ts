@@ -17,39 +17,33 @@ export interface UiRoutes {
 }
 
 export function addUiRoutes(api: Api, { ui: bundles, ...where }: UiRoutes): void {
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/ui/{agent}",
-      summary: "Get the HTML that loads a UI component",
-      lasts: "long",
-      tags,
-      params: z.object({ agent: z.string() }),
-      body: z.object({ name: componentName }),
-      responses: {
-        200: { description: "HTML that loads the component", schema: z.string(), contentType: "text/html" },
-        404: { description: "The agent has no components" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/ui/{agent}",
+    summary: "Get the HTML that loads a UI component",
+    lasts: "long",
+    tags,
+    params: z.object({ agent: z.string() }),
+    body: z.object({ name: componentName }),
+    responses: {
+      200: { description: "HTML that loads the component", schema: z.string(), contentType: "text/html" },
+      404: { description: "The agent has no components" },
     },
-    async ({ c, params: { agent }, body: { name } }) => {
+    handle: async ({ c, params: { agent }, body: { name } }) => {
       const bundle = await bundles.of(agent)
       if (!bundle) throw new NotFound(`UI not found for agent "${agent}"`)
       return c.html(renderComponent(agent, name, bundle.keys(), addressOf(c, where)))
     },
-  )
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/ui/{agent}/{file}",
-      summary: "Get a file of an agent's UI components",
-      lasts: "stream",
-      tags,
-      params: z.object({ agent: z.string(), file: z.string() }),
-      responses: { 200: { description: "The file" }, 404: { description: "No such file" } },
-    },
-    ({ c, params: { agent, file } }) => {
+  })
+  addRoute(api, {
+    method: "get",
+    path: "/ui/{agent}/{file}",
+    summary: "Get a file of an agent's UI components",
+    lasts: "stream",
+    tags,
+    params: z.object({ agent: z.string(), file: z.string() }),
+    responses: { 200: { description: "The file" }, 404: { description: "No such file" } },
+    handle: ({ c, params: { agent, file } }) => {
       const type = typeOf(file)
       const read = async () => {
         const contents = (await bundles.of(agent))?.get(file)
@@ -59,7 +53,7 @@ export function addUiRoutes(api: Api, { ui: bundles, ...where }: UiRoutes): void
       // The first build may last. White space may precede scripts and styles, but not an image.
       return /javascript|^text\//.test(type) ? longAnswer(c, read, { ...longJson, type }) : read()
     },
-  )
+  })
 }
 
 function addressOf(c: Context, { isBehindEdge, mountPrefix }: Omit<UiRoutes, "ui">): Address {

@@ -29,11 +29,14 @@ function slowApi(everyMs: number) {
   const api = createApi()
   api.onError(errorHandler(options))
   api.use(longAnswers({ everyMs, replyTo: replyToError(options) }))
-  addRoute(
-    api,
-    { method: "post", path: "/work", summary: "Work", lasts: "long", responses: { 200: { description: "Done" } } },
-    () => work.promise,
-  )
+  addRoute(api, {
+    method: "post",
+    path: "/work",
+    summary: "Work",
+    lasts: "long",
+    responses: { 200: { description: "Done" } },
+    handle: () => work.promise,
+  })
   return { api, work }
 }
 

@@ -9,28 +9,25 @@ import { addRoute, createApi } from "./route.js"
 function notesApi(detail: "text" | "list" = "list") {
   const api = createApi()
   api.onError(errorHandler({ log, detail }))
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/notes/{note_id}",
-      summary: "Write a note",
-      tags: ["notes"],
-      params: z.object({ note_id: z.guid() }),
-      query: z.object({
-        limit: z.coerce.number().int().optional(),
-        tag: z.union([z.string(), z.string().array()]).optional(),
-      }),
-      body: z.object({
-        title: z.string().default("untitled"),
-        kind: z.enum(["a", "b"]).optional(),
-        parts: z.array(z.object({ text: z.string() })).optional(),
-        stream_mode: z.union([z.string(), z.array(z.string())]).optional(),
-      }),
-      responses: { 200: { description: "The note", schema: z.object({ title: z.string() }) } },
-    },
-    ({ c, params, query, body, bodyText }) => c.json({ ...params, ...query, ...body, bodyText }),
-  )
+  addRoute(api, {
+    method: "post",
+    path: "/notes/{note_id}",
+    summary: "Write a note",
+    tags: ["notes"],
+    params: z.object({ note_id: z.guid() }),
+    query: z.object({
+      limit: z.coerce.number().int().optional(),
+      tag: z.union([z.string(), z.string().array()]).optional(),
+    }),
+    body: z.object({
+      title: z.string().default("untitled"),
+      kind: z.enum(["a", "b"]).optional(),
+      parts: z.array(z.object({ text: z.string() })).optional(),
+      stream_mode: z.union([z.string(), z.array(z.string())]).optional(),
+    }),
+    responses: { 200: { description: "The note", schema: z.object({ title: z.string() }) } },
+    handle: ({ c, params, query, body, bodyText }) => c.json({ ...params, ...query, ...body, bodyText }),
+  })
   return api
 }
 

@@ -17,7 +17,7 @@ export type Api = OpenAPIHono
 type Shape = z.ZodType | undefined
 type Parsed<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined
 
-export interface RouteSpec<P extends Shape, Q extends Shape, B extends Shape> {
+export interface Route<P extends Shape, Q extends Shape, B extends Shape> {
   readonly method: "get" | "post" | "put" | "patch" | "delete"
   /** OpenAPI form: `/threads/{thread_id}/runs`. */
   readonly path: string
@@ -35,6 +35,8 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends Shape> {
   readonly refuse?: (error: InvalidInput) => Error
   /** Replies by status: a schema, or only a description where there is no JSON body. */
   readonly responses: Readonly<Record<number, { description: string; schema?: z.ZodType; contentType?: string }>>
+  /** Gets parsed parameters, or does not run. */
+  handle(input: RouteInput<P, Q, B>): Response | Promise<Response>
 }
 
 export interface RouteInput<P extends Shape, Q extends Shape, B extends Shape> {
@@ -54,13 +56,12 @@ export const createApi = (getPath?: (request: Request) => string): Api =>
   new OpenAPIHono(getPath === undefined ? {} : { getPath: getPath as never })
 
 /**
- * Adds a route. The handler gets parsed parameters, or does not run.
+ * Adds a route.
  * @throws InvalidInput  to the app's error handler, with every problem of path, query and body at once
  */
 export function addRoute<P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined>(
   api: Api,
-  spec: RouteSpec<P, Q, B>,
-  handler: (input: RouteInput<P, Q, B>) => Response | Promise<Response>,
+  spec: Route<P, Q, B>,
 ): void {
   api.openAPIRegistry.registerPath(documented(spec))
   const form = { ...longJson, type: spec.responses[200]?.contentType ?? longJson.type }
@@ -72,7 +73,7 @@ export function addRoute<P extends Shape = undefined, Q extends Shape = undefine
     const body = parseBody(spec.body, bodyText, problems)
     const error = problems.length > 0 ? new InvalidInput(problems) : undefined
     if (error) throw spec.refuse?.(error) ?? error
-    const answer = async () => handler({ c, params, query, body, bodyText } as RouteInput<P, Q, B>)
+    const answer = async () => spec.handle({ c, params, query, body, bodyText } as RouteInput<P, Q, B>)
     return spec.lasts === "long" ? longAnswer(c, answer, form) : answer()
   })
 }
@@ -103,7 +104,7 @@ function parse(schema: Shape, value: unknown, where: string, problems: Problem[]
   return result.data
 }
 
-function documented(spec: RouteSpec<Shape, Shape, Shape>): RouteConfig {
+function documented(spec: Omit<Route<Shape, Shape, Shape>, "handle">): RouteConfig {
   const responses = Object.entries(spec.responses).map(([status, { description, schema, contentType }]) => [
     status,
     schema ? { description, content: { [contentType ?? "application/json"]: { schema } } } : { description },

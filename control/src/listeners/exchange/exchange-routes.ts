@@ -45,16 +45,13 @@ export function exchangeWithListeners(options: ExchangeRoutes): Api {
 
 function addWork(api: Api, options: ExchangeRoutes): void {
   const { db, key, stopping } = options
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/internal/listener/work",
-      summary: "For a listener's installation: waits until a deployment of the listener is not as it knows it.",
-      body: messageOf((value) => received<Work>(WorkRequest, value)),
-      responses: { 200: { description: "what has changed: a WorkReply" }, ...refusals },
-    },
-    async ({ c, body }) => {
+  addRoute(api, {
+    method: "post",
+    path: "/internal/listener/work",
+    summary: "For a listener's installation: waits until a deployment of the listener is not as it knows it.",
+    body: messageOf((value) => received<Work>(WorkRequest, value)),
+    responses: { 200: { description: "what has changed: a WorkReply" }, ...refusals },
+    handle: async ({ c, body }) => {
       const listener = await callerOf(c, options)
       const reply = await workFor({ db, key }, listener, body, AbortSignal.any([stopping, c.req.raw.signal]))
       // It may have been revoked while the request waited.
@@ -62,44 +59,38 @@ function addWork(api: Api, options: ExchangeRoutes): void {
       c.header("cache-control", "no-store")
       return c.json(reply)
     },
-  )
+  })
 }
 
 function addReports(api: Api, options: ExchangeRoutes): void {
   const { db, logQuotaBytes } = options
-  addRoute(
-    api,
-    {
-      method: "post",
-      path: "/internal/listener/reports",
-      summary: "For a listener's installation: reports the state of a deployment and its new log lines.",
-      body: messageOf((value) => received<Report>(ReportRequest, value)),
-      responses: {
-        200: { description: "where its reports stand: a ReportReply" },
-        ...refusals,
-        404: { description: "the listener has no such deployment" },
-      },
+  addRoute(api, {
+    method: "post",
+    path: "/internal/listener/reports",
+    summary: "For a listener's installation: reports the state of a deployment and its new log lines.",
+    body: messageOf((value) => received<Report>(ReportRequest, value)),
+    responses: {
+      200: { description: "where its reports stand: a ReportReply" },
+      ...refusals,
+      404: { description: "the listener has no such deployment" },
     },
-    async ({ c, body }) => c.json(await takeReport(db, await callerOf(c, options), body, logQuotaBytes)),
-  )
+    handle: async ({ c, body }) => c.json(await takeReport(db, await callerOf(c, options), body, logQuotaBytes)),
+  })
 }
 
 function addArchives(api: Api, options: ExchangeRoutes): void {
   const { db } = options
-  addRoute(
-    api,
-    {
-      method: "get",
-      path: "/internal/listener/archives/{upload_id}",
-      summary: "For a listener's installation: an archive of source code that was uploaded for one of its deployments.",
-      params: z.object({ upload_id: uuid }),
-      responses: {
-        200: { description: "the archive", schema: z.string(), contentType: "application/gzip" },
-        ...refusals,
-        404: { description: "the listener has no such archive" },
-      },
+  addRoute(api, {
+    method: "get",
+    path: "/internal/listener/archives/{upload_id}",
+    summary: "For a listener's installation: an archive of source code that was uploaded for one of its deployments.",
+    params: z.object({ upload_id: uuid }),
+    responses: {
+      200: { description: "the archive", schema: z.string(), contentType: "application/gzip" },
+      ...refusals,
+      404: { description: "the listener has no such archive" },
     },
-    async ({ c, params }) => {
+    handle: async ({ c, params }) => {
       const { listenerId } = await callerOf(c, options)
       const archive = await assignedArchive(db, listenerId, params.upload_id)
       if (!archive) throw new NotFound(`Archive ID ${params.upload_id} not found.`)
@@ -107,7 +98,7 @@ function addArchives(api: Api, options: ExchangeRoutes): void {
       const content = Readable.toWeb(Readable.from(readArchiveContent(db, transfer)))
       return c.body(content as ReadableStream, 200, { "content-type": "application/gzip" })
     },
-  )
+  })
 }
 
 const named = z.string().regex(/^[\w.:+-]{1,100}$/)
