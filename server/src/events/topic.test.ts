@@ -34,6 +34,18 @@ test("a client gets every event once, in order, also when it is published twice 
   assert.deepEqual(told(client), [4, 5, 6])
 })
 
+test("a client gets nothing that was published before it subscribed, also in the same tick (S3)", async () => {
+  const { topic, client } = startTopic()
+  const later = new Listening()
+
+  topic.publish(inRun(4, "values"))
+  topic.add(later)
+  await publish(topic, 5)
+
+  assert.deepEqual(told(client), [4, 5])
+  assert.deepEqual(told(later), [5])
+})
+
 test("a client that rejoins is notified if it missed events (S5)", async () => {
   const [without, within, beyond] = [
     startTopic({ lastSeen: 4 }),
