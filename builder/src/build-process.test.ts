@@ -93,85 +93,47 @@ test("all secrets together may exceed the size of an environment variable, and n
   for (const name of readdirSync(folder)) assert.ok(!readFileSync(join(folder, name), "utf8").includes("AAAA"), name)
 })
 
-const failures: readonly (readonly [
-  string,
-  readonly BuildStep[],
-  Partial<BuildRequest>,
-  Record<string, string>,
-  string,
-  RegExp,
-])[] = [
-  ["an install command that fails", [step("install", "echo boom && exit 7")], {}, {}, "install_failed", /exit code 7/],
+interface Project {
+  readonly steps?: readonly BuildStep[]
+  readonly limits?: Partial<typeof limits>
+  /** Of `chat.mjs`. */
+  readonly graph?: string
+}
+
+const missing: BuildStep = { ...step("build", ""), argv: ["no-such-program"] }
+const nowhere: BuildStep = { ...step("build", "exit 7"), folder: "no-such-folder" }
+const talking = step("build", "while true; do echo on; sleep 0.05; done")
+const pathOf = "throw new Error('bad day: ' + import.meta.dirname + '/chat.mjs:3')\n"
+const endless = "setInterval(() => {}, 1000)\nawait new Promise(() => {})\n"
+
+const failures: readonly (readonly [what: string, code: string, words: RegExp, project: Project])[] = [
+  ["an install command that fails", "install_failed", /exit code 7/, { steps: [step("install", "exit 7")] }],
+  ["a build command", "build_command_failed", /was killed by SIGKILL/, { steps: [step("build", "kill -9 $$")] }],
+  ["a program that is not there", "build_command_failed", /exit code 127/, { steps: [missing] }],
+  ["a step that the machine cannot start", "internal", /could not be started/, { steps: [nowhere] }],
+  ["a slow command", "build_timeout", /longer than 0\.3 s/, { steps: [talking], limits: { buildMs: 300 } }],
   [
-    "a build command that fails",
-    [step("build", "kill -9 $$")],
-    {},
-    {},
-    "build_command_failed",
-    /was killed by SIGKILL/,
-  ],
-  [
-    "a program that is not there",
-    [{ ...step("build", ""), argv: ["no-such-program"] }],
-    {},
-    {},
-    "build_command_failed",
-    /exit code 127/,
-  ],
-  [
-    "a step that the machine cannot start",
-    [{ ...step("build", "exit 7"), folder: "no-such-folder" }],
-    {},
-    {},
-    "internal",
-    /could not be started/,
-  ],
-  [
-    "a command that takes too long",
-    [step("build", "while true; do echo on; sleep 0.05; done")],
-    { limits: { ...limits, buildMs: 300 } },
-    {},
+    "silence",
     "build_timeout",
-    /took longer than 0\.3 s/,
+    /nothing for 0\.2 s/,
+    { steps: [step("build", "sleep 60")], limits: { silenceMs: 200 } },
   ],
+  ["a missing export", "graph_load_failed", /"chat" does not load: .*no export named graph/, { graph: "export {}" }],
+  ["a graph that throws", "graph_load_failed", /bad day/, { graph: "throw new Error('bad day')" }],
+  ["a path of the build in an error", "graph_load_failed", /not load: bad day: chat\.mjs:3$/, { graph: pathOf }],
+  ["a graph that ends the process", "graph_load_failed", /exit code 5/, { graph: "process.exit(5)\n" }],
   [
-    "a command that says nothing",
-    [step("install", "sleep 60")],
-    { limits: { ...limits, silenceMs: 200 } },
-    {},
-    "build_timeout",
-    /printed nothing for 0\.2 s/,
-  ],
-  [
-    "a missing export",
-    [],
-    {},
-    { "chat.mjs": "export const other = 1\n" },
-    "graph_load_failed",
-    /"chat" does not load: .*no export named graph/,
-  ],
-  ["a graph that throws", [], {}, { "chat.mjs": "throw new Error('bad day')\n" }, "graph_load_failed", /bad day/],
-  [
-    "a graph whose error names a path of the build",
-    [],
-    {},
-    { "chat.mjs": "throw new Error('bad day: ' + import.meta.dirname + '/chat.mjs:3')\n" },
-    "graph_load_failed",
-    /"chat" does not load: bad day: chat\.mjs:3$/,
-  ],
-  ["a graph that ends the process", [], {}, { "chat.mjs": "process.exit(5)\n" }, "graph_load_failed", /exit code 5/],
-  [
-    "a graph that never loads",
-    [],
-    { limits: { ...limits, verifyMs: 500 } },
-    { "chat.mjs": "setInterval(() => {}, 1000)\nawait new Promise(() => {})\n" },
+    "endless loading",
     "load_timeout",
-    /took longer than 0\.5 s|printed nothing/,
+    /longer than 0\.5 s|printed nothing/,
+    { graph: endless, limits: { verifyMs: 500 } },
   ],
 ]
-for (const [what, steps, change, files, code, words] of failures) {
+for (const [what, code, words, { steps = [], limits: less, graph }] of failures) {
   test(`${what} is ${code}`, async () => {
-    const { result, request, log } = await build(files, steps, change)
+    const files: Record<string, string> = graph === undefined ? {} : { "chat.mjs": graph }
+
+    const { result, request, log } = await build(files, steps, { limits: { ...limits, ...less } })
 
     assert.equal(result.outcome, "failed", log)
     assert.equal(result.outcome === "failed" && result.error_code, code, log)

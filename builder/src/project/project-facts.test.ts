@@ -71,77 +71,35 @@ test("a byte order mark, which editors on Windows write, changes nothing", async
   assert.equal(facts.folders[0].package?.packageManager, "npm@11.0.0")
 })
 
-const wrong: readonly (readonly [string, Record<string, string>, string, RegExp])[] = [
-  ["no file", { "a.txt": "" }, "config_missing", /no langgraph\.json in this commit/],
-  ["no JSON", { "langgraph.json": "{" }, "config_invalid", /not valid JSON/],
-  [
-    "NUL in an origin",
-    { "langgraph.json": config({ a: "./a.ts:g" }, { http: { cors: { allow_origins: ["*", "\0"] } } }) },
-    "config_invalid",
-    /^langgraph\.json cannot be used: http\.cors\.allow_origins\.1: expected text without U\+0000/,
-  ],
-  [
-    "NUL in the id of a graph",
-    { "langgraph.json": config({ "a\0": "./a.ts:g" }) },
-    "config_invalid",
-    /graphs\.a\\u0000: expected text without/,
-  ],
-  [
-    "a graph without an id",
-    { "langgraph.json": config({ "": "./a.ts:g" }) },
-    "config_invalid",
-    /a graph has an empty id/,
-  ],
-  [
-    "a graph with the id __proto__",
-    { "langgraph.json": '{"graphs": {"__proto__": "./a.ts:g"}}' },
-    "config_invalid",
-    /a graph cannot have the id "__proto__"/,
-  ],
-  ["no graphs", { "langgraph.json": "{}" }, "config_invalid", /graphs/],
-  ["empty graphs", { "langgraph.json": config({}) }, "config_invalid", /at least one graph/],
-  [
-    "a graph without export",
-    { "langgraph.json": config({ a: "./a.ts" }) },
-    "config_invalid",
-    /expected ".\/file.ts:export"/,
-  ],
-  [
-    "a bad version",
-    { "langgraph.json": config({ a: "./a.ts:g" }, { node_version: "20.1" }) },
-    "config_invalid",
-    /major version/,
-  ],
-  ["a missing graph", { "langgraph.json": config({ a: "./a.ts:g" }) }, "graph_missing", /"a" is in \.\/a\.ts/],
-  [
-    "a graph outside",
-    { "langgraph.json": config({ a: "../../etc/passwd.ts:g" }) },
-    "graph_missing",
-    /not in this commit/,
-  ],
-  ["a missing Python file", { "langgraph.json": config({ a: "./a.py:g" }) }, "graph_missing", /"a" is in \.\/a\.py/],
-  [
-    "a bad version of Python",
-    { "langgraph.json": config({ a: "pkg.mod:g" }, { python_version: "2.7" }) },
-    "config_invalid",
-    /python_version: a version such as "3\.12"/,
-  ],
-  [
-    "a broken package.json",
-    { "langgraph.json": config({ a: "./a.ts:g" }), "a.ts": "", "package.json": "{" },
-    "config_invalid",
-    /package\.json is not valid JSON/,
-  ],
-  [
-    "a package.json that is no object",
-    { "langgraph.json": config({ a: "./a.ts:g" }), "a.ts": "", "package.json": "null" },
-    "config_invalid",
-    /package\.json is not a JSON object/,
-  ],
+const aGraph = { a: "./a.ts:g" }
+const nulOrigin = config(aGraph, { http: { cors: { allow_origins: ["*", "\0"] } } })
+const withPackage = (text: string) => ({ "langgraph.json": config(aGraph), "a.ts": "", "package.json": text })
+
+/** @param files  or the text of `langgraph.json` */
+type Wrong = readonly [what: string, files: Record<string, string> | string, words: RegExp, code?: string]
+
+const wrong: readonly Wrong[] = [
+  ["no file", { "a.txt": "" }, /no langgraph\.json in this commit/, "config_missing"],
+  ["no JSON", "{", /not valid JSON/],
+  ["NUL in an origin", nulOrigin, /^langgraph\.json cannot be used: http\.cors\.allow_origins\.1: .* without U\+0000/],
+  ["NUL in the id of a graph", config({ "a\0": "./a.ts:g" }), /graphs\.a\\u0000: expected text without/],
+  ["a graph without an id", config({ "": "./a.ts:g" }), /a graph has an empty id/],
+  ["a graph with the id __proto__", '{"graphs": {"__proto__": "./a.ts:g"}}', /cannot have the id "__proto__"/],
+  ["no graphs", "{}", /graphs/],
+  ["empty graphs", config({}), /at least one graph/],
+  ["a graph without export", config({ a: "./a.ts" }), /expected ".\/file.ts:export"/],
+  ["a bad version", config(aGraph, { node_version: "20.1" }), /major version/],
+  ["a missing graph", config(aGraph), /"a" is in \.\/a\.ts/, "graph_missing"],
+  ["a graph outside", config({ a: "../../etc/passwd.ts:g" }), /not in this commit/, "graph_missing"],
+  ["a missing Python file", config({ a: "./a.py:g" }), /"a" is in \.\/a\.py/, "graph_missing"],
+  ["a bad version of Python", config({ a: "pkg.mod:g" }, { python_version: "2.7" }), /: a version such as "3\.12"/],
+  ["a broken package.json", withPackage("{"), /package\.json is not valid JSON/],
+  ["a package.json that is no object", withPackage("null"), /package\.json is not a JSON object/],
 ]
-for (const [what, files, code, words] of wrong) {
+for (const [what, files, words, code = "config_invalid"] of wrong) {
   test(`${what} is ${code}`, async () => {
-    await assert.rejects(readProjectFacts(tree(files), "langgraph.json"), failsWith(code, words))
+    const root = tree(typeof files === "string" ? { "langgraph.json": files } : files)
+    await assert.rejects(readProjectFacts(root, "langgraph.json"), failsWith(code, words))
   })
 }
 
@@ -153,8 +111,7 @@ const engines: readonly (readonly [string, unknown, string | undefined])[] = [
 ]
 for (const [what, packageManager, expected] of engines) {
   test(`devEngines may name ${what}`, async () => {
-    const manifest = JSON.stringify({ devEngines: { packageManager } })
-    const root = tree({ "langgraph.json": config({ a: "./a.ts:g" }), "a.ts": "", "package.json": manifest })
+    const root = tree(withPackage(JSON.stringify({ devEngines: { packageManager } })))
 
     assert.equal((await readProjectFacts(root, "langgraph.json")).folders[0].package?.packageManager, expected)
   })
