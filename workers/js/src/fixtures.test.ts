@@ -4,33 +4,52 @@ import { readdirSync } from "node:fs"
 import { test } from "node:test"
 import { readGraphs } from "./loading/langgraph-json.js"
 import { FakeServer } from "./testing/fake-server.js"
+import { pythonGraphs, project as pythonProject, skip, startPythonWorker } from "./testing/python-worker.js"
 import { readFixture, replay, workerFrames } from "./testing/replay.js"
 import { graphsFolder, workerMain } from "./testing/worker.js"
 
 const folder = new URL("../../../protocol/worker/fixtures/", import.meta.url).pathname
 const names = readdirSync(folder).filter((name) => name.endsWith(".jsonl"))
-
 const { project, graphs } = readGraphs(`${graphsFolder}langgraph.json`)
-const known = {
-  "<project>": project,
-  "<language>": "javascript",
-  "<auth>": "./src/auth.ts:auth",
-  ...Object.fromEntries(Object.entries(graphs).map(([graphId, spec]) => [`<graph ${graphId}>`, spec])),
-}
+
+const languages = [
+  {
+    language: "javascript",
+    why: () => false as const,
+    start: () => FakeServer.start(workerMain, { answers: false }),
+    values: { project, graphs, auth: "./src/auth.ts:auth" },
+  },
+  {
+    language: "python",
+    // Each starts a worker; the twin in JavaScript follows all of them.
+    why: (name: string) =>
+      skip ||
+      (name !== "run.jsonl" &&
+        process.env.SUPERSTEP_WIDE_TESTS !== "1" &&
+        "starts Python: SUPERSTEP_WIDE_TESTS=1 runs it"),
+    start: () => startPythonWorker({ answers: false }),
+    values: { project: pythonProject, graphs: pythonGraphs, auth: "../twins/auth.py:auth" },
+  },
+]
 
 test("there are conversations", () => {
   assert.ok(names.length > 0)
 })
 
-for (const name of names) {
-  test(`the conversation ${name}`, async () => {
-    await using server = await FakeServer.start(workerMain, { answers: false })
-    const lines = readFixture(`${folder}${name}`)
+for (const { language, why, start, values } of languages)
+  for (const name of names)
+    test(`the worker for ${language} follows the conversation ${name}`, { skip: why(name) }, async () => {
+      await using server = await start()
+      const lines = readFixture(`${folder}${name}`)
 
-    await replay(server, lines, known)
+      await replay(server, lines, {
+        "<project>": values.project,
+        "<language>": language,
+        "<auth>": values.auth,
+        ...Object.fromEntries(Object.entries(values.graphs).map(([graphId, spec]) => [`<graph ${graphId}>`, spec])),
+      })
 
-    // Each conversation ends with `stop`.
-    assert.equal(await server.exit(), 0)
-    assert.equal(server.received.length, workerFrames(lines), "the worker said more than the conversation has")
-  })
-}
+      // Each conversation ends with `stop`.
+      assert.equal(await server.exit(), 0)
+      assert.equal(server.received.length, workerFrames(lines), "the worker said more than the conversation has")
+    })

@@ -1,161 +1,142 @@
 /** User code in a real worker: its access to the run, and its output for clients. */
 import assert from "node:assert/strict"
-import { after, before, describe, test } from "node:test"
-import type { FakeServer } from "./testing/fake-server.js"
-import { languages } from "./testing/languages.js"
+import { test } from "node:test"
+import { inBothLanguages } from "./testing/languages.js"
 
-for (const { name, skip, start } of languages) {
-  describe(`in ${name}`, { skip }, () => {
-    const shared = ["chat", "slow", "echo", "nested", "memory", "unsaved", "notes", "odd"]
-    // A worker loads LangGraph, which takes as long as all these runs; each of them has its own thread and claim.
-    let server: FakeServer
-    before(async () => {
-      server = await start(...shared, ...(name === "JavaScript" ? ["commonjs"] : []))
+inBothLanguages(["chat", "slow", "echo", "nested", "memory", "unsaved", "notes", "odd"], ({ server }) => {
+  test("the recursion limit of the run applies, else that of the graph", async () => {
+    const limited = await server().run("slow", {
+      input: { n: 0 },
+      config: { configurable: { tick_ms: 0 }, recursion_limit: 2 },
     })
-    after(() => server?.[Symbol.asyncDispose]())
+    const own = await server().run("echo", { input: { seen: null } })
 
-    test("the recursion limit of the run applies, else that of the graph", async () => {
-      const limited = await server.run("slow", {
-        input: { n: 0 },
-        config: { configurable: { tick_ms: 0 }, recursion_limit: 2 },
-      })
-      const own = await server.run("echo", { input: { seen: null } })
+    assert.equal(limited.error?.error, "GraphRecursionError")
+    assert.equal(seen(own.values).recursionLimit, 31)
+  })
 
-      assert.equal(limited.error?.error, "GraphRecursionError")
-      assert.equal(seen(own.values).recursionLimit, 31)
-    })
+  test("a node gets the run's config, context, store and signal", async () => {
+    const config = { configurable: { model: "m1" }, metadata: { mk: "mv" }, tags: ["t1"], recursion_limit: 17 }
 
-    test("a node gets the run's config, context, store and signal", async () => {
-      const config = { configurable: { model: "m1" }, metadata: { mk: "mv" }, tags: ["t1"], recursion_limit: 17 }
+    const { values, frame } = await server().run("echo", { input: { seen: null }, config, context: { a: 1 } })
 
-      const { values, frame } = await server.run("echo", { input: { seen: null }, config, context: { a: 1 } })
+    const { configurable, metadata, ...rest } = seen(values)
+    const { run_id, thread_id } = frame
+    for (const [key, value] of Object.entries({ model: "m1", run_id, thread_id, graph_id: "echo" })) {
+      assert.equal(Object(configurable)[key], value)
+    }
+    assert.equal(Object(metadata).mk, "mv")
+    assert.equal(Object(metadata).run_attempt, 1)
+    const expected = {
+      context: { a: 1 },
+      hasStore: true,
+      hasSignal: true,
+      hasWriter: true,
+      tags: ["t1"],
+      recursionLimit: 17,
+    }
+    assert.deepEqual(rest, expected)
+  })
 
-      const { configurable, metadata, ...rest } = seen(values)
+  test("a checkpoint's metadata has its run and the scalar values of its config", async () => {
+    const config = { configurable: { model: "m1", __secret: "x", user: { id: 1 } }, metadata: { mk: "mv" } }
+
+    const { frame } = await server().run("nested", { input: { log: [] }, config })
+
+    const saved = server().checkpoints.saved.filter(({ threadId }) => threadId === frame.thread_id)
+    const subgraph = saved.find(({ ns }) => ns !== "")
+    assert.deepEqual(JSON.parse(subgraph?.metadata ?? "").step, -1)
+    for (const { metadata } of saved) {
+      const {
+        source: _,
+        step: __,
+        parents: ___,
+        ls_integration: ____,
+        langgraph_version: _____,
+        ...kept
+      } = JSON.parse(metadata)
       const { run_id, thread_id } = frame
-      for (const [key, value] of Object.entries({ model: "m1", run_id, thread_id, graph_id: "echo" })) {
-        assert.equal(Object(configurable)[key], value)
-      }
-      assert.equal(Object(metadata).mk, "mv")
-      assert.equal(Object(metadata).run_attempt, 1)
-      const expected = {
-        context: { a: 1 },
-        hasStore: true,
-        hasSignal: true,
-        hasWriter: true,
-        tags: ["t1"],
-        recursionLimit: 17,
-      }
-      assert.deepEqual(rest, expected)
-    })
-
-    test("a checkpoint's metadata has its run and the scalar values of its config", async () => {
-      const config = { configurable: { model: "m1", __secret: "x", user: { id: 1 } }, metadata: { mk: "mv" } }
-
-      const { frame } = await server.run("nested", { input: { log: [] }, config })
-
-      const saved = server.checkpoints.saved.filter(({ threadId }) => threadId === frame.thread_id)
-      const subgraph = saved.find(({ ns }) => ns !== "")
-      assert.deepEqual(JSON.parse(subgraph?.metadata ?? "").step, -1)
-      for (const { metadata } of saved) {
-        const {
-          source: _,
-          step: __,
-          parents: ___,
-          ls_integration: ____,
-          langgraph_version: _____,
-          ...kept
-        } = JSON.parse(metadata)
-        const { run_id, thread_id } = frame
-        assert.deepEqual(kept, { model: "m1", mk: "mv", run_id, thread_id, graph_id: "nested", run_attempt: 1 })
-      }
-    })
-
-    test("internal keys of the config are never sent", async () => {
-      const stream_modes = ["debug", "checkpoints", "tasks", "events", "messages-tuple", "messages"]
-      const config = { configurable: { __secret: "hidden" } }
-      const received = server.received.length
-
-      await server.run("nested", { input: { log: [] }, stream_modes, stream_subgraphs: true, config })
-
-      const leaks = server.received
-        .slice(received)
-        .filter(({ lines }) => lines.some((line) => /"__(secret|pregel\w*)":/.test(line)))
-      assert.deepEqual(
-        leaks.map(({ header }) => header),
-        [],
-      )
-    })
-
-    test("the mode `messages` announces a message, sends it as it grows, and sends it when it is complete", async () => {
-      const input = { messages: [{ role: "user", content: "hello" }] }
-
-      const { events, status } = await server.run("chat", { input, stream_modes: ["messages"] })
-
-      const of = (name: string) => events.filter(({ event }) => event === `messages/${name}`).map(({ data }) => data)
-      const texts = (lists: unknown[]) => lists.flatMap((list) => (list as { content: string }[]).map((m) => m.content))
-      assert.equal(status, "success")
-      assert.deepEqual(texts(of("partial")), ["H", "Hi", "Hi!"])
-      assert.deepEqual(texts(of("complete")), ["hello", "Hi!"])
-      const [announced, ...more] = of("metadata")
-      const [partial] = of("partial") as [{ id: string }][]
-      assert.deepEqual([Object.keys(Object(announced)), more], [[partial?.[0].id], []])
-    })
-
-    test("concurrent runs of one shared graph keep their threads apart", async () => {
-      const counts = Array.from({ length: 20 }, (_, n) => n)
-
-      const runs = await Promise.all(
-        counts.map((n) => server.run(n % 2 === 0 ? "memory" : "unsaved", { input: { n } })),
-      )
-
-      assert.deepEqual(
-        runs.map(({ values }) => values),
-        counts.map((n) => ({ n: n + 1 })),
-      )
-      assert.deepEqual(
-        runs.filter(({ frame }) => !server.checkpoints.has(frame.thread_id)),
-        [],
-      )
-    })
-
-    test("a graph in a CommonJS file gets messages of its own classes", { skip: name === "Python" }, async () => {
-      const thread_id = crypto.randomUUID()
-      const input = { messages: [{ role: "user", content: "hello" }] }
-
-      await server.run("commonjs", { thread_id, input })
-      const { values } = await server.run("commonjs", { thread_id, input })
-
-      assert.deepEqual(Object(values).known, [true, true])
-    })
-
-    test("a node can use the store", async () => {
-      const received = server.received.length
-
-      const { values, error } = await server.run("notes", { input: { note: "hi" } })
-
-      assert.equal(error, undefined)
-      assert.deepEqual(Object(values).found, [{ text: "hi" }, true, 1, null])
-      assert.equal(
-        server.received.slice(received).every(({ header }) => header.type !== "call" || "claim_id" in header),
-        true,
-      )
-    })
-
-    test("a model that is invoked without streaming still sends its message, with its tags", async () => {
-      const { events } = await server.run("odd", { input: { what: "model" }, stream_modes: ["messages-tuple"] })
-
-      assert.deepEqual(
-        events.map(({ event }) => event),
-        ["messages"],
-      )
-      const [message, metadata] = Object(events[0]?.data)
-      assert.equal(message.content, "all at once")
-      assert.equal(metadata.langgraph_node, "odd")
-      assert.ok(metadata.tags.includes("aside"))
-    })
-
-    function seen(values: unknown): Record<string, unknown> {
-      return Object(values).seen
+      assert.deepEqual(kept, { model: "m1", mk: "mv", run_id, thread_id, graph_id: "nested", run_attempt: 1 })
     }
   })
-}
+
+  test("internal keys of the config are never sent", async () => {
+    const stream_modes = ["debug", "checkpoints", "tasks", "events", "messages-tuple", "messages"]
+    const config = { configurable: { __secret: "hidden" } }
+    const received = server().received.length
+
+    await server().run("nested", { input: { log: [] }, stream_modes, stream_subgraphs: true, config })
+
+    const leaks = server()
+      .received.slice(received)
+      .filter(({ lines }) => lines.some((line) => /"__(secret|pregel\w*)":/.test(line)))
+    assert.deepEqual(
+      leaks.map(({ header }) => header),
+      [],
+    )
+  })
+
+  test("the mode `messages` announces a message, sends it as it grows, and sends it when it is complete", async () => {
+    const input = { messages: [{ role: "user", content: "hello" }] }
+
+    const { events, status } = await server().run("chat", { input, stream_modes: ["messages"] })
+
+    const of = (name: string) => events.filter(({ event }) => event === `messages/${name}`).map(({ data }) => data)
+    const texts = (lists: unknown[]) => lists.flatMap((list) => (list as { content: string }[]).map((m) => m.content))
+    assert.equal(status, "success")
+    assert.deepEqual(texts(of("partial")), ["H", "Hi", "Hi!"])
+    assert.deepEqual(texts(of("complete")), ["hello", "Hi!"])
+    const [announced, ...more] = of("metadata")
+    const [partial] = of("partial") as [{ id: string }][]
+    assert.deepEqual([Object.keys(Object(announced)), more], [[partial?.[0].id], []])
+  })
+
+  test("concurrent runs of one shared graph keep their threads apart", async () => {
+    const counts = Array.from({ length: 20 }, (_, n) => n)
+
+    const runs = await Promise.all(
+      counts.map((n) => server().run(n % 2 === 0 ? "memory" : "unsaved", { input: { n } })),
+    )
+
+    assert.deepEqual(
+      runs.map(({ values }) => values),
+      counts.map((n) => ({ n: n + 1 })),
+    )
+    assert.deepEqual(
+      runs.filter(({ frame }) => !server().checkpoints.has(frame.thread_id)),
+      [],
+    )
+  })
+
+  test("a node can use the store", async () => {
+    const received = server().received.length
+
+    const { values, error } = await server().run("notes", { input: { note: "hi" } })
+
+    assert.equal(error, undefined)
+    assert.deepEqual(Object(values).found, [{ text: "hi" }, true, 1, null])
+    assert.equal(
+      server()
+        .received.slice(received)
+        .every(({ header }) => header.type !== "call" || "claim_id" in header),
+      true,
+    )
+  })
+
+  test("a model that is invoked without streaming still sends its message, with its tags", async () => {
+    const { events } = await server().run("odd", { input: { what: "model" }, stream_modes: ["messages-tuple"] })
+
+    assert.deepEqual(
+      events.map(({ event }) => event),
+      ["messages"],
+    )
+    const [message, metadata] = Object(events[0]?.data)
+    assert.equal(message.content, "all at once")
+    assert.equal(metadata.langgraph_node, "odd")
+    assert.ok(metadata.tags.includes("aside"))
+  })
+
+  function seen(values: unknown): Record<string, unknown> {
+    return Object(values).seen
+  }
+})

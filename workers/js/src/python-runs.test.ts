@@ -21,41 +21,7 @@ after(async () => {
   if (!skip) await server[Symbol.asyncDispose]()
 })
 
-const names = (events: readonly { event: string }[]) => events.map(({ event }) => event)
 const isAbout = (frame: Received, claimId: string) => "claim_id" in frame.header && frame.header.claim_id === claimId
-
-test("a Python model's tokens are streamed one by one, those of a subgraph with its namespace", { skip }, async () => {
-  const input = { messages: [{ role: "user", content: "hi" }] }
-
-  const flat = await server.run("chat", { input, stream_modes: ["messages-tuple"] })
-  const deep = await server.run("nested", { input, stream_modes: ["messages-tuple"], stream_subgraphs: true })
-
-  const words = flat.events.map(({ data }) => (data as [{ content: string; type: string }])[0])
-  assert.equal(words.map(({ content }) => content).join(""), "Hello there")
-  assert.deepEqual(new Set(words.map(({ type }) => type)), new Set(["AIMessageChunk"]))
-  assert.deepEqual(new Set(names(flat.events)), new Set(["messages"]))
-  assert.match(names(deep.events).join(" "), /^messages\|sub:[0-9a-f-]{36}( messages\|sub:[0-9a-f-]{36})+$/)
-  const { messages } = flat.values as { messages: { type: string; content: string }[] }
-  assert.deepEqual(
-    messages.map(({ type, content }) => [type, content]),
-    [
-      ["human", "hi"],
-      ["ai", "Hello there"],
-    ],
-  )
-})
-
-test("LangChain's events contain the stream of a Python graph, too", { skip }, async () => {
-  const input = { messages: [{ role: "user", content: "hi" }] }
-
-  const { events, status } = await server.run("chat", { input, stream_modes: ["events", "values"] })
-
-  const kinds = events.filter(({ event }) => event === "events").map(({ data }) => (data as { event: string }).event)
-  assert.equal(status, "success")
-  assert.equal(kinds[0], "on_chain_start")
-  assert.ok(kinds.includes("on_chat_model_stream"))
-  assert.equal(events.filter(({ event }) => event === "values").length, 2)
-})
 
 test("events of a functional graph have the same names in Python and JavaScript", { skip }, async () => {
   const [deep, flat] = [await eventsByNode(server, true), await eventsByNode(server, false)]

@@ -1,8 +1,8 @@
 /** W10: an interrupt is sent when it can be read. */
 import assert from "node:assert/strict"
-import { after, before, describe, test } from "node:test"
+import { test } from "node:test"
 import type { FakeServer } from "../testing/fake-server.js"
-import { languages } from "../testing/languages.js"
+import { inBothLanguages } from "../testing/languages.js"
 
 const durabilities = ["sync", "async", "exit"] as const
 async function tellsBeforeFailure(on: FakeServer, durability: (typeof durabilities)[number]): Promise<void> {
@@ -18,16 +18,8 @@ async function tellsBeforeFailure(on: FakeServer, durability: (typeof durabiliti
   assert.ok(asks.length > 0, "the interrupt was sent")
 }
 
-for (const { name, skip, start } of languages) {
-  describe(`in ${name}`, { skip }, () => {
-    let server: FakeServer
-    before(async () => {
-      server = await start("half")
-    })
-    after(() => server?.[Symbol.asyncDispose]())
-
-    test("W10: an interrupt is sent although another node fails", async () => {
-      for (const durability of durabilities) await tellsBeforeFailure(server, durability)
-    })
+inBothLanguages(["half"], ({ server }) => {
+  test("W10: an interrupt is sent although another node fails", async () => {
+    for (const durability of durabilities) await tellsBeforeFailure(server(), durability)
   })
-}
+})

@@ -87,3 +87,13 @@ test("subgraphs are listed by namespace", async () => {
   assert.equal(Object(all.typed?.input_schema).properties.messages.langgraph_type, "messages")
   assert.equal(all.plain?.input_schema, null)
 })
+
+test("a graph in a CommonJS file gets messages of its own classes", async () => {
+  const thread_id = crypto.randomUUID()
+  const input = { messages: [{ role: "user", content: "hello" }] }
+
+  await server.run("commonjs", { thread_id, input })
+  const { values } = await server.run("commonjs", { thread_id, input })
+
+  assert.deepEqual(Object(values).known, [true, true])
+})

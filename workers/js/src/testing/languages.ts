@@ -1,4 +1,5 @@
 /** The workers of both languages, for tests that both must pass. Each has the same graphs: `tests/graphs`, and their equals in Python. */
+import { after, before, describe } from "node:test"
 import { readGraphs } from "../loading/langgraph-json.js"
 import { FakeServer } from "./fake-server.js"
 import { worker as pythonFolder, skip, startPythonWorker } from "./python-worker.js"
@@ -35,3 +36,23 @@ export const languages: readonly Language[] = [
   },
   { name: "Python", skip, start: startPython, open: async () => ({ server: await startPythonWorker(), project }) },
 ]
+
+/**
+ * Tests that the workers of both languages pass. One worker of each has loaded the graphs for all of them: loading LangGraph takes as long as
+ * all their runs, each of which has its own thread and claim.
+ * @param tests  `server` gives the worker to a test
+ */
+export function inBothLanguages(
+  graphIds: readonly string[],
+  tests: (it: Language & { readonly server: () => FakeServer }) => void,
+): void {
+  for (const language of languages)
+    describe(`in ${language.name}`, { skip: language.skip }, () => {
+      let server: FakeServer
+      before(async () => {
+        server = await language.start(...graphIds)
+      })
+      after(() => server?.[Symbol.asyncDispose]())
+      tests({ ...language, server: () => server })
+    })
+}
