@@ -17,25 +17,18 @@ async function migrations(files: Readonly<Record<string, string>>): Promise<stri
 
 const bring = (db: Database, folder: string) => migrate({ uri: db.uri, folder, log: silent })
 
-test("migrations are applied in order, once", async () => {
+test("migrations are applied in order, once, also by processes that migrate at the same time", async () => {
   await using db = await freshDatabase()
   const folder = await migrations({
     "000002_add_body.sql": "alter table notes add body text",
     "000001_create_notes.sql": "create table notes (id int)",
   })
 
-  assert.deepEqual(await bring(db, folder), ["000001_create_notes.sql", "000002_add_body.sql"])
-  assert.deepEqual(await bring(db, folder), [])
-  assert.deepEqual(await db.rows(sql`select id, body from notes`), [])
-})
-
-test("processes that migrate at the same time take turns", async () => {
-  await using db = await freshDatabase()
-  const folder = await migrations({ "000001_create_notes.sql": "create table notes (id int)" })
-
   const applied = await Promise.all([1, 2, 3].map(() => bring(db, folder)))
 
-  assert.deepEqual(applied.flat(), ["000001_create_notes.sql"])
+  assert.deepEqual(applied.flat(), ["000001_create_notes.sql", "000002_add_body.sql"])
+  assert.deepEqual(await bring(db, folder), [])
+  assert.deepEqual(await db.rows(sql`select id, body from notes`), [])
 })
 
 test("a failed migration changes nothing, and those before it stay", async () => {
@@ -77,48 +70,43 @@ test("a file with an invalid migration name is an error", async () => {
 const answering = (number: number) =>
   `create or replace function answer() returns int language sql as 'select ${number}'`
 
+/** The folder of migrations with these functions. */
+async function withFunctions(texts: Readonly<Record<string, string>>, folder?: string): Promise<string> {
+  const into = folder ?? (await migrations({}))
+  await mkdir(join(into, "functions"), { recursive: true })
+  for (const [name, text] of Object.entries(texts)) await writeFile(join(into, "functions", name), text)
+  return into
+}
+
 const answerOf = async (db: Database) => (await db.row<{ answer: number }>(sql`select answer()`))?.answer
 
-test("SQL functions are applied after the migrations, and again when their text changes", async () => {
+test("SQL functions are applied after the migrations, and again when their text changes, but not by an older release", async () => {
   await using db = await freshDatabase()
-  const folder = await migrations({ "000001_create_notes.sql": "create table notes (id int)" })
-  await mkdir(join(folder, "functions"))
-  const functions = join(folder, "functions", "notes.sql")
+  const older = await withFunctions(
+    { "notes.sql": answering(1) },
+    await migrations({ "000001_create_notes.sql": "create table notes (id int)" }),
+  )
+  const newer = await withFunctions({ "notes.sql": answering(2) })
 
-  await writeFile(functions, answering(1))
-  await bring(db, folder)
-  const first = await answerOf(db)
-  await writeFile(functions, answering(2))
-  await bring(db, folder)
-
-  assert.deepEqual([first, await answerOf(db)], [1, 2])
-})
-
-test("a restarted server of an older release does not restore its functions", async () => {
-  await using db = await freshDatabase()
-  const [older, newer] = [await migrations({}), await migrations({})]
-  for (const [folder, text] of [
-    [older, answering(1)],
-    [newer, answering(2)],
-  ] as const) {
-    await mkdir(join(folder, "functions"))
-    await writeFile(join(folder, "functions", "notes.sql"), text)
+  const answers = []
+  for (const folder of [older, newer, older]) {
     await bring(db, folder)
+    answers.push(await answerOf(db))
   }
+  await withFunctions({ "notes.sql": answering(3) }, newer)
+  await bring(db, newer)
 
-  await bring(db, older)
-
-  assert.equal(await answerOf(db), 2)
+  assert.deepEqual([...answers, await answerOf(db)], [1, 2, 2, 3])
 })
 
 test("functions that cannot be applied change nothing", async () => {
   await using db = await freshDatabase()
-  const folder = await migrations({})
-  await mkdir(join(folder, "functions"))
-  await writeFile(join(folder, "functions", "a.sql"), answering(1) + ";")
-  await writeFile(join(folder, "functions", "b.sql"), "create or replace function broken(")
+  const broken = { "a.sql": `${answering(1)};`, "b.sql": "create or replace function broken(" }
 
-  await assert.rejects(bring(db, folder), { name: "MigrationFailed", message: /^the SQL functions failed/ })
+  await assert.rejects(bring(db, await withFunctions(broken)), {
+    name: "MigrationFailed",
+    message: /^the SQL functions failed/,
+  })
 
   assert.deepEqual(await db.rows(sql`select from pg_proc where proname = 'answer'`), [])
 })

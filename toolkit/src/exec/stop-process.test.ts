@@ -28,23 +28,17 @@ async function startScript(script: string, lines: number) {
   return { identity, printed }
 }
 
-test("a process that exits on the signal is not killed", async () => {
-  const { identity } = await startScript('trap "exit 0" TERM; echo up; while :; do sleep 0.01; done', 1)
+for (const [what, trap, graceMs, how] of [
+  ["exits on the signal is not killed", "exit 0", 20_000, "ended"],
+  ["ignores the signal is killed after the grace period", "", 50, "killed"],
+] as const)
+  test(`a process that ${what}`, async () => {
+    const { identity } = await startScript(`trap "${trap}" TERM; echo up; while :; do sleep 0.01; done`, 1)
 
-  const how = await stopProcess(identity, { graceMs: 20_000 })
+    assert.equal(await stopProcess(identity, { graceMs }), how)
 
-  assert.equal(how, "ended")
-  assert.equal(await isAlive(identity), false)
-})
-
-test("a process that ignores the signal is killed after the grace period", async () => {
-  const { identity } = await startScript('trap "" TERM; echo up; while :; do sleep 0.01; done', 1)
-
-  const how = await stopProcess(identity, { graceMs: 50 })
-
-  assert.equal(how, "killed")
-  assert.equal(await isAlive(identity), false)
-})
+    assert.equal(await isAlive(identity), false)
+  })
 
 test("remaining processes of a group are killed after their leader exits", async () => {
   const deafChild = `sh -c 'trap "" TERM; echo $$; while :; do sleep 0.01; done' &`

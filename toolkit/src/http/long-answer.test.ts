@@ -61,24 +61,19 @@ async function readAll(response: Response) {
   }
 }
 
-test("an error after the head is reported in the body, which then breaks off, and logged", async () => {
-  const { response, work } = await start(1)
+test("an error after the head is reported in the body, which then breaks off, and logged; a bug shows no details", async () => {
+  for (const [thrown, error, message] of [
+    [new Error("the password is x"), "internal", "internal error"],
+    [new Unavailable("the database is away"), "unavailable", "the database is away"],
+  ] as const) {
+    const { response, work } = await start(1)
 
-  work.reject(new Unavailable("the database is away"))
+    work.reject(thrown)
 
-  const document = { __error__: { error: "unavailable", message: "the database is away" } }
-  assert.deepEqual(await readAll(response), { document, breaksOff: true })
-  assert.equal(lines.at(-1)?.level, "warn")
-  assert.equal(lines.at(-1)?.msg, "the database is away")
-})
-
-test("a late bug shows no details", async () => {
-  const { response, work } = await start(1)
-
-  work.reject(new Error("the password is x"))
-
-  const document = { __error__: { error: "internal", message: "internal error" } }
-  assert.deepEqual(await readAll(response), { document, breaksOff: true })
+    const document = { __error__: { error, message } }
+    assert.deepEqual(await readAll(response), { document, breaksOff: true })
+  }
+  assert.deepEqual([lines.at(-1)?.level, lines.at(-1)?.msg], ["warn", "the database is away"])
 })
 
 test("on HTTP/1.0 a late error has its own status, also when a proxy on the way speaks it", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { type Database, openDatabase } from "../db/database.js"
+import { type Database, type Db, openDatabase } from "../db/database.js"
 import { sql } from "../db/sql.js"
 import { DatabaseUnavailable } from "../db/unavailable.js"
 import { freshDatabase } from "./fresh-database.js"
@@ -34,77 +34,62 @@ const insert = (entry: string) => sql`insert into entries (entry) values (${entr
 const entries = async (db: Database) =>
   (await db.rows<{ entry: string }>(sql`select entry from entries`)).map((row) => row.entry)
 
-test("a lost reply belongs to a statement that is committed, also one that was prepared before", async () => {
-  await using behind = await behindProxy()
-  const { db, direct, proxy } = behind
-  await db.run(insert("prepares it"))
+const into = /insert into entries/
+const run = (db: Db) => db.run(insert("aimed"))
+/** Is committed before. */
+const kept = "kept"
 
-  const aim = proxy.aim({ kind: "lose reply", at: /insert into entries/ })
-  await assert.rejects(db.run(insert("lost")), DatabaseUnavailable)
+const aims: readonly (readonly [
+  what: string,
+  aim: Parameters<PostgresProxy["aim"]>[0],
+  work: (db: Database) => Promise<unknown>,
+  left: string[],
+])[] = [
+  ["a lost reply belongs to a statement that is committed", { kind: "lose reply", at: into }, run, ["aimed", kept]],
+  [
+    "the reply of a COMMIT is lost after the transaction is committed",
+    { kind: "lose reply", at: /^commit$/ },
+    (db) => db.transaction(run),
+    ["aimed", kept],
+  ],
+  ["a request that breaks in the middle is not executed", { kind: "break request", at: into }, run, [kept]],
+  [
+    "what is swallowed on the way to Postgres never arrives",
+    { kind: "swallow", direction: "to server", at: into },
+    run,
+    [kept],
+  ],
+  [
+    "what is swallowed on the way back was executed, and Postgres hears that the client gave up",
+    { kind: "swallow", direction: "to client", at: into },
+    run,
+    ["aimed", kept],
+  ],
+]
+for (const [what, aim, work, left] of aims)
+  test(`${what}, also of a statement that was prepared before`, async () => {
+    await using behind = await behindProxy(500)
+    const { db, direct, proxy } = behind
+    await db.run(insert(kept))
 
-  assert.ok(aim.isHit)
-  assert.deepEqual((await entries(direct)).sort(), ["lost", "prepares it"])
-  assert.deepEqual((await entries(db)).length, 2, "the next statement has a connection")
-})
+    const aimed = proxy.aim(aim)
+    await assert.rejects(work(db), DatabaseUnavailable)
 
-test("the reply of a COMMIT is lost after the transaction is committed", async () => {
-  await using behind = await behindProxy()
-  const { db, direct, proxy } = behind
-
-  const aim = proxy.aim({ kind: "lose reply", at: /^commit$/ })
-  await assert.rejects(
-    db.transaction((tx) => tx.run(insert("in a transaction"))),
-    DatabaseUnavailable,
-  )
-
-  assert.ok(aim.isHit)
-  assert.deepEqual(await entries(direct), ["in a transaction"])
-})
+    assert.ok(aimed.isHit)
+    assert.deepEqual((await entries(direct)).sort(), left)
+    proxy.heal()
+    assert.deepEqual((await entries(db)).sort(), left, "the next statement has a connection")
+  })
 
 test("the reply of a statement that fails is not lost, and the aim stays", async () => {
   await using behind = await behindProxy()
   const { db, proxy } = behind
   await db.run(insert("same"))
 
-  const aim = proxy.aim({ kind: "lose reply", at: /insert into entries/ })
+  const aim = proxy.aim({ kind: "lose reply", at: into })
   await assert.rejects(db.run(insert("same")), { code: "23505" })
 
   assert.equal(aim.isHit, false)
-})
-
-test("a request that breaks in the middle is not executed", async () => {
-  await using behind = await behindProxy()
-  const { db, direct, proxy } = behind
-
-  const aim = proxy.aim({ kind: "break request", at: /insert into entries/ })
-  await assert.rejects(db.run(insert("broken")), DatabaseUnavailable)
-
-  assert.ok(aim.isHit)
-  assert.deepEqual(await entries(direct), [])
-})
-
-test("what is swallowed on the way to Postgres never arrives, also after the connection heals", async () => {
-  await using behind = await behindProxy(500)
-  const { db, direct, proxy } = behind
-
-  const aim = proxy.aim({ kind: "swallow", direction: "to server", at: /insert into entries/ })
-  await assert.rejects(db.run(insert("never")), DatabaseUnavailable)
-  proxy.heal()
-  await db.run(insert("afterwards"))
-
-  assert.ok(aim.isHit)
-  assert.deepEqual(await entries(direct), ["afterwards"])
-})
-
-test("what is swallowed on the way back was executed, and Postgres hears that the client gave up", async () => {
-  await using behind = await behindProxy(500)
-  const { db, direct, proxy } = behind
-
-  const aim = proxy.aim({ kind: "swallow", direction: "to client", at: /insert into entries/ })
-  await assert.rejects(db.run(insert("executed")), DatabaseUnavailable)
-
-  assert.ok(aim.isHit)
-  assert.deepEqual(await entries(direct), ["executed"])
 })
 
 test("one notification is held while the next ones arrive, and sessions that listen are cut alone", async () => {
