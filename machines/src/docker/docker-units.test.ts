@@ -1,17 +1,16 @@
 import assert from "node:assert/strict"
 import { existsSync, rmSync, writeFileSync } from "node:fs"
-import { request } from "node:http"
-import { text } from "node:stream/consumers"
 import { after, test } from "node:test"
-import { connectOptions } from "@superstep/protocol/http/address"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import { unitSocket } from "../parts/files/folders.js"
 import { isolatedUser } from "../parts/isolation/isolation.js"
-import type { UnitSpec, Units } from "../port/port.js"
+import type { UnitSpec } from "../port/port.js"
 import { unitsConformance } from "../port/testing/conformance.js"
 import { unitSpec } from "../port/testing/unit-spec.js"
+import { askStatus } from "../unit-client/unit-client.js"
+import { ask as askUnit } from "../unit-client/unit-request.js"
 import { removeLeftProbes } from "./base-image.js"
 import { foundDockerUnits } from "./found-units.js"
 import { ensureNetwork, ForeignNetwork, ownNetwork, removeNetwork } from "./network.js"
@@ -34,27 +33,19 @@ const unitIn = (place: Place, variables: Record<string, string> = {}, memoryMb?:
     limits: { memoryMb, cpu: 1 },
   })
 
-/** @returns  undefined while it does not answer */
-const ask = (units: Units, { unitId }: UnitSpec, path: string): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const headers = { "x-superstep-unit": "unit-token" }
-    const sent = request({ ...connectOptions(units.address(unitId)), path, headers, agent: false }, (response) => {
-      text(response).then(resolve, () => resolve(undefined))
-    })
-    sent.once("error", () => resolve(undefined))
-    sent.end()
-  })
-
-async function started(place: Place, variables: Record<string, string>, memoryMb?: number) {
+async function started(place: Place, variables: Record<string, string> = {}, memoryMb?: number) {
   const units = place.units()
   const unit = unitIn(place, variables, memoryMb)
   await units.start(unit)
-  await until(() => ask(units, unit, "/ok"), { what: "the unit answers" })
+  const address = { address: units.address(unit.unitId), token: unit.token }
+  const answers = () => until(() => askStatus(address), { what: "the unit answers" })
+  await answers()
+  const ask = async (path: string) => (await askUnit(address, "GET", path)).body
   const end = async () => {
     await units.stop(unit.unitId, { graceMs: 0 })
     await units.remove(unit.unitId)
   }
-  return { units, unit, end }
+  return { units, unit, unitId: unit.unitId, ask, answers, end }
 }
 
 test("an engine shows no secret of a unit, and its container has no rights and a read-only image (M2, M4)", {
@@ -62,16 +53,16 @@ test("an engine shows no secret of a unit, and its container has no rights and a
 }, async () => {
   const place = dockerPlace({ user: () => ({ uid: 200_077, gid: 200_077 }) })
   const looks = "id -u; cat /proc/1/status; touch /x; touch /superstep/app/x; touch $HOME/x && echo home-is-writable"
-  const { units, unit, end } = await started(
+  const { units, unitId, ask, end } = await started(
     place,
     { MODEL_KEY: "sk-hidden", OTEL_EXPORTER_OTLP_ENDPOINT: "https://user:of-traces@collector", FAKE_COMMAND: looks },
     256,
   )
 
-  const found = await place.containers.find(unit.unitId)
+  const found = await place.containers.find(unitId)
   const { body } = await place.engine.json<{ HostConfig: object }>(`/containers/${found?.id}/json`)
   const shown = JSON.stringify(body)
-  const inside = JSON.parse((await ask(units, unit, "/sh")) ?? "{}") as { output: string }
+  const inside = JSON.parse(await ask("/sh")) as { output: string }
 
   for (const secret of ["sk-hidden", "unit-token", "of-the-database", "of-the-proxy", "of-traces"])
     assert.ok(!shown.includes(secret), secret)
@@ -80,18 +71,18 @@ test("an engine shows no secret of a unit, and its container has no rights and a
   assert.match(inside.output, /^NoNewPrivs:\s+1$/m)
   assert.match(inside.output, /home-is-writable/)
   assert.equal(inside.output.match(/Read-only file system/g)?.length, 2)
-  assert.equal((await units.memoryMb([unit.unitId])).size, 0, "the engine enforces its limit")
-  assert.ok(((await units.usage([unit.unitId])).get(unit.unitId)?.[0]?.rssBytes ?? 0) > 0)
+  assert.equal((await units.memoryMb([unitId])).size, 0, "the engine enforces its limit")
+  assert.ok(((await units.usage([unitId])).get(unitId)?.[0]?.rssBytes ?? 0) > 0)
   await end()
 })
 
 test("a unit that uses more than its memory is reported with its limit (R3)", { skip }, async () => {
-  const { units, unit, end } = await started(dockerPlace(), { FAKE_SWELLS_MB: "600" }, 160)
+  const { units, unitId, ask, end } = await started(dockerPlace(), { FAKE_SWELLS_MB: "600" }, 160)
 
-  void ask(units, unit, "/swell")
+  void ask("/swell").catch(() => undefined)
   const ended = await until(
     async () => {
-      const now = await units.status(unit.unitId)
+      const now = await units.status(unitId)
       return now.state === "exited" && now
     },
     { what: "it was killed" },
@@ -105,33 +96,33 @@ test("each line of a unit's output is read once and in order, also a long one, b
   skip,
 }, async () => {
   const place = dockerPlace()
-  const { units, unit, end } = await started(place, { FAKE_SAYS: "/superstep/unit/data/says.txt" })
+  const { units, unitId, ask, end } = await started(place, { FAKE_SAYS: "/superstep/unit/data/says.txt" })
   const say = async (text: string) => {
-    writeFileSync(`${place.folders.units}/${unit.unitId}/data/says.txt`, text)
-    await ask(units, unit, "/say")
+    writeFileSync(`${place.folders.units}/${unitId}/data/says.txt`, text)
+    await ask("/say")
   }
   let changes = 0
-  const stopWatching = await units.watchLogs(unit.unitId, () => changes++)
-  const first = await units.logs(unit.unitId, "")
+  const stopWatching = await units.watchLogs(unitId, () => changes++)
+  const first = await units.logs(unitId, "")
 
   // The engine stores a line in parts of 16 KB, and the rest of it when it is complete.
   await say("x".repeat(40_000))
   await until(() => changes > 0, { what: "the watch reports output" })
-  const half = await units.logs(unit.unitId, first.next)
+  const half = await units.logs(unitId, first.next)
   await say("yyy\nshort\n")
   const whole = await until(
     async () => {
-      const found = await units.logs(unit.unitId, first.next)
+      const found = await units.logs(unitId, first.next)
       return found.lines.includes("short") && found
     },
     { what: "the lines are complete" },
   )
-  const again = await place.units().logs(unit.unitId, first.next)
-  const silent = await units.logs(unit.unitId, whole.next)
+  const again = await place.units().logs(unitId, first.next)
+  const silent = await units.logs(unitId, whole.next)
   await say("no end")
   stopWatching?.()
-  await units.stop(unit.unitId, { graceMs: 5000 })
-  const last = await place.units().logs(unit.unitId, whole.next)
+  await units.stop(unitId, { graceMs: 5000 })
+  const last = await place.units().logs(unitId, whole.next)
 
   assert.deepEqual(half, { lines: [], next: first.next })
   assert.deepEqual(whole.lines, [`${"x".repeat(40_000)}yyy`, "short"])
@@ -139,7 +130,7 @@ test("each line of a unit's output is read once and in order, also a long one, b
   assert.deepEqual(silent, { lines: [], next: whole.next })
   assert.equal(last.lines.length, 1)
   assert.match(last.lines[0] ?? "", /^no end.*unit stops/)
-  assert.deepEqual(await place.units().logs(unit.unitId, last.next), { lines: [], next: last.next })
+  assert.deepEqual(await place.units().logs(unitId, last.next), { lines: [], next: last.next })
   await end()
 })
 
@@ -204,13 +195,13 @@ test("a network of our name without our label is neither used nor removed (M1)",
 
 test("an image that the engine has lost is made again at the next start", { skip }, async () => {
   const place = dockerPlace()
-  const { units, unit, end } = await started(place, {})
-  await units.stop(unit.unitId, { graceMs: 0 })
+  const { units, unit, unitId, answers, end } = await started(place)
+  await units.stop(unitId, { graceMs: 0 })
   await place.removeImage()
 
   await units.start(unit)
 
-  assert.ok(await until(() => ask(units, unit, "/ok"), { what: "it answers again" }))
+  await answers()
   await end()
 })
 
@@ -218,15 +209,15 @@ test("a program that only finds units publishes no socket, since it does not kno
   skip,
 }, async () => {
   const place = dockerPlace()
-  const { units, unit, end } = await started(place, {})
-  const path = unitSocket(place.folders, unit.unitId)
+  const { units, unitId, end } = await started(place)
+  const path = unitSocket(place.folders, unitId)
   rmSync(path)
 
   const found = foundDockerUnits(place.folders, place.homeId, place.engine.socketPath)
 
-  assert.deepEqual(await found.status(unit.unitId), { state: "running" })
+  assert.deepEqual(await found.status(unitId), { state: "running" })
   assert.equal(existsSync(path), false)
-  assert.deepEqual(await units.status(unit.unitId), { state: "running" })
+  assert.deepEqual(await units.status(unitId), { state: "running" })
   assert.equal(existsSync(path), true)
   await end()
 })

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { EventEmitter, once } from "node:events"
-import { createServer } from "node:http"
+import { createServer, type ServerResponse } from "node:http"
 import { join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
@@ -40,8 +40,8 @@ test("an engine's output is read piece by piece, wherever its bytes are divided,
   assert.deepEqual(sinceOf({}), {})
 })
 
-/** An engine with one container, which prints `output`. Streams that follow it end when they are told to. */
-async function engineWithContainer() {
+/** An engine with one container, which prints `output`, or what the test sends. Streams that follow it end when they are told to. */
+async function engineWithContainer(send?: (response: ServerResponse) => void) {
   const now = { state: "running", output: [sent(1, `${time(1)} one\n`)] }
   const endings = new EventEmitter()
   const server = createServer((request, response) => {
@@ -51,6 +51,7 @@ async function engineWithContainer() {
       endings.once("end", () => response.end())
       return response.flushHeaders()
     }
+    if (pathname === "/containers/c1/logs" && send) return send(response)
     if (pathname === "/containers/c1/logs") return void response.end(Buffer.concat(now.output))
     const container = { Id: "c1", Created: 1, State: now.state, Labels: { [labels.unit]: "u1" } }
     response.end(JSON.stringify(now.state === "removed" ? [] : [container]))
@@ -61,15 +62,16 @@ async function engineWithContainer() {
     server.closeAllConnections()
   }
   const endWatches = () => endings.emit("end")
-  return { engine: engineAt(String(server.address())), now, endWatches, [Symbol.dispose]: stop }
+  const engine = engineAt(String(server.address()))
+  const containers = containersOf(engine, "home")
+  const folder = temporaryFolder()
+  const output = unitOutput({ engine, containers }, () => folder)
+  return { containers, output, now, endWatches, [Symbol.dispose]: stop }
 }
 
 test("what is kept of a removed container is read while the stream that follows it has not ended", async () => {
   using place = await engineWithContainer()
-  const { engine, now } = place
-  const folder = temporaryFolder()
-  const containers = containersOf(engine, "home")
-  const output = unitOutput({ engine, containers }, () => folder)
+  const { containers, output, now } = place
   let hasEnded = false
   const onEnd = () => {
     hasEnded = true
@@ -95,13 +97,7 @@ test("what is kept of a removed container is read while the stream that follows 
 test("of a long output only as much is read as is stored at once", async () => {
   const line = sent(1, `${time(1)} ${"x".repeat(999)}\n`)
   let sentBytes = 0
-  const server = createServer((request, response) => {
-    if (!request.url?.includes("/logs")) {
-      response.writeHead(200, { "content-type": "application/json" })
-      return void response.end(
-        JSON.stringify([{ Id: "c1", Created: 1, State: "running", Labels: { [labels.unit]: "u1" } }]),
-      )
-    }
+  using place = await engineWithContainer((response) => {
     const send = () => {
       while (!response.destroyed && sentBytes < 100_000 * line.length) {
         sentBytes += line.length
@@ -111,14 +107,9 @@ test("of a long output only as much is read as is stored at once", async () => {
     }
     response.on("drain", send)
     send()
-  }).listen(join(temporaryFolder(), "engine.sock"))
-  await once(server, "listening")
-  const engine = engineAt(String(server.address()))
-  const output = unitOutput({ engine, containers: containersOf(engine, "home") }, () => temporaryFolder())
+  })
 
-  const { lines } = await output.logs("u1", "")
-  server.closeAllConnections()
-  server.close()
+  const { lines } = await place.output.logs("u1", "")
 
   assert.ok(lines.length > 1000 && lines.length < 2000, `${lines.length} lines`)
   assert.ok(sentBytes < 20 * 1024 * 1024, `${sentBytes} bytes were read`)

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { silent } from "@superstep/toolkit/testing/test-cluster"
-import { writeMachineNote } from "../port/machine-note.js"
-import { kindNames, kinds, OtherMachine, settingsOfNote } from "./kinds.js"
-import { requireSameMachine } from "./open-machine.js"
+import { kindNames, kinds, settingsOfNote } from "./kinds.js"
 
 test("a note becomes the settings that lead to its machine, and leaves out those of other kinds", () => {
   const cluster = { kubeconfig: "/k", agentsNamespace: "agents" }
@@ -21,15 +17,6 @@ test("a note becomes the settings that lead to its machine, and leaves out those
     SUPERSTEP_KUBECONFIG: "/k",
     SUPERSTEP_KUBERNETES_NAMESPACE: "agents",
   })
-})
-
-test("a data folder whose agents run on a kind of machine that this release lacks is refused", async () => {
-  const home = temporaryFolder()
-  await writeMachineNote(home, { machine: "mainframe" })
-
-  const starting = requireSameMachine({ machine: "process" }, { home, homeId: "h", log: silent, environment: {} })
-
-  await assert.rejects(starting, (error) => error instanceof OtherMachine && /"mainframe"/.test(error.message))
 })
 
 test("a kind that is reached by settings has a place that may be away", () => {

@@ -1,30 +1,22 @@
 import assert from "node:assert/strict"
 import { mkdirSync, rmSync, symlinkSync } from "node:fs"
-import { request } from "node:http"
 import { join } from "node:path"
-import { text } from "node:stream/consumers"
-import { after, before, test } from "node:test"
-import { type Address, connectOptions } from "@superstep/protocol/http/address"
+import { test } from "node:test"
 import { secretsOf } from "@superstep/toolkit/config/settings"
 import { createLog } from "@superstep/toolkit/log/log"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import type { UnitSpec } from "../port/port.js"
 import { unitSpec } from "../port/testing/unit-spec.js"
+import { askStatus } from "../unit-client/unit-client.js"
+import { ask } from "../unit-client/unit-request.js"
 import { ClusterFailed } from "./cluster/cluster.js"
 import { type KubernetesObject, labels, nameOf, pathsIn, unitPort } from "./cluster/objects.js"
 import { ForeignObject } from "./cluster/owned-objects.js"
-import { kubernetesPlace, noCluster as skip, type TestCluster, testCluster } from "./testing/place.js"
+import { clusterOfFile, kubernetesPlace, noCluster as skip } from "./testing/place.js"
 import { grantRights } from "./testing/rights.js"
 
-let tested: TestCluster
-
-before(async () => {
-  if (!skip) tested = await testCluster()
-})
-after(async () => {
-  if (!skip) await tested.stop()
-})
+const tested = clusterOfFile()
 
 type Place = Awaited<ReturnType<typeof kubernetesPlace>>
 
@@ -35,24 +27,19 @@ const unitIn = ({ artifactId }: Place, variables: Record<string, string> = {}, m
     limits: { memoryMb, cpu: undefined },
   })
 
-/** @returns  undefined while it does not answer */
-const ask = (address: Address, path: string): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const headers = { "x-superstep-unit": "unit-token" }
-    const sent = request({ ...connectOptions(address), path, headers, agent: false }, (response) => {
-      text(response).then(resolve, () => resolve(undefined))
-    })
-    sent.once("error", () => resolve(undefined))
-    sent.end()
-  })
-
 async function started(place: Place, variables: Record<string, string> = {}, memoryMb?: number) {
   const units = place.units()
   const unit = unitIn(place, variables, memoryMb)
   const { unitId } = unit
   await units.start(unit)
-  const answers = () => until(() => ask(units.address(unitId), "/ok"), { what: "the unit answers" })
+  const addressOf = (address = units.address(unitId)) => ({ address, token: unit.token })
+  const answers = () => until(() => askStatus(addressOf()), { what: "the unit answers" })
   await answers()
+  /** Starts it again after its exit. */
+  const startAgain = async () => {
+    await units.start(unit)
+    await answers()
+  }
   const end = async () => {
     await units.stop(unitId, { graceMs: 0 })
     await units.remove(unitId)
@@ -65,7 +52,7 @@ async function started(place: Place, variables: Record<string, string> = {}, mem
       },
       { what: "its end is known" },
     )
-  return { units, unit, unitId, answers, untilExited, end }
+  return { units, unit, unitId, addressOf, startAgain, untilExited, end }
 }
 
 const isAlive = (pid: number): boolean => {
@@ -80,25 +67,25 @@ const isAlive = (pid: number): boolean => {
 test("while the API server is away units run on, and afterwards each is known as it is, with all its output", {
   skip,
 }, async () => {
-  const place = await kubernetesPlace(tested)
-  const { units, unit, unitId, untilExited, end } = await started(place)
+  const place = await kubernetesPlace(tested())
+  const { units, unit, unitId, addressOf, untilExited, end } = await started(place)
   const other = await started(place)
   const pid = await place.pidOf(unitId)
   const otherPid = await place.pidOf(other.unitId)
   const podIp = (await place.podOf(unitId))?.status?.podIP ?? ""
   const { next } = await units.logs(unitId, "")
 
-  await tested.killServer()
+  await tested().killServer()
   const isUnknown = (error: Error) => error instanceof ClusterFailed && error.status === undefined
   await assert.rejects(units.status(unitId), isUnknown)
   await assert.rejects(units.start(unit), isUnknown)
   await assert.rejects(units.stop(unitId, { graceMs: 0 }), isUnknown)
   await assert.rejects(units.list(), isUnknown)
-  const answer = await ask(`http://${podIp}:${unitPort}`, "/ok")
+  const answer = await ask(addressOf(`http://${podIp}:${unitPort}`), "GET", "/ok")
   process.kill(otherPid, "SIGKILL")
-  await tested.startServer()
+  await tested().startServer()
 
-  assert.match(answer ?? "", /true/)
+  assert.match(answer.body, /true/)
   await until(() => units.status(unitId).catch(() => undefined), { what: "units are known again" })
   await units.start(unit)
   assert.deepEqual(await units.status(unitId), { state: "running" })
@@ -112,7 +99,7 @@ test("while the API server is away units run on, and afterwards each is known as
 })
 
 test("objects of our names that are somebody else's are neither used, changed nor deleted (K1)", { skip }, async () => {
-  const place = await kubernetesPlace(tested)
+  const place = await kubernetesPlace(tested())
   const units = place.units()
   const unit = unitIn(place)
   const name = nameOf(unit.unitId)
@@ -130,10 +117,10 @@ test("objects of our names that are somebody else's are neither used, changed no
       },
     ],
   ] as const
-  for (const [path, body] of theirs) await tested.admin.json(path, { method: "POST", body })
+  for (const [path, body] of theirs) await tested().admin.json(path, { method: "POST", body })
   const seen = () =>
     Promise.all(
-      theirs.map(async ([path]) => (await tested.admin.json<KubernetesObject>(`${path}/${name}`)).body.metadata),
+      theirs.map(async ([path]) => (await tested().admin.json<KubernetesObject>(`${path}/${name}`)).body.metadata),
     )
   const before = await seen()
 
@@ -150,29 +137,25 @@ test("objects of our names that are somebody else's are neither used, changed no
 test("a pod that was evicted, or deleted by somebody else, has exited, and starts again at the same address (K4, K6)", {
   skip,
 }, async () => {
-  const place = await kubernetesPlace(tested)
-  const { units, unit, unitId, answers, untilExited, end } = await started(place)
+  const place = await kubernetesPlace(tested())
+  const { units, unitId, startAgain, untilExited, end } = await started(place)
   const address = units.address(unitId)
   const pod = `${pathsIn(place.namespace).pods}/${nameOf(unitId)}`
   const metadata = { name: nameOf(unitId), namespace: place.namespace }
   const evict = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { gracePeriodSeconds: 1 } }
 
-  await tested.admin.json(`${pod}/eviction`, { method: "POST", body: evict })
+  await tested().admin.json(`${pod}/eviction`, { method: "POST", body: evict })
   const evicted = await untilExited()
-  await units.start(unit)
-  await answers()
-  await tested.node.evict((await place.podOf(unitId))?.metadata.uid ?? "", "The node was low on resource: memory.")
+  await startAgain()
+  await tested().node.evict((await place.podOf(unitId))?.metadata.uid ?? "", "The node was low on resource: memory.")
   const evictedByNode = await untilExited()
-  await units.start(unit)
-  await answers()
-  await tested.admin.json(pod, { method: "DELETE", body: { gracePeriodSeconds: 0 } })
+  await startAgain()
+  await tested().admin.json(pod, { method: "DELETE", body: { gracePeriodSeconds: 0 } })
   const deleted = await untilExited()
-  await units.start(unit)
-  await answers()
+  await startAgain()
   await units.kill(unitId)
   const killed = await untilExited()
-  await units.start(unit)
-  await answers()
+  await startAgain()
 
   assert.equal(units.address(unitId), address)
   const ends = [evicted, evictedByNode, deleted, killed].map(({ isDisrupted }) => isDisrupted)
@@ -181,7 +164,7 @@ test("a pod that was evicted, or deleted by somebody else, has exited, and start
 })
 
 test("a unit whose pod the cluster refuses has exited by itself: nobody else has ended it (K4)", { skip }, async () => {
-  const place = await kubernetesPlace(tested, {
+  const place = await kubernetesPlace(tested(), {
     beforeApply: async (path) => {
       if (path.endsWith("/pods")) throw new ClusterFailed("exceeded quota", 403)
     },
@@ -198,7 +181,7 @@ test("a unit whose pod the cluster refuses has exited by itself: nobody else has
 
 test("a unit that is being started has not exited while it has its Secret and no pod yet (K4)", { skip }, async () => {
   const seen: string[] = []
-  const place = await kubernetesPlace(tested, {
+  const place = await kubernetesPlace(tested(), {
     beforeApply: async (path) => {
       if (path.endsWith("/pods")) seen.push((await units.status(unit.unitId)).state)
     },
@@ -218,8 +201,8 @@ test("a unit that is being started has not exited while it has its Secret and no
 test("a stop and a kill end a unit whose last output cannot be kept, and the log says so (R5)", { skip }, async () => {
   const lines: string[] = []
   const log = createLog({ process: "control", level: "warn" }, { write: (line) => lines.push(line) })
-  const place = await kubernetesPlace(tested, { log })
-  const { units, unit, unitId, answers, untilExited, end } = await started(place)
+  const place = await kubernetesPlace(tested(), { log })
+  const { units, unitId, startAgain, untilExited, end } = await started(place)
   const ends = [() => units.kill(unitId), () => units.stop(unitId, { graceMs: 1000 })]
 
   for (const [life, endIt] of ends.entries()) {
@@ -239,21 +222,16 @@ test("a stop and a kill end a unit whose last output cannot be kept, and the log
     rmSync(file)
     if (life > 0) continue
     await untilExited()
-    await units.start(unit)
-    await answers()
+    await startAgain()
   }
   assert.deepEqual(await units.status(unitId), { state: "absent" })
   await end()
 })
 
 test("a unit that uses more than its memory is reported with its limit (R3)", { skip }, async () => {
-  const { units, unitId, untilExited, end } = await started(
-    await kubernetesPlace(tested),
-    { FAKE_SWELLS_MB: "600" },
-    160,
-  )
+  const { addressOf, untilExited, end } = await started(await kubernetesPlace(tested()), { FAKE_SWELLS_MB: "600" }, 160)
 
-  void ask(units.address(unitId), "/swell")
+  void ask(addressOf(), "GET", "/swell").catch(() => undefined)
 
   assert.deepEqual(await untilExited(), { state: "exited", ranOutOfMb: 160 })
   await end()
@@ -262,17 +240,16 @@ test("a unit that uses more than its memory is reported with its limit (R3)", { 
 test("a pod of a lost node is given up, and its processes end when the node is back", {
   skip,
 }, async () => {
-  const place = await kubernetesPlace(tested, { lostMs: 300 })
-  const { units, unit, unitId, answers, end } = await started(place)
+  const place = await kubernetesPlace(tested(), { lostMs: 300 })
+  const { units, unitId, startAgain, end } = await started(place)
   const former = await place.pidOf(unitId)
 
-  tested.node.lose()
+  tested().node.lose()
   await units.kill(unitId)
   const given = await units.status(unitId)
   const ranOn = isAlive(former)
-  tested.node.comeBack()
-  await units.start(unit)
-  await answers()
+  tested().node.comeBack()
+  await startAgain()
 
   assert.deepEqual(given, { state: "exited" })
   assert.equal(ranOn, true)
@@ -281,56 +258,49 @@ test("a pod of a lost node is given up, and its processes end when the node is b
   await end()
 })
 
-test("after a stop and a removal nothing of a unit is left in the cluster (R5)", { skip }, async () => {
-  const place = await kubernetesPlace(tested)
-  const { end } = await started(place)
+test("who deletes the Service of a unit deletes all of it, and it starts again; a stop and a removal leave nothing either (K5, R5)", {
+  skip,
+}, async () => {
+  const place = await kubernetesPlace(tested())
+  const { units, unitId, startAgain, end } = await started(place)
+  const paths = pathsIn(place.namespace)
+  // The machine itself may not list secrets.
   const all = async () => {
-    const { pods, services, secrets } = pathsIn(place.namespace)
-    // The machine itself may not list secrets.
     const lists = await Promise.all(
-      [pods, services, secrets].map((path) => tested.admin.json<{ readonly items: readonly KubernetesObject[] }>(path)),
+      [paths.pods, paths.services, paths.secrets].map((path) =>
+        tested().admin.json<{ readonly items: readonly KubernetesObject[] }>(path),
+      ),
     )
     return lists.flatMap(({ body }) => body.items).filter(({ metadata }) => metadata.labels?.[labels.owner]).length
   }
-
   const before = await all()
+
+  await tested().admin.json(`${paths.services}/${nameOf(unitId)}`, { method: "DELETE" })
+  await until(async () => (await units.status(unitId)).state === "absent", { what: "its objects are gone" })
+  await startAgain()
   await end()
 
   assert.equal(before, 3)
   await until(async () => (await all()) === 0, { what: "all its objects are gone" })
 })
 
-test("who deletes the Service of a unit deletes all of it, and it starts again (K5)", { skip }, async () => {
-  const place = await kubernetesPlace(tested)
-  const { units, unit, unitId, answers, end } = await started(place)
-  const { services } = pathsIn(place.namespace)
-
-  await tested.admin.json(`${services}/${nameOf(unitId)}`, { method: "DELETE" })
-  await until(async () => (await units.status(unitId)).state === "absent", { what: "its objects are gone" })
-  await units.start(unit)
-  await answers()
-
-  await end()
-})
-
 test("an error says that somebody has deleted the namespace, and units start again when it is back", {
   skip,
 }, async () => {
-  const place = await kubernetesPlace(tested)
-  const { units, unit, unitId, answers, end } = await started(place)
+  const place = await kubernetesPlace(tested())
+  const { units, unit, unitId, startAgain, end } = await started(place)
   const path = `/api/v1/namespaces/${place.namespace}`
 
-  await tested.admin.json(path, { method: "DELETE" })
-  const isGone = async () => (await tested.admin.json(path, { also: [404] })).status === 404
+  await tested().admin.json(path, { method: "DELETE" })
+  const isGone = async () => (await tested().admin.json(path, { also: [404] })).status === 404
   await until(isGone, { what: "the namespace is gone", timeoutMs: 120_000 })
   const isRefused = (error: Error) => error instanceof ClusterFailed && error.status !== undefined
   await assert.rejects(units.start(unit), isRefused)
-  await tested.admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name: place.namespace } } })
-  await grantRights(tested.admin, place.namespace)
+  await tested().admin.json("/api/v1/namespaces", { method: "POST", body: { metadata: { name: place.namespace } } })
+  await grantRights(tested().admin, place.namespace)
   await until(() => units.status(unitId).catch(() => undefined), { what: "the rights are in force" })
   const status = await units.status(unitId)
-  await units.start(unit)
-  await answers()
+  await startAgain()
 
   assert.deepEqual(status, { state: "absent" })
   await end()

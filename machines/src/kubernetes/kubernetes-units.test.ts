@@ -1,14 +1,6 @@
-import { after, before } from "node:test"
 import { unitsConformance } from "../port/testing/conformance.js"
-import { kubernetesPlace, noCluster, type TestCluster, testCluster } from "./testing/place.js"
+import { clusterOfFile, kubernetesPlace, noCluster } from "./testing/place.js"
 
-let tested: TestCluster
+const tested = clusterOfFile()
 
-before(async () => {
-  if (!noCluster) tested = await testCluster()
-})
-after(async () => {
-  if (!noCluster) await tested.stop()
-})
-
-unitsConformance("pods", () => kubernetesPlace(tested), noCluster)
+unitsConformance("pods", () => kubernetesPlace(tested()), noCluster)

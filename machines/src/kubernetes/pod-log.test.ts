@@ -13,6 +13,10 @@ async function* breakingOff(text: string) {
   throw new Error("aborted")
 }
 
+const time = (second: number) => `2026-01-01T00:00:0${second}.000000000Z`
+
+const asked = (from: string, hasEnded = true) => ({ from, place: placeOf(from) ?? { lifeId: "1_a" }, hasEnded })
+
 async function lines(log: AsyncIterable<Buffer>): Promise<string[][]> {
   const found: string[][] = []
   for await (const { time, content } of timedLines(log)) found.push([time, content.toString()])
@@ -33,9 +37,7 @@ test("lines are found in whatever pieces a log comes, and one without an end is 
 })
 
 test("an answer of an exited pod that breaks off, wherever that is, loses no line and cuts none", async () => {
-  const time = (second: number) => `2026-01-01T00:00:0${second}.000000000Z`
   const whole = `${time(1)} one\n${time(2)} two\n${time(3)} three`
-  const asked = (from: string) => ({ from, place: placeOf(from) ?? { lifeId: "1_a" }, hasEnded: true })
 
   for (let cut = 0; cut <= whole.length; cut++) {
     const broken = await readAnswer(breakingOff(whole.slice(0, cut)), asked(""))
@@ -46,21 +48,15 @@ test("an answer of an exited pod that breaks off, wherever that is, loses no lin
 })
 
 test("a file that cannot be read is no empty one, and a line that was cut within its time is none", async () => {
-  const asked = { from: "", place: { lifeId: "1_a" }, hasEnded: true }
-
-  await assert.rejects(readPodLog(breakingOff("2026-01-01T00:00:01.000000000Z one\n"), asked), /aborted/)
-  const { lines } = await readPodLog(chunksOf("2026-01-01T00:00:01.000000000Z one\n2026-01-01T00:0"), asked)
+  await assert.rejects(readPodLog(breakingOff(`${time(1)} one\n`), asked("")), /aborted/)
+  const { lines } = await readPodLog(chunksOf(`${time(1)} one\n2026-01-01T00:0`), asked(""))
 
   assert.deepEqual(lines, ["one"])
 })
 
 test("a line that is too long is cut, and is read once while it grows", async () => {
   const long = "x".repeat(2 * maxRawBytes)
-  const time = (second: number) => `2026-01-01T00:00:0${second}.000000000Z`
-  const read = (text: string, from: string) => {
-    const place = placeOf(from) ?? { lifeId: "1_a" }
-    return readPodLog(chunksOf(text), { from, place, hasEnded: false })
-  }
+  const read = (text: string, from: string) => readPodLog(chunksOf(text), asked(from, false))
 
   const first = await read(`${time(1)} one\n${time(2)} ${long}`, "")
   const grown = await read(`${time(1)} one\n${time(2)} ${long}${long}\n${time(3)} three\n`, first.next)
@@ -78,8 +74,7 @@ test("a long log is read in parts, each line once", async () => {
   let [from, reads] = ["", 0]
 
   for (;;) {
-    const place = placeOf(from) ?? { lifeId: "1_a" }
-    const { lines, next } = await readPodLog(chunksOf(text), { from, place, hasEnded: true })
+    const { lines, next } = await readPodLog(chunksOf(text), asked(from))
     if (next === from) break
     found.push(...lines.map((line) => line.split(" ", 1)[0] ?? ""))
     from = next

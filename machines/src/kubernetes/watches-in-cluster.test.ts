@@ -1,23 +1,16 @@
 /** What a real API server is asked while pods wait, and what becomes of units when watches break. */
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { until } from "@superstep/toolkit/testing/until"
 import { realClock } from "@superstep/toolkit/time/clock"
 import type { UnitSpec } from "../port/port.js"
 import { unitSpec } from "../port/testing/unit-spec.js"
 import { nameOf, type Pod, pathsIn } from "./cluster/objects.js"
-import { kubernetesPlace, noCluster as skip, type TestCluster, testCluster } from "./testing/place.js"
+import { clusterOfFile, kubernetesPlace, noCluster as skip } from "./testing/place.js"
 import { requestsSeen } from "./testing/requests-seen.js"
 
-let tested: TestCluster
-
-before(async () => {
-  if (!skip) tested = await testCluster()
-})
-after(async () => {
-  if (!skip) await tested.stop()
-})
+const tested = clusterOfFile()
 
 const tooMuchMb = 1_000_000
 const unitOf = ({ artifactId }: { artifactId: string }, memoryMb?: number): UnitSpec =>
@@ -26,17 +19,17 @@ const unitOf = ({ artifactId }: { artifactId: string }, memoryMb?: number): Unit
 /** How many requests a hundred looks cost, after a first one. */
 async function costOf(look: () => Promise<void>): Promise<number> {
   await look()
-  const before = await requestsSeen(tested.admin)
+  const before = await requestsSeen(tested().admin)
   for (let time = 0; time < 100; time++) {
     await look()
     await sleep(20)
   }
-  return (await requestsSeen(tested.admin)) - before
+  return (await requestsSeen(tested().admin)) - before
 }
 
 test("a unit that has exited costs the API server no request while what its Secret said counts", { skip }, async () => {
   const clock = { now: () => 0, after: realClock.after }
-  const place = await kubernetesPlace(tested, { clock })
+  const place = await kubernetesPlace(tested(), { clock })
   const units = place.units()
   const unit = unitOf(place)
   const { unitId } = unit
@@ -57,13 +50,13 @@ test("a unit that has exited costs the API server no request while what its Secr
 test("a unit whose pod waits for a node costs the API server no request, however often it is looked at", {
   skip,
 }, async () => {
-  const place = await kubernetesPlace(tested)
+  const place = await kubernetesPlace(tested())
   const units = place.units()
   const unit = unitOf(place, tooMuchMb)
   const { unitId } = unit
   const path = `${pathsIn(place.namespace).pods}/${nameOf(unitId)}`
   const isWaiting = async () => {
-    const { body } = await tested.admin.json<Pod>(path, { also: [404] })
+    const { body } = await tested().admin.json<Pod>(path, { also: [404] })
     return body.status?.conditions?.some(({ type, status }) => type === "PodScheduled" && status === "False")
   }
   const starting = units.start(unit)
@@ -76,14 +69,14 @@ test("a unit whose pod waits for a node costs the API server no request, however
   }
 
   assert.equal(await costOf(look), 0)
-  await tested.admin.json(path, { method: "DELETE" })
+  await tested().admin.json(path, { method: "DELETE" })
   await starting
   await units.stop(unitId, { graceMs: 0 })
   await units.remove(unitId)
 })
 
 test("a look after an action of ours shows that action, however soon it comes (W1)", { skip }, async () => {
-  const place = await kubernetesPlace(tested)
+  const place = await kubernetesPlace(tested())
   const units = place.units()
   const unit = unitOf(place)
   const { unitId } = unit

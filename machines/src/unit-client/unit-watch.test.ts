@@ -80,16 +80,17 @@ async function unitThat(t: TestContext, answer: (request: IncomingMessage, respo
 
 const lineOf = (change: object = {}) => `${JSON.stringify({ ...report, ...change })}\n`
 
-test("a unit whose connection queue stays full hangs", async () => {
+test("a unit whose connection queue stays full hangs, and one without a socket", async () => {
   await using unit = await unitWithFullQueue()
 
   const seen = [
     (await watched(unit.address, 400)).at(-1)?.answer,
     await askStatus(unit.address, AbortSignal.timeout(200)),
     await hangs(unit.address, 200),
+    await hangs({ ...unit.address, address: unixAddress(join(temporaryFolder(), "none.sock")) }, 60_000),
   ]
 
-  assert.deepEqual(seen, ["hung", undefined, true])
+  assert.deepEqual(seen, ["hung", undefined, true, true])
 })
 
 test("a unit that is too busy for its status does not count as hung", async (t) => {

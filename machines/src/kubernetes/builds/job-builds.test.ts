@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { registryAt } from "@superstep/oci/registry/client"
 import { Secret } from "@superstep/toolkit/config/settings"
@@ -13,17 +13,10 @@ import { firstUser, noRights, runAs } from "../cluster/manifests.js"
 import { baseName, type KubernetesObject, labels, type Pod, pathsIn } from "../cluster/objects.js"
 import { ownedObjects } from "../cluster/owned-objects.js"
 import { buildsPlace, registryPassword } from "../testing/builds-place.js"
-import { noCluster as skip, type TestCluster, testCluster } from "../testing/place.js"
+import { clusterOfFile, noCluster as skip } from "../testing/place.js"
 import { requestsSeen } from "../testing/requests-seen.js"
 
-let tested: TestCluster
-
-before(async () => {
-  if (!skip) tested = await testCluster()
-})
-after(async () => {
-  if (!skip) await tested.stop()
-})
+const tested = clusterOfFile()
 
 const variable = "value-of-a-variable"
 const secrets = { MODEL_KEY: new Secret(variable) }
@@ -80,22 +73,22 @@ type Place = Awaited<ReturnType<typeof buildsPlace>>
 /** All objects of the installation but what it knows of its base image, and its tags in the registry. Asked as an administrator. */
 async function leftIn({ namespace, homeId, repository }: Place): Promise<string[]> {
   const { jobs, pods, secrets: secretsPath } = pathsIn(namespace)
-  const owned = ownedObjects(tested.admin, homeId)
+  const owned = ownedObjects(tested().admin, homeId)
   const found = await Promise.all([jobs, pods, secretsPath].map((path) => owned.list<KubernetesObject>(path)))
   const path = `/v2/${repository}/tags/list`
-  const response = await registryAt({ origin: tested.registry.origin }).ask(path, { expect: [200, 404] })
+  const response = await registryAt({ origin: tested().registry.origin }).ask(path, { expect: [200, 404] })
   const { tags } = (await response.json()) as { readonly tags?: readonly string[] | null }
   const names = found.flat().map(({ metadata }) => metadata.name)
   return [...names.filter((name) => name !== baseName(homeId)), ...(tags ?? [])]
 }
 
 const podOf = async ({ namespace, homeId }: Place): Promise<Pod | undefined> =>
-  (await ownedObjects(tested.admin, homeId).list<Pod>(pathsIn(namespace).pods))[0]
+  (await ownedObjects(tested().admin, homeId).list<Pod>(pathsIn(namespace).pods))[0]
 
 test("a build goes on when its control plane dies, and one with another data folder finishes it (J2)", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested)
+  const place = await buildsPlace(tested())
   const first = await place.open()
   const source = await started(first, { buildCommand: "echo begun && sleep 3 && echo built" })
   await untilPrinted(first, source, "begun")
@@ -124,7 +117,7 @@ test("a build goes on when its control plane dies, and one with another data fol
 test("user code of a build sees no credential, and only the graphs get the deployment's variables (J1)", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested)
+  const place = await buildsPlace(tested())
   const machine = await place.open()
   const search = (name: string) =>
     `for it in ${registryPassword} master-key-of-the-platform ${variable}; do (env; cat /proc/*/environ; grep -rh "$it" /superstep /tmp /var/run /run/secrets) 2>/dev/null | grep -aq "$it" && echo "${name} sees $it"; done; test -e /var/run/secrets && echo "${name} sees secrets"; echo "${name} has looked"`
@@ -161,7 +154,7 @@ export const graph = {}
 test("what user code puts in the place of the result leads to no file of the container that sends it (J1)", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested)
+  const place = await buildsPlace(tested())
   const machine = await place.open()
   const source = await started(machine, { buildCommand: "ln -s /superstep/sending /superstep/work/artifact" })
 
@@ -176,7 +169,7 @@ test("what user code puts in the place of the result leads to no file of the con
 test("a pod that the build's Job does not own, such as one of a former Job, is not taken for the build's, and goes with it", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested)
+  const place = await buildsPlace(tested())
   const machine = await place.open()
   const source = await started(machine, { buildCommand: "echo begun && sleep 2" })
   const former = {
@@ -188,19 +181,19 @@ test("a pod that the build's Job does not own, such as one of a former Job, is n
       containers: [{ name: "build", image: "none", securityContext: noRights }],
     },
   }
-  await tested.admin.json(pathsIn(place.namespace).pods, { method: "POST", body: former })
+  await tested().admin.json(pathsIn(place.namespace).pods, { method: "POST", body: former })
 
   await untilPrinted(machine, source, "begun")
   const ended = await untilEnded(machine, source)
   await machine.builds.remove(source.revisionId)
 
   assert.equal(ended.state, "published")
-  const left = await ownedObjects(tested.admin, place.homeId).list<Pod>(pathsIn(place.namespace).pods)
+  const left = await ownedObjects(tested().admin, place.homeId).list<Pod>(pathsIn(place.namespace).pods)
   assert.deepEqual(left, [])
 })
 
 test("a build that was cancelled leaves nothing, wherever it was (J3)", { skip }, async () => {
-  const place = await buildsPlace(tested)
+  const place = await buildsPlace(tested())
   const machine = await place.open()
   const source = await started(machine, { buildCommand: "echo begun && sleep 60" })
   await untilPrinted(machine, source, "begun")
@@ -218,10 +211,10 @@ test("a build that was cancelled leaves nothing, wherever it was (J3)", { skip }
 test("what a control plane leaves that is killed between image and Job is found by the next one (J3)", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested)
+  const place = await buildsPlace(tested())
   const source = await started(await place.open(), {})
   const { jobs, secrets: secretsPath } = pathsIn(place.namespace)
-  const owned = ownedObjects(tested.admin, place.homeId)
+  const owned = ownedObjects(tested().admin, place.homeId)
   for (const path of [jobs, secretsPath])
     for (const { metadata } of await owned.list<KubernetesObject>(path)) await owned.remove(path, metadata.name)
 
@@ -237,7 +230,7 @@ test("what a control plane leaves that is killed between image and Job is found 
 test("a build whose pod is evicted, or deleted by somebody else, has ended and says why; it starts again", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested)
+  const place = await buildsPlace(tested())
   const machine = await place.open()
   const begun = async (change: Partial<BuildSource> = {}) => {
     const source = await started(machine, { buildCommand: "echo begun && sleep 60", ...change })
@@ -246,19 +239,19 @@ test("a build whose pod is evicted, or deleted by somebody else, has ended and s
   }
 
   const evicted = await begun()
-  await tested.node.evict((await podOf(place))?.metadata.uid ?? "", "The node was low on resource: memory.")
+  await tested().node.evict((await podOf(place))?.metadata.uid ?? "", "The node was low on resource: memory.")
   const afterEviction = await untilEnded(machine, evicted)
   await machine.builds.remove(evicted.revisionId)
 
   const full = await begun()
   const words = "Pod ephemeral local storage usage exceeds the total limit of containers 1536Mi."
-  await tested.node.evict((await podOf(place))?.metadata.uid ?? "", words)
+  await tested().node.evict((await podOf(place))?.metadata.uid ?? "", words)
   const afterDisk = await untilEnded(machine, full)
   await machine.builds.remove(full.revisionId)
 
   const deleted = await begun()
   const { name } = (await podOf(place))?.metadata ?? {}
-  await tested.admin.json(`${pathsIn(place.namespace).pods}/${name}`, {
+  await tested().admin.json(`${pathsIn(place.namespace).pods}/${name}`, {
     method: "DELETE",
     body: { gracePeriodSeconds: 1 },
   })
@@ -277,7 +270,7 @@ test("a build whose pod is evicted, or deleted by somebody else, has ended and s
 test("a build whose pod waits for a node costs the API server no request, however often it is looked at", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested, { memoryMb: 1_000_000 })
+  const place = await buildsPlace(tested(), { memoryMb: 1_000_000 })
   const machine = await place.open()
   const source = await started(machine, { buildCommand: "true" })
   const isWaiting = async () =>
@@ -290,25 +283,25 @@ test("a build whose pod waits for a node costs the API server no request, howeve
   }
   await look()
 
-  const before = await requestsSeen(tested.admin)
+  const before = await requestsSeen(tested().admin)
   for (let time = 0; time < 100; time++) {
     await look()
     await sleep(20)
   }
 
-  assert.equal((await requestsSeen(tested.admin)) - before, 0)
+  assert.equal((await requestsSeen(tested().admin)) - before, 0)
   await machine.builds.remove(source.revisionId)
 })
 
 test("while the API server is away a build counts as running, and goes on", { skip }, async () => {
-  const machine = await (await buildsPlace(tested)).open()
+  const machine = await (await buildsPlace(tested())).open()
   const source = await started(machine, { buildCommand: "echo begun && sleep 2" })
   await untilPrinted(machine, source, "begun")
 
-  await tested.killServer()
+  await tested().killServer()
   const now = await machine.builds.state(source.revisionId)
   const { lines, next, unread } = await machine.builds.logs(source.revisionId, 3)
-  await tested.startServer()
+  await tested().startServer()
   const ended = await untilEnded(machine, source)
 
   assert.deepEqual(now, { state: "running" })

@@ -1,33 +1,19 @@
 /** Logs of builds, read from an API server that fails. */
 
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
 import type { ServerResponse } from "node:http"
-import { createServer } from "node:https"
-import type { AddressInfo } from "node:net"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { lineWriter } from "@superstep/builder/job/job-log"
-import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
+import { withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { type Cluster, clusterAt } from "../cluster/cluster.js"
+import { clusterAt } from "../cluster/cluster.js"
 import type { ContainerStatus, Pod } from "../cluster/objects.js"
+import { httpsServerOfFile } from "../testing/https-server.js"
 import { jobOutput } from "./job-output.js"
 
 const skip = withoutOpenssl()
 let answer: (response: ServerResponse) => void
-const server = createServer((_, response) => answer(response))
-let cluster: Cluster
-
-before(async () => {
-  if (skip) return
-  const files = makeCertificate(temporaryFolder())
-  const authority = readFileSync(files.certFile, "utf8")
-  server.setSecureContext({ cert: authority, key: readFileSync(files.keyFile, "utf8") })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  cluster = clusterAt({ origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, authority })
-})
-after(() => void server.close().closeAllConnections())
+const server = httpsServerOfFile((_, response) => answer(response))
 
 const printed: string[] = []
 const print = lineWriter(
@@ -44,7 +30,7 @@ const outputOf = (state: NonNullable<ContainerStatus["state"]>) => {
     spec: { containers: [] },
     status: { initContainerStatuses: [{ name: "build", state }] },
   }
-  return jobOutput(cluster, "/pods", async () => pod)
+  return jobOutput(clusterAt(server), "/pods", async () => pod)
 }
 const failing = (status: number) => (response: ServerResponse) =>
   void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ message: "no log" }))

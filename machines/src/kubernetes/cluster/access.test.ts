@@ -1,58 +1,49 @@
 import assert from "node:assert/strict"
 import { readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:https"
-import type { AddressInfo } from "node:net"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import type { TLSSocket } from "node:tls"
 import { Secret } from "@superstep/toolkit/config/settings"
-import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
+import { withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { parse, stringify } from "yaml"
+import { httpsServerOfFile } from "../testing/https-server.js"
 import { machineRules } from "../testing/rights.js"
 import { accessInCluster, NotInCluster } from "./access.js"
 import { ClusterFailed, clusterAt } from "./cluster.js"
 import { accessByKubeconfig, UnusableKubeconfig } from "./kubeconfig.js"
 
 const skip = withoutOpenssl()
-const folder = temporaryFolder()
-let certificate = ""
-let key = ""
-let port = 0
-const server = createServer({ requestCert: true, rejectUnauthorized: false }, (request, response) => {
-  const { authorization = "" } = request.headers
-  const subject = (request.socket as TLSSocket).getPeerCertificate().subject as { CN?: string } | undefined
-  const isRefused = authorization === "Bearer old"
-  response.writeHead(isRefused ? 401 : 200, { "content-type": "application/json" })
-  response.end(
-    JSON.stringify(isRefused ? { kind: "Status", message: "Unauthorized" } : { authorization, client: subject?.CN }),
-  )
-})
-
-before(async () => {
-  if (skip) return
-  const files = makeCertificate(folder)
-  certificate = readFileSync(files.certFile, "utf8")
-  key = readFileSync(files.keyFile, "utf8")
-  server.setSecureContext({ cert: certificate, key })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  port = (server.address() as AddressInfo).port
-})
-after(() => void server.close().closeAllConnections())
+const server = httpsServerOfFile(
+  (request, response) => {
+    const { authorization = "" } = request.headers
+    const subject = (request.socket as TLSSocket).getPeerCertificate().subject as { CN?: string } | undefined
+    const isRefused = authorization === "Bearer old"
+    response.writeHead(isRefused ? 401 : 200, { "content-type": "application/json" })
+    response.end(
+      JSON.stringify(isRefused ? { kind: "Status", message: "Unauthorized" } : { authorization, client: subject?.CN }),
+    )
+  },
+  { requestCert: true, rejectUnauthorized: false },
+)
 
 const base64 = (text: string) => Buffer.from(text).toString("base64")
 
 function kubeconfig(user: object, cluster: object = {}, others: readonly object[] = []): string {
   const file = join(temporaryFolder(), "config")
   writeFileSync(join(file, "..", "token"), "of-a-file\n")
-  const server = `https://127.0.0.1:${port}`
   writeFileSync(
     file,
     stringify({
       kind: "Config",
       "current-context": "here",
       contexts: [{ name: "here", context: { cluster: "c", user: "u", namespace: "agents" } }],
-      clusters: [{ name: "c", cluster: { server, "certificate-authority-data": base64(certificate), ...cluster } }],
+      clusters: [
+        {
+          name: "c",
+          cluster: { server: server.origin, "certificate-authority-data": base64(server.authority), ...cluster },
+        },
+      ],
       users: [...others.map((other, at) => ({ name: `other-${at}`, user: other })), { name: "u", user }],
     }),
   )
@@ -75,7 +66,7 @@ test("a kubeconfig gives a token, a token that is read anew from a file, or a cl
   const printed = `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"of-a-program"}}`
   const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "/bin/echo", args: [printed] }
   assert.equal((await seenWith({ exec })).authorization, "Bearer of-a-program")
-  const pair = { "client-certificate-data": base64(certificate), "client-key-data": base64(key) }
+  const pair = { "client-certificate-data": base64(server.authority), "client-key-data": base64(server.key) }
   assert.deepEqual(await seenWith(pair), { authorization: "", client: "localhost" })
 })
 
@@ -98,7 +89,7 @@ test("a kubeconfig that cannot be used is refused with its reason, and shows no 
       (error: Error) => error instanceof UnusableKubeconfig && words.test(error.message),
     )
 
-  await refusal(join(folder, "none"), /there is no such file/)
+  await refusal(join(temporaryFolder(), "none"), /there is no such file/)
   await refusal(kubeconfig({ "auth-provider": { name: "gcp" } }), /replaced by exec/)
   const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "aws", interactiveMode: "Always" }
   await refusal(kubeconfig({ exec }), /the exec of its user .*interactiveMode: expected Never or IfAvailable/)
@@ -116,9 +107,8 @@ test("the documented kubeconfig is accepted and reads its token anew; the docume
   const documents = [...page.matchAll(/<<'EOF'\n(.*?)EOF\n/gs)].map(([, text = ""]) => text)
   const [role, config = ""] = documents
   const place = temporaryFolder()
-  const server = `https://127.0.0.1:${port}`
-  writeFileSync(join(place, "kubeconfig"), config.replace("https://api.example.com:6443", server))
-  writeFileSync(join(place, "ca.crt"), certificate)
+  writeFileSync(join(place, "kubeconfig"), config.replace("https://api.example.com:6443", server.origin))
+  writeFileSync(join(place, "ca.crt"), server.authority)
   writeFileSync(join(place, "token"), "first\n")
   const cluster = clusterAt(await accessByKubeconfig(join(place, "kubeconfig"), {}))
   const seen = async () => (await cluster.json<Seen>("/version")).body.authorization
@@ -133,9 +123,9 @@ test("a pod finds its API server, its namespace and its present token in what th
   skip,
 }, async () => {
   const account = temporaryFolder()
-  const environment = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: String(port) }
+  const environment = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: String(server.port) }
   await assert.rejects(accessInCluster(environment, account), NotInCluster)
-  writeFileSync(join(account, "ca.crt"), certificate)
+  writeFileSync(join(account, "ca.crt"), server.authority)
   writeFileSync(join(account, "namespace"), "agents")
   writeFileSync(join(account, "token"), "first\n")
   const { access, namespace } = await accessInCluster(environment, account)
@@ -170,20 +160,20 @@ test("who waits for a token can leave, and waits no longer than for an answer", 
 test("a refusal has the words and the status of the server; a server that is away, or is another one, has an error of its own", {
   skip,
 }, async () => {
-  const cluster = (authority: string | undefined, token: string, at = port) =>
-    clusterAt({
-      origin: `https://127.0.0.1:${at}`,
-      authority,
-      token: async () => new Secret(token),
-    })
+  const { origin, authority } = server
+  const cluster = (of: { origin: string; authority: string | undefined }, token: string) =>
+    clusterAt({ ...of, token: async () => new Secret(token) })
 
   await assert.rejects(
-    cluster(certificate, "old").json("/version"),
+    cluster({ origin, authority }, "old").json("/version"),
     (error: Error) => error instanceof ClusterFailed && error.status === 401 && /Unauthorized/.test(error.message),
   )
-  for (const other of [cluster(undefined, "t"), cluster(certificate, "t", 1)])
+  for (const other of [
+    { origin, authority: undefined },
+    { origin: "https://127.0.0.1:1", authority },
+  ])
     await assert.rejects(
-      other.json("/version"),
+      cluster(other, "t").json("/version"),
       (error: Error) =>
         error instanceof ClusterFailed && error.status === undefined && /does not answer/.test(error.message),
     )

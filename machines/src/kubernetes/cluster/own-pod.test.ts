@@ -2,23 +2,16 @@
 import assert from "node:assert/strict"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { describeCluster } from "../machine.js"
-import { newNamespace, noCluster as skip, type TestCluster, testCluster } from "../testing/place.js"
+import { clusterOfFile, newNamespace, noCluster as skip } from "../testing/place.js"
 import { machineRules } from "../testing/rights.js"
 import { pathsIn } from "./objects.js"
 import { PodNotAdmitted } from "./own-pod.js"
 
-let tested: TestCluster
-
-before(async () => {
-  if (!skip) tested = await testCluster()
-})
-after(async () => {
-  if (!skip) await tested.stop()
-})
+const tested = clusterOfFile()
 
 interface Opened {
   readonly labels: Readonly<Record<string, string>>
@@ -33,24 +26,24 @@ interface Opened {
 
 /** @returns  what `superstep doctor` says in a pod with these labels; it opens the cluster as a start does */
 async function openIn({ labels, podName = "superstep-control-0", rules, agentsNamespace, edgeUrl }: Opened) {
-  const namespace = await newNamespace(tested, {}, rules)
+  const namespace = await newNamespace(tested(), {}, rules)
   const accountFolder = temporaryFolder()
-  const files = { "ca.crt": tested.certificate, namespace, token: "machine-token" }
+  const files = { "ca.crt": tested().certificate, namespace, token: "machine-token" }
   for (const [name, content] of Object.entries(files)) writeFileSync(join(accountFolder, name), content)
   const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default`
-  await until(async () => (await tested.admin.json(account, { also: [404] })).status === 200, {
+  await until(async () => (await tested().admin.json(account, { also: [404] })).status === 200, {
     what: "the namespace is ready for pods",
   })
   const spec = { nodeName: "no-node", containers: [{ name: "control", image: "superstep" }] }
   const body = { metadata: { name: "superstep-control-0", labels }, spec }
-  await tested.admin.json(pathsIn(namespace).pods, { method: "POST", body })
-  const { hostname, port } = new URL(tested.machine.origin)
+  await tested().admin.json(pathsIn(namespace).pods, { method: "POST", body })
+  const { hostname, port } = new URL(tested().machine.origin)
   return describeCluster(
     {
       accountFolder,
       namespace: agentsNamespace,
       podName,
-      registry: `${tested.host}/agents`,
+      registry: `${tested().host}/agents`,
       registryLogin: undefined,
       pullSecret: undefined,
       baseImage: undefined,
@@ -72,7 +65,7 @@ test("a pod whose label the network policies of agents admit is accepted", { ski
 
 test("a role that may not watch the pods of edges is reported, when edges are pods", { skip }, async () => {
   const rules = machineRules.map(({ verbs, ...rule }) => ({ ...rule, verbs: verbs.filter((it) => it !== "watch") }))
-  const agentsNamespace = await newNamespace(tested)
+  const agentsNamespace = await newNamespace(tested())
   const inPod = { labels: admitted, rules, agentsNamespace }
 
   assert.match(await openIn(inPod), /^Kubernetes v/)

@@ -1,6 +1,7 @@
 /** An installation in a namespace of a real cluster, whose images are in a real registry. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { after, before } from "node:test"
 import { fileURLToPath } from "node:url"
 import { layoutIn } from "@superstep/oci/layout"
 import { artifactStore } from "@superstep/oci/registry/artifact-store"
@@ -83,6 +84,17 @@ export async function testCluster({ shared = [] }: { readonly shared?: readonly 
   }
 }
 
+/** One cluster for all tests of a file, which ends with them. @returns  what gives it to a test */
+export function clusterOfFile(): () => TestCluster {
+  let tested: TestCluster
+  before(async () => {
+    if (!noCluster) tested = await testCluster()
+  })
+  after(async () => {
+    if (!noCluster) await tested.stop()
+  })
+  return () => tested
+}
 /** A namespace in which the machine has these rights, and no other. @returns  its name */
 export async function newNamespace(
   { admin }: TestCluster,

@@ -21,10 +21,10 @@ import { gate, route, startUnit, withKey } from "@superstep/edge/testing/harness
 import { unixAddress } from "@superstep/protocol/http/address"
 import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
 import type { TlsFiles } from "@superstep/toolkit/http/tls-files"
-import { createLog } from "@superstep/toolkit/log/log"
 import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { machineFolders } from "../files/folders.js"
 import { isolatedUser } from "../isolation/isolation.js"
@@ -44,7 +44,6 @@ async function setUp() {
   const folders = machineFolders(folder)
   await prepareEdgeFolders(folders, undefined, undefined)
   const port = await freePort()
-  const log = createLog({ process: "test", level: "silent" })
   const token = await edgeToken(folders)
   const edge = (change: Partial<EdgeOptions> = {}) =>
     edgeOnThisMachine({
@@ -62,19 +61,24 @@ async function setUp() {
       ...change,
     })
   const identity = () => JSON.parse(readFileSync(join(folders.edge, "pid.json"), "utf8")) as ProcessIdentity
+  const tableOf = (generation: number) => ({ generation, routes: [route("chat", [unit.unit])] })
+  /** Starts an edge with a table. @returns  its process */
+  const serving = async (generation: number, change: Partial<EdgeOptions> = {}) => {
+    await edge(change).ensure()
+    await edge(change).push(tableOf(generation))
+    return identity()
+  }
   const dispose = async () => {
     await edge().stop()
     await unit.close()
   }
-  return { folders, token, unit, edge, identity, finish, [Symbol.asyncDispose]: dispose }
+  return { folders, token, edge, identity, tableOf, serving, finish, [Symbol.asyncDispose]: dispose }
 }
 
 test("an edge hands over under requests and a stream: none fails, none is cut, and the former ends after them", async () => {
   await using setup = await setUp()
-  const { edge, unit, folders } = setup
-  await edge().ensure()
-  await edge().push({ generation: 1, routes: [route("chat", [unit.unit])] })
-  const former = setup.identity()
+  const { edge, folders, tableOf } = setup
+  const former = await setup.serving(1)
   const chat = `${edge().url}/d/chat`
   const patient = new Agent({ keepAlive: true })
   const events = (await send(`${chat}/stream`, patient))[Symbol.asyncIterator]()
@@ -92,7 +96,7 @@ test("an edge hands over under requests and a stream: none fails, none is cut, a
   await next.ensure()
   const [seen, asked] = [answers.length, answers.length + 50]
   await until(() => answers.length > asked, { what: "requests are answered after the hand-over" })
-  await next.push({ generation: 2, routes: [route("chat", [unit.unit])] })
+  await next.push(tableOf(2))
   // On a busy machine a former edge may be too late to be counted.
   await until(async () => (await next.status()).units.u1?.streams === 1, { what: "the former's stream is counted" })
   isOver = true
@@ -115,10 +119,8 @@ test("an edge hands over under requests and a stream: none fails, none is cut, a
 
 test("an edge that is as it should be is kept, and one that was killed is started again with its table", async () => {
   await using setup = await setUp()
-  const { edge, unit } = setup
-  await edge().ensure()
-  await edge().push({ generation: 7, routes: [route("chat", [unit.unit])] })
-  const first = setup.identity()
+  const { edge } = setup
+  const first = await setup.serving(7)
 
   await edge().ensure()
   assert.equal(setup.identity().pid, first.pid)
@@ -138,11 +140,9 @@ test("an edge that is as it should be is kept, and one that was killed is starte
 
 test("an edge that hands over for too long is ended, and so is each when the installation stops", async () => {
   await using setup = await setUp()
-  const { edge, unit } = setup
-  await edge().ensure()
-  await edge().push({ generation: 1, routes: [route("chat", [unit.unit])] })
+  const { edge } = setup
+  const former = await setup.serving(1)
   const stream = await fetch(`${edge().url}/d/chat/stream`, { headers: withKey })
-  const former = setup.identity()
   await edge({ logLevel: "debug" }).ensure()
   assert.ok(await isAlive(former))
 
@@ -155,11 +155,9 @@ test("an edge that hands over for too long is ended, and so is each when the ins
 
 test("an edge that hands over and hangs keeps no table from the one that serves", async () => {
   await using setup = await setUp()
-  const { edge, unit, finish, folders, token } = setup
-  await edge().ensure()
-  await edge().push({ generation: 1, routes: [route("chat", [unit.unit])] })
+  const { edge, finish, folders, token } = setup
+  const former = await setup.serving(1)
   const stream = await fetch(`${edge().url}/d/chat/stream`, { headers: withKey })
-  const former = setup.identity()
   const next = edge({ logLevel: "debug" })
   await next.ensure()
   process.kill(former.pid, "SIGSTOP")
@@ -186,11 +184,8 @@ test("an edge that hands over and hangs keeps no table from the one that serves"
 
 test("an edge that lives and answers nothing is ended, and another one has its table", async () => {
   await using setup = await setUp()
-  const { unit } = setup
   const edge = setup.edge({ hangMs: 0 })
-  await edge.ensure()
-  await edge.push({ generation: 3, routes: [route("chat", [unit.unit])] })
-  const first = setup.identity()
+  const first = await setup.serving(3)
 
   process.kill(first.pid, "SIGSTOP")
   await edge.ensure()
@@ -221,12 +216,9 @@ test("a successor that nobody has heard of is ended before another one is starte
 
 test("an edge that knows another token than ours is ended, and one that knows ours has its table", async () => {
   await using setup = await setUp()
-  const { unit, folders } = setup
-  await setup.edge().ensure()
-  await setup.edge().push({ generation: 3, routes: [route("chat", [unit.unit])] })
-  const former = setup.identity()
-  rmSync(join(folders.edge, "token.json"))
-  const token = await edgeToken(folders)
+  const former = await setup.serving(3)
+  rmSync(join(setup.folders.edge, "token.json"))
+  const token = await edgeToken(setup.folders)
 
   const edge = setup.edge({ token })
   await edge.ensure()

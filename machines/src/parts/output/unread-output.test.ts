@@ -9,6 +9,10 @@ import { unreadOutput } from "./unread-output.js"
 async function* bytes(content: string) {
   yield Buffer.from(content)
 }
+function kept() {
+  const folder = temporaryFolder()
+  return { folder: join(folder, "unread"), unread: unreadOutput(() => folder) }
+}
 const placeAt = (lifeId: string, read = "") => JSON.stringify({ lifeId, read })
 
 /** Reads a whole file at once. */
@@ -25,8 +29,7 @@ const reading = (from: string, presentLifeId?: string, mayGrow = false) => ({
 })
 
 test("kept output is read in the order of lives, and deleted when it is stored", async () => {
-  const folder = temporaryFolder()
-  const unread = unreadOutput(() => folder)
+  const { folder, unread } = kept()
   await unread.keep("u", "2_b", bytes("two"))
   await unread.keep("u", "1_c", bytes("one"))
   await unread.keep("u", "3_a", bytes("three"))
@@ -37,23 +40,21 @@ test("kept output is read in the order of lives, and deleted when it is stored",
 
   assert.deepEqual([first?.lines, second?.lines, third], [["one"], ["two"], undefined])
   assert.deepEqual(
-    ["1_c", "2_b", "3_a"].map((lifeId) => existsSync(join(folder, "unread", lifeId))),
+    ["1_c", "2_b", "3_a"].map((lifeId) => existsSync(join(folder, lifeId))),
     [false, false, true],
   )
 })
 
 test("what a control plane has kept before another one stored lines of a later life is not stored again", async () => {
-  const unread = unreadOutput(() => folder)
-  const folder = temporaryFolder()
+  const { folder, unread } = kept()
   await unread.keep("u", "1_a", bytes("one"))
 
   assert.equal(await unread.read("u", reading(placeAt("2_b"))), undefined)
-  assert.equal(existsSync(join(folder, "unread", "1_a")), false)
+  assert.equal(existsSync(join(folder, "1_a")), false)
 })
 
 test("what is still being kept is not read yet", async () => {
-  const folder = temporaryFolder()
-  const unread = unreadOutput(() => folder)
+  const { unread } = kept()
   await unread.keep("u", "1_a", bytes("on"))
 
   const found = await unread.read("u", reading("", undefined, true))
@@ -62,9 +63,8 @@ test("what is still being kept is not read yet", async () => {
 })
 
 test("what cannot be read is not deleted, and the reader is told", async () => {
-  const folder = temporaryFolder()
-  const unread = unreadOutput(() => folder)
-  const unreadable = join(folder, "unread", "1_a")
+  const { folder, unread } = kept()
+  const unreadable = join(folder, "1_a")
   mkdirSync(unreadable, { recursive: true })
 
   await assert.rejects(unread.read("u", reading("")), { code: "EISDIR" })
@@ -73,11 +73,10 @@ test("what cannot be read is not deleted, and the reader is told", async () => {
 })
 
 test("a file that another reader deletes between the listing and the reading is passed over", async () => {
-  const folder = temporaryFolder()
-  const unread = unreadOutput(() => folder)
+  const { folder, unread } = kept()
   await unread.keep("u", "2_b", bytes("two"))
   // It is listed, and opening it fails as for a file that was deleted.
-  symlinkSync(join(folder, "deleted"), join(folder, "unread", "1_a"))
+  symlinkSync(join(folder, "..", "deleted"), join(folder, "1_a"))
 
   const found = await unread.read("u", reading(""))
 

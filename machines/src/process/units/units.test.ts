@@ -10,11 +10,8 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs"
-import { request } from "node:http"
 import { join } from "node:path"
-import { json } from "node:stream/consumers"
 import test from "node:test"
-import { type Address, connectOptions, unixPathOf } from "@superstep/protocol/http/address"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
@@ -24,7 +21,8 @@ import { TooManyDeployments } from "../../port/errors.js"
 import type { UnitSpec } from "../../port/port.js"
 import { unitsConformance } from "../../port/testing/conformance.js"
 import { unitSpec } from "../../port/testing/unit-spec.js"
-import { hangs } from "../../unit-client/unit-client.js"
+import { askStatus } from "../../unit-client/unit-client.js"
+import { ask } from "../../unit-client/unit-request.js"
 import { isolatedPlace, processPlace } from "../testing/place.js"
 
 const isRoot = process.getuid?.() === 0
@@ -48,12 +46,18 @@ const where = {
   configEnv: { MODEL_KEY: "of the project", REGION: "eu" },
 }
 
+/** What a unit gets in its environment, and what in its settings file. */
+const given = (unit: UnitSpec, base: NodeJS.ProcessEnv, configEnv: Record<string, string> = where.configEnv) => ({
+  env: unitEnvironment(unit, { ...where, configEnv }, base),
+  secrets: Object.fromEntries(
+    Object.entries(unitSecrets(unit, { ...where, configEnv }, base)).map(([name, secret]) => [name, secret.reveal()]),
+  ),
+})
+
 test("a unit gets its own database and secrets, and no secret of the platform (R4)", () => {
   const base = { PATH: "/bin", DATABASE_URI: "postgres://platform", SUPERSTEP_MASTER_KEY: "key", LOG_LEVEL: "debug" }
 
-  const unit = { ...spec(), configPath: "agent/langgraph.json" }
-  const env = unitEnvironment(unit, where, base)
-  const secrets = Object.entries(unitSecrets(unit, where, base)).map(([name, secret]) => [name, secret.reveal()])
+  const { env, secrets } = given({ ...spec(), configPath: "agent/langgraph.json" }, base)
 
   assert.deepEqual(env, {
     PATH: "/bin",
@@ -71,7 +75,7 @@ test("a unit gets its own database and secrets, and no secret of the platform (R
     SUPERSTEP_SERVER_ID: "0190a1b2-0000-7000-8000-000000000001",
     SUPERSTEP_SETTINGS_FILE: "/u/1/tmp/settings.json",
   })
-  assert.deepEqual(Object.fromEntries(secrets), {
+  assert.deepEqual(secrets, {
     SUPERSTEP_UNIT_TOKEN: "t",
     SUPERSTEP_AGENT_ENV: JSON.stringify({ NODE_OPTIONS: "--max-old-space-size=300", MODEL_KEY: "k", REGION: "eu" }),
     DATABASE_URI: "postgres://unit",
@@ -86,18 +90,15 @@ test("a project cannot change the operator's settings, whatever its own environm
     SUPERSTEP_WORKERS: new Secret("500"),
     N_JOBS_PER_WORKER: new Secret("7"),
   }
-  const unit = { ...spec(), secrets: hostile }
 
-  const env = unitEnvironment(unit, { ...where, configEnv: {} }, base)
-  const secrets = unitSecrets(unit, { ...where, configEnv: {} }, base)
-  const agentEnv = JSON.parse(secrets.SUPERSTEP_AGENT_ENV?.reveal() ?? "")
+  const { env, secrets } = given({ ...spec(), secrets: hostile }, base, {})
 
   assert.deepEqual(
     [env.SUPERSTEP_MAX_OPEN_REQUESTS, env.SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS, env.SUPERSTEP_WORKERS],
     ["100", "0", undefined],
   )
-  assert.equal(secrets.N_JOBS_PER_WORKER?.reveal(), "7")
-  assert.deepEqual(Object.keys(agentEnv), ["NODE_OPTIONS", "N_JOBS_PER_WORKER"])
+  assert.equal(secrets.N_JOBS_PER_WORKER, "7")
+  assert.deepEqual(Object.keys(JSON.parse(secrets.SUPERSTEP_AGENT_ENV ?? "")), ["NODE_OPTIONS", "N_JOBS_PER_WORKER"])
 })
 
 test("secrets of a deployment and addresses with a password are in no environment, also as settings of the server (R4)", () => {
@@ -112,82 +113,66 @@ test("secrets of a deployment and addresses with a password are in no environmen
     OTEL_SERVICE_NAME: "a-secret-name",
     BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "no-number-but-secret",
   }
-  const unit = { ...spec(), secrets: { ...spec().secrets, ...secretsOf(own) } }
 
-  const env = unitEnvironment(unit, where, base)
-  const secrets = unitSecrets(unit, where, base)
+  const { env, secrets } = given({ ...spec(), secrets: { ...spec().secrets, ...secretsOf(own) } }, base)
 
   const shown = JSON.stringify(env)
   for (const text of ["of-the-proxy", "of-the-operator", "of-the-deployment", "secret"])
     assert.ok(!shown.includes(text))
   assert.equal(env.NODE_EXTRA_CA_CERTS, "/etc/ca.pem")
   const traces = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-  assert.equal(secrets[traces]?.reveal(), base[traces])
-  for (const [name, value] of Object.entries(own)) assert.equal(secrets[name]?.reveal(), value, name)
-  assert.match(secrets.SUPERSTEP_AGENT_ENV?.reveal() ?? "", /http:\/\/user:of-the-proxy@proxy:3128/)
+  assert.equal(secrets[traces], base[traces])
+  for (const [name, value] of Object.entries(own)) assert.equal(secrets[name], value, name)
+  assert.match(secrets.SUPERSTEP_AGENT_ENV ?? "", /http:\/\/user:of-the-proxy@proxy:3128/)
 })
 
 test("a stopped unit has time to return its runs before it is killed", () => {
-  const graceOf = (base: NodeJS.ProcessEnv, asked?: string) => {
-    const configEnv: Record<string, string> = asked === undefined ? {} : { BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: asked }
-    return unitEnvironment(spec(), { ...where, configEnv }, base).BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS
-  }
-
-  assert.equal(graceOf({}), "15")
-  assert.equal(graceOf({}, "180"), "15")
-  assert.equal(graceOf({}, "10"), "10")
-  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "200.5" }, "180"), "180")
-  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "200.5", BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: "300" }), "185")
-  assert.equal(graceOf({ SUPERSTEP_STOP_GRACE: "2" }), "0")
+  const ofRuns = "BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS"
+  for (const [base, ofProject, expected] of [
+    [{}, {}, "15"],
+    [{}, { [ofRuns]: "180" }, "15"],
+    [{}, { [ofRuns]: "10" }, "10"],
+    [{ SUPERSTEP_STOP_GRACE: "200.5" }, { [ofRuns]: "180" }, "180"],
+    [{ SUPERSTEP_STOP_GRACE: "200.5", [ofRuns]: "300" }, {}, "185"],
+    [{ SUPERSTEP_STOP_GRACE: "2" }, {}, "0"],
+  ] as const)
+    assert.equal(given(spec(), base, ofProject).env[ofRuns], expected, JSON.stringify([base, ofProject]))
 })
+
+/** A unit that answers. */
+async function started(place = processPlace()) {
+  const [units, unit] = [place.units(), spec()]
+  const { unitId, token } = unit
+  await units.start(unit)
+  const address = { address: units.address(unitId), token }
+  await until(() => askStatus(address), { what: "the unit answers" })
+  return { ...place, units, unitId, address, stop: () => units.stop(unitId, { graceMs: 5000 }) }
+}
 
 test("a unit's secrets are not in its environment and remain in no file, at every start (R4)", async () => {
   const place = processPlace()
-  const units = place.units()
-  const unit = spec()
-  const settingsFile = join(place.folders.units, unit.unitId, "tmp", "settings.json")
-
   for (let time = 0; time < 2; time++) {
-    await units.start(unit)
-    const reported = await until(() => environmentOf(units.address(unit.unitId)), { what: "the unit answers" })
+    const { unitId, address, stop } = await started(place)
+    const { agent, own } = JSON.parse((await ask(address, "GET", "/env")).body)
 
-    assert.equal(reported.agent.MODEL_KEY, "k")
-    for (const name of Object.keys(unitSecrets(unit, where, {}))) assert.ok(!reported.own.includes(name), name)
-    assert.equal(existsSync(settingsFile), false)
-    await units.stop(unit.unitId, { graceMs: 5000 })
+    assert.equal(agent.MODEL_KEY, "k")
+    for (const name of Object.keys(unitSecrets(spec(), where, {}))) assert.ok(!own.includes(name), name)
+    assert.equal(existsSync(join(place.folders.units, unitId, "tmp", "settings.json")), false)
+    await stop()
   }
 })
 
-interface ToldEnvironment {
-  readonly agent: Readonly<Record<string, string>>
-  readonly own: readonly string[]
-}
-
-/** The fake unit's report of its environment; undefined while it does not listen. */
-const environmentOf = (address: Address): Promise<ToldEnvironment | undefined> =>
-  new Promise((resolve, reject) => {
-    const headers = { "x-superstep-unit": "t" }
-    const asked = request({ ...connectOptions(address), path: "/env", headers, agent: false }, (response) => {
-      json(response).then((reported) => resolve(reported as ToldEnvironment), reject)
-    })
-    asked.once("error", () => resolve(undefined))
-    asked.end()
-  })
-
 test("a unit whose starter was killed before it stored the process is found by its title", async () => {
-  const { folders, units, pidOf } = processPlace()
-  const unit = spec()
-  await units().start(unit)
-  const identityFile = join(folders.units, unit.unitId, "pid.json")
-  const pid = pidOf(unit.unitId)
-  rmSync(identityFile)
-  writeFileSync(join(folders.units, unit.unitId, "starting"), "{}")
+  const { folders, units, unitId, pidOf, stop } = await started()
+  const pid = pidOf(unitId)
+  rmSync(join(folders.units, unitId, "pid.json"))
+  writeFileSync(join(folders.units, unitId, "starting"), "{}")
 
-  const found = await units().status(unit.unitId)
+  const found = await units.status(unitId)
 
   assert.deepEqual(found, { state: "running" })
-  assert.equal(pidOf(unit.unitId), pid)
-  await units().stop(unit.unitId, { graceMs: 5000 })
+  assert.equal(pidOf(unitId), pid)
+  await stop()
 })
 
 const hasSetpriv = spawnSync("setpriv", ["--version"]).status === 0
@@ -195,40 +180,32 @@ const hasSetpriv = spawnSync("setpriv", ["--version"]).status === 0
 test("code of a unit gets no more rights by programs such as sudo", {
   skip: !hasSetpriv && "needs setpriv",
 }, async () => {
-  const place = processPlace()
-  const units = place.units()
-  const unit = spec()
-  await units.start(unit)
-  // Before that, its process may still be the program that drops the rights.
-  await until(() => environmentOf(units.address(unit.unitId)), { what: "the unit answers" })
+  // Before it answers, its process may still be the program that drops the rights.
+  const { unitId, pidOf, stop } = await started()
 
-  const status = readFileSync(`/proc/${place.pidOf(unit.unitId)}/status`, "utf8")
+  const status = readFileSync(`/proc/${pidOf(unitId)}/status`, "utf8")
 
   assert.match(status, /^NoNewPrivs:\t1$/m)
-  await units.stop(unit.unitId, { graceMs: 5000 })
+  await stop()
 })
 
-test("a unit without a socket counts as hung", async () => {
-  const units = processPlace().units()
-  const unit = spec()
-  await units.start(unit)
-  const address = { address: units.address(unit.unitId), token: unit.token }
-  await until(() => environmentOf(address.address), { what: "the unit answers" })
-  assert.equal(await hangs(address, 60_000), false)
-
-  rmSync(unixPathOf(address.address) ?? "")
-
-  assert.equal(await hangs(address, 60_000), true)
-  await units.stop(unit.unitId, { graceMs: 5000 })
-})
-
-test("a long file of output is emptied when all of it is stored, and read on from its new start", async () => {
-  const { units: open, folders } = processPlace()
-  const units = open()
+/** A unit that does not run, whose output is this. */
+function printed(text: string) {
+  const { units, folders } = processPlace()
   const { unitId } = spec()
   const file = join(folders.units, unitId, "out.log")
   mkdirSync(join(folders.units, unitId))
-  writeFileSync(file, `${"x".repeat(999)}\n`.repeat(11_000))
+  writeFileSync(file, text)
+  /** More than is kept of what is not stored. */
+  const grow = (last: string) => {
+    truncateSync(file, 70 * 1024 * 1024)
+    appendFileSync(file, `\n${last}\n`)
+  }
+  return { open: units, units: units(), unitId, file, grow }
+}
+
+test("a long file of output is emptied when all of it is stored, and read on from its new start", async () => {
+  const { open, units, unitId, file } = printed(`${"x".repeat(999)}\n`.repeat(11_000))
   let [from, lines] = ["", 0]
   const read = async () => {
     const found = await units.logs(unitId, from)
@@ -248,18 +225,12 @@ test("a long file of output is emptied when all of it is stored, and read on fro
   assert.deepEqual(next, { lines: ["next"], next: "1:5" })
 })
 
-test("output that is not stored is cut by its size, and read from the start of what is left", async () => {
-  const { units: open, folders } = processPlace()
-  const units = open()
-  const { unitId } = spec()
-  const file = join(folders.units, unitId, "out.log")
-  mkdirSync(join(folders.units, unitId))
-  writeFileSync(file, "one\ntwo\n")
+test("output that is not stored is cut by its size, and read from the start of what is left, also by two at the same time", async () => {
+  const { units, unitId, file, grow } = printed("one\ntwo\n")
   const { next: stored } = await units.logs(unitId, "")
-  truncateSync(file, 70 * 1024 * 1024)
-  appendFileSync(file, "\nthree\n")
+  grow("three")
 
-  const first = await units.logs(unitId, stored)
+  const [first, second] = await Promise.all([units.logs(unitId, stored), units.logs(unitId, stored)])
   appendFileSync(file, "four\n")
   const again = await units.logs(unitId, stored)
   const last = await units.logs(unitId, again.next)
@@ -268,40 +239,17 @@ test("output that is not stored is cut by its size, and read from the start of w
     first.lines.join("\n"),
     /^\[\d+ bytes of output were left out: it grew faster than it is stored\]\nthree$/,
   )
+  assert.deepEqual(second, first)
   assert.deepEqual(again.lines, [...first.lines, "four"])
   assert.deepEqual(last, { lines: [], next: again.next })
   assert.ok(statSync(file).size < 1000)
 })
 
-test("two reads at the same time see the same output, also when it is cut meanwhile", async () => {
-  const { units: open, folders } = processPlace()
-  const units = open()
-  const { unitId } = spec()
-  const file = join(folders.units, unitId, "out.log")
-  mkdirSync(join(folders.units, unitId))
-  writeFileSync(file, "one\ntwo\n")
-  const { next: stored } = await units.logs(unitId, "")
-  truncateSync(file, 70 * 1024 * 1024)
-  appendFileSync(file, "\nthree\n")
-
-  const [first, second] = await Promise.all([units.logs(unitId, stored), units.logs(unitId, stored)])
-  const last = await units.logs(unitId, first.next)
-
-  assert.match(first.lines.join("\n"), /^\[\d+ bytes of output were left out: .*\]\nthree$/)
-  assert.deepEqual(second, first)
-  assert.deepEqual(last, { lines: [], next: first.next })
-})
-
 test("output is cut while what was read of it is being stored, and none of it is read again", async () => {
-  const { units: open, folders } = processPlace()
-  const units = open()
-  const { unitId } = spec()
-  const file = join(folders.units, unitId, "out.log")
-  mkdirSync(join(folders.units, unitId))
-  writeFileSync(file, "one\n")
+  const { units, unitId, file, grow } = printed("one\n")
   const unwatch = await units.watchLogs(unitId, () => undefined)
   const beingStored = await units.logs(unitId, "")
-  truncateSync(file, 70 * 1024 * 1024)
+  grow("two")
 
   await until(
     () => {
@@ -319,27 +267,20 @@ test("output is cut while what was read of it is being stored, and none of it is
 })
 
 test("output of a unit whose former lives were containers is read from the start of its file", async () => {
-  const { units: open, folders } = processPlace()
-  const { unitId } = spec()
-  mkdirSync(join(folders.units, unitId))
-  writeFileSync(join(folders.units, unitId, "out.log"), "one\n")
+  const { units, unitId } = printed("one\n")
 
-  const found = await open().logs(unitId, JSON.stringify({ lifeId: "1_a" }))
+  const found = await units.logs(unitId, JSON.stringify({ lifeId: "1_a" }))
 
   assert.deepEqual(found, { lines: ["one"], next: "4" })
 })
 
 test("a unit that ignores the stop signal is killed after its grace period", async () => {
-  const place = processPlace()
-  const units = place.units()
-  const unit = spec()
-  await units.start(unit)
-  await until(async () => (await units.logs(unit.unitId, "")).lines.length > 1, { what: "it listens" })
-  process.kill(place.pidOf(unit.unitId), "SIGSTOP")
+  const { units, unitId, pidOf } = await started()
+  process.kill(pidOf(unitId), "SIGSTOP")
 
-  await units.stop(unit.unitId, { graceMs: 50 })
+  await units.stop(unitId, { graceMs: 50 })
 
-  assert.equal((await units.status(unit.unitId)).state, "absent")
+  assert.equal((await units.status(unitId)).state, "absent")
 })
 
 test("each deployment has a unique user, and their number is limited", () => {
