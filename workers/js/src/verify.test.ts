@@ -60,18 +60,8 @@ test("each graph that fails shows its place or what there is instead, and preven
   const messageOf = (graphId: string) => failed(graphId)?.message ?? ""
   const frameOf = (graphId: string) => failed(graphId)?.code_frame ?? ""
   assert.match(messageOf("syntax"), /Unexpected ","/)
-  assert.equal(
-    frameOf("syntax"),
-    [
-      "syntax.ts:3:13",
-      "  1 | const a = 1",
-      "  2 | export const graph = {",
-      "> 3 |   channels: ,",
-      "    |             ^",
-      "  4 | }",
-      "  5 |",
-    ].join("\n"),
-  )
+  const lines = ["  1 | const a = 1", "  2 | export const graph = {", "> 3 |   channels: ,", "    |             ^"]
+  assert.equal(frameOf("syntax"), ["syntax.ts:3:13", ...lines, "  4 | }", "  5 |"].join("\n"))
   assert.equal(messageOf("throws"), "no settings")
   assert.match(frameOf("throws"), /^throws\.ts:4:7\n[\s\S]*> 4 \| throw new Error/)
   assert.match(messageOf("lacks-package"), /Cannot find package 'not-installed'/)
@@ -105,26 +95,19 @@ test("output of user code is not part of the report, and the report can go to a 
   assert.equal(readFileSync(result, "utf8"), stdout)
 })
 
-test("code that ends the process is reported", async (t) => {
-  const { code, report } = await verifyGraph(t, "process.exit(0)\n")
+for (const [what, source, message] of [
+  ["code that ends the process", "process.exit(0)\n", 'the code of graph "g" ended the process while it was loading'],
+  [
+    "a top-level await that never settles",
+    "await new Promise(() => {})\nexport const graph = 1\n",
+    'graph "g" does not finish loading: its module has a top-level await that never settles',
+  ],
+] as const)
+  test(`${what} is reported`, async (t) => {
+    const { code, report } = await verifyGraph(t, source)
 
-  assert.equal(code, 1)
-  assert.deepEqual(report.failed, [
-    { graph_id: "g", message: 'the code of graph "g" ended the process while it was loading' },
-  ])
-})
-
-test("a top-level await that never settles is reported", async (t) => {
-  const { code, report } = await verifyGraph(t, "await new Promise(() => {})\nexport const graph = 1\n")
-
-  assert.equal(code, 1)
-  assert.deepEqual(report.failed, [
-    {
-      graph_id: "g",
-      message: 'graph "g" does not finish loading: its module has a top-level await that never settles',
-    },
-  ])
-})
+    assert.deepEqual([code, report.failed], [1, [{ graph_id: "g", message }]])
+  })
 
 test("the report says whether some graph does not provide its schemas", async (t) => {
   // In the graphs' own folder, where their packages are found.

@@ -8,31 +8,19 @@ const unread = /cannot be read/
 
 for (const { name, skip, open } of languages) {
   describe(`in ${name}`, { skip }, () => {
-    const specs =
-      name === "Python"
-        ? {
-            graph: "./unreadable.py:graph",
-            factory: "./unreadable.py:make_graph",
-            broken: "./unreadable_load.py:graph",
-            echo: "./echo.py:graph",
-            auth: "./unreadable_auth.py:auth",
-            brokenAuth: "./unreadable_load.py:auth",
-          }
-        : {
-            graph: "./src/unreadable.ts:graph",
-            factory: "./src/unreadable.ts:makeGraph",
-            broken: "./src/unreadable-load.ts:graph",
-            echo: "./src/echo.ts:graph",
-            auth: "./src/unreadable-auth.ts:auth",
-            brokenAuth: "./src/unreadable-load.ts:auth",
-          }
+    const at = (file: string) => (name === "Python" ? `./${file.replaceAll("-", "_")}.py` : `./src/${file}.ts`)
+    const graphs = {
+      graph: `${at("unreadable")}:graph`,
+      factory: `${at("unreadable")}:${name === "Python" ? "make_graph" : "makeGraph"}`,
+      broken: `${at("unreadable-load")}:graph`,
+      echo: `${at("echo")}:graph`,
+    }
     let server: FakeServer
     let project: string
 
     const load = async (over: FakeServer, more: object) => {
       await over.frame(({ header }) => header.type === "hello")
-      const { graph, factory, broken, echo } = specs
-      over.send({ type: "load", project, graphs: { graph, factory, broken, echo }, ...more })
+      over.send({ type: "load", project, graphs, ...more })
       const { header } = await over.frame((each) => each.header.type === "loaded")
       assert.ok(header.type === "loaded")
       return header
@@ -42,7 +30,7 @@ for (const { name, skip, open } of languages) {
 
     before(async () => {
       ;({ server, project } = await open())
-      await load(server, { auth: specs.auth })
+      await load(server, { auth: `${at("unreadable-auth")}:auth` })
     })
     after(() => server?.[Symbol.asyncDispose]())
 
@@ -95,7 +83,7 @@ for (const { name, skip, open } of languages) {
     test("of a file or an auth module that does not load: it is reported, and the others load", async () => {
       await using other = (await open()).server
 
-      const { graphs, failed, auth_error } = await load(other, { auth: specs.brokenAuth })
+      const { graphs, failed, auth_error } = await load(other, { auth: `${at("unreadable-load")}:auth` })
 
       assert.deepEqual(
         [graphs.map(({ graph_id }) => graph_id), failed.map(({ graph_id }) => graph_id)],
@@ -115,7 +103,7 @@ for (const { name, skip, open } of languages) {
         await assert.rejects(server.call(rule, value), unread)
       }
       const isFailure = ({ header }: Received) => header.type === "failure"
-      assert.equal(server.received.filter(isFailure).length >= 4, true)
+      assert.ok(server.received.filter(isFailure).length >= 4)
     })
   })
 }

@@ -28,52 +28,124 @@ const finished = (events: readonly Event[]) =>
 const deltas = (events: readonly Event[]) =>
   events.filter(({ event }) => event === "content-block-delta").map(({ index, delta }) => [index, delta])
 
-const call = (index: number | undefined, args: string, id?: string, name?: string) => ({
+const call = (index: number | null, args: string, id: string | null = null, name: string | null = null) => ({
   type: "tool_call_chunk",
   index,
   args,
   id,
   name,
 })
+const calls = (...tool_call_chunks: ReturnType<typeof call>[]) => ({ content: "", tool_call_chunks })
+const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 }
+const response_metadata = { model_provider: "anthropic" }
+
+/** As the packages of providers make them. */
+const chunksOf: Readonly<Record<"text" | "openAi" | "args" | "anthropic" | "google", ContentMessage[]>> = {
+  text: [{ content: "" }, { content: "Hel" }, { content: "lo" }, { content: "", usage_metadata: usage }],
+  openAi: [
+    { content: "Sure" },
+    calls(call(0, "", "c1", "add")),
+    calls(call(0, '{"a":')),
+    calls(call(0, "1}")),
+    calls(call(1, "{}", "c2", "now")),
+  ],
+  args: ["", "{", '"a"', ":1", "}"].map((args, n) => calls(n === 0 ? call(0, args, "c1", "add") : call(0, args))),
+  anthropic: [
+    { content: [{ type: "thinking", thinking: "Hm", index: 0 }], response_metadata },
+    { content: [{ type: "thinking", thinking: "m", index: 0 }], response_metadata },
+    { content: [{ type: "thinking", signature: "abc", index: 0 }], response_metadata },
+    { content: [{ type: "text", text: "Yes", index: 1 }], response_metadata },
+    {
+      content: [{ type: "tool_use", id: "t", name: "add", input: {}, index: 2 }],
+      ...{ tool_call_chunks: [call(2, "", "t", "add")], response_metadata },
+    },
+    {
+      content: [{ type: "input_json_delta", partial_json: "{}", index: 2 }],
+      ...{ tool_call_chunks: [call(2, "{}")], response_metadata },
+    },
+  ],
+  google: [{ content: "I see" }, calls(call(null, '{"a":1}', "g1", "add"), call(null, "{}", "g2", "add"))],
+}
 
 test("text in pieces gives one block", () => {
-  const events = eventsOf([{ content: "" }, { content: "Hel" }, { content: "lo" }])
-
-  assert.deepEqual(events, [
+  assert.deepEqual(eventsOf(chunksOf.text), [
     { event: "message-start" },
     { event: "content-block-start", index: 0, content: { type: "text", text: "" } },
     { event: "content-block-delta", index: 0, delta: { type: "text-delta", text: "Hel" } },
     { event: "content-block-delta", index: 0, delta: { type: "text-delta", text: "lo" } },
+    { event: "usage", usage },
     { event: "content-block-finish", index: 0, content: { type: "text", text: "Hello" } },
-    { event: "message-finish", reason: "stop" },
+    { event: "message-finish", reason: "stop", usage },
   ])
 })
 
-test("OpenAI: text and two tool calls, whose number repeats the text's place", () => {
-  const events = eventsOf([
-    { content: "Sure" },
-    { content: "", tool_call_chunks: [call(0, "", "c1", "add")] },
-    { content: "", tool_call_chunks: [call(0, '{"a":')] },
-    { content: "", tool_call_chunks: [call(0, "1}")] },
-    { content: "", tool_call_chunks: [call(1, "{}", "c2", "now")] },
-    { content: "", usage_metadata: { input_tokens: 2, output_tokens: 3, input_token_details: { cache_read: 1 } } },
-    { content: "", usage_metadata: { input_tokens: 1, output_tokens: 0, input_token_details: { cache_read: 1 } } },
-  ])
+test("usage that comes in parts is added up", () => {
+  const part = (input_tokens: number, output_tokens: number) => ({
+    content: "",
+    usage_metadata: { input_tokens, output_tokens, input_token_details: { cache_read: 1 } },
+  })
 
-  assert.deepEqual(finished(events), [
-    { type: "text", text: "Sure" },
-    { type: "tool_call", id: "c1", name: "add", args: { a: 1 } },
-    { type: "tool_call", id: "c2", name: "now", args: {} },
-  ])
-  const usage = { input_tokens: 3, output_tokens: 3, input_token_details: { cache_read: 2 } }
-  assert.deepEqual(events.at(-1), { event: "message-finish", reason: "stop", usage })
+  const sum = { input_tokens: 3, output_tokens: 3, input_token_details: { cache_read: 2 } }
+  assert.deepEqual(eventsOf([part(2, 3), part(1, 0)]).at(-1), { event: "message-finish", reason: "stop", usage: sum })
+})
+
+const add = { type: "tool_call", name: "add" }
+for (const [provider, chunks, blocks] of [
+  [
+    "OpenAI: text and two tool calls, whose number repeats the text's place",
+    chunksOf.openAi,
+    [
+      { type: "text", text: "Sure" },
+      { ...add, id: "c1", args: { a: 1 } },
+      { ...add, id: "c2", name: "now", args: {} },
+    ],
+  ],
+  [
+    "Anthropic: thinking with a signature, text, and a tool call that its content repeats",
+    chunksOf.anthropic,
+    [
+      { type: "reasoning", reasoning: "Hmm", extras: { signature: "abc" } },
+      { type: "text", text: "Yes" },
+      { ...add, id: "t", args: {} },
+    ],
+  ],
+  [
+    "Google: whole tool calls without numbers, which its content repeats, stay apart",
+    [
+      { content: [{ type: "text", text: "I " }] },
+      {
+        ...chunksOf.google[1],
+        content: [
+          { type: "text", text: "see" },
+          { type: "functionCall", functionCall: {} },
+        ],
+      },
+    ],
+    [
+      { type: "text", text: "I see" },
+      { ...add, id: "g1", args: { a: 1 } },
+      { ...add, id: "g2", args: {} },
+    ],
+  ],
+  [
+    "arguments that are not JSON give an invalid tool call",
+    [calls(call(0, '{"a"', "c", "add"))],
+    [{ ...add, type: "invalid_tool_call", id: "c", args: '{"a"', error: "The arguments are not valid JSON." }],
+  ],
+] as const)
+  test(provider, () => assert.deepEqual(finished(eventsOf(chunks)), blocks))
+
+test("Python gives the same events", { skip }, async () => {
+  const all = Object.values(chunksOf)
+
+  assert.deepEqual(
+    await pythonEventsOf(all),
+    all.map((chunks) => eventsOf(chunks)),
+  )
 })
 
 test("arguments are sent as a whole, and at most every 50 ms", () => {
-  const chunks = [call(0, "", "c1", "add"), call(0, "{"), call(0, '"a"'), call(0, ":1"), call(0, "}")]
-  const messages = chunks.map((chunk) => ({ content: "", tool_call_chunks: [chunk] }))
-
-  const [slow, quick] = [deltas(eventsOf(messages, 50)), deltas(eventsOf(messages, 20))]
+  const [slow, quick] = [50, 20].map((everyMs) => deltas(eventsOf(chunksOf.args, everyMs)))
 
   const delta = (args: string) => [
     0,
@@ -83,54 +155,8 @@ test("arguments are sent as a whole, and at most every 50 ms", () => {
   assert.deepEqual(quick, [delta("{"), delta('{"a":1}')])
 })
 
-test("Anthropic: thinking with a signature, text, and a tool call that its content repeats", () => {
-  const events = eventsOf([
-    { content: [{ type: "thinking", thinking: "Hm", index: 0 }] },
-    { content: [{ type: "thinking", thinking: "m", index: 0 }] },
-    { content: [{ type: "thinking", signature: "abc", index: 0 }] },
-    { content: [{ type: "text", text: "Yes", index: 1 }] },
-    {
-      content: [{ type: "tool_use", id: "t", name: "add", input: "", index: 2 }],
-      tool_call_chunks: [call(2, "", "t", "add")],
-    },
-    { content: [{ type: "input_json_delta", input: "{}", index: 2 }], tool_call_chunks: [call(2, "{}")] },
-  ])
-
-  assert.deepEqual(finished(events), [
-    { type: "reasoning", reasoning: "Hmm", extras: { signature: "abc" } },
-    { type: "text", text: "Yes" },
-    { type: "tool_call", id: "t", name: "add", args: {} },
-  ])
-  assert.deepEqual(deltas(events)[0], [0, { type: "reasoning-delta", reasoning: "Hm" }])
-})
-
-test("Google: whole tool calls without numbers stay apart", () => {
-  const events = eventsOf([
-    { content: [{ type: "text", text: "I " }] },
-    {
-      content: [
-        { type: "text", text: "see" },
-        { type: "functionCall", functionCall: {} },
-      ],
-      tool_call_chunks: [call(undefined, '{"a":1}', "g1", "add"), call(undefined, "{}", "g2", "add")],
-    },
-  ])
-
-  assert.deepEqual(finished(events), [
-    { type: "text", text: "I see" },
-    { type: "tool_call", id: "g1", name: "add", args: { a: 1 } },
-    { type: "tool_call", id: "g2", name: "add", args: {} },
-  ])
-})
-
-test("arguments that are not JSON give an invalid tool call", () => {
-  const [block] = finished(eventsOf([{ content: "", tool_call_chunks: [call(0, '{"a"', "c", "add")] }]))
-
-  const error = "The arguments are not valid JSON."
-  assert.deepEqual(block, { type: "invalid_tool_call", id: "c", name: "add", args: '{"a"', error })
-})
-
 test("data comes in deltas, an image by its address does not", () => {
+  assert.deepEqual(deltas(eventsOf(chunksOf.anthropic))[0], [0, { type: "reasoning-delta", reasoning: "Hm" }])
   const events = eventsOf([
     { content: [{ type: "audio", id: "a", mime_type: "audio/wav", data: "AA" }] },
     { content: [{ type: "audio", id: "a", data: "BB" }] },
@@ -166,44 +192,4 @@ test("a message that fails ends with an error, and a person's message has a role
     { event: "message-start", role: "human", id: "m", run_id: "m" },
     { event: "error", message: "the model is away", id: "m", run_id: "m" },
   ])
-})
-
-test("Python gives the same events", { skip }, async () => {
-  const call = (index: number | null, args: string, id: string | null = null, name: string | null = null) => ({
-    type: "tool_call_chunk",
-    index,
-    args,
-    id,
-    name,
-  })
-  const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 }
-  const messages: ContentMessage[][] = [
-    [{ content: "" }, { content: "Hel" }, { content: "lo" }, { content: "", usage_metadata: usage }],
-    [{ content: "Hi" }, { content: "", tool_call_chunks: [call(0, "", "c1", "add"), call(1, "{}", "c2", "now")] }],
-    ["", "{", '"a"', ":1", "}"].map((args, index) => ({
-      content: "",
-      tool_call_chunks: [index === 0 ? call(0, args, "c1", "add") : call(0, args)],
-    })),
-    [{ content: "", tool_call_chunks: [call(null, '{"a"', "c1", "add"), call(null, "{}", "c2", "add")] }],
-    [
-      { content: [{ type: "thinking", thinking: "Hm", index: 0 }], response_metadata: { model_provider: "anthropic" } },
-      {
-        content: [{ type: "thinking", signature: "abc", index: 0 }],
-        response_metadata: { model_provider: "anthropic" },
-      },
-      { content: [{ type: "text", text: "Yes", index: 1 }], response_metadata: { model_provider: "anthropic" } },
-      {
-        content: [{ type: "input_json_delta", partial_json: "{}", index: 2 }],
-        tool_call_chunks: [call(2, "{}", "t", "add")],
-        response_metadata: { model_provider: "anthropic" },
-      },
-    ],
-  ]
-
-  const theirs = await pythonEventsOf(messages)
-
-  assert.deepEqual(
-    theirs,
-    messages.map((chunks) => eventsOf(chunks)),
-  )
 })
