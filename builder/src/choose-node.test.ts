@@ -12,15 +12,9 @@ const folder = (enginesNode: string | undefined): FolderFacts => ({
   lockFiles: [],
   package: { packageManager: undefined, enginesNode, hasBuildScript: false, hasWorkspaces: false, superstep: {} },
 })
+const javascript = { hasJavascript: true, python: undefined, env: {}, envFile: undefined }
 const project = (nodeMajor: number | undefined, ...engines: string[]): ProjectFacts => ({
-  config: {
-    hasJavascript: true,
-    python: undefined,
-    graphs: { chat: "./chat.ts" },
-    nodeMajor,
-    env: {},
-    envFile: undefined,
-  },
+  config: { ...javascript, graphs: { chat: "./chat.ts" }, nodeMajor },
   folders: [folder(undefined), ...engines.map(folder)],
 })
 const choose = (facts: ProjectFacts, found: readonly NodeProgram[] = []) => chooseNode(requestedNode(facts), own, found)
@@ -93,10 +87,9 @@ const ranges: readonly (readonly [string, readonly string[], readonly string[]])
   ["*", ["v1.0.0"], []],
   ["", ["v20.0.0"], []],
 ]
-for (const [text, inside, outside] of ranges) {
+for (const [text, inside, outside] of ranges)
   test(`the range "${text}" is read as package managers read it`, () => {
     const range = parseRange(text)
-    for (const version of inside) assert.ok(range?.includes(version), version)
-    for (const version of outside) assert.ok(!range?.includes(version), version)
+    const included = [...inside, ...outside].filter((version) => range?.includes(version))
+    assert.deepEqual(included, inside)
   })
-}

@@ -19,20 +19,8 @@ test("a build gets the settings for a closed network, and nothing else of our en
 
   const env = buildEnvironment({ base, execPath: "/opt/node/bin/node", home: "/b/home", cache: "/b/cache" })
 
-  assert.deepEqual(
-    Object.keys(env)
-      .filter((name) => name in base)
-      .sort(),
-    [
-      "NODE_EXTRA_CA_CERTS",
-      "NPM_CONFIG_//packages.example.org/:_authToken",
-      "PATH",
-      "https_proxy",
-      "npm_config_@acme:registry",
-      "npm_config_cache",
-      "npm_config_registry",
-    ].sort(),
-  )
+  const { npm_config_prefix, NODE_ENV, DATABASE_URI, SUPERSTEP_MASTER_KEY, ...passing } = base
+  assert.deepEqual(new Set(Object.keys(env).filter((name) => name in base)), new Set(Object.keys(passing)))
   assert.equal(env.PATH, "/opt/node/bin:/usr/bin")
   assert.equal(env.npm_config_cache, "/b/cache/npm")
   assert.equal(env.HOME, "/b/home")

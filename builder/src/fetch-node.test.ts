@@ -77,18 +77,13 @@ async function planned({ toolchain, fetchable, home }: ReturnType<typeof place>,
   mkdirSync(tree, { recursive: true })
   writeFileSync(join(tree, "langgraph.json"), JSON.stringify({ graphs: { chat: "./chat.mjs:graph" }, ...request }))
   writeFileSync(join(tree, "chat.mjs"), "export const graph = {}\n")
-  const source = {
-    treeHash: "h",
-    configPath: "langgraph.json",
-    deploymentId: "d",
-    deploymentNumber: 1,
-    revisionId: "r",
-  }
+  const source = { treeHash: "h", configPath: "langgraph.json", installCommand: null, buildCommand: null }
+  const ids = { deploymentId: "d", deploymentNumber: 1, revisionId: "r" }
   const own = { path: "/own/node", version: "v20.20.2" }
   const nodes = { ...installedNodes([toolchain], {}), own, fetchable: fetchable() }
   const pythons = { found: async () => [] }
   const place = { nodes, pythons, toolsBeside: async () => new Set(["npm"]), user: undefined }
-  const { choice, platform } = await planSource(tree, { ...source, installCommand: null, buildCommand: null }, place)
+  const { choice, platform } = await planSource(tree, { ...ids, ...source }, place)
   return { version: choice.node.version, note: choice.note, platform }
 }
 
@@ -113,9 +108,7 @@ test("the first build waits when nothing else fits, and a project that requests 
   const calls = there.calls()
   const newer = await planned(there, { node_version: "24" })
 
-  assert.equal(older.version, "v20.20.2")
-  assert.deepEqual(calls, [])
-  assert.equal(newer.version, "v24.99.0")
+  assert.deepEqual([older.version, calls, newer.version], ["v20.20.2", [], "v24.99.0"])
 })
 
 test("without a network a build uses the Node that is there and says so; it fails only where none fits, as before", async () => {

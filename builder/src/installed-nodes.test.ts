@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { installedNodes, managersFolders } from "./installed-nodes.js"
+import { installedNodes } from "./installed-nodes.js"
 
 /** Tests have no second Node: this program only reports another version. */
 const addNode = (path: string, version: string): void => {
@@ -41,15 +41,4 @@ test("a Node that the deployment's user cannot execute is not offered", async ()
 
   assert.ok(!versions.includes("v25.0.0"))
   assert.ok((await others(undefined)).length > versions.length)
-})
-
-test("version managers are searched where their variables point", () => {
-  assert.deepEqual(managersFolders({ HOME: "/h", NVM_DIR: "/nvm", MISE_DATA_DIR: "/mise" }), [
-    "/nvm/versions/node",
-    "/h/.local/share/fnm/node-versions",
-    "/h/.volta/tools/image/node",
-    "/mise/installs/node",
-    "/h/.asdf/installs/nodejs",
-    "/usr/local/n/versions/node",
-  ])
 })

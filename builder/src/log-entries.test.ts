@@ -56,13 +56,7 @@ test("a traceback that never ends is printed in pieces, and one that is cut is p
 
   assert.equal(entries[0]?.[1], "ERROR")
   assert.ok(entries.length > 1)
-  assert.equal(
-    entries
-      .map(([text]) => text)
-      .join("\n")
-      .split("\n").length,
-    1201 + 1,
-  )
+  assert.equal(entries.flatMap(([text]) => text.split("\n")).length, 1201 + 1)
   assert.deepEqual(gathered("Traceback (most recent call last):"), [["Traceback (most recent call last):", "ERROR"]])
 })
 

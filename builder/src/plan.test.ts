@@ -28,39 +28,24 @@ const shown = ({ steps }: BuildPlan) => steps.map((step) => `${step.folder || ".
 const planOf = (facts: ProjectFacts, commands = noCommands, tools: readonly string[] = ["npm"]) =>
   shown(planBuild(facts, commands, new Set(tools)))
 
-const managers: readonly (readonly [LockFile[], Partial<PackageFacts>, string[], string])[] = [
-  [[], {}, [], "npm install --no-audit --no-fund"],
-  [["package-lock.json"], {}, [], "npm ci --no-audit --no-fund"],
-  [["yarn.lock", "package-lock.json"], {}, ["yarn"], "yarn install --frozen-lockfile"],
-  [["yarn.lock"], {}, [], "npx --yes yarn@1 install --frozen-lockfile"],
-  [
-    ["yarn.lock (berry)"],
-    { packageManager: "yarn@4.5.0" },
-    [],
-    "npx --yes @yarnpkg/cli-dist@4.5.0 install --immutable",
-  ],
-  [["pnpm-lock.yaml"], {}, ["pnpm"], "pnpm install --frozen-lockfile"],
-  [
-    ["pnpm-lock.yaml"],
-    { packageManager: "pnpm@9.1.0+sha512.ab" },
-    ["pnpm"],
-    "npx --yes pnpm@9.1.0 install --frozen-lockfile",
-  ],
-  [["bun.lock"], {}, [], "npx --yes bun@1 install --frozen-lockfile"],
-  [[], { packageManager: "pnpm@9.1.0" }, [], "npx --yes pnpm@9.1.0 install"],
-  [[], { packageManager: "pnpm@>=9 <11" }, [], "npx --yes pnpm@10 install"],
-  [[], { packageManager: "yarn@1; rm -rf /" }, ["yarn"], "yarn install"],
-  [[], { packageManager: "rm -rf /" }, [], "npm install --no-audit --no-fund"],
+const managers: readonly (readonly [LockFile[], packageManager: string | undefined, string[], string])[] = [
+  [[], undefined, [], "npm install --no-audit --no-fund"],
+  [["package-lock.json"], undefined, [], "npm ci --no-audit --no-fund"],
+  [["yarn.lock", "package-lock.json"], undefined, ["yarn"], "yarn install --frozen-lockfile"],
+  [["yarn.lock"], undefined, [], "npx --yes yarn@1 install --frozen-lockfile"],
+  [["yarn.lock (berry)"], "yarn@4.5.0", [], "npx --yes @yarnpkg/cli-dist@4.5.0 install --immutable"],
+  [["pnpm-lock.yaml"], undefined, ["pnpm"], "pnpm install --frozen-lockfile"],
+  [["pnpm-lock.yaml"], "pnpm@9.1.0+sha512.ab", ["pnpm"], "npx --yes pnpm@9.1.0 install --frozen-lockfile"],
+  [["bun.lock"], undefined, [], "npx --yes bun@1 install --frozen-lockfile"],
+  [[], "pnpm@9.1.0", [], "npx --yes pnpm@9.1.0 install"],
+  [[], "pnpm@>=9 <11", [], "npx --yes pnpm@10 install"],
+  [[], "yarn@1; rm -rf /", ["yarn"], "yarn install"],
+  [[], "rm -rf /", [], "npm install --no-audit --no-fund"],
 ]
-for (const [lockFiles, change, tools, command] of managers) {
-  test(`${lockFiles.join(" and ") || change.packageManager || "no lock file"} means: ${command}`, () => {
-    assert.deepEqual(planOf(project([folder("", lockFiles, change)]), noCommands, tools), [`.: ${command}`])
+for (const [lockFiles, packageManager, tools, command] of managers)
+  test(`${lockFiles.join(" and ") || packageManager || "no lock file"} means: ${command}`, () => {
+    assert.deepEqual(planOf(project([folder("", lockFiles, { packageManager })]), noCommands, tools), [`.: ${command}`])
   })
-}
-
-test("a project without package.json is not installed", () => {
-  assert.deepEqual(planOf(project([folder("", [], null)])), [])
-})
 
 test("a workspace is installed at its root and built where langgraph.json is", () => {
   const folders = [
@@ -71,7 +56,8 @@ test("a workspace is installed at its root and built where langgraph.json is", (
   assert.deepEqual(planOf(project([...folders])), [".: npm ci --no-audit --no-fund", "apps/agent: npm run build"])
 })
 
-test("a project in a folder of its own is installed there", () => {
+test("a project in a folder of its own is installed there, and one without package.json nowhere", () => {
+  assert.deepEqual(planOf(project([folder("", [], null)])), [])
   assert.deepEqual(planOf(project([folder("", [], null), folder("agent", ["package-lock.json"])])), [
     "agent: npm ci --no-audit --no-fund",
   ])

@@ -7,30 +7,20 @@ import { UnusableFile } from "@superstep/toolkit/files/read-plain-file"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { addSchemas, makeSchemasFolder, prune } from "./publish.js"
 
-test("files that an artifact must not contain are removed, at its root and beside its configuration", async () => {
-  const tree = temporaryFolder()
+test("files that an artifact must not contain are removed, at its root and beside its configuration, and no target of a link", async () => {
+  const [tree, linked, outside] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
   mkdirSync(join(tree, "agent", "node_modules", ".cache"), { recursive: true })
   writeFileSync(join(tree, ".env"), "A=1")
   writeFileSync(join(tree, "agent", "graph.js"), "")
-
-  const gone = await prune(tree, "agent")
-
-  assert.deepEqual(gone, [".env", "agent/node_modules/.cache"])
-  assert.ok(existsSync(join(tree, "agent", "graph.js")))
-})
-
-test("links are removed, and their targets outside the tree stay", async () => {
-  const outside = temporaryFolder()
   mkdirSync(join(outside, ".cache"))
   writeFileSync(join(outside, ".env"), "A=1")
-  const tree = temporaryFolder()
-  symlinkSync(outside, join(tree, "agent"))
-  symlinkSync(outside, join(tree, "node_modules"))
-  symlinkSync(join(outside, ".env"), join(tree, ".npmrc"))
+  for (const name of ["agent", "node_modules"]) symlinkSync(outside, join(linked, name))
+  symlinkSync(join(outside, ".env"), join(linked, ".npmrc"))
 
-  const gone = await prune(tree, "agent")
+  assert.deepEqual(await prune(tree, "agent"), [".env", "agent/node_modules/.cache"])
+  assert.deepEqual(await prune(linked, "agent"), [".npmrc"])
 
-  assert.deepEqual(gone, [".npmrc"])
+  assert.ok(existsSync(join(tree, "agent", "graph.js")))
   assert.equal(readFileSync(join(outside, ".env"), "utf8"), "A=1")
   assert.ok(existsSync(join(outside, ".cache")))
 })

@@ -56,12 +56,14 @@ const chunksOf: Readonly<Record<"text" | "openAi" | "args" | "anthropic" | "goog
     { content: [{ type: "thinking", signature: "abc", index: 0 }], response_metadata },
     { content: [{ type: "text", text: "Yes", index: 1 }], response_metadata },
     {
+      ...calls(call(2, "", "t", "add")),
       content: [{ type: "tool_use", id: "t", name: "add", input: {}, index: 2 }],
-      ...{ tool_call_chunks: [call(2, "", "t", "add")], response_metadata },
+      response_metadata,
     },
     {
+      ...calls(call(2, "{}")),
       content: [{ type: "input_json_delta", partial_json: "{}", index: 2 }],
-      ...{ tool_call_chunks: [call(2, "{}")], response_metadata },
+      response_metadata,
     },
   ],
   google: [{ content: "I see" }, calls(call(null, '{"a":1}', "g1", "add"), call(null, "{}", "g2", "add"))],
