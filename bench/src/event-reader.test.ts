@@ -20,10 +20,3 @@ test("events are parsed correctly wherever their bytes are split", () => {
     assert.deepEqual(events, expected, `pieces of ${size} bytes`)
   }
 })
-
-test("an incomplete event is not returned yet", () => {
-  const read = createEventReader()
-
-  assert.deepEqual(read(Buffer.from("event: values\ndata: {}\n")), [])
-  assert.deepEqual(read(Buffer.from("\n")), [{ name: "values", data: "{}" }])
-})

@@ -5,21 +5,10 @@ import { readOptions, type SystemName } from "../options.js"
 import { Cleanup } from "../processes.js"
 import type { Scenario } from "../scenarios/scenario.js"
 import { scenarios } from "../scenarios/scenarios.js"
-import { median, percentile } from "../statistics.js"
 import type { System } from "../systems/system.js"
 import { type Measured, measure } from "./measure.js"
 import { renderTable, summarise } from "./report.js"
 import { targets } from "./targets.js"
-
-test("a percentile is the sample of the nearest rank", () => {
-  const samples = [5, 1, 4, 2, 3]
-
-  assert.equal(percentile(samples, 0.5), 3)
-  assert.equal(percentile(samples, 0.99), 5)
-  assert.equal(percentile([7], 0.5), 7)
-  assert.equal(median([1, 100, 2]), 2)
-  assert.ok(Number.isNaN(percentile([], 0.5)))
-})
 
 const scenario: Scenario = {
   name: "echo",

@@ -85,24 +85,24 @@ test("certificates of this computer are mounted, and variables lead to them", ()
 test("a base image is refused when packages that were compiled here would not run in it", () => {
   const here = { node: "v20.20.2", arch: "x64", glibc: "2.36" }
 
-  assert.equal(unfitReason(here, { ...here, node: "v20.19.0" }), undefined)
-  assert.equal(unfitReason(here, { ...here, glibc: "2.41" }), undefined)
-  assert.match(unfitReason(here, { ...here, glibc: "2.9" }) ?? "", /glibc 2.9/)
-  assert.match(unfitReason(here, { ...here, glibc: undefined }) ?? "", /no glibc/)
-  assert.match(unfitReason(here, { ...here, node: "v22.1.0" }) ?? "", /Node v22.1.0/)
-  assert.match(unfitReason(here, { ...here, arch: "arm64" }) ?? "", /arm64/)
+  for (const [change, reason] of [
+    [{ node: "v20.19.0" }, /^undefined$/],
+    [{ glibc: "2.41" }, /^undefined$/],
+    [{ glibc: "2.9" }, /glibc 2.9/],
+    [{ glibc: undefined }, /no glibc/],
+    [{ node: "v22.1.0" }, /Node v22.1.0/],
+    [{ arch: "arm64" }, /arm64/],
+  ] as const)
+    assert.match(String(unfitReason(here, { ...here, ...change })), reason)
 })
 
 test("one image is fetched, also where its name has no tag", () => {
-  const names = ["node", "node:20", "localhost:5000/node", "localhost:5000/node:20", "node@sha256:ab"]
-
-  assert.deepEqual(names.map(withTag), [
-    "node:latest",
-    "node:20",
-    "localhost:5000/node:latest",
-    "localhost:5000/node:20",
-    "node@sha256:ab",
+  for (const [name, tagged] of [
+    ["node", "node:latest"],
+    ["localhost:5000/node", "localhost:5000/node:latest"],
   ])
+    assert.equal(withTag(name ?? ""), tagged)
+  for (const name of ["node:20", "localhost:5000/node:20", "node@sha256:ab"]) assert.equal(withTag(name), name)
 })
 
 test("memory is counted without what the kernel would give up, in both versions of control groups", () => {

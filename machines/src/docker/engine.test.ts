@@ -1,21 +1,15 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer, type RequestListener } from "node:http"
+import type { RequestListener } from "node:http"
 import { join } from "node:path"
 import test from "node:test"
 import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
+import { socketServer } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { bytesOf, EngineFailed, engineAt } from "./engine.js"
 
 async function engineThat(answers: RequestListener) {
-  const socketPath = join(temporaryFolder(), "engine.sock")
-  const server = createServer(answers).listen(socketPath)
-  await once(server, "listening")
-  const stop = () => {
-    server.close()
-    server.closeAllConnections()
-  }
-  return { engine: engineAt(socketPath), [Symbol.dispose]: stop }
+  const server = await socketServer(answers)
+  return { engine: engineAt(server.socketPath), [Symbol.dispose]: server[Symbol.dispose] }
 }
 
 const failsWith = (pattern: RegExp) => (error: unknown) => error instanceof EngineFailed && pattern.test(error.message)

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
-import { EventEmitter, once } from "node:events"
-import { createServer, type ServerResponse } from "node:http"
-import { join } from "node:path"
+import { EventEmitter } from "node:events"
+import type { ServerResponse } from "node:http"
 import test from "node:test"
+import { socketServer } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Piece } from "../parts/output/engine-output.js"
@@ -44,7 +44,7 @@ test("an engine's output is read piece by piece, wherever its bytes are divided,
 async function engineWithContainer(send?: (response: ServerResponse) => void) {
   const now = { state: "running", output: [sent(1, `${time(1)} one\n`)] }
   const endings = new EventEmitter()
-  const server = createServer((request, response) => {
+  const server = await socketServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://engine")
     response.writeHead(200, { "content-type": "application/json" })
     if (searchParams.has("follow")) {
@@ -55,18 +55,13 @@ async function engineWithContainer(send?: (response: ServerResponse) => void) {
     if (pathname === "/containers/c1/logs") return void response.end(Buffer.concat(now.output))
     const container = { Id: "c1", Created: 1, State: now.state, Labels: { [labels.unit]: "u1" } }
     response.end(JSON.stringify(now.state === "removed" ? [] : [container]))
-  }).listen(join(temporaryFolder(), "engine.sock"))
-  await once(server, "listening")
-  const stop = () => {
-    server.close()
-    server.closeAllConnections()
-  }
+  })
   const endWatches = () => endings.emit("end")
-  const engine = engineAt(String(server.address()))
+  const engine = engineAt(server.socketPath)
   const containers = containersOf(engine, "home")
   const folder = temporaryFolder()
   const output = unitOutput({ engine, containers }, () => folder)
-  return { containers, output, now, endWatches, [Symbol.dispose]: stop }
+  return { containers, output, now, endWatches, [Symbol.dispose]: server[Symbol.dispose] }
 }
 
 test("what is kept of a removed container is read while the stream that follows it has not ended", async () => {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
 import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs"
-import { createServer } from "node:http"
 import { join } from "node:path"
 import test from "node:test"
+import { socketServer } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { labels } from "../docker/container.js"
@@ -13,18 +12,11 @@ import { requireSameMachine } from "./open-machine.js"
 
 /** An engine that lists one running container of an installation. @param owner  undefined for whoever asks */
 async function engineWithUnit(owner?: string) {
-  const socketPath = join(temporaryFolder(), "engine.sock")
   const listed = [{ Id: "c1", State: "running", Labels: { [labels.unit]: "u1" } }]
-  const server = createServer(({ url = "" }, response) => {
+  return socketServer(({ url = "" }, response) => {
     const isOwn = owner === undefined || decodeURIComponent(url).includes(`${labels.home}=${owner}`)
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(isOwn ? listed : []))
-  }).listen(socketPath)
-  await once(server, "listening")
-  const stop = () => {
-    server.close()
-    server.closeAllConnections()
-  }
-  return { socketPath, stop, [Symbol.dispose]: stop }
+  })
 }
 
 const homeId = "0190a1b2-0000-7000-8000-000000000001"
@@ -51,7 +43,7 @@ test("containers of one engine are not started again by another engine, or as pr
   for (const machine of ["docker", "process"] as const)
     await assert.rejects(
       start({ machine, engineSocket: "/other.sock" }),
-      refusedWith(/SUPERSTEP_DOCKER_SOCKET=.*engine\.sock: stop them/),
+      refusedWith(/SUPERSTEP_DOCKER_SOCKET=.*server\.sock: stop them/),
     )
 })
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { request as ask, createServer } from "node:http"
-import type { AddressInfo } from "node:net"
+import { request as ask } from "node:http"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { mediaTypes } from "@superstep/oci/image"
@@ -15,6 +14,7 @@ import { findImage } from "@superstep/oci/registry/pull"
 import { parseReference } from "@superstep/oci/registry/reference"
 import { hasRegistry, realRegistry } from "@superstep/oci/testing/real-registry"
 import { createLog } from "@superstep/toolkit/log/log"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { pushBase } from "./testing/push-base.js"
@@ -104,7 +104,7 @@ test("the image of a unit is made once for each base, release and state of the a
   const next = await release("two")("a1")
 
   let isAway = false
-  await using proxy = await refusing(() => (isAway ? 503 : undefined))
+  using proxy = await refusing(() => (isAway ? 503 : undefined))
   const seen = storeAt("units", oneHome, proxy)
   const imageOf = release("three", seen)
   const made = await imageOf("a1")
@@ -154,9 +154,11 @@ test("in a repository that several share, each installation lists and removes on
   assert.deepEqual(await tagsOf("shared"), ["latest", other.tagOf("a1")].toSorted())
 })
 
-test("a login that may push but not delete keeps no build and no deployment from its end", { skip }, async () => {
+test("a login that may push but not delete, and a registry that deletes nothing, keep no build and no deployment from its end", {
+  skip,
+}, async () => {
   for (const status of [401, 403]) {
-    await using limited = await refusing((method) => (method === "DELETE" ? status : undefined))
+    using limited = await refusing((method) => (method === "DELETE" ? status : undefined))
     const warnings: string[] = []
     const log = createLog({ process: "control", level: "warn" }, { write: (line) => warnings.push(line) })
     const store = storeAt(`limited-${status}`, oneHome, limited, log)
@@ -167,11 +169,16 @@ test("a login that may push but not delete keeps no build and no deployment from
     assert.deepEqual((await store.list()).toSorted(), ["a1", "a2"])
     assert.equal(warnings.length, 1)
   }
+  await using keeping = await realRegistry({ deletes: false })
+  const store = storeAt("agents", oneHome, keeping)
+  await store.put("a1", project(), { configEnv: {} })
+  await store.remove("a1")
+  assert.deepEqual(await store.list(), ["a1"])
 })
 
 /** The registry, which answers some requests with another status. @param refuses  by the method of a request */
-async function refusing(refuses: (method: string) => number | undefined) {
-  const server = createServer((request, response) => {
+const refusing = (refuses: (method: string) => number | undefined) =>
+  portServer((request, response) => {
     const { url, method, headers } = request
     if (url?.startsWith("/token")) return void response.writeHead(403).end()
     const challenge = `Bearer realm="http://${headers.host}/token"`
@@ -183,21 +190,3 @@ async function refusing(refuses: (method: string) => number | undefined) {
     })
     request.pipe(sent)
   })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    port,
-    [Symbol.asyncDispose]: async () => void server.close().closeAllConnections(),
-  }
-}
-
-test("a registry that deletes nothing keeps no deployment from being deleted", { skip }, async () => {
-  await using keeping = await realRegistry({ deletes: false })
-  const store = storeAt("agents", oneHome, keeping)
-  await store.put("a1", project(), { configEnv: {} })
-
-  await store.remove("a1")
-
-  assert.deepEqual(await store.list(), ["a1"])
-})

@@ -87,7 +87,7 @@ test("the control plane has the machine's rights among agents, and may list pods
   )
   assert.deepEqual(roles.find(({ metadata }) => metadata.name === "superstep-agents")?.rules, machineRules)
 
-  const may = async (account: string, namespace: string, verb: string, resource: string, name = "") => {
+  const may = async (account: string, ...[namespace, verb, resource, name]: readonly string[]) => {
     const spec = {
       user: `system:serviceaccount:superstep:${account}`,
       groups: ["system:serviceaccounts", "system:serviceaccounts:superstep", "system:authenticated"],
@@ -99,30 +99,25 @@ test("the control plane has the machine's rights among agents, and may list pods
     )
     return body.status.allowed
   }
-  assert.equal(await may("superstep-control", "superstep-agents", "create", "pods"), true)
-  assert.equal(await may("superstep-control", "superstep", "list", "pods"), true)
-  assert.equal(await may("superstep-control", "superstep", "get", "secrets"), false)
-  assert.equal(await may("superstep-control", "superstep", "create", "pods"), false)
-  for (const pod of ["superstep-control-0", "superstep-control-1"])
-    assert.equal(await may("superstep-control", "superstep", "patch", "pods", pod), true)
-  assert.equal(await may("superstep-control", "superstep", "patch", "pods", "superstep-edge-0"), false)
-  assert.equal(await may("superstep-control", "superstep", "patch", "pods"), false)
-  assert.equal(await may("superstep-control", "default", "list", "pods"), false)
-  assert.equal(await may("superstep-edge", "superstep", "list", "pods"), false)
-  assert.equal(await may("superstep-edge", "superstep-agents", "list", "pods"), false)
+  for (const [isAllowed, account, ...what] of [
+    [true, "control", "superstep-agents", "create", "pods"],
+    [true, "control", "superstep", "list", "pods"],
+    [false, "control", "superstep", "get", "secrets"],
+    [false, "control", "superstep", "create", "pods"],
+    [true, "control", "superstep", "patch", "pods", "superstep-control-0"],
+    [true, "control", "superstep", "patch", "pods", "superstep-control-1"],
+    [false, "control", "superstep", "patch", "pods", "superstep-edge-0"],
+    [false, "control", "superstep", "patch", "pods"],
+    [false, "control", "default", "list", "pods"],
+    [false, "edge", "superstep", "list", "pods"],
+    [false, "edge", "superstep-agents", "list", "pods"],
+  ] as const)
+    assert.equal(await may(`superstep-${account}`, ...what), isAllowed, `${account}: ${what.join(" ")}`)
 })
 
 test("an upgrade with other values is accepted, and an uninstall leaves nothing", { skip }, async () => {
-  await helmDoes(
-    "superstep",
-    "upgrade",
-    "superstep",
-    ".",
-    "--values",
-    "ci/least-values.yaml",
-    "--set",
-    "edge.replicas=3",
-  )
+  const values = ["--values", "ci/least-values.yaml", "--set", "edge.replicas=3"]
+  await helmDoes("superstep", "upgrade", "superstep", ".", ...values)
   await helmDoes("superstep", "uninstall", "superstep")
 
   const kinds = [
@@ -132,15 +127,12 @@ test("an upgrade with other values is accepted, and an uninstall leaves nothing"
     ["apis/networking.k8s.io/v1", "networkpolicies", "ingresses"],
     ["apis/rbac.authorization.k8s.io/v1", "roles", "rolebindings"],
   ]
-  for (const [group, ...names] of kinds) {
+  for (const [group, ...names] of kinds)
     for (const name of names) {
-      const left = async () =>
-        (await list(`/${group}/namespaces/superstep/${name}`)).map(({ metadata }) => metadata.name)
-      await until(async () => (await left()).every((it) => it === "default"), {
-        what: `no ${name} of the chart is left`,
-      })
+      const isLeft = async () =>
+        (await list(`/${group}/namespaces/superstep/${name}`)).some(({ metadata }) => metadata.name !== "default")
+      await until(async () => !(await isLeft()), { what: `no ${name} of the chart is left` })
     }
-  }
   await until(
     async () => (await list("/api/v1/namespaces")).every(({ metadata }) => metadata.name !== "superstep-agents"),
     { what: "the namespace of agents is gone" },

@@ -1,22 +1,18 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { join } from "node:path"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { type TestContext, test } from "node:test"
 import { unixAddress } from "@superstep/protocol/http/address"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { socketServer } from "@superstep/toolkit/testing/http-server"
 import { processorMsOf } from "@superstep/toolkit/testing/processor-time"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { askActs, askRuns } from "./unit-client.js"
 
 /** A unit that answers as code of a deployment may: every request in the same way. */
 async function hostileUnit(t: TestContext) {
-  const socketPath = join(temporaryFolder(), "unit.sock")
   let answer = (_: IncomingMessage, response: ServerResponse): unknown => response.end()
-  const server = createServer((request, response) => answer(request, response)).listen(socketPath)
-  t.after(() => server.close())
-  await once(server, "listening")
-  const address = { address: unixAddress(socketPath), token: new Secret("t") }
+  const server = await socketServer((request, response) => void answer(request, response))
+  t.after(() => server[Symbol.dispose]())
+  const address = { address: unixAddress(server.socketPath), token: new Secret("t") }
   return { address, answerWith: (next: typeof answer) => (answer = next) }
 }
 

@@ -2,12 +2,13 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { type TestContext, test } from "node:test"
 import { unixAddress } from "@superstep/protocol/http/address"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { socketServer } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { askStatus, hangs } from "./unit-client.js"
@@ -68,14 +69,9 @@ async function watched(address: UnitAddress, hangMs: number, signal = never): Pr
 
 /** A unit with given answers. */
 async function unitThat(t: TestContext, answer: (request: IncomingMessage, response: ServerResponse) => void) {
-  const socketPath = join(temporaryFolder(), "unit.sock")
-  const server = createServer(answer).listen(socketPath)
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await once(server, "listening")
-  return { address: unixAddress(socketPath), token: new Secret("t") }
+  const server = await socketServer(answer)
+  t.after(() => server[Symbol.dispose]())
+  return { address: unixAddress(server.socketPath), token: new Secret("t") }
 }
 
 const lineOf = (change: object = {}) => `${JSON.stringify({ ...report, ...change })}\n`

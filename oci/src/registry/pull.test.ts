@@ -1,9 +1,7 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { buffer } from "node:stream/consumers"
 import test from "node:test"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { registryAt } from "./client.js"
 import { RegistryFailed } from "./failures.js"
 import { readBlob } from "./pull.js"
@@ -13,7 +11,7 @@ const content = Buffer.from(Array.from({ length: 100_000 }, (_, at) => at % 251)
 /** A registry with one blob, whose answers break off after so many bytes. */
 async function breakingRegistry(breaksAfter: readonly number[]) {
   const starts: number[] = []
-  const server = createServer((request, response) => {
+  const server = await portServer((request, response) => {
     const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0)
     const bytes = breaksAfter[starts.length]
     starts.push(from)
@@ -22,10 +20,8 @@ async function breakingRegistry(breaksAfter: readonly number[]) {
     if (bytes === undefined) return void response.end(rest)
     response.write(rest.subarray(0, bytes), () => response.destroy())
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { registry: registryAt({ origin, delaysMs: [1, 1] }), starts, [Symbol.dispose]: () => void server.close() }
+  const registry = registryAt({ origin: server.origin, delaysMs: [1, 1] })
+  return { registry, starts, [Symbol.dispose]: server[Symbol.dispose] }
 }
 
 const read = (registry: Parameters<typeof readBlob>[0], from = 0): Promise<Buffer> =>

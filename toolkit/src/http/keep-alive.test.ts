@@ -1,30 +1,23 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
-import { createServer, type RequestListener, request } from "node:http"
-import { type AddressInfo, connect, type Socket } from "node:net"
+import { type RequestListener, request } from "node:http"
+import { connect, type Socket } from "node:net"
 import { test } from "node:test"
+import { portServer } from "../testing/http-server.js"
 import { until } from "../testing/until.js"
 import { keepIdleConnections } from "./keep-alive.js"
 
 /** A server and its side of the connections that it has accepted. */
 async function serving(listener: RequestListener) {
-  const server = createServer()
-  keepIdleConnections(server)
+  const it = await portServer(listener)
+  keepIdleConnections(it.server)
   const accepted: Socket[] = []
-  server.on("connection", (socket) => accepted.push(socket)).on("request", listener)
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  const close = async () => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, "close")
-  }
-  return { port, accepted, [Symbol.asyncDispose]: close }
+  it.server.on("connection", (socket) => accepted.push(socket))
+  return { ...it, accepted }
 }
 
 test("an idle connection is kept longer than the announced time", async () => {
-  await using it = await serving((_, response) => void response.end("answer"))
+  using it = await serving((_, response) => void response.end("answer"))
   const asked = request({ port: it.port, headers: { connection: "keep-alive" } }).end()
 
   const [response] = await once(asked, "response")
@@ -37,7 +30,7 @@ test("an idle connection is kept longer than the announced time", async () => {
 
 test("the idle time limit does not apply to a slow request", async () => {
   let finish: () => void = () => undefined
-  await using it = await serving((asked, response) => {
+  using it = await serving((asked, response) => {
     if (asked.url === "/first") response.end("first")
     else finish = () => response.end("second")
   })

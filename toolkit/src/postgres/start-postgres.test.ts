@@ -27,6 +27,16 @@ async function ask<Row extends object>(uri: string, statement: Parameters<Return
   return db.row<Row>(statement)
 }
 
+/** The folder of a Postgres that ran. @returns  also the pid file that it had */
+async function ranBefore() {
+  const folder = await preparedCluster()
+  const postgres = await start(folder)
+  const pidFile = join(folder, "data", "postmaster.pid")
+  const text = await readFile(pidFile, "utf8")
+  await postgres.stop()
+  return { folder, pidFile, text }
+}
+
 /** A program that starts Postgres in the folder, prints its pid and waits. */
 const starter = (folder: string, stopWithParent: boolean): string => `
   const { startPostgres } = await import(${JSON.stringify(new URL("./start-postgres.js", import.meta.url).href)})
@@ -129,11 +139,7 @@ test("concurrent starts result in one Postgres (P3), whatever a killed initializ
 })
 
 test("a pid file with the pid of another program does not count as a running Postgres", async () => {
-  const folder = await preparedCluster()
-  const first = await start(folder)
-  const pidFile = join(folder, "data", "postmaster.pid")
-  const text = await readFile(pidFile, "utf8")
-  await first.stop()
+  const { folder, pidFile, text } = await ranBefore()
   await writeFile(pidFile, text.replace(/^\d+/, String(process.pid)))
 
   const second = await start(folder)
@@ -173,26 +179,13 @@ test("a folder with a long path gets its socket elsewhere", async () => {
   await rm(socketFolder, { recursive: true })
 })
 
-test("a cluster whose password file is missing is not replaced", async () => {
-  const folder = await preparedCluster()
-  const postgres = await start(folder)
-  await postgres.stop()
+test("a Postgres that cannot start says why, and a cluster whose password file is missing is not replaced", async () => {
+  const { folder } = await ranBefore()
+  await writeFile(join(folder, "data", "PG_VERSION"), "9.6\n")
+  await assert.rejects(start(folder), (error: Error) => error instanceof PostgresFailed && /9\.6/.test(error.message))
   await rm(join(folder, "password"))
 
   await assert.rejects(start(folder), PasswordLost)
-})
-
-test("a Postgres that cannot start says why", async () => {
-  const folder = await preparedCluster()
-  const postgres = await start(folder)
-  await postgres.stop()
-  await writeFile(join(folder, "data", "PG_VERSION"), "9.6\n")
-
-  await assert.rejects(start(folder), (error) => {
-    assert.ok(error instanceof PostgresFailed)
-    assert.match(error.message, /9\.6/)
-    return true
-  })
 })
 
 const asRoot = { skip: process.getuid?.() !== 0 && "only root must give Postgres to another user" }

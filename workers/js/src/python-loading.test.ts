@@ -66,12 +66,11 @@ test("a context manager is open while its Python graph is used", { skip }, async
 
 test("graphs that do not load report what is missing, and where", { skip }, async () => {
   await using loading = await startPythonWorker()
-  await using folder = temporaryFolder()
-  const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text)
-  write("graph.py", "import nowhere_to_be_found\n")
-  write("broken.py", "x = 1\ny = (\n")
-  write("other.py", "graph = 1\n")
-
+  using folder = projectOf({
+    "graph.py": "import nowhere_to_be_found\n",
+    "broken.py": "x = 1\ny = (\n",
+    "other.py": "graph = 1\n",
+  })
   const specs = { a: "./graph.py:graph", b: "./broken.py:graph", c: "./other.py:graph", d: "./other.py:none" }
   const { failed } = await loading.load(folder.path, specs)
 
@@ -83,7 +82,6 @@ test("graphs that do not load report what is missing, and where", { skip }, asyn
 })
 
 test("a variable that is not set is named, as is what else Python tells only by its class", { skip }, async () => {
-  await using folder = temporaryFolder()
   const sources = {
     environ: 'import os\nos.environ["model_key"]',
     other_key: 'places = {}\nplaces["HOME"]',
@@ -91,9 +89,9 @@ test("a variable that is not set is named, as is what else Python tells only by 
     exit: "import sys\nsys.exit(3)",
     late: 'import os\ntry:\n    os.environ["A_KEY"]\nexcept KeyError:\n    raise ValueError("no key")',
   }
-  for (const [name, text] of Object.entries(sources)) writeFileSync(join(folder.path, `${name}.py`), `${text}\n`)
+  const files = Object.fromEntries(Object.entries(sources).map(([name, text]) => [`${name}.py`, `${text}\n`]))
   const graphs = Object.fromEntries(Object.keys(sources).map((name) => [name, `./${name}.py:graph`]))
-  writeFileSync(join(folder.path, "langgraph.json"), JSON.stringify({ graphs }))
+  using folder = projectOf(files, graphs)
 
   const failed = verifyPython(folder.path)
 
@@ -113,7 +111,6 @@ const hasSettings = !skip && spawnSync(interpreter, ["-c", "import pydantic_sett
 test("settings of pydantic name the variables that they lack", {
   skip: skip || (!hasSettings && "no pydantic-settings in SUPERSTEP_TEST_PYTHON"),
 }, async () => {
-  await using folder = temporaryFolder()
   const graph = `from pydantic import BaseModel, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 class Settings(BaseSettings):
@@ -124,10 +121,8 @@ class Settings(BaseSettings):
 Settings()
 `
   const model = "from pydantic import BaseModel\nclass Model(BaseModel):\n    model_key: str\nModel()\n"
-  writeFileSync(join(folder.path, "graph.py"), graph)
-  writeFileSync(join(folder.path, "model.py"), model)
   const graphs = { settings: "./graph.py:graph", model: "./model.py:graph" }
-  writeFileSync(join(folder.path, "langgraph.json"), JSON.stringify({ graphs }))
+  using folder = projectOf({ "graph.py": graph, "model.py": model }, graphs)
 
   const { settings, model: other } = verifyPython(folder.path)
 
@@ -151,7 +146,7 @@ function verifyPython(folder: string): Readonly<Record<string, Failed>> {
 }
 
 test("a Python without langgraph reports how to install it", { skip }, async () => {
-  await using folder = temporaryFolder()
+  using folder = projectOf({})
   const bare = join(folder.path, "python")
   // Without its site module an interpreter finds no installed package.
   writeFileSync(bare, `#!/bin/sh\nexec "${interpreter}" -S "$@"\n`, { mode: 0o755 })
@@ -165,17 +160,19 @@ test("a Python without langgraph reports how to install it", { skip }, async () 
   )
 })
 
-function temporaryFolder(): AsyncDisposable & { readonly path: string } {
+/** A project of files whose code is Python. @param graphs  of its langgraph.json */
+function projectOf(files: Readonly<Record<string, string>>, graphs: object = {}) {
   const path = mkdtempSync(join(tmpdir(), "python-"))
-  return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true }) }
+  const all = { ...files, "langgraph.json": JSON.stringify({ graphs }) }
+  for (const [name, text] of Object.entries(all)) writeFileSync(join(path, name), text)
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) }
 }
 
 test("a warning names an SDK that gives a rule for one action to all actions of a resource (CVE-2026-104873)", {
   skip,
 }, async () => {
-  await using folder = temporaryFolder()
   const module = "from langgraph_sdk import Auth\nauth = Auth()\n@auth.authenticate\nasync def anyone(): return 'ada'\n"
-  writeFileSync(join(folder.path, "auth.py"), module)
+  using folder = projectOf({ "auth.py": module })
   const script = `
 import asyncio, sys
 import langgraph_sdk

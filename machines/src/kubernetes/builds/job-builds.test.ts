@@ -53,6 +53,18 @@ async function started(machine: Machine, change: Partial<BuildSource>, files: Re
   return source
 }
 
+/** An installation whose only control plane has begun this build. */
+async function building(
+  change: Partial<BuildSource>,
+  options: { readonly files?: Record<string, string>; readonly memoryMb?: number } = {},
+) {
+  const { files, ...limits } = options
+  const place = await buildsPlace(tested(), limits)
+  const machine = await place.open()
+  const source = await started(machine, change, files)
+  return { place, machine, source, remove: () => machine.builds.remove(source.revisionId) }
+}
+
 const untilEnded = ({ builds }: Machine, { revisionId }: BuildSource, timeoutMs = 120_000) =>
   until(
     async () => {
@@ -117,26 +129,22 @@ test("a build goes on when its control plane dies, and one with another data fol
 test("user code of a build sees no credential, and only the graphs get the deployment's variables (J1)", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested())
-  const machine = await place.open()
   const search = (name: string) =>
     `for it in ${registryPassword} master-key-of-the-platform ${variable}; do (env; cat /proc/*/environ; grep -rh "$it" /superstep /tmp /var/run /run/secrets) 2>/dev/null | grep -aq "$it" && echo "${name} sees $it"; done; test -e /var/run/secrets && echo "${name} sees secrets"; echo "${name} has looked"`
   // In pieces, since the file itself is searched, too.
-  const source = await started(
-    machine,
-    { installCommand: "sh look.sh install", buildCommand: "sh look.sh build" },
-    {
-      ...javascript,
-      "look.sh": search("$1")
-        .replaceAll(registryPassword, "password-of-the-'registry'")
-        .replaceAll("-key-of", "-key-'of'")
-        .replaceAll(variable, "value-of-a-'variable'"),
-      "chat.mjs": `import { spawnSync } from "node:child_process"
+  const files = {
+    ...javascript,
+    "look.sh": search("$1")
+      .replaceAll(registryPassword, "password-of-the-'registry'")
+      .replaceAll("-key-of", "-key-'of'")
+      .replaceAll(variable, "value-of-a-'variable'"),
+    "chat.mjs": `import { spawnSync } from "node:child_process"
 spawnSync("sh", ["look.sh", "verify"], { stdio: "inherit" })
 export const graph = {}
 `,
-    },
-  )
+  }
+  const commands = { installCommand: "sh look.sh install", buildCommand: "sh look.sh build" }
+  const { machine, source, remove } = await building(commands, { files })
 
   const ended = await untilEnded(machine, source)
   const text = await textOf(machine, source)
@@ -148,30 +156,28 @@ export const graph = {}
     "verify sees [secret]",
     "verify has looked",
   ])
-  await machine.builds.remove(source.revisionId)
+  await remove()
 })
 
 test("what user code puts in the place of the result leads to no file of the container that sends it (J1)", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested())
-  const machine = await place.open()
-  const source = await started(machine, { buildCommand: "ln -s /superstep/sending /superstep/work/artifact" })
+  const { place, machine, source, remove } = await building({
+    buildCommand: "ln -s /superstep/sending /superstep/work/artifact",
+  })
 
   const ended = await untilEnded(machine, source)
 
   const why = 'the build\'s container "push" failed: the result of the build is no folder'
   assert.deepEqual(ended, { state: "ended", why })
-  await machine.builds.remove(source.revisionId)
+  await remove()
   assert.deepEqual(await leftIn(place), [])
 })
 
 test("a pod that the build's Job does not own, such as one of a former Job, is not taken for the build's, and goes with it", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested())
-  const machine = await place.open()
-  const source = await started(machine, { buildCommand: "echo begun && sleep 2" })
+  const { place, machine, source, remove } = await building({ buildCommand: "echo begun && sleep 2" })
   const former = {
     // The API lists pods by their names.
     metadata: { name: "former", labels: { [labels.owner]: place.homeId, [labels.build]: source.revisionId } },
@@ -185,7 +191,7 @@ test("a pod that the build's Job does not own, such as one of a former Job, is n
 
   await untilPrinted(machine, source, "begun")
   const ended = await untilEnded(machine, source)
-  await machine.builds.remove(source.revisionId)
+  await remove()
 
   assert.equal(ended.state, "published")
   const left = await ownedObjects(tested().admin, place.homeId).list<Pod>(pathsIn(place.namespace).pods)
@@ -193,9 +199,7 @@ test("a pod that the build's Job does not own, such as one of a former Job, is n
 })
 
 test("a build that was cancelled leaves nothing, wherever it was (J3)", { skip }, async () => {
-  const place = await buildsPlace(tested())
-  const machine = await place.open()
-  const source = await started(machine, { buildCommand: "echo begun && sleep 60" })
+  const { place, machine, source, remove } = await building({ buildCommand: "echo begun && sleep 60" })
   await untilPrinted(machine, source, "begun")
   const during = await leftIn(place)
 
@@ -204,7 +208,7 @@ test("a build that was cancelled leaves nothing, wherever it was (J3)", { skip }
 
   assert.equal(during.length, 4, during.join())
   assert.deepEqual(await leftIn(place), [])
-  await machine.builds.remove(source.revisionId)
+  await remove()
   assert.deepEqual(await machine.builds.list(), [])
 })
 
@@ -270,9 +274,7 @@ test("a build whose pod is evicted, or deleted by somebody else, has ended and s
 test("a build whose pod waits for a node costs the API server no request, however often it is looked at", {
   skip,
 }, async () => {
-  const place = await buildsPlace(tested(), { memoryMb: 1_000_000 })
-  const machine = await place.open()
-  const source = await started(machine, { buildCommand: "true" })
+  const { place, machine, source, remove } = await building({ buildCommand: "true" }, { memoryMb: 1_000_000 })
   const isWaiting = async () =>
     (await podOf(place))?.status?.conditions?.some(({ type, status }) => type === "PodScheduled" && status === "False")
   await until(isWaiting, { what: "no node has room for the pod" })
@@ -290,12 +292,11 @@ test("a build whose pod waits for a node costs the API server no request, howeve
   }
 
   assert.equal((await requestsSeen(tested().admin)) - before, 0)
-  await machine.builds.remove(source.revisionId)
+  await remove()
 })
 
 test("while the API server is away a build counts as running, and goes on", { skip }, async () => {
-  const machine = await (await buildsPlace(tested())).open()
-  const source = await started(machine, { buildCommand: "echo begun && sleep 2" })
+  const { machine, source, remove } = await building({ buildCommand: "echo begun && sleep 2" })
   await untilPrinted(machine, source, "begun")
 
   await tested().killServer()
@@ -308,5 +309,5 @@ test("while the API server is away a build counts as running, and goes on", { sk
   assert.deepEqual({ lines, next }, { lines: [], next: 3 })
   assert.match(unread ?? "", /does not answer/)
   assert.equal(ended.state, "published")
-  await machine.builds.remove(source.revisionId)
+  await remove()
 })
