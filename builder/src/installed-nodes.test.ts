@@ -26,8 +26,11 @@ test("Nodes are found in the operator's folders and those of version managers, e
     N_PREFIX: home,
   })
   const found = await others(undefined)
+  addNode(join(home, ".local/share/fnm/node-versions/v25.2.0/installation/bin/node"), "v25.2.0")
+  const usual = await installedNodes([], { HOME: home }).others(undefined)
 
   assert.deepEqual(found.map(({ version }) => version).toSorted(), ["v22.3.0", "v23.0.0", "v24.1.0"])
+  assert.ok(usual.some(({ version }) => version === "v25.2.0"))
 })
 
 test("a Node that the deployment's user cannot execute is not offered", async () => {

@@ -4,31 +4,32 @@ import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
-import type { FakeServer } from "./testing/fake-server.js"
-import { interpreter, project, pythonGraphs, skip, startPythonWorker, worker } from "./testing/python-worker.js"
+import { test } from "node:test"
+import {
+  interpreter,
+  project,
+  pythonGraphs,
+  pythonOfFile,
+  skip,
+  startPythonWorker,
+  worker,
+} from "./testing/python-worker.js"
 
 const factories = ["by_type", "by_place", "only_runtime", "opened", "with_default", "partly", "nothing"]
 
-let server: FakeServer
-before(async () => {
-  if (skip) return
-  server = await startPythonWorker()
+const server = pythonOfFile(async (started) => {
   const specs = Object.fromEntries(factories.map((name) => [name, `./factories.py:${name}`]))
   const graphs = { ...specs, module: "parcel.agent:graph", file: "./parcel/agent.py:graph", builder: "simple:builder" }
-  assert.deepEqual((await server.load(project, graphs)).failed, [])
-})
-after(async () => {
-  if (!skip) await server[Symbol.asyncDispose]()
+  assert.deepEqual((await started.load(project, graphs)).failed, [])
 })
 
 const told = async (graphId: string, options: object = {}) =>
-  Object((await server.run(graphId, { input: {}, ...options })).values).told
+  Object((await server().run(graphId, { input: {}, ...options })).values).told
 
 test("a Python graph is named by its file or by its module", { skip }, async () => {
   for (const graphId of ["module", "file"])
-    assert.deepEqual((await server.run(graphId, { input: {} })).values, { name: "parcel" })
-  assert.deepEqual((await server.run("builder", { input: { n: 1 } })).values, { n: 2 })
+    assert.deepEqual((await server().run(graphId, { input: {} })).values, { name: "parcel" })
+  assert.deepEqual((await server().run("builder", { input: { n: 1 } })).values, { n: 2 })
 })
 
 test("a Python factory gets config and runtime by type, by name or by place", { skip }, async () => {
@@ -44,15 +45,15 @@ test("a Python factory gets config and runtime by type, by name or by place", { 
 
 test("a Python factory gets the purpose of each use", { skip }, async () => {
   const thread_id = crypto.randomUUID()
-  await server.run("by_type", { thread_id, input: {} })
+  await server().run("by_type", { thread_id, input: {} })
   const place = { graph_id: "by_type", thread_id, checkpoint_ns: "" }
 
-  const { lines } = await server.call(
+  const { lines } = await server().call(
     { method: "graph.update_state", ...place },
     { config: "", supersteps: JSON.stringify([{ updates: [{ values: { told: 1 }, as_node: "report" }] }]) },
   )
-  const state = await server.ask({ method: "graph.state", ...place, subgraphs: false })
-  const drawing = await server.ask({ method: "graph.draw", graph_id: "by_type", xray: false })
+  const state = await server().ask({ method: "graph.state", ...place, subgraphs: false })
+  const drawing = await server().ask({ method: "graph.draw", graph_id: "by_type", xray: false })
 
   assert.deepEqual(JSON.parse(lines[0] ?? ""), { told: 1 })
   assert.deepEqual(Object(state).values.told[0].context, { model: "small" })
@@ -61,7 +62,7 @@ test("a Python factory gets the purpose of each use", { skip }, async () => {
 
 test("a context manager is open while its Python graph is used", { skip }, async () => {
   assert.deepEqual(await told("opened"), ["opened"])
-  assert.ok((await server.output(1)).includes("opened closed"))
+  assert.ok((await server().output(1)).includes("opened closed"))
 })
 
 test("graphs that do not load report what is missing, and where", { skip }, async () => {

@@ -1,30 +1,26 @@
 /** Runs in the real Python worker: it behaves like the JavaScript worker. */
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import type { FakeServer, Received } from "./testing/fake-server.js"
 import { eventsByNode } from "./testing/functional-graph.js"
-import { interpreter, project, pythonGraphs, skip, startPythonWorker, worker } from "./testing/python-worker.js"
+import {
+  interpreter,
+  project,
+  pythonGraphs,
+  pythonOfFile,
+  skip,
+  startPythonWorker,
+  worker,
+} from "./testing/python-worker.js"
 
-async function serving(): Promise<FakeServer> {
-  const started = await startPythonWorker()
-  assert.deepEqual((await started.load(project, pythonGraphs)).failed, [])
-  return started
-}
-
-// One worker for all but those tests that end it: an import of LangGraph takes a second.
-let server: FakeServer
-before(async () => {
-  if (!skip) server = await serving()
-})
-after(async () => {
-  if (!skip) await server[Symbol.asyncDispose]()
-})
+const load = async (started: FakeServer) => assert.deepEqual((await started.load(project, pythonGraphs)).failed, [])
+const server = pythonOfFile(load)
 
 const isAbout = (frame: Received, claimId: string) => "claim_id" in frame.header && frame.header.claim_id === claimId
 
 test("events of a functional graph have the same names in Python and JavaScript", { skip }, async () => {
-  const [deep, flat] = [await eventsByNode(server, true), await eventsByNode(server, false)]
+  const [deep, flat] = [await eventsByNode(server(), true), await eventsByNode(server(), false)]
 
   assert.deepEqual(deep, { messages: ["messages"], tools: ["tools|functional:<task>"] })
   assert.deepEqual(flat, { messages: ["messages"], tools: [] })
@@ -36,9 +32,9 @@ test("writes of a Python run may wait for others, unless it awaits them", { skip
     ["exit", true],
     ["sync", undefined],
   ] as const) {
-    const { frame, status } = await server.run("hitl", { input: { x: 0 }, durability })
+    const { frame, status } = await server().run("hitl", { input: { x: 0 }, durability })
 
-    const writes = server.received.flatMap(({ header }) =>
+    const writes = server().received.flatMap(({ header }) =>
       header.type === "call" && "claim_id" in header && header.claim_id === frame.claim_id ? [header] : [],
     )
     assert.equal(status, "interrupted")
@@ -48,18 +44,18 @@ test("writes of a Python run may wait for others, unless it awaits them", { skip
 })
 
 test("a rejected write that a Python run does not await fails the run", { skip }, async () => {
-  const run = server.startRun("slow", { input: { n: 0 }, config: { configurable: { tick_ms: 3_600_000 } } })
-  server.refuse = (call) =>
+  const run = server().startRun("slow", { input: { n: 0 }, config: { configurable: { tick_ms: 3_600_000 } } })
+  server().refuse = (call) =>
     "claim_id" in call && call.claim_id === run.claim_id ? { error: "InvalidInput", message: "too big" } : undefined
 
-  const { status, error } = await server.done(run)
+  const { status, error } = await server().done(run)
 
-  server.refuse = () => undefined
+  server().refuse = () => undefined
   assert.deepEqual([status, error?.message], ["error", "too big"])
 })
 
 test("Python-only values are restored from a checkpoint unchanged", { skip }, async () => {
-  const make = async (kind: string) => (await server.run("values", { input: { kind } })).values
+  const make = async (kind: string) => (await server().run("values", { input: { kind } })).values
 
   assert.deepEqual(await make("point"), { kind: "Point", value: { x: 1.5, y: null } })
   assert.deepEqual(await make("set"), { kind: "set", value: [1] })
@@ -70,7 +66,8 @@ test("Python-only values are restored from a checkpoint unchanged", { skip }, as
 })
 
 test("a Python worker exits with its server, also when its output is not read", { skip }, async () => {
-  const ending = await serving()
+  const ending = await startPythonWorker()
+  await load(ending)
   ending.child.stderr?.destroy()
 
   await ending[Symbol.asyncDispose]()
@@ -79,19 +76,19 @@ test("a Python worker exits with its server, also when its output is not read", 
 })
 
 test("a Python node that blocks its thread blocks neither pings nor its own cancellation (W7)", { skip }, async () => {
-  const run = server.startRun("values", { input: { kind: "blocked" }, stream_modes: ["tasks"] })
-  await server.frame((frame) => frame.header.type === "event" && isAbout(frame, run.claim_id))
-  server.send({ type: "ping", nonce: "n" })
-  await server.frame(({ header }) => header.type === "pong")
+  const run = server().startRun("values", { input: { kind: "blocked" }, stream_modes: ["tasks"] })
+  await server().frame((frame) => frame.header.type === "event" && isAbout(frame, run.claim_id))
+  server().send({ type: "ping", nonce: "n" })
+  await server().frame(({ header }) => header.type === "pong")
 
-  server.send({ type: "cancel", run_id: run.run_id, claim_id: run.claim_id })
+  server().send({ type: "cancel", run_id: run.run_id, claim_id: run.claim_id })
 
-  assert.equal((await server.done(run)).status, "cancelled")
+  assert.equal((await server().done(run)).status, "cancelled")
 })
 
 test("a Python graph returns its drawing, schemas and subgraphs", { skip }, async () => {
   const ask = async (method: string, graph_id: string, fields: object = {}) =>
-    Object(await server.ask({ method, graph_id, ...fields }))
+    Object(await server().ask({ method, graph_id, ...fields }))
 
   const closed = await ask("graph.draw", "nested", { xray: false })
   const open = await ask("graph.draw", "nested", { xray: true })
@@ -110,16 +107,18 @@ test("a Python graph returns its drawing, schemas and subgraphs", { skip }, asyn
 })
 
 test("a Python node in a thread uses the store", { skip }, async () => {
-  const { values } = await server.run("notes", { input: { note: "milk" } })
+  const { values } = await server().run("notes", { input: { note: "milk" } })
 
   assert.deepEqual((values as { found: unknown }).found, [{ text: "milk" }, 1, [["notes"]], null])
 })
 
 test("a Python node in a thread runs another graph, whose checkpoints are kept", { skip }, async () => {
-  const { frame, values, error } = await server.run("caller", { input: { kind: "call" } })
+  const { frame, values, error } = await server().run("caller", { input: { kind: "call" } })
 
   assert.deepEqual([error, values], [undefined, { kind: "tuple" }])
-  const kept = server.checkpoints.saved.filter(({ threadId }) => threadId === frame.thread_id).map(({ ns }) => ns)
+  const kept = server()
+    .checkpoints.saved.filter(({ threadId }) => threadId === frame.thread_id)
+    .map(({ ns }) => ns)
   assert.equal(kept.filter((ns) => ns === "").length, 3)
   assert.ok(kept.some((ns) => ns.startsWith("call:")))
 })

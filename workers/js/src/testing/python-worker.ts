@@ -1,4 +1,5 @@
 /** The Python worker with its test graphs, if a suitable Python is installed. */
+import { after, before } from "node:test"
 import { readGraphs } from "../loading/langgraph-json.js"
 import { FakeServer } from "./fake-server.js"
 
@@ -14,3 +15,18 @@ export const skip = interpreter === "" && "no Python with langgraph: .ci/run ins
 
 export const startPythonWorker = (options: { readonly answers?: boolean; readonly interpreter?: string } = {}) =>
   FakeServer.start(`${worker}main.py`, { interpreter, ...options })
+
+/** One worker for all tests of a file: an import of LangGraph takes a second. @param load  what it loads first */
+export function pythonOfFile(
+  load: (server: FakeServer) => Promise<unknown>,
+  why: string | false = skip,
+): () => FakeServer {
+  let server: FakeServer
+  before(async () => {
+    if (why) return
+    server = await startPythonWorker()
+    await load(server)
+  })
+  after(() => server?.[Symbol.asyncDispose]())
+  return () => server
+}

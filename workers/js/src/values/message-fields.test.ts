@@ -1,37 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import {
-  AIMessage,
-  AIMessageChunk,
-  type BaseMessage,
-  ChatMessage,
-  FunctionMessage,
-  HumanMessage,
-  RemoveMessage,
-  SystemMessage,
-  ToolMessage,
-  ToolMessageChunk,
-} from "@langchain/core/messages"
+import { HumanMessage } from "@langchain/core/messages"
+import { messages } from "../testing/messages.js"
 import { messageFields } from "./message-fields.js"
-
-const called = { name: "search", args: { query: "x" }, id: "c1", type: "tool_call" as const }
-
-const messages: Record<string, BaseMessage> = {
-  human: new HumanMessage("hello"),
-  "human with parts": new HumanMessage({ content: [{ type: "text", text: "hi" }], id: "m1", name: "Ada" }),
-  system: new SystemMessage({ content: "be kind", additional_kwargs: { some_key: { Nested: 1 } } }),
-  ai: new AIMessage({ content: "x", tool_calls: [called] }),
-  chunk: new AIMessageChunk({
-    content: "x",
-    tool_call_chunks: [{ name: "search", args: '{"query":', id: "c1", index: 0, type: "tool_call_chunk" }],
-  }),
-  "text chunk": new AIMessageChunk("t1 "),
-  tool: new ToolMessage({ content: "found", tool_call_id: "c1", artifact: { deep: [1, 2] }, status: "error" }),
-  "tool chunk": new ToolMessageChunk({ content: "fo", tool_call_id: "c1" }),
-  chat: new ChatMessage("hi", "critic"),
-  function: new FunctionMessage({ content: "42", name: "answer" }),
-  remove: new RemoveMessage({ id: "m1" }),
-}
 
 for (const [name, message] of Object.entries(messages)) {
   test(`a message's fields are those of LangChain: ${name}`, () => {

@@ -1,16 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import {
-  AIMessage,
-  AIMessageChunk,
-  ChatMessage,
-  HumanMessage,
-  RemoveMessage,
-  SystemMessage,
-  ToolMessage,
-} from "@langchain/core/messages"
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages"
 import { MemorySaver, Send } from "@langchain/langgraph"
 import type { Serde } from "../loading/langgraph.js"
+import { messages } from "../testing/messages.js"
 import { savedText } from "./saved-text.js"
 import { savedValue } from "./saved-value.js"
 
@@ -31,7 +24,6 @@ function strictSerde(): Serde {
   return new Strict()
 }
 
-const called = { name: "search", args: { query: "x", deep: [1, { two: null }] }, id: "c1", type: "tool_call" as const }
 const holes: unknown[] = [1]
 holes[2] = 3
 
@@ -42,24 +34,7 @@ const quick: Readonly<Record<string, unknown>> = {
   "no value": undefined,
   fields: { a: { b: [true, null, { c: "" }] }, "": 1, none: undefined, list: [undefined, 1] },
   "a list with holes": holes,
-  messages: [
-    new HumanMessage("hello"),
-    new HumanMessage({ content: [{ type: "text", text: "hi" }], id: "m1", name: "Ada" }),
-    new SystemMessage({ content: "be kind", additional_kwargs: { some_key: { Nested: 1 } } }),
-    new AIMessage({
-      content: "x",
-      tool_calls: [called],
-      usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } as never,
-    }),
-    new AIMessage({ content: "x", name: undefined as never, response_metadata: { model_name: "m" } }),
-    new AIMessageChunk({
-      content: "x",
-      tool_call_chunks: [{ name: "search", args: '{"query":', id: "c1", index: 0, type: "tool_call_chunk" }],
-    }),
-    new ToolMessage({ content: "found", tool_call_id: "c1", artifact: { deep: [1, 2] }, status: "error" }),
-    new ChatMessage("hi", "critic"),
-    new RemoveMessage({ id: "m1" }),
-  ],
+  messages: Object.values(messages),
   "a message in a field": { last: new AIMessage("x"), all: { nested: [new HumanMessage("y")] } },
 }
 
