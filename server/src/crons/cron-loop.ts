@@ -12,6 +12,9 @@ import { type DueCron, giveBackCron, nextDueMs, takeDueCrons } from "./queries.j
 // Crons are due to the minute; a sweep is only a safety net, and an idle server should send few statements.
 const sweepMs = 60_000
 
+// A due cron that another transaction has locked is left out, and is still due.
+const lockedMs = 50
+
 // After a failure: soon, since a cron is due, but not at once, since the database may be unavailable.
 const retryMs = 5_000
 
@@ -108,6 +111,6 @@ export class CronLoop {
   #sleep(ms: number): void {
     this.#cancelTimer()
     if (this.#isStopped) return
-    this.#cancelTimer = this.#clock.after(Math.max(1, ms), () => this.wake())
+    this.#cancelTimer = this.#clock.after(Math.max(lockedMs, ms), () => this.wake())
   }
 }

@@ -112,6 +112,9 @@ class World {
     this.#faults = new Faults(this.#clock, this.#random)
     const asksTime = /insert into|update crons|create_run|begin_run/
     this.#database = new SimulatedDatabase(session, this.#clock, "no channel", asksTime)
+    const locks = seededRandom(seed ^ 0x10cc)
+    // Also while nothing fails: the loop looks again by itself.
+    this.#database.isLocked = () => locks.next() < 0.05
   }
 
   async live(): Promise<History> {
