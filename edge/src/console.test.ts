@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { signAgentToken } from "./agent-token.js"
 import type { Route } from "./table.js"
 import { edgeWithUnit, key, readKey, route } from "./testing/harness.js"
@@ -106,10 +107,8 @@ test("the unit is told that the console asks: only for a token of a key that may
   const refused = await ask(`${tokenOf(key).slice(0, -2)}AA`, attack)
 
   assert.equal(refused.status, 401)
-  assert.deepEqual(
-    setup.seen.map((headers) => [headers["x-superstep-console"], headers["x-auth-scheme"]]),
-    [["1", undefined], ...Array(3).fill([undefined, undefined])],
-  )
+  const told = setup.seen.map((headers) => [headers["x-superstep-console"], headers["x-auth-scheme"]])
+  assert.deepEqual(told, [["1", undefined], ...Array(3).fill([undefined, undefined])])
 })
 
 test("code of an agent gets neither the token nor the cookie of the console, and cannot set that cookie", async () => {
@@ -124,9 +123,7 @@ test("code of an agent gets neither the token nor the cookie of the console, and
   await ask("a=1; superstep_session =secret;\tsuperstep_session\t= secret")
 
   assert.deepEqual([reply.status, reply.headers.getSetCookie()], [200, planted.slice(-2)])
-  assert.deepEqual(
-    setup.seen.map(({ cookie }) => cookie),
-    ["a=1; b=2", undefined, "superstep_sessions=other; SUPERSTEP_SESSION=own", "a=1"],
-  )
+  const cookies = fieldsOf(setup.seen, "cookie")
+  assert.deepEqual(cookies, ["a=1; b=2", undefined, "superstep_sessions=other; SUPERSTEP_SESSION=own", "a=1"])
   assert.equal(JSON.stringify(setup.seen).includes(token), false)
 })

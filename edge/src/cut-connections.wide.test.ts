@@ -6,9 +6,7 @@ import test from "node:test"
 import { unixPathOf } from "@superstep/protocol/http/address"
 import { interposeSocket } from "@superstep/toolkit/testing/interposed-socket"
 import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
-import { until } from "@superstep/toolkit/testing/until"
-import { edgeStatus } from "./client.js"
-import { edgeWithUnit, readBody, withKey } from "./testing/harness.js"
+import { edgeWithUnit, readBody, untilOpen, withKey } from "./testing/harness.js"
 
 const rounds = 60
 const requestsOfRound = 6
@@ -90,12 +88,6 @@ test("an answer is complete, or its caller knows that it is not, and no request 
   t.diagnostic([...hits].map(([name, count]) => `${name}: ${count}`).join(", "))
   assert.equal(hits.size, 4, "each kind of fault has hit")
   assert.equal(new Set(arrived).size, arrived.length, "a request arrived twice")
-  await until(
-    async () => {
-      const open = (await edgeStatus(setup.edge.admin)).units.u1
-      return open?.requests === 0 && open.streams === 0
-    },
-    { what: "nothing is open at the edge" },
-  )
+  await untilOpen(setup.edge, { requests: 0, streams: 0 })
   assert.equal((await fetch(`${setup.chat}/sized/10/last`, { method: "POST", headers: withKey, body: "" })).status, 200)
 })

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict"
-import { request } from "node:http"
 import test from "node:test"
 import { connectOptions } from "@superstep/protocol/http/address"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
 import { pushTable, retireEdge, startSuccessor } from "./client.js"
 import { showsToken, tokenHeader } from "./edge-token.js"
-import { edgeWithUnit, withKey } from "./testing/harness.js"
+import { edgeWithUnit, exchange, withKey } from "./testing/harness.js"
 
 test("a request is recognized by its token", () => {
   const token = new Secret("x".repeat(32))
@@ -26,17 +25,7 @@ test("an edge refuses requests without its token", async () => {
   await assert.rejects(retireEdge(stranger), Unavailable)
   const routes = ["PUT /table", "GET /status", "POST /successor", "POST /retire", "GET /openapi.json", "GET /"]
   for (const [method = "", path = ""] of routes.map((it) => it.split(" ")))
-    assert.equal(await statusOf({ ...connectOptions(address), method, path }), 401, path)
+    assert.equal((await exchange({ ...connectOptions(address), method, path })).status, 401, path)
 
   assert.equal(await (await fetch(`${setup.chat}/x`, { headers: withKey })).text(), "still here")
 })
-
-const statusOf = (options: { readonly method: string; readonly path: string }) =>
-  new Promise<number | undefined>((resolve, reject) => {
-    const asked = request({ ...options, agent: false }, (response) => {
-      response.resume()
-      resolve(response.statusCode)
-    })
-    asked.once("error", reject)
-    asked.end()
-  })

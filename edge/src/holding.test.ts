@@ -1,10 +1,7 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer } from "node:http"
 import test from "node:test"
-import { unixPathOf } from "@superstep/protocol/http/address"
 import { until } from "@superstep/toolkit/testing/until"
-import { edgeWithUnit, readBody, route, withKey } from "./testing/harness.js"
+import { edgeWithUnit, readBody, route, startControl, withKey } from "./testing/harness.js"
 
 /** An edge whose one deployment sleeps, and a control plane that records the deployments to wake. */
 async function sleepingEdge(env: Record<string, string> = {}) {
@@ -12,37 +9,34 @@ async function sleepingEdge(env: Record<string, string> = {}) {
     response.end(await readBody(request))
   }, env)
   await setup.edge.take({ generation: 2, routes: [route("chat", [], { state: "held" })] })
-  const calls: string[] = []
-  const control = createServer((request, response) => {
-    calls.push(`${request.method} ${request.url}`)
-    response.writeHead(204).end()
-  })
-  const hear = async () => {
-    control.listen(unixPathOf(setup.edge.wakeAddress))
-    await once(control, "listening")
-  }
+  const control = startControl(setup.edge.wakeAddress)
   const wake = () => setup.edge.take({ generation: 3, routes: [route("chat", [setup.unit.unit])] })
   const dispose = async () => {
     control.close()
     await setup[Symbol.asyncDispose]()
   }
-  return { ...setup, calls, hear, wake, [Symbol.asyncDispose]: dispose }
+  return { ...setup, ...control, wake, [Symbol.asyncDispose]: dispose }
 }
 
 const post = (url: string, body: string, signal: AbortSignal | null = null) =>
   fetch(`${url}/runs/stream`, { method: "POST", headers: withKey, body, signal })
 
-test("requests for a sleeping deployment wait, wake it once, and are answered", async () => {
+test("requests for a sleeping deployment wait, wake it once, and are answered; those without a key and health checks do not", async () => {
   await using setup = await sleepingEdge()
   await setup.hear()
 
+  const health = await fetch(`${setup.chat}/ok`)
+  const stranger = await fetch(`${setup.chat}/threads`)
+  const callsBefore = [...setup.calls]
   const waiting = ["one", "two", "three"].map((body) => post(setup.chat, body))
   await until(() => setup.calls.length > 0, { what: "the control plane is asked" })
   await setup.wake()
 
   const answers = await Promise.all(waiting)
   assert.deepEqual(await Promise.all(answers.map((answer) => answer.text())), ["one", "two", "three"])
-  assert.deepEqual(setup.calls, ["POST /wake/deployment-of-chat"])
+  assert.deepEqual([health.status, await health.json(), stranger.status], [200, { ok: true }, 401])
+  assert.equal(health.headers.get("x-revision-id"), "revision-1")
+  assert.deepEqual([callsBefore, setup.calls], [[], ["POST /wake/deployment-of-chat"]])
 })
 
 test("a control plane that was unreachable is asked again when it is back", async () => {
@@ -69,14 +63,12 @@ test("waiting time and number of waiting requests are limited, and callers that 
   const refused = await post(setup.chat, "one too many")
   leaver.abort()
   await assert.rejects(left)
-  const late = await until(
-    async () => {
-      const answer = await post(setup.chat, "late")
-      const body = (await answer.json()) as { code: string; detail: string }
-      return /too many/.test(body.detail) ? undefined : { status: answer.status, ...body }
-    },
-    { what: "there is room" },
-  )
+  const waits = async () => {
+    const answer = await post(setup.chat, "late")
+    const body = (await answer.json()) as { code: string; detail: string }
+    return /too many/.test(body.detail) ? undefined : { status: answer.status, ...body }
+  }
+  const late = await until(waits, { what: "there is room" })
 
   assert.equal(refused.status, 503)
   assert.equal(refused.headers.get("retry-after"), "2")
@@ -101,17 +93,4 @@ test("waiting requests for one deployment do not use up the places of others", a
   assert.equal(second.status, 503)
   assert.match(((await second.json()) as { detail: string }).detail, /too many requests wait/)
   assert.deepEqual([(await first).status, (await other).status], [200, 200])
-})
-
-test("health checks and requests without a key neither wait nor wake a deployment", async () => {
-  await using setup = await sleepingEdge()
-  await setup.hear()
-
-  const health = await fetch(`${setup.chat}/ok`)
-  const stranger = await fetch(`${setup.chat}/threads`)
-
-  assert.deepEqual([health.status, await health.json()], [200, { ok: true }])
-  assert.equal(health.headers.get("x-revision-id"), "revision-1")
-  assert.equal(stranger.status, 401)
-  assert.deepEqual(setup.calls, [])
 })

@@ -1,13 +1,11 @@
 /** Requests that are routed by their host name. */
 import assert from "node:assert/strict"
-import { request as httpRequest } from "node:http"
-import { text } from "node:stream/consumers"
 import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { admit } from "./admission.js"
 import { indexTable, readTable } from "./table.js"
 import { hostOf, targetAtHost } from "./target.js"
-import { key, route, startEdge, startUnit, withKey } from "./testing/harness.js"
+import { exchange, key, route, startEdge, startUnit, withKey } from "./testing/harness.js"
 
 const named = (...names: string[]) => ({ host_names: names.map((name) => ({ name })) })
 
@@ -61,13 +59,7 @@ test("an agent at its host name gets the path as it was sent, and no prefix", as
   })
   await using edge = await startEdge(folder)
   await edge.take({ generation: 1, routes: [route("chat", [unit.unit], named("agent.example.com"))] })
-  const ask = (path: string, host: string) =>
-    new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
-      const asked = httpRequest({ port: edge.port, path, headers: { ...withKey, host } }, async (response) =>
-        resolve({ status: response.statusCode, body: await text(response) }),
-      )
-      asked.once("error", reject).end()
-    })
+  const ask = (path: string, host: string) => exchange({ port: edge.port, path, headers: { ...withKey, host } })
 
   const atHost = await ask("/threads/x?a=%2F", "Agent.Example.com:8901")
   const atPrefix = await ask("/d/chat/threads", "elsewhere.example.com")

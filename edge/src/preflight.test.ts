@@ -1,14 +1,11 @@
 /** Answers to callers without a key: preflights and health checks. They wake nothing, never wait, and keep nothing awake. */
 
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer } from "node:http"
 import test from "node:test"
-import { unixPathOf } from "@superstep/protocol/http/address"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus } from "./client.js"
 import type { Route } from "./table.js"
-import { edgeWithUnit, route, withKey } from "./testing/harness.js"
+import { edgeWithUnit, route, startControl, withKey } from "./testing/harness.js"
 
 const page = "https://app.example"
 const asked = {
@@ -32,19 +29,14 @@ async function setUp(change: Partial<Route>, env: Record<string, string> = {}) {
     seen.push(`${request.method} ${request.url}`)
     response.writeHead(204, { "access-control-allow-origin": "https://said-by.unit" }).end()
   }, env)
-  const calls: string[] = []
-  const control = createServer((request, response) => {
-    calls.push(`${request.method} ${request.url}`)
-    response.writeHead(204).end()
-  })
-  control.listen(unixPathOf(setup.edge.wakeAddress))
-  await once(control, "listening")
+  const { calls, hear, close } = startControl(setup.edge.wakeAddress)
+  await hear()
   const units = change.state === undefined ? [setup.unit.unit] : []
   await setup.edge.take({ generation: 2, routes: [route("chat", units, change)] })
   const preflight = (headers: Record<string, string> = asked, path = "/runs/stream") =>
     fetch(`${setup.chat}${path}`, { method: "OPTIONS", headers })
   const dispose = async () => {
-    control.close()
+    close()
     await setup[Symbol.asyncDispose]()
   }
   return { ...setup, seen, calls, preflight, [Symbol.asyncDispose]: dispose }
@@ -105,10 +97,8 @@ test("without a rule the unit answers, which does not count as use; while it sle
   assert.equal(reported(byUnit).origin, "https://said-by.unit")
   assert.ok(idleMs(after) >= idleMs(before), "it is as idle as before")
   assert.equal(after.deployments["deployment-of-chat"]?.requests, 1)
-  assert.deepEqual(
-    [reported(byEdge).status, reported(byEdge).origin, reported(byEdge).headers, reported(byEdge).credentials],
-    [204, "*", "content-type,x-api-key", null],
-  )
+  const { status, origin, headers, credentials } = reported(byEdge)
+  assert.deepEqual([status, origin, headers, credentials], [204, "*", "content-type,x-api-key", null])
   assert.deepEqual(asleep.calls, [])
 })
 

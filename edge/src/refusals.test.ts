@@ -36,7 +36,7 @@ test("a unit gets its token and the caller's address, and no forged headers", as
     "x-revision-id": "forged",
     "x-forwarded-for": "10.9.9.9",
     "x-custom": "kept",
-    connection: "close, x-hop, x-superstep-unit",
+    connection: "close, host, x-hop, x-superstep-unit, x-forwarded-for",
     "x-hop": "1",
   }
   const request = httpRequest(`${setup.chat}/a%2Fb?q=%20`, { headers }).end()
@@ -49,7 +49,8 @@ test("a unit gets its token and the caller's address, and no forged headers", as
   assert.deepEqual(got.headers["x-superstep-unit"], ["token-of-u1"])
   assert.deepEqual(got.headers["x-forwarded-for"], ["127.0.0.1"])
   assert.deepEqual(got.headers["x-forwarded-prefix"], ["/d/chat"])
-  assert.deepEqual(got.headers["x-forwarded-host"], [`127.0.0.1:${setup.edge.port}`])
+  for (const name of ["host", "x-forwarded-host"])
+    assert.deepEqual(got.headers[name], [`127.0.0.1:${setup.edge.port}`], name)
   assert.deepEqual(got.headers["x-custom"], ["kept"])
   for (const absent of ["x-hop", "x-revision-id", "x-api-key"]) assert.equal(got.headers[absent], undefined, absent)
   assert.equal(response.headers["x-request-id"], got.headers["x-request-id"]?.[0])

@@ -4,10 +4,8 @@ import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { connect } from "node:net"
 import test from "node:test"
-import { until } from "@superstep/toolkit/testing/until"
 import { WebSocket, WebSocketServer } from "ws"
-import { edgeStatus } from "./client.js"
-import { edgeWithUnit, key, readKey, readNext, route, withKey } from "./testing/harness.js"
+import { edgeWithUnit, key, readKey, readNext, route, untilOpen, withKey } from "./testing/harness.js"
 
 const otherKey = "lsv2_other_key"
 const withOther = { "x-api-key": otherKey }
@@ -56,7 +54,7 @@ test("E9 a revoked key ends its streams and closes its WebSockets with 4401, and
   ]
   const [closing, echo] = [await setup.socket(withKey), await setup.socket(withOther)]
   const slow = fails(fetch(`${setup.chat}/slow`, { method: "POST", headers: withKey }))
-  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.requests === 2, { what: "the unit has it" })
+  await untilOpen(setup.edge, { requests: 2 })
 
   const broken = [fails(revoked.read()), fails(waiting.read()), slow]
   const closed = once(closing, "close") as Promise<[number, Buffer]>
@@ -69,11 +67,7 @@ test("E9 a revoked key ends its streams and closes its WebSockets with 4401, and
   assert.equal(await readNext(kept), "data: 2\n\n")
   echo.send("still here")
   assert.equal(String((await once(echo, "message"))[0]), "still here")
-  const open = async () => {
-    const { requests, streams, websockets } = (await edgeStatus(setup.edge.admin)).units.u1 ?? {}
-    return `${requests} ${streams} ${websockets}`
-  }
-  await until(async () => (await open()) === "0 1 1", { what: "only what the other key opened is counted" })
+  await untilOpen(setup.edge, { requests: 0, streams: 1, websockets: 1 })
   assert.equal((await fetch(`${setup.chat}/runs/stream`, { headers: withKey })).status, 401)
   echo.terminate()
   await kept.cancel()
@@ -103,15 +97,13 @@ test("E9 a caller in the middle of a frame, or one that does not read, is cut", 
   half.write(Buffer.from([0x81, 0x85, 0, 0, 0, 0, 0x68]))
   const deaf = await rawSocket(setup.edge.port)
   deaf.pause()
-  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.websockets === 2, { what: "both are open" })
+  await untilOpen(setup.edge, { websockets: 2 })
 
   const halfClosed = once(half.resume(), "close")
   await setup.take(3, { keys: [] })
 
   await halfClosed
-  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.websockets === 0, {
-    what: "both are counted as over",
-  })
+  await untilOpen(setup.edge, { websockets: 0 })
   deaf.destroy()
 })
 

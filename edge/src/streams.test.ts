@@ -5,14 +5,16 @@ import { Agent, request as httpRequest, type IncomingMessage, type ServerRespons
 import test from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus } from "./client.js"
-import { edgeWithUnit, gate, readBody, readNext, withKey } from "./testing/harness.js"
+import { edgeWithUnit, gate, readBody, readNext, untilOpen, withKey } from "./testing/harness.js"
 
 const eventStream = { "content-type": "text/event-stream" }
 
-test("an event reaches the caller before the next one is produced", async () => {
-  const secondWanted = gate()
+test("the head of a stream reaches the caller before its first event, and each event before the next is produced", async () => {
+  const [firstWanted, secondWanted] = [gate(), gate()]
   await using setup = await edgeWithUnit(async (_, response) => {
-    response.writeHead(200, eventStream)
+    response.writeHead(200, { ...eventStream, "content-location": "/threads/t/runs/r", location: "/threads/t/x" })
+    response.flushHeaders()
+    await firstWanted.passed
     response.write("data: 1\n\n")
     await secondWanted.passed
     response.end("data: 2\n\n")
@@ -21,29 +23,14 @@ test("an event reaches the caller before the next one is produced", async () => 
   const response = await fetch(`${setup.chat}/runs/stream`, { method: "POST", headers: withKey, body: "{}" })
   const reader = response.body?.getReader()
   assert.ok(reader)
+  firstWanted.open()
 
   assert.equal(await readNext(reader), "data: 1\n\n")
   secondWanted.open()
   assert.equal(await readNext(reader), "data: 2\n\n")
   assert.equal(await readNext(reader), undefined)
-  assert.equal(response.headers.get("x-accel-buffering"), "no")
-})
-
-test("the head of a stream reaches the caller before its first event", async () => {
-  const firstWanted = gate()
-  await using setup = await edgeWithUnit(async (_, response) => {
-    response.writeHead(200, { ...eventStream, "content-location": "/threads/t/runs/r", location: "/threads/t/x" })
-    response.flushHeaders()
-    await firstWanted.passed
-    response.end("data: 1\n\n")
-  })
-
-  const response = await fetch(`${setup.chat}/runs/stream`, { method: "POST", headers: withKey })
-  firstWanted.open()
-
-  assert.equal(response.headers.get("content-location"), "/threads/t/runs/r")
-  assert.equal(response.headers.get("location"), "/threads/t/x")
-  assert.equal(await response.text(), "data: 1\n\n")
+  const headers = ["x-accel-buffering", "content-location", "location"].map((name) => response.headers.get(name))
+  assert.deepEqual(headers, ["no", "/threads/t/runs/r", "/threads/t/x"])
 })
 
 test("large bodies pass completely in both directions, with and without a length", async () => {
@@ -108,19 +95,12 @@ test("P1: when a caller leaves a stream, the unit's request is aborted", async (
   const reader = response.body?.getReader()
   assert.ok(reader)
   await readNext(reader)
-  assert.deepEqual((await edgeStatus(setup.edge.admin)).units.u1, {
-    requests: 0,
-    streams: 1,
-    websockets: 0,
-    idle_ms: 0,
-  })
+  await untilOpen(setup.edge, { requests: 0, streams: 1, websockets: 0, idle_ms: 0 })
 
   leave.abort()
 
   await left.passed
-  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.streams === 0, {
-    what: "the stream is counted as over",
-  })
+  await untilOpen(setup.edge, { streams: 0 })
 })
 
 test("P1: when a caller leaves before the answer or while sending, the unit's request is aborted", async () => {
@@ -140,9 +120,7 @@ test("P1: when a caller leaves before the answer or while sending, the unit's re
   sending.destroy()
 
   await until(() => seen.every(({ socket }) => socket.destroyed), { what: "both have ended at the unit" })
-  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.requests === 0, {
-    what: "both are counted as over",
-  })
+  await untilOpen(setup.edge, { requests: 0 })
 })
 
 test("P2: when the unit's answer breaks off, the caller's does too", async () => {

@@ -36,14 +36,10 @@ test("a table that does not fit is refused with the path of its first problem, a
   assert.match(problemOf(withRoute({ keys: ["x"] })) ?? "", /^routes\.1\.keys\.0 must match pattern/)
   assert.equal(problemOf(withRoute({ state: "open" })), "routes.1.state must be equal to one of the allowed values")
   assert.equal(problemOf(withRoute({ state: undefined })), "routes.1 must have required property 'state'")
-  assert.match(
-    problemOf(withRoute({ standby: [{ ...unit("u"), token: "a\r\nb: c" }] })) ?? "",
-    /^routes\.1\.standby\.0\.token must match pattern/,
-  )
-  assert.equal(
-    problemOf(withRoute({ units: Array.from({ length: 1001 }, (_, at) => unit(`u${at}`)) })),
-    "routes.1.units must NOT have more than 1000 items",
-  )
+  const standby = [{ ...unit("u"), token: "a\r\nb: c" }]
+  assert.match(problemOf(withRoute({ standby })) ?? "", /^routes\.1\.standby\.0\.token must match pattern/)
+  const units = Array.from({ length: 1001 }, (_, at) => unit(`u${at}`))
+  assert.equal(problemOf(withRoute({ units })), "routes.1.units must NOT have more than 1000 items")
   const odd = readTable({ generation: 1, routes: [{ ...route("a", []), later: 1 }], later: 2 })
   assert.deepEqual(odd, { message: { generation: 1, routes: [route("a", [])] } })
 })
@@ -89,10 +85,9 @@ test("the requests of a thread meet one unit, and each unit gets its part of the
   const units = ["u1", "u2", "u3"].map(unit)
   const chosen = threads.map((threadId) => ofThread(units, threadId))
 
-  assert.deepEqual(
-    chosen,
-    threads.map((threadId) => ofThread(units.toReversed(), threadId)),
-  )
+  const reversed = units.toReversed()
+
+  for (const [at, threadId] of threads.entries()) assert.equal(ofThread(reversed, threadId), chosen[at])
   for (const { unit_id } of units) {
     const part = chosen.filter((it) => it === unit_id).length
     assert.ok(part > 220 && part < 380, `${part} of 900`)
@@ -115,14 +110,8 @@ test("a thread's unit that has much more to do than the others does not get its 
   const home = ofThread(units, threadId)
   const other = units.find(({ unit_id }) => unit_id !== home)?.unit_id
 
-  assert.equal(
-    ofThread(units, threadId, (unitId) => (unitId === home ? 8 : 2)),
-    home,
-  )
-  assert.equal(
-    ofThread(units, threadId, (unitId) => (unitId === home ? 80 : 2)),
-    other,
-  )
+  const chosenAt = (open: number) => ofThread(units, threadId, (unitId) => (unitId === home ? open : 2))
+  assert.deepEqual([chosenAt(8), chosenAt(80)], [home, other])
 })
 
 test("the thread of a request is in its path", () => {

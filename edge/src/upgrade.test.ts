@@ -4,10 +4,9 @@ import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import test from "node:test"
 import { sendRaw } from "@superstep/protocol/http/testing/hostile-requests"
-import { until } from "@superstep/toolkit/testing/until"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { type RawData, WebSocket, WebSocketServer } from "ws"
-import { edgeStatus } from "./client.js"
-import { edgeWithUnit, key, readKey, route, withKey } from "./testing/harness.js"
+import { edgeWithUnit, key, readBody, readKey, route, untilOpen, withKey } from "./testing/harness.js"
 
 /** An edge in front of a unit that echoes WebSocket messages, and declines `/no`. */
 async function echoEdge() {
@@ -48,18 +47,13 @@ test("a WebSocket forwards text and large binary messages, in both directions", 
   const [request] = setup.accepted
   assert.equal(request?.url, "/ws?a=1")
   assert.equal(request?.headers["x-superstep-unit"], "token-of-u1")
-  assert.deepEqual(
-    ["x-api-key", "x-superstep-console", "x-auth-scheme"].map((name) => request?.headers[name]),
-    [undefined, undefined, undefined],
-  )
-  const { units } = await edgeStatus(setup.edge.admin)
-  assert.deepEqual(units.u1, { requests: 0, streams: 0, websockets: 1, idle_ms: 0 })
+  for (const name of ["x-api-key", "x-superstep-console", "x-auth-scheme"])
+    assert.equal(request?.headers[name], undefined, name)
+  await untilOpen(setup.edge, { requests: 0, streams: 0, websockets: 1, idle_ms: 0 })
   client.close(4001, "done")
   const [code, reason] = (await once(client, "close")) as [number, Buffer]
   assert.deepEqual([code, String(reason)], [4001, "done"])
-  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1?.websockets === 0, {
-    what: "it is counted as over",
-  })
+  await untilOpen(setup.edge, { websockets: 0 })
 })
 
 test("a page sends its key as a subprotocol, which neither the unit nor the page sees accepted", async () => {
@@ -89,9 +83,7 @@ test("a WebSocket survives its unit's removal from the table, and closing either
 
   for (const atUnit of setup.sockets.clients) atUnit.terminate()
   await once(client, "close")
-  await until(async () => (await edgeStatus(setup.edge.admin)).units.u1 === undefined, {
-    what: "it is counted as over",
-  })
+  await untilOpen(setup.edge, undefined)
 
   await setup.edge.take({ generation: 3, routes: [route("chat", [setup.unit.unit])] })
   const second = new WebSocket(`${setup.socketUrl}/ws`, { headers: withKey })
@@ -103,12 +95,10 @@ test("a WebSocket survives its unit's removal from the table, and closing either
   await ended
 })
 
-async function refusal(url: string, headers: Record<string, string>): Promise<{ status?: number; body: string }> {
+async function refusal(url: string, headers: Record<string, string>) {
   const client = new WebSocket(url, { headers })
   const [, response] = (await once(client, "unexpected-response")) as [unknown, IncomingMessage]
-  const chunks: Buffer[] = []
-  for await (const chunk of response) chunks.push(chunk as Buffer)
-  return { ...(response.statusCode && { status: response.statusCode }), body: Buffer.concat(chunks).toString() }
+  return { status: response.statusCode, body: (await readBody(response)).toString() }
 }
 
 test("a WebSocket handshake is refused like a request", { timeout: 60_000 }, async () => {
@@ -125,25 +115,19 @@ test("a WebSocket handshake is refused like a request", { timeout: 60_000 }, asy
   await setup.unit.close()
   const down = await refusal(`${socketUrl}/ws`, withKey)
 
-  assert.equal(noKey.status, 401)
   assert.match(noKey.body, /x-api-key/)
-  assert.deepEqual([atHealth.status, readOnly.status], [401, 403])
-  assert.equal(noRoute.status, 404)
+  const refused = [noKey, atHealth, readOnly, noRoute, cut, internal, down]
+  assert.deepEqual(fieldsOf(refused, "status"), [401, 401, 403, 404, 502, 404, 503])
   assert.deepEqual(declined, { status: 403, body: '{"detail":"no"}\n' })
-  assert.equal(cut.status, 502)
-  assert.equal(internal.status, 404)
-  assert.equal(down.status, 503)
-  assert.equal((await edgeStatus(edge.admin)).units.u1?.websockets, 0)
+  await untilOpen(edge, { websockets: 0 })
 })
 
 test("only WebSocket is upgraded, so no tunnel reaches a unit", async () => {
   await using setup = await echoEdge()
   const head = `GET /d/chat/x HTTP/1.1\r\nHost: a\r\nx-api-key: ${key}\r\nConnection: Upgrade`
 
-  const h2c = await sendRaw(
-    setup.edge.port,
-    `${head}, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n`,
-  )
+  const settings = "HTTP2-Settings: AAMAAABk\r\n\r\n"
+  const h2c = await sendRaw(setup.edge.port, `${head}, HTTP2-Settings\r\nUpgrade: h2c\r\n${settings}`)
   const withBody = await sendRaw(setup.edge.port, `${head}\r\nUpgrade: websocket\r\nContent-Length: 5\r\n\r\nabcde`)
 
   assert.match(h2c, /^HTTP\/1\.1 400 /)

@@ -3,15 +3,26 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { once } from "node:events"
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type RequestOptions,
+  request,
+  type Server,
+} from "node:http"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { text } from "node:stream/consumers"
+import { isDeepStrictEqual } from "node:util"
 import { type Address, unixAddress, unixPathOf } from "@superstep/protocol/http/address"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { type EdgeAdmin, edgeProcess, pushTable } from "../client.js"
+import { until } from "@superstep/toolkit/testing/until"
+import { type EdgeAdmin, edgeProcess, edgeStatus, pushTable } from "../client.js"
 import type { Route, Table, Unit } from "../table.js"
 
 export const key = "lsv2_test_key"
@@ -151,6 +162,39 @@ export async function edgeWithUnit(handler: RequestListener, env: Record<string,
 }
 
 export const withKey = { "x-api-key": key }
+
+/** Waits until the edge has this open at the unit `u1` (each number that is named), or, without numbers, does not know it any more. */
+export const untilOpen = ({ admin }: RunningEdge, open: Readonly<Record<string, number>> | undefined) =>
+  until(
+    async () => {
+      const { u1 } = (await edgeStatus(admin)).units
+      return open === undefined ? u1 === undefined : isDeepStrictEqual({ ...u1, ...open }, u1)
+    },
+    { what: `open at the unit: ${JSON.stringify(open)}` },
+  )
+
+/** A control plane that records what it is asked, once it hears. */
+export function startControl(address: Address) {
+  const calls: string[] = []
+  const server = createServer(({ method, url }, response) => {
+    calls.push(`${method} ${url}`)
+    response.writeHead(204).end()
+  })
+  const hear = async () => void (await once(server.listen(unixPathOf(address)), "listening"))
+  return { calls, hear, close: () => server.close() }
+}
+
+export interface Exchange {
+  readonly status: number | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** A request on a connection of its own, for what `fetch` cannot send: another Host, a path as it is, a Unix socket. */
+export async function exchange(options: RequestOptions): Promise<Exchange> {
+  const [response] = (await once(request({ agent: false, ...options }).end(), "response")) as [IncomingMessage]
+  return { status: response.statusCode, headers: response.headers, body: await text(response) }
+}
 
 export interface Gate {
   readonly passed: Promise<void>
