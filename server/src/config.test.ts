@@ -4,25 +4,22 @@ import { InvalidSettings } from "@superstep/toolkit/config/settings"
 import { readConfig } from "./config.js"
 
 const env = { SUPERSTEP_CONFIG: "langgraph.json", DATABASE_URI: "postgres://localhost/a" }
+const refusalWith = (words: RegExp) => (error: unknown) => error instanceof InvalidSettings && words.test(error.message)
 
 test("a unit does not start without its token", () => {
   const unit = { ...env, SUPERSTEP_REVISION_ID: "r1" }
 
   for (const token of [{}, { SUPERSTEP_UNIT_TOKEN: "" }]) {
-    assert.throws(
-      () => readConfig({ ...unit, ...token }),
-      (error) => error instanceof InvalidSettings && /SUPERSTEP_UNIT_TOKEN/.test(error.message),
-    )
+    assert.throws(() => readConfig({ ...unit, ...token }), refusalWith(/SUPERSTEP_UNIT_TOKEN/))
   }
   assert.equal(readConfig({ ...unit, SUPERSTEP_UNIT_TOKEN: "sesame" }).unitToken?.reveal(), "sesame")
   assert.equal(readConfig(env).unitToken, undefined)
 })
 
 test("an invalid database URI is reported together with the other invalid settings", () => {
+  const wrong = { ...env, DATABASE_URI: "nonsense", SUPERSTEP_WORKERS: "0" }
   assert.throws(
-    () => readConfig({ ...env, DATABASE_URI: "nonsense", SUPERSTEP_WORKERS: "0" }),
-    (error) =>
-      error instanceof InvalidSettings &&
-      /DATABASE_URI: expected an address such as[\s\S]*SUPERSTEP_WORKERS/.test(error.message),
+    () => readConfig(wrong),
+    refusalWith(/DATABASE_URI: expected an address such as[\s\S]*SUPERSTEP_WORKERS/),
   )
 })

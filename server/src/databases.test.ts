@@ -1,14 +1,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { checkpointCalls } from "./checkpoints/calls.js"
 import { Journal } from "./checkpoints/journal.js"
 import { findCheckpoints } from "./checkpoints/queries.js"
-import { addRun } from "./checkpoints/testing/claimed-runs.js"
+import { addRun, gate } from "./checkpoints/testing/claimed-runs.js"
 import { openDatabases, poolSizes } from "./databases.js"
-import { migrations } from "./testing/test-server.js"
+import { serverDatabase } from "./testing/test-server.js"
 
 test("each kind of work has a connection of its own, and all together have as many as were given", () => {
   for (let total = 4; total < 40; total++) {
@@ -20,7 +19,7 @@ test("each kind of work has a connection of its own, and all together have as ma
 })
 
 test("slow reads of graphs, as many as there may be at once, delay no write of a run", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const databases = openDatabases({ uri: db.uri, poolSize: 4, leaseMs: 30_000, requestMs: 0, log })
   const { engine, calls: reading } = databases
   const { threadId, ...fence } = await addRun(db)
@@ -30,12 +29,9 @@ test("slow reads of graphs, as many as there may be at once, delay no write of a
   const address = { thread_id: threadId, checkpoint_ns: "" }
   const claim = { run_id: fence.runId, claim_id: fence.claimId }
   let answered = 0
-  let release: () => void = () => undefined
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const released = gate()
 
-  const slow = reading.transaction(() => released)
+  const slow = reading.transaction(() => released.opened)
   const reads = Array.from({ length: 4 }, async () => {
     await calls["checkpoint.list"]?.(address, [])
     answered++
@@ -44,7 +40,7 @@ test("slow reads of graphs, as many as there may be at once, delay no write of a
   await calls["checkpoint.put"]?.(put, [Buffer.from('{"channel_versions":{}}'), Buffer.from("{}")])
   const stored = await findCheckpoints(db, { threadId })
   const answeredBefore = answered
-  release()
+  released.open()
   await Promise.all([slow, ...reads])
 
   assert.deepEqual(fieldsOf(stored, "checkpointId"), ["1"])

@@ -5,9 +5,9 @@ import { test } from "node:test"
 import { noApprovalUnitHeader, personHeader, unitHeader } from "@superstep/protocol/http/own-headers"
 import { personText } from "@superstep/protocol/http/person"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { insertSystemAssistants } from "../assistants/queries.js"
-import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { freshHttp, type SentReply, type TestHttp } from "../testing/test-http.js"
 import { insertAct } from "./queries.js"
 
 const ann = { person_id: randomUUID(), name: "Ann Ångström", email: "ann@example.com" }
@@ -18,9 +18,10 @@ const runner = { [noApprovalUnitHeader]: "sesame", [personHeader]: personText(bo
 
 const interrupts = JSON.stringify({ task: [{ id: "a".repeat(32), value: "pay?" }] })
 
+type Json = Record<string, unknown>
+
 async function start() {
-  const http = await freshHttp({ unitToken: "sesame" })
-  await insertSystemAssistants(http.server.db, ["agent"], {})
+  const http = await freshHttp({ unitToken: "sesame", graphs: ["agent"] })
   http.server.workers.answer = async () => ({
     fields: {
       checkpoint: { checkpoint_ns: "", checkpoint_id: "1" },
@@ -40,22 +41,25 @@ async function interrupted(http: TestHttp, headers: Record<string, string> = byK
   assert.ok(runId, text)
   const run = await until(() => http.server.workers.running.get(runId), { what: "the run executes" })
   run.done({ status: "interrupted", interrupts, next: ["pay"] })
-  const status = async () =>
-    (await http.send("GET", `/threads/${threadId}`, undefined, byKey)).json as { status: string }
-  await until(async () => (await status()).status === "interrupted", { what: "the thread waits" })
+  const status = async () => ((await http.send("GET", `/threads/${threadId}`, undefined, byKey)).json as Json).status
+  await until(async () => (await status()) === "interrupted", { what: "the thread waits" })
   return threadId
 }
 
-const yearly = { assistant_id: "agent", schedule: "0 0 1 1 *" }
+const agent = { assistant_id: "agent" }
+const yearly = { ...agent, schedule: "0 0 1 1 *" }
+
+const codesOf = (replies: readonly SentReply[]) =>
+  replies.map(({ status, json }) => [status, (json as { code: string }).code])
 
 /** Each request by which somebody could go on where a thread waits, change it, or take back what others did. */
 const goingOn: readonly (readonly [method: string, path: string, body: object])[] = [
-  ["POST", "/threads/{id}/runs", { assistant_id: "agent", command: { resume: true } }],
-  ["POST", "/threads/{id}/runs/stream", { assistant_id: "agent", command: { goto: "end" } }],
-  ["POST", "/threads/{id}/runs/wait", { assistant_id: "agent", command: { update: { paid: true } } }],
-  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: null }],
-  ["POST", "/threads/{id}/runs", { assistant_id: "agent", checkpoint_id: "1" }],
-  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: {}, interrupt_before: [] }],
+  ["POST", "/threads/{id}/runs", { ...agent, command: { resume: true } }],
+  ["POST", "/threads/{id}/runs/stream", { ...agent, command: { goto: "end" } }],
+  ["POST", "/threads/{id}/runs/wait", { ...agent, command: { update: { paid: true } } }],
+  ["POST", "/threads/{id}/runs", { ...agent, input: null }],
+  ["POST", "/threads/{id}/runs", { ...agent, checkpoint_id: "1" }],
+  ["POST", "/threads/{id}/runs", { ...agent, input: {}, interrupt_before: [] }],
   ["POST", "/threads/{id}/state", { values: { paid: true }, as_node: "pay" }],
   [
     "POST",
@@ -63,22 +67,18 @@ const goingOn: readonly (readonly [method: string, path: string, body: object])[
     { graph_id: "agent", metadata: { graph_id: "agent" }, supersteps: [{ updates: [{ values: {}, as_node: "pay" }] }] },
   ],
   // LangGraph JS takes such an input for a command.
-  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: { lg_name: "Command", resume: true } }],
-  ["POST", "/threads/{id}/runs/wait", { assistant_id: "agent", input: { lg_name: "Command", update: { a: 1 } } }],
-  ["POST", "/threads/{id}/runs/stream", { assistant_id: "agent", input: { lg_name: "Command", goto: ["end"] } }],
+  ["POST", "/threads/{id}/runs", { ...agent, input: { lg_name: "Command", resume: true } }],
+  ["POST", "/threads/{id}/runs/wait", { ...agent, input: { lg_name: "Command", update: { a: 1 } } }],
+  ["POST", "/threads/{id}/runs/stream", { ...agent, input: { lg_name: "Command", goto: ["end"] } }],
   ["POST", "/threads/{id}/runs/crons", { ...yearly, input: { lg_name: "Command", resume: true } }],
-  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: {}, checkpoint_id: "1" }],
-  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: {}, checkpoint: { checkpoint_id: "1" } }],
-  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: {}, checkpoint: { checkpoint_map: { "": "1" } } }],
-  [
-    "POST",
-    "/threads/{id}/runs",
-    { assistant_id: "agent", input: {}, config: { configurable: { checkpoint_id: "1" } } },
-  ],
+  ["POST", "/threads/{id}/runs", { ...agent, input: {}, checkpoint_id: "1" }],
+  ["POST", "/threads/{id}/runs", { ...agent, input: {}, checkpoint: { checkpoint_id: "1" } }],
+  ["POST", "/threads/{id}/runs", { ...agent, input: {}, checkpoint: { checkpoint_map: { "": "1" } } }],
+  ["POST", "/threads/{id}/runs", { ...agent, input: {}, config: { configurable: { checkpoint_id: "1" } } }],
   ["POST", "/threads/{id}/runs/crons", { ...yearly, input: {}, config: { configurable: { checkpoint_id: "1" } } }],
   ["POST", "/threads/{id}/runs/crons", yearly],
   ["POST", "/runs/crons", { ...yearly, command: { resume: 1 } }],
-  ["POST", "/threads/{id}/runs", { assistant_id: "agent", input: {}, multitask_strategy: "rollback" }],
+  ["POST", "/threads/{id}/runs", { ...agent, input: {}, multitask_strategy: "rollback" }],
   ["POST", "/threads/{id}/runs/{run}/cancel?action=rollback", {}],
   ["POST", "/runs/cancel?action=rollback", { status: "all" }],
   ["DELETE", "/threads/{id}/runs/{run}", {}],
@@ -87,6 +87,13 @@ const goingOn: readonly (readonly [method: string, path: string, body: object])[
   ["PATCH", "/threads/{id}", { ttl: { ttl: 1, strategy: "delete" } }],
   ["DELETE", "/assistants/{assistant}?delete_threads=true", {}],
 ]
+
+const commands = [
+  { method: "input.respond", params: { interrupt_id: "a".repeat(32), response: true } },
+  { method: "run.start", params: { ...agent, input: "yes" } },
+  { method: "run.start", params: { ...agent, input: { lg_name: "Command", resume: "yes" } } },
+  { method: "state.fork", params: { checkpoint_id: "1", input: {} } },
+].map((command) => ["POST", "/threads/{id}/commands", { id: 1, ...command }] as const)
 
 test("a person without the right to approve starts runs with an input, and answers, continues and changes nothing", async () => {
   await using http = await start()
@@ -98,31 +105,11 @@ test("a person without the right to approve starts runs with an input, and answe
   const ask = (method: string, path: string, body: object) =>
     http.send(method, filled(path), JSON.parse(filled(JSON.stringify(body))), runner)
 
-  const refused = await Promise.all(goingOn.map((asked) => ask(...asked)))
-  const commands = await Promise.all(
-    [
-      { method: "input.respond", params: { interrupt_id: "a".repeat(32), response: true } },
-      { method: "run.start", params: { assistant_id: "agent", input: "yes" } },
-      { method: "run.start", params: { assistant_id: "agent", input: { lg_name: "Command", resume: "yes" } } },
-      { method: "state.fork", params: { checkpoint_id: "1", input: {} } },
-    ].map((command) => ask("POST", "/threads/{id}/commands", { id: 1, ...command })),
-  )
+  const refused = await Promise.all([...goingOn, ...commands].map((asked) => ask(...asked)))
   const mayRead = await http.send("GET", `/threads/${threadId}`, undefined, runner)
-  const other = await http.send(
-    "POST",
-    `/threads/${randomUUID()}/runs`,
-    { assistant_id: "agent", input: {}, if_not_exists: "create" },
-    runner,
-  )
+  const other = await ask("POST", `/threads/${randomUUID()}/runs`, { ...agent, input: {}, if_not_exists: "create" })
 
-  assert.deepEqual(
-    refused.map(({ status, json }) => [status, (json as { code: string }).code]),
-    goingOn.map(() => [403, "approval_required"]),
-  )
-  assert.deepEqual(
-    commands.map(({ status, json }) => [status, (json as { code: string }).code]),
-    Array(4).fill([403, "approval_required"]),
-  )
+  assert.deepEqual(codesOf(refused), Array(refused.length).fill([403, "approval_required"]))
   assert.deepEqual([mayRead.status, other.status, http.server.workers.started.length], [200, 200, 2])
   const { run_id: otherId, thread_id: otherThread, created_by: createdBy } = other.json as Record<string, string>
   const cancelled = await ask("POST", `/threads/${otherThread}/runs/${otherId}/cancel`, {})
@@ -176,10 +163,7 @@ test("the id of a run that a person has started is not used again", async () => 
 
   const again = [await ask(approver, 1), await ask(byKey, 2)]
 
-  assert.deepEqual(
-    again.map(({ status, json }) => [status, (json as { code: string }).code]),
-    Array(2).fill([409, "id_taken"]),
-  )
+  assert.deepEqual(codesOf(again), Array(2).fill([409, "id_taken"]))
 })
 
 test("an edit with huge or unstorable names is recorded with short ones, and a report is never too large to be read", async () => {
@@ -204,47 +188,31 @@ test("an edit with huge or unstorable names is recorded with short ones, and a r
 test("a run, an answer and an edit carry the person, in the run and in the thread; those of a key carry none", async () => {
   await using http = await start()
   const threadId = await interrupted(http, approver)
-  const get = async (path: string) => (await http.send("GET", path, undefined, byKey)).json as Record<string, unknown>[]
+  const get = async (path: string) => (await http.send("GET", path, undefined, byKey)).json as Json[]
 
-  const answer = await http.send(
-    "POST",
-    `/threads/${threadId}/runs`,
-    { assistant_id: "agent", command: { resume: true } },
-    approver,
-  )
+  const runsPath = `/threads/${threadId}/runs`
+  const answer = await http.send("POST", runsPath, { ...agent, command: { resume: true } }, approver)
   const answerId = (answer.json as { run_id: string }).run_id
   const run = await until(() => http.server.workers.running.get(answerId), { what: "the answer executes" })
   run.done()
   const answers = async () => get(`/threads/${threadId}/answers`)
   await until(async () => (await answers()).length === 1, { what: "the answer is kept" })
-  assert.deepEqual(
-    (await answers()).map(({ person }) => person),
-    [ann],
-  )
+  assert.deepEqual(fieldsOf(await answers(), "person"), [ann])
   const edit = await http.send("POST", `/threads/${threadId}/state`, { values: { paid: true, amount: 3 } }, approver)
-  const byMachine = await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} }, byKey)
+  const byMachine = await http.send("POST", runsPath, { ...agent, input: {} }, byKey)
   const acts = await get(`/threads/${threadId}/acts`)
-  const runs = await get(`/threads/${threadId}/runs`)
+  const runs = await get(runsPath)
   const { json: found } = await http.send("POST", "/runs/search", { thread_id: threadId }, byKey)
 
   assert.deepEqual([edit.status, answer.status], [200, 200])
-  assert.deepEqual(
-    acts.map(({ kind, person, run_id, checkpoint_id, changed }) => [kind, person, run_id, checkpoint_id, changed]),
-    [
-      ["edit", ann, null, "1", ["paid", "amount"]],
-      ["answer", ann, answerId, null, null],
-      ["run", ann, runs.at(-1)?.run_id, null, null],
-    ],
-  )
-  assert.deepEqual(
-    runs.map(({ created_by }) => created_by),
-    [null, ann, ann],
-  )
-  assert.deepEqual((byMachine.json as { created_by: unknown }).created_by, null)
-  assert.deepEqual(
-    (found as { runs: { created_by: unknown }[] }).runs.map((it) => it.created_by),
-    [null, ann, ann],
-  )
+  assert.deepEqual(fieldsOf(acts, "kind", "person", "run_id", "checkpoint_id", "changed"), [
+    ["edit", ann, null, "1", ["paid", "amount"]],
+    ["answer", ann, answerId, null, null],
+    ["run", ann, runs.at(-1)?.run_id, null, null],
+  ])
+  assert.deepEqual((byMachine.json as Json).created_by, null)
+  for (const list of [runs, (found as { runs: Json[] }).runs])
+    assert.deepEqual(fieldsOf(list, "created_by"), [null, ann, ann])
 })
 
 test("what a person deletes is reported with what it was, also when it is gone; what a key deletes is not", async () => {
@@ -257,16 +225,12 @@ test("what a person deletes is reported with what it was, also when it is gone; 
     return json as never
   }
   const [{ run_id: runId }] = (await send("GET", `/threads/${threadId}/runs`)) as [{ run_id: string }]
-  const { assistant_id: assistantId } = (await send("POST", "/assistants", { graph_id: "agent", name: "Support" })) as {
-    assistant_id: string
-  }
-  const { cron_id: cronId } = (await send("POST", "/runs/crons", { ...yearly, input: {} })) as { cron_id: string }
+  const { assistant_id: assistantId }: Json = await send("POST", "/assistants", { graph_id: "agent", name: "Support" })
+  const { cron_id: cronId }: Json = await send("POST", "/runs/crons", { ...yearly, input: {} })
   const item = { namespace: ["notes", "ann"], key: "first" }
   await send("PUT", "/store/items", { ...item, value: { a: 1 } })
   const reported = async () =>
-    (
-      (await send("GET", "/internal/acts", undefined, byKey)) as { kind: string; thing: object; person: object }[]
-    ).filter(({ kind }) => kind === "delete")
+    ((await send("GET", "/internal/acts", undefined, byKey)) as Json[]).filter(({ kind }) => kind === "delete")
 
   await send("DELETE", `/threads/${threadId}/runs/${runId}`)
   await send("DELETE", `/threads/${threadId}`)
@@ -279,34 +243,23 @@ test("what a person deletes is reported with what it was, also when it is gone; 
   const missing = await http.send("DELETE", `/threads/${threadId}`, undefined, approver)
 
   const acts = await reported()
-  assert.deepEqual(
-    acts.map(({ thing }) => thing),
-    [
-      { type: "run", id: runId, name: null },
-      { type: "thread", id: threadId, name: null },
-      { type: "thread", id: pruned, name: null },
-      { type: "assistant", id: assistantId, name: "Support" },
-      { type: "cron", id: cronId, name: yearly.schedule },
-      { type: "store_item", id: "notes.ann/first", name: null },
-    ],
-  )
-  assert.deepEqual(
-    [missing.status, acts.every(({ person }) => JSON.stringify(person) === JSON.stringify(ann))],
-    [404, true],
-  )
+  assert.deepEqual(fieldsOf(acts, "thing"), [
+    { type: "run", id: runId, name: null },
+    { type: "thread", id: threadId, name: null },
+    { type: "thread", id: pruned, name: null },
+    { type: "assistant", id: assistantId, name: "Support" },
+    { type: "cron", id: cronId, name: yearly.schedule },
+    { type: "store_item", id: "notes.ann/first", name: null },
+  ])
+  assert.deepEqual(fieldsOf(acts, "person"), Array(6).fill(ann))
+  assert.equal(missing.status, 404)
 })
 
 test("one act says that a person deleted an assistant with its threads, and how many; one that a thread was given a time to live", async () => {
   await using http = await start()
-  const { json } = await http.send("POST", "/assistants", { graph_id: "agent", name: "Support" }, byKey)
-  const { assistant_id: id } = json as { assistant_id: string }
-  const create = async (metadata: object) => {
-    const { thread_id: threadId } = (await http.send("POST", "/threads", { metadata }, byKey)).json as Record<
-      string,
-      string
-    >
-    return threadId
-  }
+  const post = async (path: string, body: object) => (await http.send("POST", path, body, byKey)).json as Json
+  const { assistant_id: id } = await post("/assistants", { graph_id: "agent", name: "Support" })
+  const create = async (metadata: object) => (await post("/threads", { metadata })).thread_id
   await create({ assistant_id: id })
   await create({ assistant_id: id })
   const threadId = await create({})
@@ -315,14 +268,11 @@ test("one act says that a person deleted an assistant with its threads, and how 
   await http.send("PATCH", `/threads/${threadId}`, { ttl: { ttl: 0.5, strategy: "delete" } }, approver)
   await http.send("DELETE", `/assistants/${id}?delete_threads=true`, undefined, approver)
 
-  const acts = (await http.send("GET", "/internal/acts", undefined, byKey)).json as Record<string, unknown>[]
-  assert.deepEqual(
-    acts.map(({ kind, thread_id, thing }) => [kind, thread_id, thing]),
-    [
-      ["expire", threadId, { type: "thread", id: threadId, name: "delete after 0.5 minutes" }],
-      ["delete", null, { type: "assistant", id, name: "Support, threads: 2" }],
-    ],
-  )
+  const acts = (await http.send("GET", "/internal/acts", undefined, byKey)).json as Json[]
+  assert.deepEqual(fieldsOf(acts, "kind", "thread_id", "thing"), [
+    ["expire", threadId, { type: "thread", id: threadId, name: "delete after 0.5 minutes" }],
+    ["delete", null, { type: "assistant", id, name: "Support, threads: 2" }],
+  ])
 })
 
 test("a pruning that ends after its first portion is reported", async () => {
@@ -345,8 +295,8 @@ test("a pruning that ends after its first portion is reported", async () => {
   const body = { thread_ids: [threadId], strategy: "keep_latest" }
   const { status } = await http.send("POST", "/threads/prune", body, approver)
 
-  const acts = (await http.send("GET", "/internal/acts", undefined, byKey)).json as Record<string, unknown>[]
-  assert.deepEqual([status, acts.map(({ thing }) => thing)], [500, [{ type: "checkpoints", id: threadId, name: null }]])
+  const acts = (await http.send("GET", "/internal/acts", undefined, byKey)).json as Json[]
+  assert.deepEqual([status, fieldsOf(acts, "thing")], [500, [{ type: "checkpoints", id: threadId, name: null }]])
 })
 
 test("nobody names a person, or gives up the right to approve, without the credential of the unit", async () => {
@@ -379,7 +329,7 @@ test("the control plane gets answers and edits until it confirms them, also of a
   const confirmed = [await confirm([act?.act_id]), await confirm([act?.act_id])]
 
   assert.deepEqual([before, others, during], [[[], false], [], true])
-  const { act_id, acted_at, ...rest } = act as unknown as Record<string, unknown>
+  const { act_id, acted_at, ...rest } = act as unknown as Json
   assert.deepEqual(rest, {
     kind: "edit",
     person: ann,

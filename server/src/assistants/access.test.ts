@@ -43,10 +43,8 @@ test("metadata that a rule adds is stored, and every operation is authorized onc
   assert.deepEqual(JSON.parse(metadata), { owner: "ann" })
   assert.deepEqual([found.rows.length, found.total, count], [1, 1, 1])
   const asked = ["create", "read", "update", "update", "read", "search", "search", "delete"]
-  assert.deepEqual(
-    events,
-    asked.map((action) => `assistants:${action}`),
-  )
+  const expected = asked.map((action) => `assistants:${action}`)
+  assert.deepEqual(events, expected)
 })
 
 test("deleting an assistant with its threads keeps other users' threads", async () => {

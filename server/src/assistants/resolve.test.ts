@@ -2,12 +2,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { NotFound } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { resolveAssistant } from "./operations.js"
 
 test("a run of a graph that failed to load gets the reason instead of a 404", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const report = { graphs: ["whole"], failed: [{ graphId: "broken", message: "SyntaxError: Unexpected token" }] }
 
   assert.equal((await resolveAssistant({ db }, "whole", report)).graphId, "whole")

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
-import type { Database } from "@superstep/toolkit/db/database"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, type TestHttp, type TestHttpOptions } from "../testing/test-http.js"
 import { insertSystemAssistants } from "./queries.js"
 
 // The id that LangGraph's own servers give to the graph `agent` (agent-server-api §2.3).
@@ -24,15 +21,10 @@ const create = async (http: TestHttp, body: Json) => {
 const namesOf = async (http: TestHttp, body: Json) =>
   many((await http.send("POST", "/assistants/search", body)).json).map(({ name }) => name)
 
-const start = async (db: Database, options: Parameters<typeof startTestHttp>[1] = {}) => {
-  const http = await startTestHttp(db, options)
-  await insertSystemAssistants(db, ["agent"], {})
-  return http
-}
+const start = (options: TestHttpOptions = {}) => freshHttp({ graphs: ["agent"], ...options })
 
-test("an assistant is created with the given fields and defaults for the others", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
+test("an assistant is created with the given fields and defaults for the others; an id in use is a conflict unless the client accepts it", async () => {
+  await using http = await start()
 
   const plain = await create(http, {})
   const full = await create(http, {
@@ -54,25 +46,19 @@ test("an assistant is created with the given fields and defaults for the others"
   assert.deepEqual(full.context, { tone: "dry" })
   assert.deepEqual(full.metadata, { owner: "ann", odd: "a\u0000b" })
   assert.deepEqual((await http.send("GET", `/assistants/${full.assistant_id}`)).json, full)
-})
 
-test("an id that is in use is a conflict, unless the client accepts the existing assistant", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
-  const first = await create(http, { name: "first" })
-  const again = { graph_id: "agent", assistant_id: first.assistant_id, name: "second" }
+  const existing = await create(http, { name: "existing" })
+  const again = { graph_id: "agent", assistant_id: existing.assistant_id, name: "second" }
 
   const refused = await http.send("POST", "/assistants", again)
   const taken = await http.send("POST", "/assistants", { ...again, if_exists: "do_nothing" })
 
-  assert.equal(refused.status, 409)
-  assert.equal(one(refused.json).detail, "Assistant already exists")
-  assert.deepEqual(taken.json, first)
+  assert.deepEqual([refused.status, one(refused.json).detail], [409, "Assistant already exists"])
+  assert.deepEqual(taken.json, existing)
 })
 
 test("a graph's name is accepted in place of its system assistant's id", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
+  await using http = await start()
 
   const byName = one((await http.send("GET", "/assistants/agent")).json)
   const changed = one((await http.send("PATCH", "/assistants/agent", { name: "Mine" })).json)
@@ -87,8 +73,8 @@ test("a graph's name is accepted in place of its system assistant's id", async (
 })
 
 test("a system assistant is updated with its project until a client changes it, and is created again after deletion", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
+  await using http = await start()
+  const { db } = http
   const read = async () => one((await http.send("GET", "/assistants/agent")).json)
   const project = { agent: { description: "helps", config: { configurable: { model: "x" } }, context: { a: 1 } } }
 
@@ -111,30 +97,19 @@ test("a system assistant is updated with its project until a client changes it, 
 
 const valuesOf = ({ config, context }: { config: unknown; context: unknown }) => [config, context]
 
-test("every change creates a version: metadata is merged, other fields are replaced, null and absent fields are kept", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
-  const { assistant_id: id } = await create(http, {
-    name: "a",
-    description: "d",
-    config: { configurable: { x: 1, y: 2 } },
-    context: { c: 1 },
-    metadata: { k: 1, deep: { a: 1 } },
-  })
+test("every change creates a version, also concurrent ones: metadata is merged, other fields are replaced, null and absent fields are kept", async () => {
+  await using http = await start()
+  const configurable = { x: 1, y: 2 }
+  const fields = { name: "a", description: "d", context: { c: 1 }, metadata: { k: 1, deep: { a: 1 } } }
+  const { assistant_id: id } = await create(http, { ...fields, config: { configurable } })
 
   const key = { "idempotency-key": randomUUID() }
-  const second = one((await http.send("PATCH", `/assistants/${id}`, {}, key)).json)
-  const repeated = one((await http.send("PATCH", `/assistants/${id}`, {}, key)).json)
-  const third = one(
-    (
-      await http.send("PATCH", `/assistants/${id}`, {
-        config: { configurable: { x: 3 } },
-        metadata: { deep: { b: 2 } },
-        name: null,
-        description: null,
-      })
-    ).json,
-  )
+  const patch = async (body: object, headers = {}) =>
+    one((await http.send("PATCH", `/assistants/${id}`, body, headers)).json)
+  const second = await patch({}, key)
+  const repeated = await patch({}, key)
+  const cleared = { name: null, description: null }
+  const third = await patch({ config: { configurable: { x: 3 } }, metadata: { deep: { b: 2 } }, ...cleared })
 
   assert.equal(second.version, 2)
   assert.deepEqual(repeated, second)
@@ -143,25 +118,20 @@ test("every change creates a version: metadata is merged, other fields are repla
   assert.deepEqual(third.config, { configurable: { x: 3 } })
   assert.deepEqual(third.metadata, { k: 1, deep: { b: 2 } })
   assert.deepEqual([third.name, third.description, third.context], ["a", "d", { c: 1 }])
-})
 
-test("two concurrent changes both create versions", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
-  const { assistant_id: id } = await create(http, {})
+  const { assistant_id: other } = await create(http, {})
   const keys = ["a", "b", "c", "d", "e", "f"]
 
-  const changes = keys.map((key) => http.send("PATCH", `/assistants/${id}`, { metadata: { [key]: true } }))
+  const changes = keys.map((key) => http.send("PATCH", `/assistants/${other}`, { metadata: { [key]: true } }))
   const versions = (await Promise.all(changes)).map(({ json }) => one(json).version)
 
   assert.deepEqual(versions.sort(), [2, 3, 4, 5, 6, 7])
-  const last = one((await http.send("GET", `/assistants/${id}`)).json)
+  const last = one((await http.send("GET", `/assistants/${other}`)).json)
   assert.deepEqual(Object.keys(last.metadata as Json).sort(), keys)
 })
 
 test("an earlier version is restored completely, and the next change still gets a new number", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
+  await using http = await start()
   const first = await create(http, { name: "a", description: "d", context: { c: 1 }, metadata: { v: 1 } })
   const path = `/assistants/${first.assistant_id}`
   await http.send("PATCH", path, { name: "b", description: "e", context: { c: 2 }, metadata: { v: 2 } })
@@ -173,28 +143,19 @@ test("an earlier version is restored completely, and the next change still gets 
 
   assert.deepEqual({ ...back, updated_at: first.updated_at }, first)
   assert.deepEqual([next.version, next.name, next.metadata], [3, "c", { v: 1 }])
-  assert.deepEqual(
-    versions.map(({ version, name, updated_at }) => [version, name, updated_at]),
-    [
-      [3, "c", undefined],
-      [2, "b", undefined],
-    ],
-  )
+  assert.deepEqual(fieldsOf(versions, "version", "name", "updated_at"), [
+    [3, "c", undefined],
+    [2, "b", undefined],
+  ])
   assert.deepEqual(fieldsOf(filtered, "version"), [2])
   const unknown = await http.send("POST", `${path}/latest`, { version: 9 })
   assert.deepEqual([unknown.status, one(unknown.json).detail], [404, "Assistant version not found"])
 })
 
 test("a search filters, sorts, pages and selects, and returns the total", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
-  for (const [name, team] of [
-    ["Ann's 100%", "x"],
-    ["bob", "x"],
-    ["Cleo", "y"],
-  ]) {
-    await create(http, { name, metadata: { team, odd: "\u0000" } })
-  }
+  await using http = await start()
+  const teams = { "Ann's 100%": "x", bob: "x", Cleo: "y" }
+  for (const [name, team] of Object.entries(teams)) await create(http, { name, metadata: { team, odd: "\u0000" } })
 
   assert.deepEqual(await namesOf(http, {}), ["Cleo", "bob", "Ann's 100%", "agent"])
   assert.deepEqual(await namesOf(http, { metadata: { team: "x" } }), ["bob", "Ann's 100%"])
@@ -203,10 +164,8 @@ test("a search filters, sorts, pages and selects, and returns the total", async 
   assert.deepEqual(await namesOf(http, { name: "0%" }), ["Ann's 100%"])
   assert.deepEqual(await namesOf(http, { name: "_" }), [])
   assert.deepEqual(await namesOf(http, { graph_id: "other" }), [])
-  assert.deepEqual(await namesOf(http, { sort_by: "created_at", sort_order: "asc", offset: 1, limit: 2 }), [
-    "Ann's 100%",
-    "bob",
-  ])
+  const page2 = { sort_by: "created_at", sort_order: "asc", offset: 1, limit: 2 }
+  assert.deepEqual(await namesOf(http, page2), ["Ann's 100%", "bob"])
   const page = await http.send("POST", "/assistants/search", { limit: 2, select: ["name", "metadata"] })
   assert.deepEqual(Object.keys(one(many(page.json)[0])).sort(), ["metadata", "name"])
   assert.equal(page.headers.get("x-pagination-total"), "4")
@@ -219,8 +178,7 @@ test("a search filters, sorts, pages and selects, and returns the total", async 
 })
 
 test("deleting an assistant deletes its versions, and its runs continue", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
+  await using http = await start()
   const { assistant_id: id } = await create(http, {})
   const thread = one((await http.send("POST", "/threads", {})).json)
   const stream = await http.stream("POST", `/threads/${thread.thread_id}/runs/stream`, { assistant_id: id, input: {} })
@@ -244,9 +202,8 @@ test("deleting an assistant deletes its versions, and its runs continue", async 
 })
 
 test("on request, an assistant's threads are deleted with it and their runs are stopped", async () => {
-  await using db = await freshDatabase({ migrations })
   // Without a hint the follower's stream would end much later, when the server next asks for the thread.
-  await using http = await start(db, { threadTtlMs: 3_600_000 })
+  await using http = await start({ threadTtlMs: 3_600_000 })
   const { assistant_id: id } = await create(http, {})
   const mine = one((await http.send("POST", "/threads", {})).json).thread_id
   const marked = one((await http.send("POST", "/threads", { metadata: { assistant_id: id } })).json).thread_id
@@ -262,9 +219,12 @@ test("on request, an assistant's threads are deleted with it and their runs are 
 
   assert.equal(http.server.workers.started.find(({ order }) => order.threadId === mine)?.isCancelled, true)
   assert.equal(waiting.events().at(-1)?.event, "end")
-  assert.equal((await http.send("GET", `/threads/${mine}`)).status, 404)
-  assert.equal((await http.send("GET", `/threads/${marked}`)).status, 404)
-  assert.equal((await http.send("GET", `/threads/${other}`)).status, 200)
+  for (const [id, status] of [
+    [mine, 404],
+    [marked, 404],
+    [other, 200],
+  ] as const)
+    assert.equal((await http.send("GET", `/threads/${id}`)).status, status)
 })
 
 const bad: readonly (readonly [string, string, unknown, number, RegExp])[] = [
@@ -289,8 +249,7 @@ const bad: readonly (readonly [string, string, unknown, number, RegExp])[] = [
 ]
 
 test("invalid requests are rejected with the expected form, and change nothing", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await start(db)
+  await using http = await start()
   const before = await http.send("POST", "/assistants/search")
 
   for (const [method, path, body, status, detail] of bad) {

@@ -14,11 +14,7 @@ import { SourceAnalysis } from "./source-analysis.js"
 const source = (field: string) => `
 export declare const graph: { "~InputType": { ${field}?: string }; "~OutputType": { ${field}: string } }`
 
-const graphs = {
-  agent: "./graph.ts:graph",
-  other: "./other.ts:graph",
-  python: "./graph.py:graph",
-}
+const graphs = { agent: "./graph.ts:graph", other: "./other.ts:graph", python: "./graph.py:graph" }
 
 const missing = "./nowhere.ts:graph"
 
@@ -44,7 +40,7 @@ const fieldsOf = async (analysis: SourceAnalysis, graphId = "agent") => {
   return Object.keys(Object(Object(schemas?.input_schema).properties))
 }
 
-test("a source is read once for all callers, until the project is reloaded", async () => {
+test("a source is read once for all callers, with those of the other graphs, until the project is reloaded", async () => {
   const { analysis, said, write, setting } = project()
 
   const asked = await Promise.all([fieldsOf(analysis), fieldsOf(analysis)])
@@ -55,20 +51,16 @@ test("a source is read once for all callers, until the project is reloaded", asy
 
   assert.deepEqual([...asked, later], [["first"], ["first"], ["first"]])
   assert.deepEqual(reloaded, ["second"])
-  assert.deepEqual(said, [
-    "read the schemas of graphs from their sources",
-    "read the schemas of graphs from their sources",
-  ])
-})
+  const words = "read the schemas of graphs from their sources"
+  assert.deepEqual(said, [words, words])
 
-test("a request reads the other graphs too, with one reader process", async () => {
-  const { analysis, said, write } = project()
+  const { analysis: asking, said: saidThen, write: change } = project()
 
-  const first = await fieldsOf(analysis, "other")
-  write("second")
+  const first = await fieldsOf(asking, "other")
+  change("second")
 
-  assert.deepEqual([first, await fieldsOf(analysis)], [["first"], ["first"]])
-  assert.deepEqual(said, ["read the schemas of graphs from their sources"])
+  assert.deepEqual([first, await fieldsOf(asking)], [["first"], ["first"]])
+  assert.deepEqual(saidThen, ["read the schemas of graphs from their sources"])
 })
 
 test("when the reader fails on one graph, each is read alone", async () => {

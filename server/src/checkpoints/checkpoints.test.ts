@@ -7,7 +7,6 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
 import { untilBlocked } from "../testing/until-blocked.js"
@@ -16,7 +15,7 @@ import { ClaimLost } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
 import type { NewCheckpoint } from "./checkpoint.js"
 import { findCheckpoints, putCheckpoint, putWrites } from "./queries.js"
-import { addRun, migrations } from "./testing/claimed-runs.js"
+import { addRun, serverDatabase } from "./testing/claimed-runs.js"
 import { journalOfAnyClaim } from "./testing/journal-of-any-claim.js"
 
 const threadId = "5f0f1c1e-0000-4000-8000-000000000001"
@@ -54,16 +53,13 @@ const nodeWrite = (idx: number, channel: string, value: unknown, over = {}) => (
 })
 
 test("a saved checkpoint is read back with its blobs and pending writes", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const versions = { messages: "1", state: "2", gone: "2" }
   const bytes = { channel: "state", version: "2", type: "bytes", bytes: Buffer.from([0, 255, 10, 13]) }
   const empty = { channel: "gone", version: "2", type: "empty", bytes: null }
 
-  await putCheckpoint(
-    db,
-    undefined,
-    checkpoint("a", { versions, blobs: [json("messages", "1", ["hello"]), bytes, empty] }),
-  )
+  const blobs = [json("messages", "1", ["hello"]), bytes, empty]
+  await putCheckpoint(db, undefined, checkpoint("a", { versions, blobs }))
   await putWrites(db, undefined, { threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite(0, "messages", "hi")])
 
   const [found] = await findCheckpoints(db, { threadId, checkpointNs: "", limit: 1 })
@@ -79,7 +75,7 @@ test("a saved checkpoint is read back with its blobs and pending writes", async 
 const hasCheckpoint = async (db: Database) => (await findCheckpoints(db, { threadId })).length > 0
 
 test("C1: a claim that is lost while a write waits for its lock stops that write", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const fence = await addRun(db, threadId)
 
   const late = await db.transaction(async (tx) => {
@@ -94,7 +90,7 @@ test("C1: a claim that is lost while a write waits for its lock stops that write
 })
 
 test("C1: a claim cannot be taken while a write of it is not committed", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const fence = await addRun(db, threadId)
 
   const { taking } = await db.transaction(async (tx) => {
@@ -110,7 +106,7 @@ test("C1: a claim cannot be taken while a write of it is not committed", async (
 })
 
 test("C4: writes of a node keep their first value, LangGraph's own writes replace earlier ones", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const address = { threadId, checkpointNs: "", checkpointId: "a" }
   await putCheckpoint(db, undefined, checkpoint("a"))
   await putWrites(db, undefined, address, [nodeWrite(0, "messages", "first"), nodeWrite(0, "messages", "same place")])
@@ -120,17 +116,12 @@ test("C4: writes of a node keep their first value, LangGraph's own writes replac
   await putWrites(db, undefined, address, [nodeWrite(-4, "__resume__", "yes")])
 
   const [found] = await findCheckpoints(db, { threadId, checkpointNs: "" })
-  assert.deepEqual(
-    found?.writes.map(({ channel, bytes }) => [channel, bytes.toString()]),
-    [
-      ["__resume__", '"yes"'],
-      ["messages", '"first"'],
-    ],
-  )
+  const writes = found?.writes.map(({ channel, bytes }) => `${channel} ${bytes}`)
+  assert.deepEqual(writes, ['__resume__ "yes"', 'messages "first"'])
 })
 
 test("C3: pending writes are ordered by the path of their task, then task and index", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const address = { threadId, checkpointNs: "", checkpointId: "a" }
   await putCheckpoint(db, undefined, checkpoint("a"))
 
@@ -142,14 +133,12 @@ test("C3: pending writes are ordered by the path of their task, then task and in
   ])
 
   const [found] = await findCheckpoints(db, { threadId })
-  assert.deepEqual(
-    found?.writes.map(({ bytes }) => bytes.toString()),
-    ["1", "2", "3", "4"],
-  )
+  const order = found?.writes.map(({ bytes }) => bytes.toString())
+  assert.deepEqual(order, ["1", "2", "3", "4"])
 })
 
 test("a list has the checkpoint that was saved last first, and respects namespace, cursor, filter and limit", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const metadata = (step: number) => JSON.stringify({ step, source: "loop" })
   for (const [step, id] of ["a", "b", "c", "d"].entries()) {
     await putCheckpoint(db, undefined, checkpoint(id, { metadata: metadata(step), blobs: [] }))
@@ -167,7 +156,7 @@ test("a list has the checkpoint that was saved last first, and respects namespac
 })
 
 test("C5: text that jsonb rejects is saved, and the values keep it exactly", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const text = "zero \u0000, half \ud800, escaped \\u0000"
   const metadata = JSON.stringify({ writes: { text } })
 
@@ -179,7 +168,7 @@ test("C5: text that jsonb rejects is saved, and the values keep it exactly", asy
 })
 
 test("C6: a run's checkpoints can be deleted without changing earlier ones", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const fence = await addRun(db, threadId)
   await putCheckpoint(db, undefined, checkpoint("a"))
   await putCheckpoint(db, fence, checkpoint("b", { parentCheckpointId: "a" }))
@@ -197,28 +186,19 @@ test("C6: a run's checkpoints can be deleted without changing earlier ones", asy
 })
 
 test("C2: the official saver reads our checkpoints, and we read its checkpoints", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const official = PostgresSaver.fromConnString(officialUri(db))
   const fence = await addRun(db, threadId)
   await putCheckpoint(db, fence, checkpoint("a", { blobs: [json("messages", "1", ["hello"])] }))
   await putWrites(db, fence, { threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite(0, "messages", "hi")])
 
   await official.setup()
-  const config = { configurable: { thread_id: threadId, checkpoint_ns: "" } }
-  const tuple = await official.getTuple(config)
-  await official.put(
-    { configurable: { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" } },
-    {
-      v: 4,
-      id: "b",
-      ts: "",
-      channel_values: { messages: "theirs" },
-      channel_versions: { messages: 2 },
-      versions_seen: {},
-    },
-    { source: "loop", step: 2, parents: {} },
-    { messages: 2 },
-  )
+  const place = { thread_id: threadId, checkpoint_ns: "" }
+  const tuple = await official.getTuple({ configurable: place })
+  const values = { channel_values: { messages: "theirs" }, channel_versions: { messages: 2 }, versions_seen: {} }
+  const metadata = { source: "loop", step: 2, parents: {} } as const
+  const parent = { configurable: { ...place, checkpoint_id: "a" } }
+  await official.put(parent, { v: 4, id: "b", ts: "", ...values }, metadata, { messages: 2 })
   await official.end()
   await untilOfficialLeft(db)
 
@@ -230,24 +210,23 @@ test("C2: the official saver reads our checkpoints, and we read its checkpoints"
   assert.equal(found?.blobs[0]?.bytes?.toString(), '"theirs"')
 })
 
+interface ListedTuple {
+  readonly checkpoint_id: string
+  readonly blobs: readonly { readonly channel: string; readonly repeated?: boolean }[]
+}
+
 test("a list is returned in pages, and a value that several checkpoints of a page share is sent once", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const calls = checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })
   const ids = Array.from({ length: 25 }, (_, n) => String(n).padStart(3, "0"))
   for (const [n, id] of ids.entries()) {
     const versions = { messages: "1", step: `${n}` }
-    await putCheckpoint(
-      db,
-      undefined,
-      checkpoint(id, { versions, blobs: [json("messages", "1", ["all"]), json("step", `${n}`, n)] }),
-    )
+    const blobs = [json("messages", "1", ["all"]), json("step", `${n}`, n)]
+    await putCheckpoint(db, undefined, checkpoint(id, { versions, blobs }))
   }
   const list = async (fields: object) => {
     const reply = await calls["checkpoint.list"]?.({ thread_id: threadId, ...fields }, [])
-    const tuples = reply?.fields?.tuples as {
-      checkpoint_id: string
-      blobs: { channel: string; repeated?: boolean }[]
-    }[]
+    const tuples = reply?.fields?.tuples as ListedTuple[]
     const lines = reply?.payload?.map(({ data }) => String(data)) ?? []
     return { tuples, more: reply?.fields?.more, times: lines.filter((line) => line === '["all"]').length }
   }
@@ -256,11 +235,8 @@ test("a list is returned in pages, and a value that several checkpoints of a pag
   const second = await list({ before: first.tuples.at(-1)?.checkpoint_id })
   const limited = await list({ limit: 20 })
 
-  const newestFirst = ids.toReversed()
-  assert.deepEqual(
-    [first, second].flatMap(({ tuples }) => tuples.map((each) => each.checkpoint_id)),
-    newestFirst,
-  )
+  const listed = [first, second].flatMap(({ tuples }) => fieldsOf(tuples, "checkpoint_id"))
+  assert.deepEqual(listed, ids.toReversed())
   assert.deepEqual([first.more, second.more, limited.more], [true, undefined, undefined])
   assert.deepEqual([first.times, second.times, limited.times], [1, 1, 1])
   const repeated = first.tuples.map(({ blobs }) => blobs.find(({ channel }) => channel === "messages")?.repeated)
@@ -269,24 +245,17 @@ test("a list is returned in pages, and a value that several checkpoints of a pag
 })
 
 test("C1: a worker's write without a claim is rejected", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const { runId } = await addRun(db, threadId)
   const calls = checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })
-  const address = { thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" }
+  const header = { type: "call", call_id: "1", thread_id: threadId, checkpoint_ns: "", checkpoint_id: "a" }
   const lines = ["{}", "{}"].map((text) => Buffer.from(text))
 
   for (const half of [{}, { run_id: runId }, { run_id: null, claim_id: null }, { run_id: runId, claim_id: "1" }]) {
     const call = (method: string, fields: object, payload: readonly Buffer[]) =>
-      answerCall(
-        calls,
-        { type: "call", call_id: "1", method, ...address, ...half, ...fields } as WorkerCall,
-        payload,
-        "javascript",
-      )
-    await assert.rejects(
-      call("checkpoint.put", { blobs: [], payload: ["checkpoint", "metadata"] }, lines),
-      InvalidInput,
-    )
+      answerCall(calls, { ...header, method, ...half, ...fields } as WorkerCall, payload, "javascript")
+    const put = { blobs: [], payload: ["checkpoint", "metadata"] }
+    await assert.rejects(call("checkpoint.put", put, lines), InvalidInput)
     await assert.rejects(call("checkpoint.put_writes", { writes: [] }, []), InvalidInput)
   }
 
@@ -294,14 +263,12 @@ test("C1: a worker's write without a claim is rejected", async () => {
 })
 
 test("JSON that another tool saved with line breaks still fits on a payload line", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const bytes = Buffer.from(JSON.stringify({ a: "b\nc" }, null, 2))
   await putCheckpoint(db, undefined, checkpoint("a", { blobs: [{ ...json("messages", "1", ""), bytes }] }))
 
-  const got = await checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })["checkpoint.get"]?.(
-    { thread_id: threadId, checkpoint_ns: "" },
-    [],
-  )
+  const calls = checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })
+  const got = await calls["checkpoint.get"]?.({ thread_id: threadId, checkpoint_ns: "" }, [])
 
   const line = String(got?.payload?.[2]?.data)
   assert.equal(line.includes("\n"), false)

@@ -4,7 +4,6 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost } from "../workers/fence.js"
@@ -17,8 +16,8 @@ import {
   ending,
   gate,
   idsOf,
-  migrations,
   openAttempt,
+  serverDatabase,
   statusOf,
   watched,
 } from "./testing/claimed-runs.js"
@@ -42,7 +41,7 @@ test("writes that arrive during a batch join the next one, in order (K1, K2)", a
 })
 
 test("concurrent writes of runs share a statement, and a lost claim does not affect the others (K3, K5)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const { told, db: counted } = watched(db)
   const journal = new Journal({ db: counted, log })
   const [one, other] = [await addRun(db), await addRun(db)]
@@ -67,7 +66,7 @@ test("concurrent writes of runs share a statement, and a lost claim does not aff
 })
 
 test("a write that Postgres rejects fails only its own run, whose end gets the error (K3)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const journal = new Journal({ db, log })
   const [good, bad] = [await addRun(db), await addRun(db)]
   const goodAttempt = journal.open(good)
@@ -106,31 +105,25 @@ test("writes wait while the database is unavailable, and an end may have been co
   assert.equal(written.isRepeated, true)
 })
 
-test("a short run whose graph does not wait commits once, with its end (K6)", async () => {
+test("writes that may wait are sent when no end follows, and a short run commits once, with its end (K6)", async () => {
   await using opened = await openAttempt()
   const { db, told, run, attempt } = opened
+  const mayWait = { mayWait: true }
 
-  const saved = ["a", "b", "c"].map((id) => attempt.putCheckpoint(checkpoint(run, id), { mayWait: true }))
+  await attempt.putCheckpoint(checkpoint(run, "a"), mayWait)
+  const [alone, savedAlone] = [told.statements, await idsOf(db, run)]
+  const saved = ["b", "c"].map((id) => attempt.putCheckpoint(checkpoint(run, id), mayWait))
   await new Promise((resolve) => setImmediate(resolve))
   const [before, written] = [told.statements, await attempt.finish(() => ending(run))]
   await Promise.all(saved)
 
-  assert.deepEqual([before, told.statements], [0, 1])
+  assert.deepEqual([alone, savedAlone, before, told.statements], [1, ["a"], 1, 2])
   assert.equal(written.outcome, "finished")
   assert.deepEqual(await idsOf(db, run), ["c", "b", "a"])
 })
 
-test("delayed writes are also sent when no end follows (K6)", async () => {
-  await using opened = await openAttempt()
-  const { db, run, attempt } = opened
-
-  await attempt.putCheckpoint(checkpoint(run, "a"), { mayWait: true })
-
-  assert.deepEqual(await idsOf(db, run), ["a"])
-})
-
 test("a stateless run's end omits writes of its own thread, but not those of other threads", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const journal = new Journal({ db, log })
   const [run, memory] = [await addRun(db), await addRun(db)]
   const attempt = journal.open(run)
@@ -200,7 +193,7 @@ test("a write after the end of its attempt is rejected, also during a batch, and
 })
 
 test("a run that takes its thread with it writes nothing that is still waiting when it ends (K6)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const { told, db: counted } = watched(db)
   const journal = new Journal({ db: counted, log })
   const run = await addRun(db)
@@ -226,7 +219,7 @@ test("a run that takes its thread with it writes nothing that is still waiting w
 })
 
 test("what goes with its run is written before the run ends: after a while, for a reader, or when it is much (K6, K7)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const journal = new Journal({ db, log })
   const opened = async () => {
     const run = await addRun(db)
@@ -249,15 +242,13 @@ test("what goes with its run is written before the run ends: after a while, for 
   await put
 
   assert.deepEqual(await idsOf(db, later.run), ["a"])
-  assert.deepEqual(
-    [large, other].map(({ attempt, run }) => attempt.goesWithRun(run.threadId)),
-    [true, true],
-  )
+  const goWithRun = [large, other].map(({ attempt, run }) => attempt.goesWithRun(run.threadId))
+  assert.deepEqual(goWithRun, [true, true])
   assert.equal(other.attempt.goesWithRun(elsewhere.threadId), false)
 })
 
 test("a write that goes with its run is answered before it is committed, and a read of the worker finds it (K6)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const journal = new Journal({ db, log })
   const { threadId, runId, claimId } = await addRun(db)
   const opening = { number: 1, threadId, deletesThread: true }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { pageOfRun, pageOfThread } from "../events/queries.js"
@@ -15,7 +15,7 @@ import {
   ending,
   gate,
   idsOf,
-  migrations,
+  serverDatabase,
   statusOf,
   type TestRun,
   watched,
@@ -39,7 +39,7 @@ const logOf = async (db: Db, { runId }: TestRun) => {
 }
 
 test("a checkpoint is committed in one statement with the events that led to it, and the end with the last ones (K1, K2)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const { told: counted, db: watchedDb } = watched(db)
   const journal = new Journal({ db: watchedDb, log })
   const run = await addRun(db)
@@ -59,18 +59,15 @@ test("a checkpoint is committed in one statement with the events that led to it,
   assert.deepEqual(await logOf(db, run), [0, 1, 2, 3])
   assert.equal(written.outcome, "finished")
   const places = (await pageOfThread(db, run.threadId, -1)).events.map(({ place }) => place)
-  assert.deepEqual(
-    told.map(({ place, after }) => [place, after]),
-    [
-      [places[0], -1],
-      [places[1], -1],
-      [places[2], places[1]],
-    ],
-  )
+  assert.deepEqual(fieldsOf(told, "place", "after"), [
+    [places[0], -1],
+    [places[1], -1],
+    [places[2], places[1]],
+  ])
 })
 
 test("events whose commit had no answer are told once, also when the run's end was committed with them (K2, K4)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   let isLost = true
   const rows: Db["rows"] = async (statement) => {
     const answer = await db.rows<never>(statement)
@@ -97,7 +94,7 @@ for (const [name, data, least, most] of [
   ["small", "{}", 1000, 50_000],
 ] as const) {
   test(`a run that logs ${name} events faster than the database waits for its own commits (K7)`, async () => {
-    await using shared = await freshDatabase({ migrations })
+    await using shared = await serverDatabase()
     const { told, db } = watched(shared)
     const answers = gate()
     told.answered = answers.opened
@@ -121,7 +118,7 @@ for (const [name, data, least, most] of [
 }
 
 test("an event that Postgres rejects is dropped alone, and its run goes on (K3)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const journal = new Journal({ db, log })
   const [run, other] = [await addRun(db), await addRun(db)]
   const [bad, good] = [logging(journal, run), logging(journal, other)]
@@ -135,7 +132,7 @@ test("an event that Postgres rejects is dropped alone, and its run goes on (K3)"
 })
 
 test("a run that logs much does not delay the events of others (K9)", async () => {
-  await using shared = await freshDatabase({ migrations })
+  await using shared = await serverDatabase()
   const { told, db } = watched(shared)
   const journal = new Journal({ db, log })
   const [floodRun, otherRun] = [await addRun(shared), await addRun(shared)]
@@ -156,7 +153,7 @@ test("a run that logs much does not delay the events of others (K9)", async () =
 })
 
 test("behind events that a stopping server could not log, nothing is saved (K1, K4)", async () => {
-  await using shared = await freshDatabase({ migrations })
+  await using shared = await serverDatabase()
   const { told, db } = watched(shared)
   told.failures = Number.POSITIVE_INFINITY
   const journal = new Journal({ db, log })

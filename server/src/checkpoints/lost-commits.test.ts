@@ -4,12 +4,11 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { ClaimLost } from "../workers/fence.js"
 import type { WritingAttempt } from "./attempt-journal.js"
 import { Journal } from "./journal.js"
-import { addRun, checkpoint, idsOf, migrations, type TestRun } from "./testing/claimed-runs.js"
+import { addRun, checkpoint, idsOf, serverDatabase, type TestRun } from "./testing/claimed-runs.js"
 
 const attemptOf = ({ threadId }: TestRun): WritingAttempt => ({ number: 1, threadId })
 
@@ -19,7 +18,7 @@ const runRow = (db: Db, { runId }: TestRun) =>
   )
 
 test("a checkpoint that would follow a lost one is refused, and the run goes on from what is left (K8)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const run = await addRun(db)
   const attempt = new Journal({ db, log }).open(run, attemptOf(run))
   await attempt.putCheckpoint(checkpoint(run, "c1"))
@@ -33,7 +32,7 @@ test("a checkpoint that would follow a lost one is refused, and the run goes on 
 })
 
 test("so is one after a lost write of a task, and one after a lost event (K8)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const [wrote, told] = [await addRun(db), await addRun(db)]
   const journal = new Journal({ db, log })
   const ofWriter = journal.open(wrote, attemptOf(wrote))
@@ -58,7 +57,7 @@ test("so is one after a lost write of a task, and one after a lost event (K8)", 
 })
 
 test("an attempt whose claim is lost keeps its number: the next one has a higher one (K8)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const [waiting, claimedAgain] = [await addRun(db), await addRun(db)]
   const journal = new Journal({ db, log })
   const attempts = [waiting, claimedAgain].map((run) => journal.open(run, attemptOf(run)))
@@ -73,7 +72,7 @@ test("an attempt whose claim is lost keeps its number: the next one has a higher
 })
 
 test("events that would follow a lost one are left out, those of other runs are logged (K8)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const [run, other] = [await addRun(db), await addRun(db)]
   const journal = new Journal({ db, log })
   const logged: string[] = []

@@ -7,8 +7,7 @@ import { uuid6 } from "@langchain/langgraph-checkpoint"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { copyCheckpoints } from "../threads/copy-queries.js"
 import { keepLatestCheckpoints } from "../threads/queries.js"
 import { findDeltaHistory } from "./ancestor-queries.js"
@@ -51,7 +50,7 @@ const newestOf = async (db: Database, threadId: string) =>
   (await findCheckpoints(db, { threadId, checkpointNs: "", limit: 1 }))[0]?.checkpointId
 
 test("the newest checkpoint is the one that was saved last, and a history goes back from it", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const { threadId, ids } = await threeTurns(db)
   const [first, second, third] = ids
 
@@ -67,7 +66,7 @@ test("the newest checkpoint is the one that was saved last, and a history goes b
 })
 
 test("pruning keeps the checkpoint that was saved last, and a copy has the order of its original", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const { threadId, ids } = await threeTurns(db)
   const copyId = randomUUID()
 
@@ -81,7 +80,7 @@ test("pruning keeps the checkpoint that was saved last, and a copy has the order
 })
 
 test("checkpoints of a release before are in the order of their ids, and all others come after them", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const { threadId, ids } = await threeTurns(db)
   await db.run(sql`update checkpoints set seq = 0 where checkpoint_id <> ${ids[2]}`)
 
@@ -93,7 +92,7 @@ test("checkpoints of a release before are in the order of their ids, and all oth
 })
 
 test("what a subgraph had saved before a checkpoint of its parent is found by ids", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const threadId = randomUUID()
   const [early, parent, late] = [1, 2, 3].map((n) => idAt(n * 1000))
   const put = (checkpointNs: string, checkpointId = "") =>

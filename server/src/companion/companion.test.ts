@@ -30,15 +30,22 @@ async function guestWith(answers: RequestListener) {
   return { guest, socketPath, [Symbol.asyncDispose]: stop }
 }
 
-async function ask(
+const headers: Record<string, string> = { "x-superstep-unit": token }
+
+async function open(
   socketPath: string,
   path: string,
-  { method = "GET", body = "", headers = { "x-superstep-unit": token } as Record<string, string> } = {},
+  options: { method?: string; body?: string; headers?: Record<string, string> } = {},
 ) {
-  const asked = request({ socketPath, path, method, headers, agent: false }).end(body)
+  const { body = "", ...how } = { headers, ...options }
+  const asked = request({ socketPath, path, agent: false, ...how }).end(body)
   const [response] = (await once(asked, "response")) as [IncomingMessage]
-  const said = await text(response)
-  return { status: response.statusCode, headers: response.headers, said }
+  return { asked, response }
+}
+
+async function ask(...request: Parameters<typeof open>) {
+  const { response } = await open(...request)
+  return { status: response.statusCode, headers: response.headers, said: await text(response) }
 }
 
 const statusOf = async (socketPath: string) => JSON.parse((await ask(socketPath, "/internal/status")).said)
@@ -68,9 +75,7 @@ test("a guest that stops answering gives no sign of life (CO2)", async () => {
   await using it = await guestWith((_, response) => void (hangs || response.writeHead(200).end()))
   const { socketPath } = it
   await until(async () => (await statusOf(socketPath)).ready, { what: "it is ready" })
-  const headers = { "x-superstep-unit": token }
-  const path = "/internal/status?watch=100"
-  const [watched] = await once(request({ socketPath, path, headers, agent: false }).end(), "response")
+  const { response: watched } = await open(socketPath, "/internal/status?watch=100")
   let beats = 0
   watched.on("data", () => beats++)
   await until(() => beats > 2, { what: "signs of life" })
@@ -98,9 +103,7 @@ test("a guest that has exited ends the watch of its status, so that its containe
   await using it = await guestWith(answersOk)
   const { socketPath } = it
   await until(async () => (await statusOf(socketPath)).ready, { what: "it is ready" })
-  const headers = { "x-superstep-unit": token }
-  const path = "/internal/status?watch=60000"
-  const [watched] = await once(request({ socketPath, path, headers, agent: false }).end(), "response")
+  const { response: watched } = await open(socketPath, "/internal/status?watch=60000")
   const lines = text(watched)
 
   closeNow(it.guest)
@@ -115,13 +118,9 @@ test("requests reach the guest with their bodies, and without our token; replies
     response.writeHead(201, { "x-guest": "yes", "X-Revision-Id": "of-the-guest" })
     response.end(JSON.stringify({ method, url, body, token: headers["x-superstep-unit"], own: headers["x-own"] }))
   })
-  const headers = { "x-superstep-unit": token, "x-own": "1" }
+  const sent = { method: "POST", body: "hi", headers: { ...headers, "x-own": "1" } }
 
-  const {
-    status,
-    said,
-    headers: answered,
-  } = await ask(it.socketPath, "/a?b=1", { method: "POST", body: "hi", headers })
+  const { status, said, headers: answered } = await ask(it.socketPath, "/a?b=1", sent)
 
   assert.deepEqual([status, answered["x-guest"], answered["x-revision-id"]], [201, "yes", "r1"])
   assert.deepEqual(JSON.parse(said), { method: "POST", url: "/a?b=1", body: "hi", own: "1" })
@@ -141,9 +140,7 @@ test("a stream passes event by event, and an open one keeps the unit busy (CO4)"
   const idle = async () => JSON.parse((await ask(it.socketPath, "/internal/idle")).said).is_idle
   assert.equal(await idle(), true)
 
-  const headers = { "x-superstep-unit": token }
-  const asked = request({ socketPath: it.socketPath, path: "/stream", headers, agent: false }).end()
-  const [response] = await once(asked, "response")
+  const { response } = await open(it.socketPath, "/stream")
   const [first] = await once(response, "data")
 
   assert.equal(String(first), "data: 1\n\n")
@@ -161,9 +158,7 @@ test("a caller that leaves ends its request at the guest; a guest that is down i
     left = once(response, "close")
     response.write("begun")
   })
-  const headers = { "x-superstep-unit": token }
-  const asked = request({ socketPath: it.socketPath, path: "/long", headers, agent: false }).end()
-  const [response] = await once(asked, "response")
+  const { asked, response } = await open(it.socketPath, "/long")
   response.on("error", () => undefined).resume()
   asked.destroy()
   await until(() => left !== undefined, { what: "the guest has the request" })

@@ -1,16 +1,14 @@
 /** The routes of crons. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { agent, type Cron, created, cronOf, newThread, runsOf, startHttp } from "./testing/cron.js"
 
 test("a cron has the requested fields and its next due time", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
-  const { assistant_id } = (await http.send("POST", "/runs", { assistant_id: "agent" })).json as {
-    assistant_id: string
-  }
+  const { json } = await http.send("POST", "/runs", { assistant_id: "agent" })
+  const { assistant_id } = json as { assistant_id: string }
 
   const cron = await created(http, {
     timezone: "Europe/Berlin",
@@ -52,7 +50,7 @@ test("a cron has the requested fields and its next due time", async () => {
 })
 
 test("a patch changes the given fields: null removes, metadata is merged, the next due time is computed again", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   const { cron_id } = await created(http, {
     end_time: "2030-06-01T00:00:00Z",
@@ -67,8 +65,8 @@ test("a patch changes the given fields: null removes, metadata is merged, the ne
 
   const moved = await patch({ schedule: "30 12 1 7 *", timezone: "America/New_York" })
   assert.match(String(moved.next_run_date), /-07-01T16:30:00.000Z$/)
-  const ended = await patch({ end_time: "2001-01-01T00:00:00Z" })
-  assert.equal(ended.next_run_date, null)
+  const ended = await patch({ end_time: "2001-01-01T00:00:00" })
+  assert.deepEqual([ended.next_run_date, ended.end_time], [null, "2001-01-01T00:00:00.000Z"])
   const cleared = await patch({ end_time: null })
   assert.equal(cleared.end_time, null)
   assert.match(String(cleared.next_run_date), /-07-01T16:30:00.000Z$/)
@@ -87,7 +85,7 @@ test("a patch changes the given fields: null removes, metadata is merged, the ne
 })
 
 test("a search filters by assistant, thread, state and exact metadata, sorts and pages", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   const threadId = await newThread(http)
   const one = await created(http, { metadata: { team: "a", tags: ["x"], odd: "a\u0000b" } })
@@ -122,7 +120,7 @@ test("a search filters by assistant, thread, state and exact metadata, sorts and
 })
 
 test("invalid requests are rejected with a message, and change nothing", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   const threadId = await newThread(http)
   const { cron_id } = await created(http)
@@ -137,21 +135,13 @@ test("invalid requests are rejected with a message, and change nothing", async (
     { schedule: "* * * * *\u0000" },
     { schedule: "0 0 30 2 *" },
     { schedule: `${"1,".repeat(600)}1 * * * *` },
-    { schedule: 5 },
     { timezone: "Mars/Base" },
     { timezone: "+02:00" },
     { timezone: "\ud800" },
-    { timezone: 1 },
     { end_time: "tomorrow" },
     { end_time: "2030-13-01T00:00:00Z" },
-    { end_time: 99999999999999 },
-    { enabled: "yes" },
-    { on_run_completed: "forget" },
-    { metadata: [] },
-    { config: "text" },
-    { multitask_strategy: "maybe" },
     { stream_mode: "loud" },
-    { interrupt_before: 1 },
+    { webhook: "ftp://example.com/" },
   ]
   const before = await cronOf(http, cron_id)
 
@@ -175,27 +165,16 @@ test("invalid requests are rejected with a message, and change nothing", async (
     await refused(method, "/runs/crons/none", method === "PATCH" ? {} : undefined)
     await refused(method, `/runs/crons/${unknown}`, method === "PATCH" ? {} : undefined, 404)
   }
-  for (const bad of [
-    { limit: 0 },
-    { limit: 1001 },
-    { offset: -1 },
-    { offset: 2 ** 63 },
-    { sort_by: "payload" },
-    { sort_order: "up" },
-    { select: ["secret"] },
-    { thread_id: "none" },
-    { metadata: "text" },
-    { enabled: 1 },
-  ])
-    await refused("POST", "/runs/crons/search", bad)
-  for (const bad of [{ thread_id: "none" }, { metadata: [] }, "{"]) await refused("POST", "/runs/crons/count", bad)
+  // What the schema forbids is sent to each field by tests/src/bad-input.wide.test.ts.
+  for (const path of ["/runs/crons/search", "/runs/crons/count"]) await refused("POST", path, { thread_id: "none" })
+  for (const bad of [{ limit: 1001 }, { offset: 2 ** 63 }]) await refused("POST", "/runs/crons/search", bad)
 
   assert.deepEqual(await cronOf(http, cron_id), before)
   assert.equal((await http.send("POST", "/runs/crons/count", {})).text, "1")
 })
 
 test("a cron that is run by hand creates its run at once, once for a key, and keeps its due time", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   const threadId = await newThread(http)
   const cron = await created(http, { enabled: false }, `/threads/${threadId}/runs/crons`)
@@ -210,10 +189,8 @@ test("a cron that is run by hand creates its run at once, once for a key, and ke
   assert.equal(again.text, first.text)
   assert.equal(missing.status, 404)
   const run = first.json as { thread_id: string; metadata: Record<string, unknown> }
-  assert.equal(run.thread_id, threadId)
-  assert.equal(run.metadata.cron_id, cron.cron_id)
-  const rows = await runsOf(db, cron.cron_id)
-  assert.equal(rows.length, 1)
+  assert.deepEqual([run.thread_id, run.metadata.cron_id], [threadId, cron.cron_id])
+  assert.equal((await runsOf(db, cron.cron_id)).length, 1)
   const { next_run_date, enabled } = await cronOf(http, cron.cron_id)
   assert.deepEqual([next_run_date, enabled], [cron.next_run_date, false])
 })

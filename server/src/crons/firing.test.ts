@@ -2,11 +2,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { onBehalfOf } from "../auth/caller.js"
 import { activate } from "../serving/activation.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { serverDatabase, startTestServer } from "../testing/test-server.js"
 import { prepareCron } from "./operations.js"
 import { newCron } from "./schema.js"
 import {
@@ -21,10 +20,11 @@ import {
   startHttp,
 } from "./testing/cron.js"
 
-test("a due cron creates a stateless run with its cron_id, which is deleted after its end", async () => {
-  await using db = await freshDatabase({ migrations })
+test("a due cron creates a stateless run with its cron_id, which is deleted after its end, or kept with its thread", async () => {
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   const cron = await created(http, { ...hourly, metadata: { team: "a" }, context: { tone: "dry" } })
+  const keeping = await created(http, { ...hourly, on_run_completed: "keep" })
 
   await makeDue(db, cron.cron_id)
   const [run] = await startedRuns(http.server, 1)
@@ -34,18 +34,23 @@ test("a due cron creates a stateless run with its cron_id, which is deleted afte
   assert.equal(run?.order.input, '{"n":1}')
   assert.deepEqual(JSON.parse(run?.order.context ?? ""), { tone: "dry" })
   const { metadata } = JSON.parse(run?.order.config ?? "")
-  assert.equal(metadata.cron_id, cron.cron_id)
-  assert.equal(metadata.team, "a")
+  assert.deepEqual([metadata.cron_id, metadata.team], [cron.cron_id, "a"])
   assert.ok(row)
   await until(async () => (await runsOf(db, cron.cron_id)).length === 0, { what: "the run and its thread are gone" })
   assert.equal((await http.send("GET", `/threads/${row.thread_id}`)).status, 404)
   const { next_run_date } = await cronOf(http, cron.cron_id)
   assert.match(String(next_run_date), /:00:00.000Z$/)
   assert.ok(new Date(String(next_run_date)) > new Date())
+  await makeDue(db, keeping.cron_id)
+  const [, kept] = await startedRuns(http.server, 2)
+  kept?.done({ values: '{"n":2}' })
+  await until(async () => (await runsOf(db, keeping.cron_id))[0]?.status === "success", { what: "the run has ended" })
+  const { json } = await http.send("GET", `/threads/${kept?.order.threadId}`)
+  assert.deepEqual((json as { values: object }).values, { n: 2 })
 })
 
 test("a cron's runs get the user who created the cron", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   const user = { identity: "ada", display_name: "Ada", is_authenticated: true, permissions: ["plan"] }
   const create = await prepareCron(http.server, onBehalfOf(user), undefined, newCron.parse(hourly))
@@ -61,22 +66,8 @@ test("a cron's runs get the user who created the cron", async () => {
   run?.done()
 })
 
-test("a cron that keeps its runs keeps their threads", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startHttp(db)
-  const cron = await created(http, { ...hourly, on_run_completed: "keep" })
-
-  await makeDue(db, cron.cron_id)
-  const [run] = await startedRuns(http.server, 1)
-  run?.done({ values: '{"n":2}' })
-  await until(async () => (await runsOf(db, cron.cron_id))[0]?.status === "success", { what: "the run has ended" })
-
-  const thread = (await http.send("GET", `/threads/${run?.order.threadId}`)).json as Record<string, unknown>
-  assert.deepEqual(thread.values, { n: 2 })
-})
-
 test("a cron of a thread runs on it, one run after another", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   const threadId = await newThread(http)
   const cron = await created(http, hourly, `/threads/${threadId}/runs/crons`)
@@ -95,7 +86,7 @@ test("a cron of a thread runs on it, one run after another", async () => {
 })
 
 test("several servers create one run per due time (CR1)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   await using two = await startTestServer(db)
   await using three = await startTestServer(db)
@@ -115,7 +106,7 @@ test("several servers create one run per due time (CR1)", async () => {
 })
 
 test("a server does not wait for crons that other servers hold, and takes over those of a dead server (CR1)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   const [locked, taken, free] = [await created(http, hourly), await created(http, hourly), await created(http, hourly)]
   await db.run(sql`update crons set taken_until = now() + interval '1 hour' where cron_id = ${taken.cron_id}`)
@@ -137,7 +128,7 @@ test("a server does not wait for crons that other servers hold, and takes over t
 })
 
 test("due times that passed without a server are replaced by one run (CR2)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   let cronId = ""
   {
     await using http = await startHttp(db)
@@ -153,30 +144,8 @@ test("due times that passed without a server are replaced by one run (CR2)", asy
   assert.equal((await runsOf(db, cronId)).length, 1)
 })
 
-test("a kill cannot separate taking the due time from creating the run (CR1)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startHttp(db, { slots: 0 })
-  await http.server.crons.stop()
-  const doomed = await startTestServer(db)
-  const { cron_id } = await created(http, { ...hourly, on_run_completed: "keep" })
-  // The insert of a run fails, as if the server died before the commit.
-  await db.run(sql`alter table runs add constraint no_more_runs check (false) not valid`)
-  await makeDue(db, cron_id)
-  doomed.crons.wake()
-  await doomed.crons.stop()
-  const due = await db.row(sql`select 1 from crons where next_run_date <= now()`)
-  await doomed.crash()
-  await db.run(sql`alter table runs drop constraint no_more_runs`)
-
-  await using other = await startTestServer(db)
-  await startedRuns(other, 1)
-
-  assert.ok(due, "the due time waits for another server")
-  assert.equal((await runsOf(db, cron_id)).length, 1)
-})
-
 test("only a server of the active revision creates runs of crons (CR3)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using old = await startHttp(db, { revisionId: "old" })
   await using coming = await startTestServer(db, { revisionId: "coming" })
   await activate({ ...old.server, graphDefaults: {}, defaultTtl: undefined, revisionId: "old" })
@@ -189,24 +158,20 @@ test("only a server of the active revision creates runs of crons (CR3)", async (
   await makeDue(db, cron_id)
   await startedRuns(coming, 1)
 
-  assert.equal(old.server.workers.started.length, 1)
-  assert.equal(coming.workers.started.length, 1)
+  const counts = [old.server, coming].map(({ workers }) => workers.started.length)
+  assert.deepEqual(counts, [1, 1])
 })
 
 test("a cron whose thread or assistant was deleted is disabled with the reason (CR4)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   const threadId = await newThread(http)
   const onThread = await created(http, hourly, `/threads/${threadId}/runs/crons`)
   const stateless = await created(http, hourly)
-  const disabled = async (cron: Cron) =>
-    until(
-      async () => {
-        const now = await cronOf(http, cron.cron_id)
-        return now.enabled ? undefined : now
-      },
-      { what: "the cron is disabled" },
-    )
+  const disabled = async ({ cron_id }: Cron) => {
+    await until(async () => !(await cronOf(http, cron_id)).enabled, { what: "the cron is disabled" })
+    return cronOf(http, cron_id)
+  }
 
   await db.run(sql`delete from threads where thread_id = ${threadId}`)
   await makeDue(db, onThread.cron_id)
@@ -225,39 +190,29 @@ test("a cron whose thread or assistant was deleted is disabled with the reason (
 })
 
 test("a cron whose run is rejected is skipped until it is due again (CR4)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   const threadId = await newThread(http)
   await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent" })
-  const { cron_id } = await created(
-    http,
-    { ...hourly, multitask_strategy: "reject" },
-    `/threads/${threadId}/runs/crons`,
-  )
+  const rejecting = { ...hourly, multitask_strategy: "reject" }
+  const { cron_id } = await created(http, rejecting, `/threads/${threadId}/runs/crons`)
   const isAhead = () => db.row(sql`select 1 from crons where cron_id = ${cron_id} and next_run_date > now()`)
 
   await makeDue(db, cron_id)
   await until(isAhead, { what: "the due time is skipped" })
   assert.deepEqual(await runsOf(db, cron_id), [])
   http.server.workers.started[0]?.done()
-  await until(
-    async () => {
-      const thread = (await http.send("GET", `/threads/${threadId}`)).json as { status: string }
-      return thread.status === "idle"
-    },
-    { what: "the thread is idle" },
-  )
+  const thread = async () => (await http.send("GET", `/threads/${threadId}`)).json as { status: string }
+  await until(async () => (await thread()).status === "idle", { what: "the thread is idle" })
   await makeDue(db, cron_id)
   await startedRuns(http.server, 2)
 
   assert.equal((await cronOf(http, cron_id)).enabled, true)
 })
 
-test("a cron creates no run while it is disabled or after its end", async () => {
-  await using db = await freshDatabase({ migrations })
+test("a cron that was due before its end creates no run after it", async () => {
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
-  const disabled = await created(http, { ...hourly, enabled: false })
-  const over = await created(http, { ...hourly, end_time: "2001-01-01T00:00:00" })
   const ended = await created(http, { ...hourly, end_time: "2999-01-01T00:00:00Z" })
 
   await db.run(sql`update crons set end_time = now() - interval '1 hour', next_run_date = now() - interval '2 hours'
@@ -265,14 +220,11 @@ test("a cron creates no run while it is disabled or after its end", async () => 
   await db.run(sql`select pg_notify('crons_changed', '')`)
   await until(async () => (await cronOf(http, ended.cron_id)).next_run_date === null, { what: "the cron has ended" })
 
-  assert.equal(disabled.next_run_date, null)
-  assert.equal(over.next_run_date, null)
-  assert.equal(over.end_time, "2001-01-01T00:00:00.000Z")
   assert.equal(http.server.workers.started.length, 0)
 })
 
 test("crons that fail do not block later ones", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using http = await startHttp(db)
   // Simulates a bug: inserting their runs fails with an unexpected error.
   await db.run(sql`alter table runs add constraint no_such_runs check (metadata ->> 'team' is distinct from 'lost')`)
@@ -286,15 +238,4 @@ test("crons that fail do not block later ones", async () => {
   assert.equal((await runsOf(db, cron_id)).length, 1)
   const waiting = await db.rows(sql`select 1 from crons where next_run_date <= now()`)
   assert.equal(waiting.length, 5)
-})
-
-test("an update with a forbidden webhook is rejected", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startHttp(db)
-  const { cron_id } = await created(http)
-
-  const { status, text } = await http.send("PATCH", `/runs/crons/${cron_id}`, { webhook: "ftp://example.com/" })
-
-  assert.equal(status, 422, text)
-  assert.equal(JSON.stringify(await cronOf(http, cron_id)).includes("ftp:"), false)
 })

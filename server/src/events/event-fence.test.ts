@@ -4,9 +4,8 @@ import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { LockTimeout } from "@superstep/toolkit/db/unavailable"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { until } from "@superstep/toolkit/testing/until"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
+import { untilBlocked } from "../testing/until-blocked.js"
 import { firstSeq, lastSeq } from "./event.js"
 import { appendLateEvents, pageOfRun, pageOfThread } from "./queries.js"
 
@@ -19,17 +18,15 @@ async function addRun(db: Db, attempt: number): Promise<string> {
   return runId
 }
 
-const append = (db: Db, runId: string, ...seqs: number[]) =>
-  appendLateEvents(
-    db,
-    runId,
-    seqs.map((seq) => ({ runId, seq, event: seq === lastSeq ? "end" : "values", data: "{}" })),
-  )
+function append(db: Db, runId: string, ...seqs: number[]) {
+  const events = seqs.map((seq) => ({ runId, seq, event: seq === lastSeq ? "end" : "values", data: "{}" }))
+  return appendLateEvents(db, runId, events)
+}
 
 const logged = async (db: Db, runId: string) => (await pageOfRun(db, runId, -1)).events.map(({ seq }) => seq)
 
-test("events of an ended attempt are no longer logged, those of other runs are (R4)", async () => {
-  await using db = await freshDatabase({ migrations })
+test("events of an ended attempt are no longer logged, nor those after an end that no attempt wrote; those of other runs are, and the end of a deleted one (R4)", async () => {
+  await using db = await serverDatabase()
   const [moved, other] = [await addRun(db, 2), await addRun(db, 1)]
 
   await append(db, moved, firstSeq(1) + 7, firstSeq(2), firstSeq(2) + 1)
@@ -37,10 +34,7 @@ test("events of an ended attempt are no longer logged, those of other runs are (
 
   assert.deepEqual(await logged(db, moved), [firstSeq(2), firstSeq(2) + 1])
   assert.deepEqual(await logged(db, other), [0, 1])
-})
 
-test("nothing is logged after an end that no attempt wrote; the end of a deleted run is logged", async () => {
-  await using db = await freshDatabase({ migrations })
   const [over, gone] = [await addRun(db, 3), randomUUID()]
 
   await append(db, over, firstSeq(3), lastSeq)
@@ -52,7 +46,7 @@ test("nothing is logged after an end that no attempt wrote; the end of a deleted
 })
 
 test("the end of a run waits for a lock on the run no longer than it may, and is logged afterwards", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const runId = await addRun(db, 1)
   const end = { runId, seq: lastSeq, event: "end", data: "{}" }
 
@@ -67,7 +61,7 @@ test("the end of a run waits for a lock on the run no longer than it may, and is
 })
 
 test("events of a thread become visible in the order of their positions (G8)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const executing = await addRun(db, 1)
   const threadId = (await db.row<{ thread_id: string }>(sql`select thread_id from runs`))?.thread_id ?? ""
   const waiting = randomUUID()
@@ -82,7 +76,7 @@ test("events of a thread become visible in the order of their positions (G8)", a
     const late = append(db, waiting, lastSeq).then(() => {
       isDone = true
     })
-    await until(async () => (await waitingLocks(db)) > 0, { what: "the other transaction waits for the thread's log" })
+    await untilBlocked(db)
     return [{ late }, { isDone, visible: await visible() }]
   })
   await other.late
@@ -90,10 +84,3 @@ test("events of a thread become visible in the order of their positions (G8)", a
   assert.deepEqual(before, { isDone: false, visible: [] })
   assert.deepEqual(await visible(), [`${executing} 0`, `${executing} 1`, `${waiting} ${lastSeq}`])
 })
-
-const waitingLocks = async (db: Db): Promise<number> =>
-  (
-    await db.row<{ n: number }>(sql`
-    select count(*)::int as n from pg_locks
-    where not granted and locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`)
-  )?.n ?? 0

@@ -3,17 +3,17 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { beginRun } from "../runs/queries.js"
 import { newRun } from "../testing/new-run.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { followThreads } from "./thread-queries.js"
 
 const forMs = 60_000
 
 test("a client that opens a thread's stream waits for a run that is being created, and the run not for the client", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const threadId = randomUUID()
   await db.run(sql`insert into threads (thread_id) values (${threadId})`)
   let watching: ReturnType<typeof followThreads> = Promise.resolve([])
@@ -32,8 +32,5 @@ test("a client that opens a thread's stream waits for a run that is being create
   })
 
   assert.equal(created.outcome, "created")
-  assert.deepEqual(
-    (await watching).map((followed) => followed.threadId),
-    [threadId],
-  )
+  assert.deepEqual(fieldsOf(await watching, "threadId"), [threadId])
 })

@@ -5,9 +5,8 @@ import { type TestContext, test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Hints } from "@superstep/toolkit/db/hints"
 import { createLog } from "@superstep/toolkit/log/log"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { Listening, migrations } from "../testing/test-server.js"
+import { Listening, serverDatabase } from "../testing/test-server.js"
 import { appendLateEvents } from "./queries.js"
 import { Streams } from "./streams.js"
 
@@ -26,7 +25,7 @@ async function followRun(t: TestContext, db: Database) {
 }
 
 test("an event whose hint was lost is found by the regular sweep (B8)", async (t) => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const { streams, client, runId, look } = await followRun(t, db)
 
   await appendLateEvents(db, runId, [{ runId, seq: 0, event: "metadata", data: "{}" }])

@@ -4,8 +4,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { deleteOldEvents } from "./queries.js"
 import { eventSweep } from "./sweep-events.js"
 
@@ -15,7 +14,7 @@ const addLog = (db: Db, { runId, count, minutes }: { runId: string; count: numbe
     select ${runId}, n, 'custom', '{}', now() - make_interval(mins => ${minutes}::int) from generate_series(1, ${count}::int) n`)
 
 test("old logs are deleted in steps, except those of running runs and those that are being read", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const [old, young, read, live] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
   await addLog(db, { runId: old, count: 12_000, minutes: 10 })
   await addLog(db, { runId: young, count: 1, minutes: 0 })
@@ -36,7 +35,7 @@ test("old logs are deleted in steps, except those of running runs and those that
 })
 
 test("while one server deletes, other servers skip the deletion", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await addLog(db, { runId: randomUUID(), count: 4, minutes: 10 })
   const old = { ttlSeconds: 120, limit: 1 }
 

@@ -3,6 +3,7 @@ import { test } from "node:test"
 import { createLog } from "@superstep/toolkit/log/log"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
+import { gate } from "../checkpoints/testing/claimed-runs.js"
 import { Listening, SlowListening } from "../testing/test-server.js"
 import { firstSeq, LastEvents } from "./event.js"
 import type { LoggedEvent } from "./queries.js"
@@ -61,13 +62,10 @@ test("an attempt that starts here follows all logged events of the previous one,
   append(2, 3)
   begin()
   publish(firstSeq(2))
-  await until(() => [back, joined].every((client) => ids(client).includes(firstSeq(2))), {
-    what: "both clients have attempt 2",
-  })
+  const haveBoth = (seq: number) => () => [back, joined].every((client) => ids(client).includes(seq))
+  await until(haveBoth(firstSeq(2)), { what: "both clients have attempt 2" })
   publish(firstSeq(2) + 1)
-  await until(() => [back, joined].every((client) => ids(client).includes(firstSeq(2) + 1)), {
-    what: "both clients get the next event",
-  })
+  await until(haveBoth(firstSeq(2) + 1), { what: "both clients get the next event" })
 
   assert.deepEqual(ids(back), [0, 1, 2, 3, firstSeq(2), firstSeq(2) + 1])
   // It rejoined without asking for the log, and is notified of the gap as before.
@@ -82,16 +80,13 @@ test("a client that reads the last old events while an attempt starts here misse
   append(0, 1)
   // The client reads the log before the previous server's last events are in it, and gets the page when the attempt has begun.
   let isAsked = false
-  let deliver: () => void = () => undefined
-  const delivered = new Promise<void>((resolve) => {
-    deliver = resolve
-  })
+  const delivered = gate()
   const page = source.page
   source.page = async (after) => {
     const read = await page(after)
     if (after === -1 && !isAsked) {
       isAsked = true
-      await delivered
+      await delivered.opened
     }
     return read
   }
@@ -101,7 +96,7 @@ test("a client that reads the last old events while an attempt starts here misse
   append(2, 3)
   begin()
   publish(firstSeq(2))
-  deliver()
+  delivered.open()
   await replayed
   await until(() => ids(client).includes(firstSeq(2)), { what: "the client has attempt 2" })
 

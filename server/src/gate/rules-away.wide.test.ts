@@ -2,22 +2,19 @@
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { sql } from "@superstep/toolkit/db/sql"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { freshHttp } from "../testing/test-http.js"
+import { freshHttp, guardedProject } from "../testing/test-http.js"
 
 const bearer = (name: string) => ({ authorization: `Bearer ${name}-token` })
 
 const project = {
-  folder: fileURLToPath(new URL("../../../tests/guarded", import.meta.url)),
+  ...guardedProject,
   env: { LOADED_BEFORE: join(temporaryFolder(), "loaded") },
   auth: "./src/loads-once.ts:auth",
   app: "./src/app.ts:app",
   cache: { cache_keys: ["authorization"], ttl_seconds: 3600 },
-  disableStudioAuth: false,
-  authFirst: false,
 }
 
 test("a cached user gets no more access when the rules fail to load again", async () => {

@@ -11,10 +11,10 @@ import { type HttpEnvironment, httpSettings } from "./settings.js"
 
 type Cors = NonNullable<NonNullable<LanggraphJson["http"]>["cors"]>
 const origin = "https://app.example"
+const usual: HttpEnvironment = { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined }
 
 /** The CORS headers of a reply and of a preflight. */
 async function answers(cors: Cors | undefined, asked: Record<string, string> = {}, environment = {}) {
-  const usual: HttpEnvironment = { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined }
   const settings = httpSettings({ ...(cors && { cors }) }, { ...usual, ...environment })
   const app = new Hono().use(identifyReplies(), crossOrigin(settings.crossOrigin)).get("/x", (c) => c.text(""))
   const headers = { origin, ...asked }
@@ -76,8 +76,7 @@ test("the edge can answer preflights like this server, unless a pattern decides"
     { allow_methods: ["GET"], allow_headers: ["x-a"] },
   ]
   for (const cors of projects) {
-    const environment: HttpEnvironment = { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined }
-    const settings = httpSettings({ ...(cors && { cors }) }, environment).crossOrigin
+    const settings = httpSettings({ ...(cors && { cors }) }, usual).crossOrigin
     const app = new Hono().use(crossOrigin(settings))
     for (const from of [...origins, "https://evil.example"]) {
       const asked = {
@@ -91,18 +90,12 @@ test("the edge can answer preflights like this server, unless a pattern decides"
 
       const own = await app.request("/runs", { method: "OPTIONS", headers: asked })
 
-      assert.deepEqual(
-        await preflightHeaders(told, asked),
-        Object.fromEntries(own.headers),
-        `${from}: ${JSON.stringify(cors)}`,
-      )
+      const fromEdge = await preflightHeaders(told, asked)
+      assert.deepEqual(fromEdge, Object.fromEntries(own.headers), `${from}: ${JSON.stringify(cors)}`)
     }
   }
-  const pattern = httpSettings(
-    { cors: { allow_origin_regex: ".*" } },
-    { isDev: false, mountPrefix: undefined, corsAllowOrigins: undefined },
-  )
-  assert.equal(preflightRuleOf(pattern.crossOrigin), null)
+  const pattern = httpSettings({ cors: { allow_origin_regex: ".*" } }, usual).crossOrigin
+  assert.equal(preflightRuleOf(pattern), null)
 })
 
 test("a pattern never matches an origin that is longer than a host name can be, and is not tried on it", async () => {
@@ -122,36 +115,30 @@ test("a pattern never matches an origin that is longer than a host name can be, 
 
 test("a pattern must match the whole origin, and is used instead of the list", async () => {
   const allow_origin_regex = "https://(app|www)\\.example"
-
-  const matching = await answers({ allow_origin_regex, allow_origins: ["https://listed.example"] })
+  const both = { allow_origin_regex, allow_origins: ["https://listed.example"] }
+  const matching = await answers(both)
   const longer = await answers({ allow_origin_regex }, { origin: "https://app.example.evil" })
-  const listed = await answers(
-    { allow_origin_regex, allow_origins: ["https://listed.example"] },
-    { origin: "https://listed.example" },
-  )
+  const listed = await answers(both, { origin: "https://listed.example" })
 
   assert.equal(matching.reply("allow-origin"), origin)
   assert.deepEqual([longer.reply("allow-origin"), listed.reply("allow-origin")], [null, null])
 })
 
 test("the environment's origins apply if the project sets none, and cookies are not allowed for all origins", async () => {
-  const corsAllowOrigins = ["https://env.example"]
+  const byEnvironment = { corsAllowOrigins: ["https://env.example"] }
+  const asked = { origin: "https://env.example" }
+  const toAll = { allow_origins: ["*"], allow_credentials: true }
 
-  const ofEnvironment = await answers(
-    { allow_credentials: true },
-    { origin: "https://env.example" },
-    { corsAllowOrigins },
-  )
-  const ofProject = await answers({ allow_origins: [origin] }, { origin: "https://env.example" }, { corsAllowOrigins })
-  const all = await answers({ allow_origins: ["*"], allow_credentials: true })
+  const ofEnvironment = await answers({ allow_credentials: true }, asked, byEnvironment)
+  const ofProject = await answers({ allow_origins: [origin] }, asked, byEnvironment)
+  const all = await answers(toAll)
+  const inDevelopment = await answers(toAll, {}, { isDev: true })
 
   assert.equal(ofEnvironment.reply("allow-origin"), "https://env.example")
   assert.equal(ofProject.reply("allow-origin"), null)
-  assert.deepEqual([all.reply("allow-origin"), all.reply("allow-credentials")], ["*", null])
-})
-
-test("in development the project may allow every page, but not its cookies", async () => {
-  const { reply } = await answers({ allow_origins: ["*"], allow_credentials: true }, {}, { isDev: true })
-
-  assert.deepEqual([reply("allow-origin"), reply("allow-credentials")], [origin, null])
+  for (const [{ reply }, allowed] of [
+    [all, "*"],
+    [inDevelopment, origin],
+  ] as const)
+    assert.deepEqual([reply("allow-origin"), reply("allow-credentials")], [allowed, null])
 })

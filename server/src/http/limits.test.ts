@@ -33,6 +33,8 @@ function appWith(options: Partial<LimitOptions>) {
   return { get, from, letGo: () => waiting.shift()?.() }
 }
 
+const detailOf = async (reply: Response) => ((await reply.json()) as { detail: string }).detail
+
 test("a caller over its rate limit gets Retry-After, and other callers are not affected", async () => {
   let time = 1_000_000
   const { get, from } = appWith({ maxRequestsPerMinute: 2, now: () => time })
@@ -48,7 +50,7 @@ test("a caller over its rate limit gets Retry-After, and other callers are not a
 
   assert.deepEqual(statuses, [200, 200])
   assert.deepEqual([third.status, third.headers.get("retry-after")], [429, "40"])
-  assert.match(((await third.json()) as { detail: string }).detail, /more than 2 requests in a minute/)
+  assert.match(await detailOf(third), /more than 2 requests in a minute/)
   assert.deepEqual([others, aboutServer.status, later], [[200, 200], 200, 200])
 })
 
@@ -65,10 +67,7 @@ test("open requests are limited per caller and in total", async () => {
   letGo()
   await second
 
-  assert.match(((await ofSame.json()) as { detail: string }).detail, /you have reached the limit of 1 open requests/)
-  assert.match(
-    ((await ofAnother.json()) as { detail: string }).detail,
-    /this server has reached its limit of 2 open requests/,
-  )
+  assert.match(await detailOf(ofSame), /you have reached the limit of 1 open requests/)
+  assert.match(await detailOf(ofAnother), /this server has reached its limit of 2 open requests/)
   assert.deepEqual([ofSame.status, ofAnother.status, after.status], [429, 429, 200])
 })

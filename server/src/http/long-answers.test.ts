@@ -1,7 +1,9 @@
 /** Which requests can last, and that each of those sends bytes meanwhile (decisions, agent server 18; docs/decisions/0062). */
 import assert from "node:assert/strict"
-import { request } from "node:http"
+import { once } from "node:events"
+import { type IncomingMessage, request } from "node:http"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp, type OpenStream, startTestHttp } from "../testing/test-http.js"
 
@@ -46,13 +48,8 @@ test("requests that last", async (t) => {
   // A worker that answers when the test says so.
   workers.answer = () =>
     new Promise((resolve) => {
-      unanswered.push(() =>
-        resolve({
-          ok: true,
-          fields: { checkpoint: {}, puts: [] },
-          payload: ['{"values":{},"next":[],"tasks":[]}', "{}"].map((line) => Buffer.from(line)),
-        } as never),
-      )
+      const payload = ['{"values":{},"next":[],"tasks":[]}', "{}"].map((line) => Buffer.from(line))
+      unanswered.push(() => resolve({ ok: true, fields: { checkpoint: {}, puts: [] }, payload } as never))
     })
   // A graph's own assistant is created by a server with real workers.
   const created = await http.send("POST", "/assistants", { graph_id: "agent", name: "agent" })
@@ -92,16 +89,10 @@ test("requests that last", async (t) => {
       .filter(({ method, path }) => method !== "ALL" && !path.startsWith("/internal/"))
       .map(({ method, path }) => `${method} ${path}`)
 
-    assert.deepEqual(
-      [...new Set(routes)].filter((route) => !soon.includes(route) && !lasting.includes(route)),
-      [],
-      "a new route: declare `lasts`, or add it to the list of this test",
-    )
-    assert.deepEqual(
-      soon.filter((route) => lasting.includes(route) || !routes.includes(route)),
-      [],
-      "this list names routes that last or do not exist",
-    )
+    const unknown = [...new Set(routes)].filter((route) => !soon.includes(route) && !lasting.includes(route))
+    assert.deepEqual(unknown, [], "a new route: declare `lasts`, or add it to the list of this test")
+    const wrong = soon.filter((route) => lasting.includes(route) || !routes.includes(route))
+    assert.deepEqual(wrong, [], "this list names routes that last or do not exist")
   })
 
   await t.test("a wait and a join", async () => {
@@ -161,11 +152,8 @@ test("requests that last", async (t) => {
       ([, line = ""]) => (JSON.parse(line) as { params: { progressToken: string; progress: number } }).params,
     )
     assert.ok(notified.every(({ progressToken }) => progressToken === "p"))
-    assert.deepEqual(
-      notified.map(({ progress: value }) => value),
-      notified.map((_, index) => index + 1),
-      "the number grows",
-    )
+    const counted = notified.map((_, index) => index + 1)
+    assert.deepEqual(fieldsOf(notified, "progress"), counted, "the number grows")
   })
 
   await t.test("a call whose client is cut goes on; one that asks for it is cancelled", async () => {
@@ -202,18 +190,11 @@ test("requests that last", async (t) => {
 
   await t.test("a client that sends no Accept header accepts everything", async () => {
     // `fetch` always sends one.
-    const post = (path: string, body: object) =>
-      new Promise<{ status: number | undefined; type: string | undefined; end: () => void }>((resolve, reject) => {
-        const sending = request(`${http.url}${path}`, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-        })
-        sending.on("error", reject).on("response", (reply) => {
-          const type = reply.headers["content-type"]
-          resolve({ status: reply.statusCode, type, end: () => void reply.destroy() })
-        })
-        sending.end(JSON.stringify(body))
-      })
+    const post = async (path: string, body: object) => {
+      const headers = { "content-type": "application/json" }
+      const sending = request(`${http.url}${path}`, { method: "POST", headers }).end(JSON.stringify(body))
+      return ((await once(sending, "response")) as [IncomingMessage])[0]
+    }
 
     const tool = await post("/mcp", toolCall())
     const task = await post(`/a2a/${assistantId}`, rpc("tasks/get", { id: "none" }))
@@ -221,10 +202,9 @@ test("requests that last", async (t) => {
     await release()
     const opened = await opening
 
-    assert.deepEqual([tool.status, tool.type], [200, "application/json"])
-    assert.deepEqual([task.status, task.type], [200, "application/json"])
-    assert.deepEqual([opened.status, opened.type], [200, "text/event-stream"])
-    for (const each of [tool, task, opened]) each.end()
+    const told = [tool, task, opened].map(({ statusCode, headers }) => `${statusCode} ${headers["content-type"]}`)
+    assert.deepEqual(told, ["200 application/json", "200 application/json", "200 text/event-stream"])
+    for (const each of [tool, task, opened]) each.destroy()
   })
 
   await t.test("what fails soon keeps its status", async () => {

@@ -1,21 +1,10 @@
 /** Who is the studio user of a project with access rules: the console, by the edge's word, and nobody by a header. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { consoleHeader, unitHeader } from "@superstep/protocol/http/own-headers"
-import type { GateProject } from "../gate/gate.js"
-import { freshHttp, type TestHttpOptions } from "../testing/test-http.js"
+import { freshHttp, guardedProject, type TestHttpOptions } from "../testing/test-http.js"
 
-const folder = fileURLToPath(new URL("../../../tests/guarded", import.meta.url))
-const withRules: GateProject = {
-  folder,
-  env: {},
-  auth: "./src/auth.ts:auth",
-  app: undefined,
-  cache: undefined,
-  disableStudioAuth: false,
-  authFirst: false,
-}
+const withRules = { ...guardedProject, auth: "./src/auth.ts:auth" }
 const edge = { [unitHeader]: "sesame" }
 const [consoleSays, studioSays] = [{ [consoleHeader]: "1" }, { "x-auth-scheme": "langsmith" }]
 

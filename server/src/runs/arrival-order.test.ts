@@ -5,7 +5,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
-import { newThread } from "../testing/thread-streams.js"
+import { addRun, newThread } from "../testing/thread-streams.js"
 import { Turns } from "./turns.js"
 
 const burst = 20
@@ -74,11 +74,10 @@ test("a request whose body arrives late keeps its place, and does not delay othe
   slow.socket.write(first.head)
   await until(() => http.server.turns.threads === 1, { what: "the first request has its turn" })
   quick.socket.write(bytesOf(requestFor(threadId, 1)))
-  const elsewhere = await http.send("POST", `/threads/${other}/runs`, { assistant_id: "agent", input: {} })
+  await addRun(http, other)
   slow.socket.write(first.body)
   await untilQueued(http, threadId, 2)
 
-  assert.equal(elsewhere.status, 200)
   assert.deepEqual(await queued(http, threadId), [0, 1])
   for (const { socket } of [slow, quick]) socket.destroy()
 })
@@ -91,15 +90,10 @@ test("a request that hangs loses its place", async () => {
 
   slow.socket.write(first.head)
   await until(() => http.server.turns.threads === 1, { what: "the first request has its turn" })
-  const { status } = await http.send("POST", `/threads/${threadId}/runs`, {
-    assistant_id: "agent",
-    input: {},
-    metadata: { n: 1 },
-  })
+  await addRun(http, threadId, { metadata: { n: 1 } })
   slow.socket.write(first.body)
   await untilQueued(http, threadId, 2)
 
-  assert.equal(status, 200)
   assert.deepEqual(await queued(http, threadId), [1, 0])
   slow.socket.destroy()
 })

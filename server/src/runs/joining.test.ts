@@ -6,17 +6,13 @@ import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { v7 as uuidv7 } from "uuid"
 import { anyone } from "../auth/caller.js"
 import { appendLateEvents, pageOfRun } from "../events/queries.js"
 import { Streams } from "../events/streams.js"
-import { createRun } from "../testing/as-anyone.js"
-import { newThread } from "../testing/creations.js"
-import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { addRun, attemptOf } from "../testing/as-anyone.js"
+import { freshServer, Listening, serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
 import { joinRun, waitForEnd } from "./operations.js"
-import { newRun } from "./schema.js"
 
 /** An ended resumable run with these events in its log. */
 async function addEndedRun(db: Db, events: readonly string[]) {
@@ -26,11 +22,8 @@ async function addEndedRun(db: Db, events: readonly string[]) {
     insert into runs (run_id, thread_id, assistant_id, graph_id, status, error, metadata, kwargs, multitask_strategy, attempt,
       is_resumable)
     values (${runId}, ${threadId}, ${randomUUID()}, 'agent', 'error', '{"error":"Oops"}', '{}', '{}', 'enqueue', 1, true)`)
-  await appendLateEvents(
-    db,
-    runId,
-    events.map((event, seq) => ({ runId, seq, event, data: "{}" })),
-  )
+  const log = events.map((event, seq) => ({ runId, seq, event, data: "{}" }))
+  await appendLateEvents(db, runId, log)
   return { threadId, runId }
 }
 
@@ -89,13 +82,11 @@ const requireLoggedEnd = async (db: Db) => {
 }
 
 async function startFailingRun(server: TestServer, options: object) {
-  const threadId = await newThread(server)
-  const body = newRun.parse({ assistant_id: "agent", input: {}, ...options })
   const client = new Listening()
-  const { run_id: runId } = await createRun(server, { threadId, body, subscriber: client })
-  const run = await until(() => server.workers.running.get(runId), { what: "the run starts" })
+  const added = await addRun(server, { subscriber: client, ...options })
+  const run = await attemptOf(server, added.runId)
   const fail = () => run.done({ status: "error", error: { error: "Oops", message: "it broke" } })
-  return { threadId, runId, run, client, fail }
+  return { ...added, run, client, fail }
 }
 
 test("the last events of a resumable run are committed with its status (B3)", async () => {
@@ -106,31 +97,26 @@ test("the last events of a resumable run are committed with its status (B3)", as
   fail()
   await until(() => client.hasEnded, { what: "the stream ends" })
 
-  const live = client.events.map(({ id, event }) => [Number(id), event])
-  const logged = (await pageOfRun(server.db, runId, -1)).events.map(({ seq, event }) => [seq, event])
+  const live = client.events.map(({ id, event }) => `${id} ${event}`)
+  const logged = (await pageOfRun(server.db, runId, -1)).events.map(({ seq, event }) => `${seq} ${event}`)
   assert.deepEqual(live, logged)
-  assert.deepEqual(live.slice(1), [
-    [1, "error"],
-    [2, "end"],
-  ])
+  assert.deepEqual(live.slice(1), ["1 error", "2 end"])
   assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "error", input_saved: false })
 })
 
 test("the last events of a run that a client follows at another server are committed with its status (B3)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using server = await startTestServer(db)
   await using other = await startTestServer(db, { slots: 0 })
   await requireLoggedEnd(db)
   const { threadId, runId, run, fail } = await startFailingRun(server, {})
   const client = new Listening()
   await joinRun(other, { caller: anyone, threadId, runId, subscriber: client, after: undefined })
-  await until(
-    () => {
-      run.emit("custom", 1)
-      return client.events.length > 0
-    },
-    { what: "the other server follows" },
-  )
+  const isFollowed = () => {
+    run.emit("custom", 1)
+    return client.events.length > 0
+  }
+  await until(isFollowed, { what: "the other server follows" })
 
   fail()
   await until(() => client.hasEnded, { what: "the stream ends" })
@@ -139,24 +125,21 @@ test("the last events of a run that a client follows at another server are commi
 })
 
 test("clients of other servers get the end of a run whose server died before it announced the end (B3)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using owner = await startTestServer(db)
   await using other = await startTestServer(db, { slots: 0 })
-  const threadId = uuidv7()
-  const body = newRun.parse({ assistant_id: "agent", if_not_exists: "create" })
-  const run = await createRun(owner, { threadId, body })
+  const { threadId, runId } = await addRun(owner)
   const client = new Listening()
-  await joinRun(other, { caller: anyone, threadId, runId: run.run_id, subscriber: client, after: undefined })
-  const waiting = waitForEnd(other, run.run_id)
+  await joinRun(other, { caller: anyone, threadId, runId, subscriber: client, after: undefined })
+  const waiting = waitForEnd(other, runId)
 
   await owner.crash()
   // The effect of a Postgres session whose client died after sending the end.
   await db.run(sql`
-    update runs set status = 'success', claim_id = null, claimed_by = null, lease_until = null
-    where run_id = ${run.run_id}`)
+    update runs set status = 'success', claim_id = null, claimed_by = null, lease_until = null where run_id = ${runId}`)
   await until(() => client.hasEnded, { what: "the end of the stream" })
   await waiting
 
-  assert.deepEqual(client.events.at(-1)?.data, { run_id: run.run_id, status: "success" })
+  assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "success" })
   assert.deepEqual(fieldsOf(other.streams.runs.tailed(), "id"), [])
 })

@@ -5,36 +5,30 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
-import { Conflict, InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { anyone, type Caller } from "../auth/caller.js"
 import { createRun } from "../testing/as-anyone.js"
 import { createAssistant, newThread } from "../testing/creations.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { serverDatabase, startTestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import * as creation from "./creation.js"
 import { newRun } from "./schema.js"
 
-/** Two servers on one database, an assistant and a thread, from which the first has created a run. */
-async function experienced(db: Database) {
+/** A server with an assistant and a thread, from which it has created a run. */
+async function experienced() {
+  const db = await serverDatabase()
   const server = await startTestServer(db)
-  const { assistant_id } = await createAssistant(server, {
-    graph_id: "agent",
-    context: { colour: "red" },
-    metadata: { team: "a" },
-  })
+  const fields = { graph_id: "agent", context: { colour: "red" }, metadata: { team: "a" } }
+  const { assistant_id: assistantId } = await createAssistant(server, fields)
   const threadId = await newThread(server, { metadata: { owner: "ann" } })
-  const body = newRun.parse({ assistant_id, input: {}, multitask_strategy: "enqueue" })
-  const create = async (at = server) => JSON.parse((await createRun(at, { threadId, body })).kwargs)
+  const body = newRun.parse({ assistant_id: assistantId, input: {}, multitask_strategy: "enqueue" })
+  const create = async () => JSON.parse((await createRun(server, { threadId, body })).kwargs)
   await create()
-  return {
-    server,
-    assistantId: assistant_id,
-    threadId,
-    body,
-    create,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  const dispose = async () => {
+    await server[Symbol.asyncDispose]()
+    await db.close()
   }
+  return { db, server, assistantId, threadId, body, create, [Symbol.asyncDispose]: dispose }
 }
 
 /** A database that calls `before` with the text of each statement. */
@@ -54,8 +48,7 @@ const repaint = (db: Db, colour: string) =>
     where graph_id = 'agent' and metadata ->> 'team' = 'a'`)
 
 test("a run of an assistant and a thread that its server knows is one statement", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using known = await experienced(db)
+  await using known = await experienced()
   const statements: string[] = []
   const counted = observed(known.server.db, async (text) => statements.push(text))
 
@@ -65,8 +58,8 @@ test("a run of an assistant and a thread that its server knows is one statement"
 })
 
 test("a run gets what another server has changed, and not what its own server remembers", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using known = await experienced(db)
+  await using known = await experienced()
+  const { db } = known
 
   await repaint(db, "blue")
   const ofAssistant = await known.create()
@@ -81,32 +74,27 @@ test("a run gets what another server has changed, and not what its own server re
 })
 
 test("an assistant that is deleted, and one that takes its id, are noticed", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using known = await experienced(db)
-  const { assistantId } = known
+  await using known = await experienced()
+  const { db, assistantId } = known
+  const recreate = (colour: string) =>
+    createAssistant(known.server, { assistant_id: assistantId, graph_id: "agent", context: { colour } })
 
   await db.run(sql`delete from assistants where assistant_id = ${assistantId}`)
   await assert.rejects(known.create(), NotFound)
-  await createAssistant(known.server, {
-    assistant_id: assistantId,
-    graph_id: "agent",
-    context: { colour: "old" },
-  })
+  await recreate("old")
   const first = await known.create()
   await db.run(sql`delete from assistants where assistant_id = ${assistantId}`)
-  await createAssistant(known.server, {
-    assistant_id: assistantId,
-    graph_id: "agent",
-    context: { colour: "new" },
-  })
+  await recreate("new")
   const second = await known.create()
 
   assert.deepEqual([first.context.colour, second.context.colour], ["old", "new"])
 })
 
 test("what a server remembers refuses no run that what is there now allows", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using known = await experienced(db)
+  await using known = await experienced()
+  const { db, assistantId } = known
+  const renameGraph = (graph: string) =>
+    db.run(sql`update assistants set graph_id = ${graph}, version = version + 1 where assistant_id = ${assistantId}`)
   const huge = '{"count": 9007199254740993}'
   const report = { ...known.server.workers.report(), languages: new Map([["agent", "javascript" as const]]) }
   known.server.workers.report = () => report
@@ -116,21 +104,17 @@ test("what a server remembers refuses no run that what is there now allows", asy
   await assert.rejects(create(), InvalidInput)
   await db.run(sql`update threads set metadata = '{}' where thread_id = ${known.threadId}`)
   const afterThread = await create()
-  await db.run(
-    sql`update assistants set graph_id = 'gone', version = version + 1 where assistant_id = ${known.assistantId}`,
-  )
+  await renameGraph("gone")
   await assert.rejects(create(), NotFound)
-  await db.run(
-    sql`update assistants set graph_id = 'agent', version = version + 1 where assistant_id = ${known.assistantId}`,
-  )
+  await renameGraph("agent")
   const afterAssistant = await create()
 
   assert.ok(afterThread.run_id !== afterAssistant.run_id)
 })
 
 test("a caller whose access is filtered gets a run although its server remembers what was", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using known = await experienced(db)
+  await using known = await experienced()
+  const { db } = known
   const ann: Caller = {
     ...anyone,
     authorize: async (event, value) => ({
@@ -148,35 +132,28 @@ test("a caller whose access is filtered gets a run although its server remembers
   await db.run(sql`delete from threads where thread_id = ${known.threadId}`)
   const onNewThread = await asAnn(known.threadId)
 
-  assert.deepEqual(
-    [stateless, onThread, onNewThread].map(({ kwargs }) => JSON.parse(kwargs).context.colour),
-    ["blue", "green", "green"],
-  )
+  const colours = [stateless, onThread, onNewThread].map(({ kwargs }) => JSON.parse(kwargs).context.colour)
+  assert.deepEqual(colours, ["blue", "green", "green"])
 })
 
 test("a number that a thread's graph cannot hold is not told to a caller who may not see the thread", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using known = await experienced(db)
+  await using known = await experienced()
   const report = { ...known.server.workers.report(), languages: new Map([["agent", "javascript" as const]]) }
   known.server.workers.report = () => report
   const bob: Caller = { ...anyone, authorize: async (_, value) => ({ value, filter: { owner: "bob" } }) }
-  const { threadId, body } = known
-  await db.run(
-    sql`update threads set metadata = '{"owner": "ann", "account": 9007199254740993}' where thread_id = ${threadId}`,
-  )
+  const { db, threadId } = known
+  const metadata = '{"owner": "ann", "account": 9007199254740993}'
+  await db.run(sql`update threads set metadata = ${metadata} where thread_id = ${threadId}`)
+  const body = { ...known.body, assistant_id: "agent" }
 
-  const refusal = creation.createRun(known.server, {
-    caller: bob,
-    threadId,
-    body: { ...body, assistant_id: "agent" },
-  })
+  const refusal = creation.createRun(known.server, { caller: bob, threadId, body })
 
   await assert.rejects(refusal, NotFound)
 })
 
 test("a thread that another transaction creates at the same moment gives its metadata to the run", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using known = await experienced(db)
+  await using known = await experienced()
+  const { db } = known
   const threadId = randomUUID()
   const body = newRun.parse({ assistant_id: known.assistantId, input: {}, if_not_exists: "create" })
   const { creating } = await db.transaction(async (tx) => {
@@ -192,17 +169,15 @@ test("a thread that another transaction creates at the same moment gives its met
 })
 
 test("a run whose assistant changes each time before it begins is refused, and nothing is created", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using known = await experienced(db)
+  await using known = await experienced()
+  const { db } = known
   let changes = 0
   const restless = observed(known.server.db, (text) =>
     text.includes("begin_run") ? repaint(db, `colour ${++changes}`) : undefined,
   )
   const before = await db.row<{ n: number }>(sql`select count(*) as n from runs`)
 
-  await assert.rejects(createRun({ ...known.server, db: restless }, known), (error) => {
-    return error instanceof Conflict && error.code === "thread_changed"
-  })
+  await assert.rejects(createRun({ ...known.server, db: restless }, known), { code: "thread_changed" })
 
   assert.equal(changes, 10)
   assert.deepEqual(await db.row(sql`select count(*) as n from runs`), before)

@@ -5,14 +5,13 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { postgresProxy } from "@superstep/toolkit/testing/postgres-proxy"
 import { until } from "@superstep/toolkit/testing/until"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
 import { endLeases, whileLeasesAreOver } from "../testing/end-leases.js"
-import { migrations, startTestServer, type TestServer, testPoolSize } from "../testing/test-server.js"
+import { body } from "../testing/revisions.js"
+import { occupyPool, serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
 import { findUnheldClaims, readQueueState, releaseRun } from "./claims.js"
-import { newRun } from "./schema.js"
 
 const leaseMs = 6_000
 // Renewed every second; a busy machine may renew it late.
@@ -22,11 +21,12 @@ const maxGapMs = 100
 const neverMs = 600_000
 
 const addRuns = (server: TestServer, count: number) =>
-  Promise.all(
-    Array.from({ length: count }, () =>
-      createRun(server, { threadId: undefined, body: newRun.parse({ assistant_id: "agent", input: {} }) }),
-    ),
-  )
+  Promise.all(Array.from({ length: count }, () => createRun(server, { threadId: undefined, body: body() })))
+
+const finish = (server: TestServer, run: { readonly run_id: string } | undefined) => {
+  server.workers.running.get(run?.run_id ?? "")?.done()
+  return waitForEnd(server, run?.run_id ?? "")
+}
 
 const serverBehind = (db: Database, uri: string, graceMs: number) =>
   startTestServer({ ...db, uri }, { leaseMs, graceMs, maxGapMs })
@@ -55,7 +55,7 @@ const attemptsOf = (...servers: readonly TestServer[]) =>
 
 for (const how of ["reset", "silence"] as const) {
   test(`the first server that reaches the database after an outage takes no runs of other servers (${how})`, async () => {
-    await using db = await freshDatabase({ migrations })
+    await using db = await serverDatabase()
     await using first = await postgresProxy(db.uri)
     await using second = await postgresProxy(db.uri)
     await using one = await serverBehind(db, first.uri, neverMs)
@@ -78,7 +78,7 @@ for (const how of ["reset", "silence"] as const) {
   })
 
   test(`after an outage a server takes back none of its own runs, running or ended (${how})`, async () => {
-    await using db = await freshDatabase({ migrations })
+    await using db = await serverDatabase()
     await using proxy = await postgresProxy(db.uri)
     // This server acts on expired leases whenever it can.
     await using server = await serverBehind(db, proxy.uri, 0)
@@ -90,8 +90,7 @@ for (const how of ["reset", "silence"] as const) {
     proxy.heal()
     await waitForEnd(server, ended?.run_id ?? "")
     await untilRenewed(db, server)
-    server.workers.running.get(other?.run_id ?? "")?.done()
-    await waitForEnd(server, other?.run_id ?? "")
+    await finish(server, other)
 
     assert.deepEqual(attemptsOf(server), [[1, 1]])
   })
@@ -100,26 +99,23 @@ for (const how of ["reset", "silence"] as const) {
 test("runs go on when the host of the database vanishes without a word and another one takes its address", {
   timeout: 60_000,
 }, async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using proxy = await postgresProxy(db.uri)
-  await using server = await startTestServer(
-    { ...db, uri: proxy.uri },
-    { leaseMs, graceMs: neverMs, statementMs: 1000 },
-  )
+  const options = { leaseMs, graceMs: neverMs, statementMs: 1000 }
+  await using server = await startTestServer({ ...db, uri: proxy.uri }, options)
   const runs = await addRuns(server, 3)
 
   proxy.cut("vanish")
   for (const { run_id } of runs) server.workers.running.get(run_id)?.done()
   for (const { run_id } of runs) await waitForEnd(server, run_id)
   const [later] = await addRuns(server, 1)
-  server.workers.running.get(later?.run_id ?? "")?.done()
-  await waitForEnd(server, later?.run_id ?? "")
+  await finish(server, later)
 
   assert.deepEqual(attemptsOf(server), [[1, 1, 1, 1]])
 })
 
 test("a server whose last run cannot be ended yet renews its lease until it is", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using server = await startTestServer(db, { leaseMs: renewedSoonMs })
   const [run] = await addRuns(server, 1)
 
@@ -138,7 +134,7 @@ test("a server whose last run cannot be ended yet renews its lease until it is",
 })
 
 test("a transaction that holds the rows of two runs costs no run its attempt, and delays no other one (K10)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using server = await startTestServer(db, { leaseMs: renewedSoonMs })
   const [locked, alone, other] = await addRuns(server, 3)
   const statusOf = async (run: { run_id: string } | undefined) =>
@@ -154,8 +150,7 @@ test("a transaction that holds the rows of two runs costs no run its attempt, an
     for (const run of [locked, other]) server.workers.running.get(run?.run_id ?? "")?.done()
     await waitForEnd(server, other?.run_id ?? "")
     const [later] = await addRuns(server, 1)
-    server.workers.running.get(later?.run_id ?? "")?.done()
-    await waitForEnd(server, later?.run_id ?? "")
+    await finish(server, later)
     assert.deepEqual([await statusOf(locked), await statusOf(alone)], ["running", "running"])
   })
   for (const run of [locked, alone]) await waitForEnd(server, run?.run_id ?? "")
@@ -164,32 +159,19 @@ test("a transaction that holds the rows of two runs costs no run its attempt, an
 })
 
 test("slow statements that occupy the whole pool cost no run its lease", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using server = await startTestServer(db, { leaseMs: renewedSoonMs })
   await addRuns(server, 1)
-  let release: () => void = () => undefined
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  let occupied = 0
-
-  const slow = Array.from({ length: testPoolSize }, () =>
-    server.db.transaction(async () => {
-      occupied++
-      await released
-    }),
-  )
-  await until(() => occupied === testPoolSize, { what: "the pool is occupied" })
+  const release = await occupyPool(server)
   const held = await leaseUntil(db)
   await until(async () => (await leaseUntil(db)) > held + renewedSoonMs / 2, { what: "the lease is renewed" })
-  release()
-  await Promise.all(slow)
+  await release()
 
   assert.deepEqual(attemptsOf(server), [[1]])
 })
 
 test("a release of expired claims that arrives too late changes nothing", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using server = await startTestServer(db, { leaseMs, sweepMs: neverMs })
   const [run] = await addRuns(server, 1)
   await whileLeasesAreOver(db, async (tx) => {
@@ -204,16 +186,14 @@ test("a release of expired claims that arrives too late changes nothing", async 
     const lateRelease = await releaseRun(tx, { ...release, untilMs: late }, "{}")
     const { outcome } = await releaseRun(tx, { ...release, untilMs: inTime }, "{}")
 
-    assert.deepEqual(
-      [...found, held].map((claims) => claims.length),
-      [0, 1, 0],
-    )
+    const counts = [...found, held].map((claims) => claims.length)
+    assert.deepEqual(counts, [0, 1, 0])
     assert.deepEqual([lateRelease.outcome, outcome], ["claim_lost", "waiting"])
   })
 })
 
 test("a claim is held while the lease of its server is, also against a server that asks only for the claim's own time", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using server = await startTestServer(db, { sweepMs: neverMs })
   const [run] = await addRuns(server, 1)
   const claimId = server.workers.started[0]?.order.claimId ?? ""
@@ -229,8 +209,6 @@ test("a claim is held while the lease of its server is, also against a server th
   const foundLater = await whileLeasesAreOver(db, (tx) => findUnheldClaims(tx, another))
 
   assert.deepEqual([found, released.outcome], [[], "claim_lost"])
-  assert.deepEqual(
-    [own, foundLater].map(([claim]) => claim?.ending),
-    ["abandoned", "lease_ended"],
-  )
+  const endings = [own, foundLater].map(([claim]) => claim?.ending)
+  assert.deepEqual(endings, ["abandoned", "lease_ended"])
 })

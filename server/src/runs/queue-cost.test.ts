@@ -4,11 +4,10 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { idleness } from "../serving/queries.js"
 import { newRun } from "../testing/new-run.js"
 import { rowsRead } from "../testing/rows-read.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import {
   claimRuns,
   findFormerClaims,
@@ -102,7 +101,7 @@ async function readByStep(db: Database, threadId: string): Promise<Record<string
 }
 
 test("the queue's statements read few rows after 20,000 runs of a thread and with 5,000 delayed and 5,000 pinned runs", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const threadId = await filledThread(db)
 
   const read = await readByStep(db, threadId)

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import type { Caller } from "../auth/caller.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
@@ -19,15 +20,11 @@ interface Queued extends Run {
   readonly wait: { readonly reason: string; readonly run_id: string | null; readonly until: string | null } | null
 }
 
-interface Attempts {
-  readonly due_at: string
-  readonly created_at: string
-  readonly attempts: {
-    readonly attempt: number
-    readonly claimed_at: string | null
-    readonly ended_at: string | null
-    readonly ending: string | null
-  }[]
+interface Attempt {
+  readonly attempt: number
+  readonly claimed_at: string | null
+  readonly ended_at: string | null
+  readonly ending: string | null
 }
 
 const addRun = async (http: TestHttp, threadId: string, fields: object = {}) =>
@@ -39,6 +36,17 @@ const executing = (http: TestHttp, { run_id }: Run) =>
 const queue = async (http: TestHttp, query = "") => {
   const reply = await http.send("GET", `/queue${query}`)
   return { runs: reply.json as Queued[], total: reply.headers.get("x-pagination-total") }
+}
+
+const attempts = async (http: TestHttp, { thread_id, run_id }: Run) => {
+  const { json } = await http.send("GET", `/threads/${thread_id}/runs/${run_id}/attempts`)
+  return (json as { attempts: Attempt[] }).attempts
+}
+
+const attemptsAfterEnd = async (http: TestHttp, run: Run) => {
+  const hasEnded = async () => (await attempts(http, run)).at(-1)?.ending === "success"
+  await until(hasEnded, { what: "the end of the run" })
+  return attempts(http, run)
 }
 
 test("the queue shows in which order runs will start, and why each one waits", async () => {
@@ -56,29 +64,19 @@ test("the queue shows in which order runs will start, and why each one waits", a
   const page = await queue(http, "?limit=1&offset=2")
   const one = await queue(http, `?run_id=${last.run_id}`)
 
-  assert.deepEqual(
-    waiting.runs.map(({ run_id, position, wait }) => [run_id, position, wait?.reason, wait?.run_id ?? null]),
-    [
-      [next.run_id, 1, "thread_busy", running.run_id],
-      [last.run_id, 2, "thread_busy", running.run_id],
-      [elsewhere.run_id, 3, "no_free_slot", null],
-      [later.run_id, 4, "scheduled", null],
-    ],
-  )
+  const order = waiting.runs.map(({ run_id, position, wait }) => [run_id, position, wait?.reason, wait?.run_id ?? null])
+  assert.deepEqual(order, [
+    [next.run_id, 1, "thread_busy", running.run_id],
+    [last.run_id, 2, "thread_busy", running.run_id],
+    [elsewhere.run_id, 3, "no_free_slot", null],
+    [later.run_id, 4, "scheduled", null],
+  ])
   assert.ok(new Date(waiting.runs[3]?.wait?.until ?? 0) > new Date())
   assert.equal(waiting.total, "4")
-  assert.deepEqual(
-    executingNow.runs.map(({ run_id, position, wait }) => [run_id, position, wait]),
-    [[running.run_id, null, null]],
-  )
-  assert.deepEqual(
-    page.runs.map(({ run_id, position }) => [run_id, position]),
-    [[elsewhere.run_id, 3]],
-  )
-  assert.deepEqual(
-    one.runs.map(({ run_id, position, wait }) => [run_id, position, wait?.reason]),
-    [[last.run_id, null, "thread_busy"]],
-  )
+  assert.deepEqual(fieldsOf(executingNow.runs, "run_id", "position", "wait"), [[running.run_id, null, null]])
+  assert.deepEqual(fieldsOf(page.runs, "run_id", "position"), [[elsewhere.run_id, 3]])
+  const found = one.runs.map(({ run_id, position, wait }) => [run_id, position, wait?.reason])
+  assert.deepEqual(found, [[last.run_id, null, "thread_busy"]])
   assert.equal(one.total, "1")
 })
 
@@ -97,45 +95,26 @@ test("the queue contains only runs of threads that the caller may see", async ()
 
   const { runs, total } = await readQueue(http.server, ann, { status: "pending", limit: 10, offset: 0 })
 
-  assert.deepEqual(
-    runs.map(({ row, position }) => [row.run_id, position]),
-    [[anns.run_id, 1]],
-  )
-  assert.equal(total, 1)
+  const seen = runs.map(({ row, position }) => [row.run_id, position])
+  assert.deepEqual([seen, total], [[[anns.run_id, 1]], 1])
   assert.deepEqual(events, ["threads:search"])
 })
 
 test("a run whose worker died shows both attempts, with their times and the reason", async () => {
   await using http = await freshHttp()
   const run = await addRun(http, await newThread(http))
-  const path = `/threads/${run.thread_id}/runs/${run.run_id}/attempts`
-  const attempts = async () => (await http.send("GET", path)).json as Attempts
   const first = await executing(http, run)
 
-  const during = await attempts()
+  const during = await attempts(http, run)
   first.die()
   const second = await until(() => http.server.workers.started[1], { what: "the second attempt" })
   second.done()
-  const after = await until(
-    async () => {
-      const now = await attempts()
-      return now.attempts.at(-1)?.ending === "success" && now
-    },
-    { what: "the end of the run" },
-  )
+  const after = await attemptsAfterEnd(http, run)
 
-  assert.deepEqual(
-    during.attempts.map(({ attempt, ended_at, ending }) => [attempt, ended_at, ending]),
-    [[1, null, null]],
-  )
-  assert.deepEqual(
-    after.attempts.map(({ attempt, ending }) => [attempt, ending]),
-    [
-      [1, "worker_died"],
-      [2, "success"],
-    ],
-  )
-  const times = after.attempts.flatMap(({ claimed_at, ended_at }) => [claimed_at, ended_at])
+  assert.deepEqual(fieldsOf(during, "attempt", "ended_at", "ending"), [[1, null, null]])
+  assert.deepEqual(fieldsOf(after, "ending"), ["worker_died", "success"])
+  assert.deepEqual(fieldsOf(after, "attempt"), [1, 2])
+  const times = after.flatMap(({ claimed_at, ended_at }) => [claimed_at, ended_at])
   assert.deepEqual([...times].sort(), times)
   assert.equal(times.includes(null), false)
 })
@@ -146,18 +125,7 @@ test("an attempt that another release claimed has no start, and is not mistaken 
   const executed = await executing(http, run)
   await http.db.run(sql`update runs set claimed_at = null where run_id = ${run.run_id}`)
   executed.done()
-  const path = `/threads/${run.thread_id}/runs/${run.run_id}/attempts`
-
-  const attempts = await until(
-    async () => {
-      const { attempts: found } = (await http.send("GET", path)).json as Attempts
-      return found[0]?.ending === "success" && found
-    },
-    { what: "the end of the run" },
-  )
-
-  assert.equal(attempts.length, 1)
-  assert.equal(attempts[0]?.claimed_at, null)
+  assert.deepEqual(fieldsOf(await attemptsAfterEnd(http, run), "attempt", "claimed_at"), [[1, null]])
 })
 
 test("a page of the log ends after 1 MB, and names the next one while more follow", async () => {

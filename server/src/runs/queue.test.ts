@@ -3,25 +3,14 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { Conflict } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as uuidv7 } from "uuid"
 import { anyone } from "../auth/caller.js"
-import { cancelRun, createRun, getRun, joinRun } from "../testing/as-anyone.js"
-import { newThread } from "../testing/creations.js"
-import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { addRun, attemptOf, cancelRun, getRun, joinRun } from "../testing/as-anyone.js"
+import { freshServer, Listening, serverDatabase, startTestServer } from "../testing/test-server.js"
 import { getThread } from "../threads/operations.js"
 import { ClaimLoop } from "./claim-loop.js"
-import { newRun } from "./schema.js"
 
-const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
-
-const started = (server: TestServer, runId: string) =>
-  until(() => server.workers.running.get(runId), { what: `run ${runId} to start` })
-
-const statusOf = async (server: TestServer, threadId: string, runId: string) =>
-  (await getRun(server, { threadId, runId })).status
 const countRows = async (db: Db) => {
   const row = await db.row<{ n: number }>(sql`
     select (select count(*) from runs) + (select count(*) from threads) + (select count(*) from run_events)
@@ -30,83 +19,55 @@ const countRows = async (db: Db) => {
 }
 
 test("a rejected run changes nothing, and the error says what to do", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db)
+  await using server = await freshServer()
   server.workers.graphs.push("other")
-  const threadId = await newThread(server)
-  const first = await createRun(server, { threadId, body: body() })
+  const { threadId, runId } = await addRun(server)
   const [before, thread] = [await countRows(server.db), await getThread(server.db, anyone, threadId)]
 
-  const refused = body({ assistant_id: "other", multitask_strategy: "reject" })
-  const second = createRun(server, { threadId, body: refused })
+  const refused = addRun(server, { on: threadId, assistant_id: "other", multitask_strategy: "reject" })
 
-  await assert.rejects(
-    second,
-    (error: Error) => error instanceof Conflict && /already running a task/.test(error.message),
-  )
+  await assert.rejects(refused, /already running a task/)
   assert.equal(await countRows(server.db), before)
   assert.deepEqual(await getThread(server.db, anyone, threadId), thread)
-  assert.equal(await statusOf(server, threadId, first.run_id), "running")
+  assert.equal((await getRun(server, { threadId, runId })).status, "running")
 })
 
 test("a restarted server takes back its former process's claims at once", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const serverId = randomUUID()
   const former = await startTestServer(db, { serverId })
-  const threadId = await newThread(former)
-  const run = await createRun(former, { threadId, body: body() })
+  const { runId } = await addRun(former)
   await former.crash()
 
   await using server = await startTestServer(db, { serverId })
-  const execution = await started(server, run.run_id)
 
-  assert.equal(execution.order.attempt, 2)
+  await attemptOf(server, runId, 2)
 })
 
 test("a run that executes in another server can be joined and cancelled there (B1–B3)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using owner = await startTestServer(db)
   await using other = await startTestServer(db, { slots: 0 })
-  const threadId = await newThread(owner)
-  const run = await createRun(owner, { threadId, body: body() })
-  const execution = await started(owner, run.run_id)
+  const { threadId, runId } = await addRun(owner)
+  const execution = await attemptOf(owner, runId)
   execution.emit("custom", "before")
 
   const client = new Listening()
-  await joinRun(other, { threadId, runId: run.run_id, subscriber: client, after: undefined })
-  await until(
-    () => {
-      execution.emit("custom", "after")
-      return client.events.length > 3
-    },
-    { what: "events from the other server" },
-  )
-  await cancelRun(other, { threadId, runId: run.run_id, action: "interrupt", wait: true })
+  await joinRun(other, { threadId, runId, subscriber: client, after: undefined })
+  const hasEvents = () => {
+    execution.emit("custom", "after")
+    return client.events.length > 3
+  }
+  await until(hasEvents, { what: "events from the other server" })
+  await cancelRun(other, { threadId, runId, action: "interrupt", wait: true })
   await until(() => client.hasEnded, { what: "the end of the stream" })
 
   assert.equal(execution.isCancelled, true)
-  assert.equal(
-    client.events.some(({ data }) => data === "before"),
-    false,
-  )
-  assert.deepEqual(client.events.at(-1)?.data, { run_id: run.run_id, status: "interrupted", input_saved: false })
+  assert.ok(!client.events.some(({ data }) => data === "before"))
+  assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "interrupted", input_saved: false })
   const ids = client.events.map(({ id }) => Number(id))
-  assert.deepEqual(
-    ids,
-    Array.from(ids, (_, n) => (ids[0] ?? 0) + n),
-    "a hole or a repeat",
-  )
-})
-
-test("a delayed run starts when it is due", async () => {
-  await using server = await freshServer()
-  const threadId = await newThread(server)
-
-  const late = await createRun(server, { threadId, body: body({ after_seconds: 3600 }) })
-  const soon = await createRun(server, { threadId, body: body({ after_seconds: 0.05 }) })
-  await started(server, soon.run_id)
-
-  assert.equal(await statusOf(server, threadId, late.run_id), "pending")
+  const inARow = ids.map((_, n) => (ids[0] ?? 0) + n)
+  assert.deepEqual(ids, inARow, "a hole or a repeat")
 })
 
 test("a worker that is ready before the loop has started does not cost a run its first attempt", async () => {
@@ -123,10 +84,6 @@ test("a worker that is ready before the loop has started does not cost a run its
   loop.slotFreed()
   loop.wake()
   await loop.start()
-  const [started] = await until(() => server.workers.started.length > 0 && server.workers.started, {
-    what: "the run starts",
-  })
-
-  assert.equal(started?.order.attempt, 1)
+  await attemptOf(server, runId)
   await loop.stop()
 })

@@ -6,29 +6,19 @@ import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { NotFound } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { anyone } from "../auth/caller.js"
+import { addRun, attemptOf, cancelRun, createRun, getRun, joinRun, waitForEnd } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
 import { endLeases, whileLeasesAreOver } from "../testing/end-leases.js"
-import { freshServer, Listening, migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { body } from "../testing/revisions.js"
+import { freshServer, Listening, serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { findUnheldClaims, releaseRun } from "./claims.js"
-import { createRun } from "./creation.js"
-import { cancelRun, getRun, joinRun, waitForEnd } from "./operations.js"
 import { watchRun } from "./queries.js"
 import { workerLost } from "./run.js"
-import { newRun } from "./schema.js"
-
-const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
 
 // Longer than any test, so that a server reacts only to messages.
 const never = 2 ** 31 - 1
-
-const started = (server: TestServer, runId: string, attempt = 1) =>
-  until(() => server.workers.started.find(({ order }) => order.runId === runId && order.attempt === attempt), {
-    what: `attempt ${attempt} of run ${runId} to start`,
-  })
 
 /** Releases a run like another server after the lease of its server has ended. */
 const takeBack = (db: Database, runId: string): Promise<void> =>
@@ -42,22 +32,19 @@ const takeBack = (db: Database, runId: string): Promise<void> =>
 for (const action of ["interrupt", "rollback"] as const) {
   test(`a run that is claimed at this moment is asked to stop, not ended while its worker executes it (${action})`, async () => {
     await using server = await freshServer({ slots: 0 })
-    const threadId = await newThread(server)
-    const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
+    const { threadId, runId } = await addRun(server, { on: await newThread(server) })
 
     const { cancelling } = await server.db.transaction(async (tx) => {
       await tx.run(sql`update runs set status = 'running', attempt = 1, claim_id = gen_random_uuid(),
         claimed_by = gen_random_uuid(), lease_until = now() + interval '30 s' where run_id = ${runId}`)
-      const cancelling = cancelRun(server, { caller: anyone, threadId, runId, action, wait: false })
+      const cancelling = cancelRun(server, { threadId, runId, action, wait: false })
       await untilBlocked(server.db)
       return { cancelling }
     })
     await cancelling
 
-    assert.deepEqual(await server.db.row(sql`select status, cancel_action from runs where run_id = ${runId}`), {
-      status: "running",
-      cancel_action: action,
-    })
+    const row = await server.db.row(sql`select status, cancel_action from runs where run_id = ${runId}`)
+    assert.deepEqual(row, { status: "running", cancel_action: action })
   })
 }
 
@@ -70,8 +57,7 @@ test("a run from a checkpoint that is removed at this moment is refused", async 
 
   const { refused } = await server.db.transaction(async (tx) => {
     await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
-    const creating = createRun(server, { caller: anyone, threadId, body: body({ checkpoint_id: checkpointId }) })
-    const refused = assert.rejects(creating, NotFound)
+    const refused = assert.rejects(addRun(server, { on: threadId, checkpoint_id: checkpointId }), NotFound)
     await untilBlocked(server.db)
     await tx.run(sql`delete from checkpoints where thread_id = ${threadId}`)
     return { refused }
@@ -81,25 +67,10 @@ test("a run from a checkpoint that is removed at this moment is refused", async 
   assert.equal((await server.db.row<{ n: number }>(sql`select count(*) as n from runs`))?.n, 0)
 })
 
-test("a run with a requested stop is not attempted again when its worker dies first (R7)", async () => {
-  await using server = await freshServer()
-  const threadId = await newThread(server)
-  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
-  const execution = await started(server, runId)
-  await server.db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
-
-  execution.die()
-  await waitForEnd(server, runId)
-
-  assert.equal((await getRun(server, { caller: anyone, threadId: threadId, runId: runId })).status, "interrupted")
-  assert.equal(server.workers.started.length, 1)
-})
-
 test("a stop whose notification was lost is found at the next renewal (X4)", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server)
-  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
-  const execution = await started(server, runId)
+  const { runId } = await addRun(server)
+  const execution = await attemptOf(server, runId)
 
   await server.db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
   await server.executor.renew()
@@ -110,14 +81,13 @@ test("a stop whose notification was lost is found at the next renewal (X4)", asy
 
 test("when a run is taken back and claimed by the same server again, the old attempt ends and only the new one publishes events (X2)", async () => {
   await using server = await freshServer()
-  const threadId = await newThread(server)
   const client = new Listening()
-  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body(), subscriber: client })
-  const first = await started(server, runId)
+  const { runId } = await addRun(server, { subscriber: client })
+  const first = await attemptOf(server, runId)
   first.emit("values", { from: 1 })
 
   await takeBack(server.db, runId)
-  const second = await started(server, runId, 2)
+  const second = await attemptOf(server, runId, 2)
   first.emit("values", { from: "a ghost" })
   second.emit("values", { from: 2 })
   second.done()
@@ -128,25 +98,22 @@ test("when a run is taken back and claimed by the same server again, the old att
 })
 
 test("clients of a run that another server took over still get its events (X5)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using former = await startTestServer(db)
-  const threadId = await newThread(former)
   const client = new Listening()
-  const { run_id: runId } = await createRun(former, { caller: anyone, threadId, body: body(), subscriber: client })
-  await started(former, runId)
+  const { runId } = await addRun(former, { subscriber: client })
+  await attemptOf(former, runId)
   await former.loop.stop()
 
   await using next = await startTestServer(db)
   await endLeases(db, former.claimer.serverId)
-  const second = await started(next, runId, 2)
+  const second = await attemptOf(next, runId, 2)
   await former.executor.renew()
-  await until(
-    () => {
-      second.emit("values", { from: 2 })
-      return client.names.includes("values")
-    },
-    { what: "an event from the other server" },
-  )
+  const hasEvent = () => {
+    second.emit("values", { from: 2 })
+    return client.names.includes("values")
+  }
+  await until(hasEvent, { what: "an event from the other server" })
   second.done()
   await until(() => client.hasEnded, { what: "the end of the stream" })
 
@@ -154,15 +121,13 @@ test("clients of a run that another server took over still get its events (X5)",
 })
 
 test("a client that joins a run at the moment of its end gets the end (B3)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using server = await startTestServer(db, { slots: 0 })
-  const threadId = await newThread(server)
-  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
+  await using server = await freshServer({ slots: 0 })
+  const { runId } = await addRun(server)
 
-  const { watching } = await db.transaction(async (tx) => {
+  const { watching } = await server.db.transaction(async (tx) => {
     await tx.run(sql`update runs set status = 'success' where run_id = ${runId}`)
     const watching = watchRun(server.db, runId, server.claimer.serverId)
-    await untilBlocked(db)
+    await untilBlocked(server.db)
     return { watching }
   })
 
@@ -181,18 +146,17 @@ async function joinUnheard(from: TestServer, threadId: string, runId: string): P
   const client = new Waiting()
   const { announceWatched } = from.streams
   from.streams.announceWatched = () => undefined
-  await joinRun(from, { caller: anyone, threadId, runId, subscriber: client, after: undefined })
+  await joinRun(from, { threadId, runId, subscriber: client, after: undefined })
   from.streams.announceWatched = announceWatched
   return client
 }
 
 test("a server that learns of a watcher at the renewal notifies it of each event (X4, B8)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using owner = await startTestServer(db)
   await using other = await startTestServer(db, { slots: 0, eventSweepMs: never })
-  const threadId = await newThread(owner)
-  const { run_id: runId } = await createRun(owner, { caller: anyone, threadId, body: body() })
-  const execution = await started(owner, runId)
+  const { threadId, runId } = await addRun(owner)
+  const execution = await attemptOf(owner, runId)
   const client = await joinUnheard(other, threadId, runId)
 
   await owner.executor.renew()
@@ -202,11 +166,11 @@ test("a server that learns of a watcher at the renewal notifies it of each event
 })
 
 test("a stateless run's result reaches a client at another server that becomes known only at the end (B3)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using owner = await startTestServer(db)
   await using other = await startTestServer(db, { slots: 0, eventSweepMs: never, sweepMs: never })
-  const run = await createRun(owner, { caller: anyone, threadId: undefined, body: body() })
-  const execution = await started(owner, run.run_id)
+  const run = await createRun(owner, { threadId: undefined, body: body() })
+  const execution = await attemptOf(owner, run.run_id)
   const client = await joinUnheard(other, run.thread_id, run.run_id)
 
   execution.done({ values: '{"n":2}' })
@@ -217,14 +181,12 @@ test("a stateless run's result reaches a client at another server that becomes k
 
 test("a run that waited at the server of its only client is not logged (B1)", async () => {
   await using server = await freshServer({ slots: 1 })
-  const threadId = await newThread(server)
-  const first = await createRun(server, { caller: anyone, threadId, body: body() })
+  const first = await addRun(server)
   const client = new Listening()
-  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body(), subscriber: client })
+  const { runId } = await addRun(server, { on: first.threadId, subscriber: client })
 
-  ;(await started(server, first.run_id)).done()
-  const execution = await started(server, runId)
-  execution.done()
+  ;(await attemptOf(server, first.runId)).done()
+  ;(await attemptOf(server, runId)).done()
   await until(() => client.hasEnded, { what: "the end of the stream" })
 
   const logged = await server.db.row<{ n: number }>(sql`select count(*) as n from run_events where run_id = ${runId}`)
@@ -236,45 +198,43 @@ test("a stateless run that is cancelled while it is pending is deleted completel
   await using server = await freshServer({ slots: 0 })
 
   for (const action of ["interrupt", "rollback"] as const) {
-    const run = await createRun(server, { caller: anyone, threadId: undefined, body: body() })
-    await cancelRun(server, { caller: anyone, threadId: run.thread_id, runId: run.run_id, action, wait: true })
+    const run = await createRun(server, { threadId: undefined, body: body() })
+    await cancelRun(server, { threadId: run.thread_id, runId: run.run_id, action, wait: true })
   }
 
   const left = sql`select (select count(*) from threads) + (select count(*) from runs) as n`
   assert.deepEqual(await server.db.row(left), { n: 0 })
 })
 
+test("a run with a requested stop is not attempted again when its worker dies first (R7)", async () => {
+  await using server = await freshServer()
+  const { threadId, runId } = await addRun(server)
+  const execution = await attemptOf(server, runId)
+  await server.db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
+
+  execution.die()
+  await waitForEnd(server, runId)
+
+  assert.equal((await getRun(server, { threadId, runId })).status, "interrupted")
+  assert.equal(server.workers.started.length, 1)
+})
+
 test("expired leases count as losses once the run executes alone, hand-backs never do (R5)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const first = await startTestServer(db)
-  const threadId = await newThread(first)
-  const { run_id: runId } = await createRun(first, { caller: anyone, threadId, body: body() })
-  await started(first, runId)
+  const { threadId, runId } = await addRun(first)
+  await attemptOf(first, runId)
   await first[Symbol.asyncDispose]()
   await using server = await startTestServer(db)
 
   const alone: boolean[] = []
   for (const attempt of [2, 3, 4, 5, 6, 7]) {
-    alone.push((await started(server, runId, attempt)).order.runsAlone)
+    alone.push((await attemptOf(server, runId, attempt)).order.runsAlone)
     await takeBack(db, runId)
   }
-  await until(
-    async () => (await getRun(server, { caller: anyone, threadId: threadId, runId: runId })).status === "error",
-    { what: "the run to end" },
-  )
+  await waitForEnd(server, runId)
 
-  const { attempt, error } = await getRun(server, { caller: anyone, threadId: threadId, runId: runId })
-  assert.equal(attempt, 7)
+  const { attempt, status, error } = await getRun(server, { threadId, runId })
+  assert.deepEqual([attempt, status, JSON.parse(error ?? "null").error], [7, "error", "WorkerLost"])
   assert.deepEqual(alone, [false, false, false, true, true, true])
-  assert.equal(JSON.parse(error ?? "null").error, "WorkerLost")
-})
-
-test("a thread's id is case-insensitive", async () => {
-  await using server = await freshServer()
-  const threadId = await newThread(server)
-  const { threadParams } = await import("./schema.js")
-
-  const params = threadParams.parse({ thread_id: threadId.toUpperCase() })
-
-  assert.equal(params.thread_id, threadId)
 })

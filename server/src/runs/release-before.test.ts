@@ -4,9 +4,8 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { freshServer, migrations } from "../testing/test-server.js"
+import { freshServer, serverDatabase } from "../testing/test-server.js"
 
 const claimerText = (canExecute: boolean) =>
   JSON.stringify({ serverId: randomUUID(), revisionId: null, leaseMs: 30_000, canExecute })
@@ -22,7 +21,7 @@ const create = async (db: Database, canExecute: boolean) => {
 }
 
 test("a server of 0.2.0 can create and end a run", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
 
   const { runId, threadId, outcome, claimId } = await create(db, true)
   const ending = { status: "interrupted", thread_status: "idle" }
@@ -44,7 +43,7 @@ test("a server of this release executes runs that a server of the previous relea
 })
 
 test("a server of 0.2.0 can create a run on a thread that clients follow", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const [runId, threadId] = [randomUUID(), randomUUID()]
   const first = JSON.stringify([{ seq: 0, event: "metadata", data: "{}" }])
 

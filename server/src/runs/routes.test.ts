@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp } from "../testing/test-http.js"
-import { newThread, startedRun } from "../testing/thread-streams.js"
+import { addRun, newThread, startedRun } from "../testing/thread-streams.js"
 
 const idOf = (value: unknown, key: string): string => String((value as Record<string, unknown>)[key])
 
@@ -18,12 +18,12 @@ test("a stream has the exact bytes of the wire format and ends with the run's st
   await stream.ended
 
   const runId = run.order.runId
-  assert.equal(
-    stream.text(),
-    `event: metadata\ndata: {"run_id":"${runId}","attempt":1}\nid: 0\n\n` +
-      `event: updates|sub:1234\ndata: {"node":{"text":"héllo\\n"}}\nid: 1\n\n` +
-      `event: end\ndata: {"run_id":"${runId}","status":"success"}\nid: 2\n\n`,
-  )
+  const lines = [
+    `event: metadata\ndata: {"run_id":"${runId}","attempt":1}\nid: 0\n\n`,
+    `event: updates|sub:1234\ndata: {"node":{"text":"héllo\\n"}}\nid: 1\n\n`,
+    `event: end\ndata: {"run_id":"${runId}","status":"success"}\nid: 2\n\n`,
+  ]
+  assert.equal(stream.text(), lines.join(""))
   assert.equal(stream.headers.get("content-type"), "text/event-stream")
   assert.equal(stream.headers.get("cache-control"), "no-cache, no-transform")
   assert.equal(stream.headers.get("content-location"), `/threads/${threadId}/runs/${runId}`)
@@ -62,17 +62,15 @@ test("a disconnecting client cancels its run only when it requested that", async
   goesOn.done()
 })
 
-test("cancel returns 202 at once, and 204 with wait", async () => {
+test("cancel returns 202 at once, and 204 with wait; a thread's id is case-insensitive", async () => {
   await using http = await freshHttp()
   const threadId = await newThread(http)
-  const create = async () =>
-    idOf((await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} })).json, "run_id")
 
-  const first = await create()
+  const first = await addRun(http, threadId)
   const replies = [await http.send("POST", `/threads/${threadId}/runs/${first}/cancel?wait=0&action=interrupt`)]
-  const second = await create()
+  const second = await addRun(http, threadId)
   replies.push(await http.send("POST", `/threads/${threadId}/runs/${second}/cancel?wait=1`))
-  const run = await http.send("GET", `/threads/${threadId}/runs/${second}`)
+  const run = await http.send("GET", `/threads/${threadId.toUpperCase()}/runs/${second}`)
 
   assert.deepEqual(fieldsOf(replies, "status"), [202, 204])
   assert.equal(idOf(run.json, "status"), "interrupted")

@@ -3,15 +3,15 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { until } from "@superstep/toolkit/testing/until"
 import { wholeReads } from "../testing/rows-read.js"
 import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
+import { executing, newThread } from "../testing/thread-streams.js"
 import { type RunSearch, searchRuns } from "./search-queries.js"
 
 interface Found {
   readonly run_id: string
+  readonly thread_id: string
   readonly created_at: string
   readonly status: string
   readonly kwargs?: object
@@ -35,14 +35,9 @@ const search = async (http: TestHttp, body: object): Promise<Page> => {
 const idsOf = ({ runs }: Page): string[] => runs.map(({ run_id }) => run_id)
 
 /** A thread with one run. */
-async function addRun(
-  http: TestHttp,
-  fields: object = {},
-  metadata: object = {},
-): Promise<Found & { thread_id: string }> {
-  const thread = (await http.send("POST", "/threads", { metadata })).json as { thread_id: string }
+async function addRun(http: TestHttp, fields: object = {}, metadata: object = {}): Promise<Found> {
   const body = { assistant_id: "agent", input: { text: "hi" }, ...fields }
-  return (await http.send("POST", `/threads/${thread.thread_id}/runs`, body)).json as Found & { thread_id: string }
+  return (await http.send("POST", `/threads/${await newThread(http, metadata)}/runs`, body)).json as Found
 }
 
 test("runs of all threads are found, newest first, by each condition", async () => {
@@ -79,7 +74,7 @@ test("runs of all threads are found, newest first, by each condition", async () 
 })
 
 test("runs are found by the revision that executed their last attempt, whether it claimed them at once or from the queue", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await db.run(sql`insert into serving_revisions (revision_id) values ('revision-1')`)
   await using http = await startTestHttp(db, { revisionId: "revision-1", slots: 1 })
   const atOnce = await addRun(http)
@@ -88,10 +83,8 @@ test("runs are found by the revision that executed their last attempt, whether i
   const by = async (revision: string) => idsOf(await search(http, { revision_id: revision })).toSorted()
   assert.deepEqual(await by("revision-1"), [atOnce.run_id])
 
-  ;(await until(() => http.server.workers.running.get(atOnce.run_id), { what: "the first run executes" })).done({
-    values: "{}",
-  })
-  await until(() => http.server.workers.running.get(queued.run_id), { what: "the second run executes" })
+  ;(await executing(atOnce.run_id, http)).done({ values: "{}" })
+  await executing(queued.run_id, http)
 
   assert.deepEqual(await by("revision-1"), [atOnce.run_id, queued.run_id].toSorted())
   assert.deepEqual(await by("revision-2"), [])
@@ -181,7 +174,7 @@ test("only runs of threads that the caller may see are found", async () => {
 })
 
 test("neither a rule nor a thread makes a search read a table from end to end", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await db.run(sql`
     insert into threads (thread_id, metadata) select gen_random_uuid(), json_build_object('owner', 'u' || n % 1000) from generate_series(1, 30000) n`)
   await db.run(sql`

@@ -6,23 +6,19 @@ import { setImmediate as turn } from "node:timers/promises"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { createRun, joinRun } from "../testing/as-anyone.js"
-import { newThread } from "../testing/creations.js"
+import { addRun, attemptOf, joinRun } from "../testing/as-anyone.js"
 import type { ScriptedRun } from "../testing/scripted-workers.js"
 import { freshServer, Listening, SlowListening, type TestServer } from "../testing/test-server.js"
-import { newRun } from "./schema.js"
 
 /** A run with a client that stops reading after the first event, and one that reads. */
 async function startRun(server: TestServer, fields: object = {}) {
-  const threadId = await newThread(server)
   const [slow, quick] = [new SlowListening(), new Listening()]
-  const body = newRun.parse({ assistant_id: "agent", input: {}, ...fields })
-  const { run_id: runId } = await createRun(server, { threadId, body, subscriber: slow })
+  const { threadId, runId } = await addRun(server, { subscriber: slow, ...fields })
   await joinRun(server, { threadId, runId, subscriber: quick, after: -1 })
-  const run = await until(() => server.workers.running.get(runId), { what: "the run starts" })
+  const run = await attemptOf(server, runId)
   await until(() => slow.events.length > 0, { what: "the first event is there" })
   slow.stopReading()
-  return { threadId, runId, run, slow, quick }
+  return { runId, run, slow, quick }
 }
 
 /**

@@ -3,9 +3,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { rowsRead } from "../testing/rows-read.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { beforeAllRuns, deleteEndedRuns } from "./queries.js"
 import { runSweep } from "./sweep-runs.js"
 
@@ -34,7 +33,7 @@ const agesOf = async (db: Db) => {
 }
 
 async function database() {
-  const db = await freshDatabase({ migrations })
+  const db = await serverDatabase()
   await db.run(sql`insert into threads (thread_id, values) values (${thread}, '{"n": 1}'), (${other}, null)`)
   return db
 }
@@ -49,9 +48,8 @@ test("runs are deleted after the configured days, except the newest of a thread;
   while (await runSweep(db, 7)?.step());
 
   assert.deepEqual(await agesOf(db), ["pending 8", "success 8", "success 6"])
-  assert.deepEqual(await db.row(sql`select values::text from threads where thread_id = ${thread}`), {
-    values: '{"n": 1}',
-  })
+  const kept = await db.row(sql`select values::text from threads where thread_id = ${thread}`)
+  assert.deepEqual(kept, { values: '{"n": 1}' })
   assert.equal(runSweep(db, 0), undefined)
 })
 

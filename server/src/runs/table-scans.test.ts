@@ -4,14 +4,13 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { Journal } from "../checkpoints/journal.js"
-import { findCheckpoints } from "../checkpoints/queries.js"
-import { checkpoint, ending } from "../checkpoints/testing/claimed-runs.js"
+import { findCheckpoints, writeClaims } from "../checkpoints/queries.js"
+import { addRun, checkpoint, ending } from "../checkpoints/testing/claimed-runs.js"
 import { newRun } from "../testing/new-run.js"
 import { wholeReads } from "../testing/rows-read.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { beginRun, deleteRun, findEndedRun } from "./queries.js"
 
 const tables = ["threads", "runs", "run_events", "checkpoints", "checkpoint_blobs", "checkpoint_writes", "run_spans"]
@@ -21,7 +20,7 @@ const rounds = 8
 const write = { taskId: "task", taskPath: "", idx: 0, channel: "messages", type: "json", bytes: Buffer.from('"hello"') }
 
 test("a run that is created, saved, logged, ended and deleted reads no table from end to end, when all seem empty", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   // What a young database, or one whose runs all took their threads with them, tells the planner.
   await db.run(sql`analyze`)
   const read: Record<string, number> = {}
@@ -60,4 +59,26 @@ test("a run that is created, saved, logged, ended and deleted reads no table fro
   const whole = Object.entries(read).filter(([, count]) => count > 0)
   assert.deepEqual(whole, [])
   assert.equal(Object.keys(read).length, 14)
+})
+
+test("the end of a stateless run does not update the run or its thread before deleting them", async () => {
+  await using db = await serverDatabase()
+  const run = await addRun(db)
+  const { runId, claimId } = run
+  await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${runId}`)
+
+  const updates = await db.transaction(async (tx) => {
+    const updated = sql`select sum(n_tup_upd)::int8 as n from pg_stat_xact_user_tables where relname in ('runs', 'threads')`
+    const count = async () => (await tx.row<{ n: number }>(updated))?.n ?? Number.NaN
+    const before = await count()
+    const [end] = await writeClaims(tx, [
+      { fence: { runId, claimId }, writes: [{ kind: "ending", ending: ending(run, { deletesThread: true }) }] },
+    ])
+    assert.equal(end?.outcome, "finished")
+    return (await count()) - before
+  })
+
+  assert.equal(updates, 0)
+  const left = sql`select (select count(*) from threads) + (select count(*) from runs) as n`
+  assert.deepEqual(await db.row(left), { n: 0 })
 })

@@ -3,9 +3,10 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { isDeepStrictEqual } from "node:util"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
+import { attemptOf } from "../testing/as-anyone.js"
 import { freshHttp } from "../testing/test-http.js"
-import type { ReceivedEvent } from "../testing/test-server.js"
 import {
   addRun,
   executing,
@@ -28,14 +29,15 @@ test("a client gets one run after another, and the ends of runs do not end its s
   await untilEnds(stream, 2)
 
   assert.equal(stream.headers.get("content-type"), "text/event-stream")
-  assert.deepEqual(
-    stream.events().map(({ event, data, id }) => [event, data, id]),
-    [first, second].flatMap((run_id, n) => [
-      ["metadata", { run_id, attempt: 1 }, `${run_id}:0`],
-      ["values", { word: ["one", "two"][n] }, `${run_id}:1`],
-      ["end", { run_id, status: "success" }, `${run_id}:3`],
-    ]),
-  )
+  const eventsOf = (run_id: string, word: string) => [
+    ["metadata", { run_id, attempt: 1 }, `${run_id}:0`],
+    ["values", { word }, `${run_id}:1`],
+    ["end", { run_id, status: "success" }, `${run_id}:3`],
+  ]
+  assert.deepEqual(fieldsOf(stream.events(), "event", "data", "id"), [
+    ...eventsOf(first, "one"),
+    ...eventsOf(second, "two"),
+  ])
   stream.leave()
   await until(() => http.server.streams.threads.size === 0, { what: "the subscription is removed" })
 })
@@ -58,11 +60,8 @@ test("lifecycle has only starts and ends, state_update the state after each run,
   assert.deepEqual(names(lifecycle), ["metadata", "end"])
   assert.deepEqual(names(both), ["metadata", "state_update", "end"])
   assert.deepEqual(names(all), ["metadata", "values", "state_update", "end"])
-  assert.deepEqual(
-    states.events().map(({ event, data }) => [event, data]),
-    [["state_update", { thread_id: threadId, run_id, state }]],
-  )
-  for (const stream of [lifecycle, states, both, all]) stream.leave()
+  const update = ["state_update", { thread_id: threadId, run_id, state }]
+  assert.deepEqual(fieldsOf(states.events(), "event", "data"), [update])
 })
 
 test("a client that rejoins at any server gets every event once", async () => {
@@ -70,9 +69,8 @@ test("a client that rejoins at any server gets every event once", async () => {
     const threadId = await newThread(one)
     const whole = await follow(one, threadId)
     const broken = await follow(one, threadId)
-    await until(() => two.server.streams.followed.isFollowed(threadId), {
-      what: "the other server knows of the client",
-    })
+    const isFollowed = () => two.server.streams.followed.isFollowed(threadId)
+    await until(isFollowed, { what: "the other server knows of the client" })
     await say(one, threadId, "one")
     await untilEnds(broken, 1)
     broken.leave()
@@ -91,8 +89,6 @@ test("a client that rejoins at any server gets every event once", async () => {
     const everything = await follow(two, threadId, "", "-")
     await untilEnds(everything, 3)
     assert.deepEqual(everything.events(), events)
-    everything.leave()
-    whole.leave()
   })
 })
 
@@ -100,9 +96,8 @@ test("a run is logged for clients that follow its thread at another server, also
   await using http = await freshHttp({ slots: 1 })
   const threadId = await newThread(http)
   // Follows the thread like another server, without the notification.
-  await http.db.run(
-    sql`insert into watched_threads (thread_id, until) values (${threadId}, now() + interval '1 minute')`,
-  )
+  const inAMinute = sql`now() + interval '1 minute'`
+  await http.db.run(sql`insert into watched_threads (thread_id, until) values (${threadId}, ${inAMinute})`)
 
   const first = await addRun(http, threadId)
   const waiting = await addRun(http, threadId)
@@ -110,11 +105,8 @@ test("a run is logged for clients that follow its thread at another server, also
   const stream = await follow(http, threadId, "", "-")
   await untilEnds(stream, 2)
 
-  assert.deepEqual(
-    stream.events().map(({ event, id }) => [event, id?.split(":")[0]]),
-    [first, waiting].flatMap((id) => ["metadata", "end"].map((event) => [event, id])),
-  )
-  stream.leave()
+  const seen = stream.events().map(({ event, id }) => `${event} of ${id?.split(":")[0]}`)
+  assert.deepEqual(seen, [`metadata of ${first}`, `end of ${first}`, `metadata of ${waiting}`, `end of ${waiting}`])
 })
 
 test("a new attempt of a run continues in the same stream", async () => {
@@ -128,9 +120,7 @@ test("a new attempt of a run continues in the same stream", async () => {
   await until(() => names(stream).includes("values"), { what: "the client has the event" })
 
   dying.die(false)
-  const again = await until(() => http.server.workers.started.find(({ order }) => order.attempt === 2), {
-    what: "the second attempt",
-  })
+  const again = await attemptOf(http.server, runId, 2)
   again.emit("values", { word: "second" })
   again.done()
   await untilEnds(stream, 1)
@@ -139,7 +129,6 @@ test("a new attempt of a run continues in the same stream", async () => {
   const everything = await follow(http, threadId, "", "-")
   await untilEnds(everything, 1)
   assert.deepEqual(everything.events(), stream.events())
-  for (const each of [stream, everything]) each.leave()
 })
 
 test("a resumable run is in the log of its thread also without followers; other runs are not", async () => {
@@ -155,30 +144,22 @@ test("a resumable run is in the log of its thread also without followers; other 
 
   const ids = new Set(stream.events().map(({ id }) => id?.split(":")[0]))
   assert.deepEqual([...ids], [resumable])
-  stream.leave()
 })
 
 test("an event id of another thread reveals none of that thread's events", async () => {
   await using http = await freshHttp()
   const [mine, other] = [await newThread(http), await newThread(http)]
-  const streams = [await follow(http, mine), await follow(http, other)]
+  const others = await follow(http, other)
   await say(http, other, "secret")
-  const [, others] = streams
-  await until(() => others && names(others).includes("end"), { what: "the other thread's run has ended" })
-  const id = others?.events()[0]?.id
+  await untilEnds(others, 1)
+  const id = others.events()[0]?.id
 
   const stream = await follow(http, mine, "", id)
   await say(http, mine, "own")
   await untilEnds(stream, 1)
 
-  assert.deepEqual(
-    stream
-      .events()
-      .filter((event: ReceivedEvent) => event.event === "values")
-      .map(({ data }) => data),
-    [{ word: "own" }],
-  )
-  for (const each of [...streams, stream]) each.leave()
+  const values = stream.events().filter(({ event }) => event === "values")
+  assert.deepEqual(fieldsOf(values, "data"), [{ word: "own" }])
 })
 
 test("ends of runs that never started are streamed, too: rolled back by a new run, cancelled, deleted", async () => {
@@ -194,10 +175,7 @@ test("ends of runs that never started are streamed, too: rolled back by a new ru
     await one.send("DELETE", `/threads/${threadId}/runs/${deleted}?force=true`)
     await untilEnds(stream, 3)
 
-    assert.deepEqual(
-      stream.events().map(({ event, data }) => [event, data]),
-      [replaced, next, deleted].map((run_id) => ["end", { run_id, status: "rollback" }]),
-    )
-    stream.leave()
+    const ends = [replaced, next, deleted].map((run_id) => ["end", { run_id, status: "rollback" }])
+    assert.deepEqual(fieldsOf(stream.events(), "event", "data"), ends)
   })
 })

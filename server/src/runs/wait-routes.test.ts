@@ -3,12 +3,12 @@ import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { putCheckpoint } from "../checkpoints/queries.js"
 import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { newThread, startedRun } from "../testing/thread-streams.js"
+import type { RunResult } from "../workers/port.js"
 import { findRun } from "./queries.js"
 
 const agent = { assistant_id: "agent", input: {} }
@@ -44,32 +44,24 @@ test("wait returns the state, and a Location at which to wait again", async () =
   assert.equal(headers.get("content-location"), `/threads/${threadId}/runs/${run.order.runId}`)
 })
 
-test("waiting for an interrupted run returns the state and its interrupts", async () => {
+test("waiting for an interrupted run returns the state and its interrupts; for a failed one 200 with __error__, as SDKs expect", async () => {
   await using http = await freshHttp()
-  const end = async (values: string | undefined, interrupts: string) => {
+  const end = async (result: Partial<RunResult>) => {
     const n = http.server.workers.started.length
     const reply = http.send("POST", "/runs/wait", agent)
-    ;(await startedRun(http, n)).done({ status: "interrupted", values, interrupts, next: ["ask"] })
+    ;(await startedRun(http, n)).done(result)
+    assert.equal((await reply).status, 200)
     return (await reply).json
   }
+  const interrupted = { status: "interrupted", interrupts: "{}", next: ["ask"] } as const
+  const question = { id: "i", value: "sure?" }
+  const error = { error: "Boom", message: "it broke" }
 
-  assert.deepEqual(await end('{"a":1}', '{"t1":[{"id":"i","value":"sure?"}]}'), {
-    a: 1,
-    __interrupt__: [{ id: "i", value: "sure?" }],
-  })
-  assert.deepEqual(await end("{}", "{}"), { __interrupt__: [] })
-  assert.deepEqual(await end(undefined, "{}"), { __interrupt__: [] })
-  assert.deepEqual(await end('"text"', "{}"), { __interrupt__: [] })
-})
-
-test("waiting for a failed run returns 200 with __error__, as SDKs expect", async () => {
-  await using http = await freshHttp()
-
-  const reply = http.send("POST", "/runs/wait", agent)
-  ;(await startedRun(http)).done({ status: "error", error: { error: "Boom", message: "it broke" } })
-
-  assert.equal((await reply).status, 200)
-  assert.deepEqual((await reply).json, { __error__: { error: "Boom", message: "it broke" } })
+  const asked = await end({ ...interrupted, values: '{"a":1}', interrupts: JSON.stringify({ t1: [question] }) })
+  assert.deepEqual(asked, { a: 1, __interrupt__: [question] })
+  for (const values of ["{}", undefined, '"text"'])
+    assert.deepEqual(await end({ ...interrupted, values }), { __interrupt__: [] })
+  assert.deepEqual(await end({ status: "error", error }), { __error__: error })
 })
 
 test("join works for running and ended runs, and a disconnecting join may cancel the run", async () => {
@@ -88,16 +80,14 @@ test("join works for running and ended runs, and a disconnecting join may cancel
 
   await http.send("POST", `/threads/${threadId}/runs`, agent)
   const second = await startedRun(http, 1)
-  const leaving = await http.stream(
-    "GET",
-    `/threads/${threadId}/runs/${second.order.runId}/join?cancel_on_disconnect=1`,
-  )
+  const own = `/threads/${threadId}/runs/${second.order.runId}`
+  const leaving = await http.stream("GET", `${own}/join?cancel_on_disconnect=1`)
   leaving.leave()
   await until(() => second.isCancelled, { what: "the cancel" })
 })
 
 test("a run's result is the state at its end, also when a later run has changed the thread", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using asked = await startTestHttp(db, { slots: 0 })
   await using other = await startTestHttp(db)
   const threadId = await newThread(asked)
@@ -108,15 +98,11 @@ test("a run's result is the state at its end, also when a later run has changed 
   }
   const runs = await twoRuns(db, threadId, asked, other)
 
-  const [first, second] = await Promise.all(
-    runs.map((runId) => asked.send("GET", `/threads/${threadId}/runs/${runId}/join`)),
-  )
+  const join = (runId: string) => asked.send("GET", `/threads/${threadId}/runs/${runId}/join`)
+  const joined = await Promise.all(runs.map(join))
 
-  assert.deepEqual([first?.json, second?.json], [{ from: "the first" }, { from: "the second" }])
-  assert.deepEqual(
-    questions.map(({ method, checkpoint_id }) => [method, checkpoint_id]),
-    [["graph.state", "c0"]],
-  )
+  assert.deepEqual(fieldsOf(joined, "json"), [{ from: "the first" }, { from: "the second" }])
+  assert.deepEqual(fieldsOf(questions, "method", "checkpoint_id"), [["graph.state", "c0"]])
 })
 
 test("only waiting clients get the result, streaming clients do not", async () => {
@@ -125,19 +111,16 @@ test("only waiting clients get the result, streaming clients do not", async () =
 
   const stream = await http.stream("POST", `/threads/${threadId}/runs/stream`, { ...agent, stream_resumable: true })
   const run = await startedRun(http)
-  const joined = http.send("GET", `/threads/${threadId}/runs/${run.order.runId}/join`)
+  const path = `/threads/${threadId}/runs/${run.order.runId}`
+  const joined = http.send("GET", `${path}/join`)
   await until(() => http.server.streams.runs.get(run.order.runId)?.wants("result"), { what: "the join" })
   run.done({ values: '{"n":1}' })
   await stream.ended
-  const again = await http.stream("GET", `/threads/${threadId}/runs/${run.order.runId}/stream`, undefined, {
-    "last-event-id": "-1",
-  })
+  const again = await http.stream("GET", `${path}/stream`, undefined, { "last-event-id": "-1" })
   await again.ended
 
   assert.deepEqual((await joined).json, { n: 1 })
-  for (const { events } of [stream, again]) {
-    assert.deepEqual(fieldsOf(events(), "event"), ["metadata", "end"])
-  }
+  for (const { events } of [stream, again]) assert.deepEqual(fieldsOf(events(), "event"), ["metadata", "end"])
 })
 
 test("when a server closes its streams, runs with on_disconnect cancel continue", async () => {
@@ -150,10 +133,8 @@ test("when a server closes its streams, runs with on_disconnect cancel continue"
   await until(() => http.server.streams.runs.has(run.order.runId), { what: "the waiter" })
   await http.server.streams.close()
   await broken
-  const { cancel_action } = (await http.db.row<{ cancel_action: string | null }>(
-    sql`select cancel_action from runs where run_id = ${run.order.runId}`,
-  )) ?? { cancel_action: "gone" }
+  const row = await http.db.row(sql`select cancel_action from runs where run_id = ${run.order.runId}`)
 
-  assert.equal(cancel_action, null)
+  assert.deepEqual(row, { cancel_action: null })
   assert.equal(run.isCancelled, false)
 })

@@ -6,13 +6,12 @@ import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
-import { newRun } from "../runs/schema.js"
-import { cancelRun, createRun, waitForEnd } from "../testing/as-anyone.js"
+import { addRun, attemptOf, cancelRun, createRun, waitForEnd } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
-import { migrations, startTestServer, type TestServer, type TestServerOptions } from "../testing/test-server.js"
+import { body } from "../testing/revisions.js"
+import { serverDatabase, startTestServer, type TestServer, type TestServerOptions } from "../testing/test-server.js"
 import { deleteThread } from "../threads/operations.js"
 import { Peers } from "./peers.js"
 import { channelOf } from "./server.js"
@@ -20,30 +19,31 @@ import { channelOf } from "./server.js"
 // Longer than any test: servers read the queue only at their start and after messages.
 const never = 2 ** 31 - 1
 
-const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: {}, ...fields })
-
-/** Servers that know each other, in the order of their options. All are stopped when disposed. */
-async function startServers<const All extends readonly TestServerOptions[]>(db: Database, all: All) {
+/** Servers on one database that know each other, in the order of their options. All are stopped when disposed. */
+async function startServers<const All extends readonly TestServerOptions[]>(all: All) {
+  const db = await serverDatabase()
   const servers: TestServer[] = []
   for (const options of all) servers.push(await startTestServer(db, { sweepMs: never, ...options }))
   // Each server writes its row, then each reads the rows of the others.
   for (const server of [...servers, ...servers]) await server.peers.look(server.leases)
   const stop = async () => {
     for (const server of servers) await server[Symbol.asyncDispose]()
+    await db.close()
   }
-  return Object.assign(servers as { [N in keyof All]: TestServer }, { [Symbol.asyncDispose]: stop })
+  return Object.assign(servers as { [N in keyof All]: TestServer }, { db, [Symbol.asyncDispose]: stop })
 }
 
 /** All messages to servers from now on: `recipient: message`. */
-async function hearAll(db: Database, servers: readonly TestServer[]): Promise<string[]> {
+async function hearAll(servers: readonly TestServer[] & { readonly db: Database }): Promise<string[]> {
   const heard: string[] = []
   for (const [n, { claimer }] of servers.entries())
-    await db.listen(channelOf(claimer.serverId), (text) => heard.push(`${n}: ${text}`))
+    await servers.db.listen(channelOf(claimer.serverId), (text) => heard.push(`${n}: ${text}`))
   return heard
 }
 
 /** Resolves when all earlier notifications have been received. */
-async function untilHeard(db: Database, server: TestServer): Promise<void> {
+async function untilHeard(server: TestServer): Promise<void> {
+  const { db } = server
   await server.hints.close()
   let isHeard = false
   const subscription = await db.listen("fence", () => {
@@ -54,14 +54,10 @@ async function untilHeard(db: Database, server: TestServer): Promise<void> {
   await subscription.close()
 }
 
-const started = (server: TestServer, runId: string) =>
-  until(() => server.workers.running.get(runId), { what: `run ${runId} to start` })
-
 test("a single server wakes itself and sends no notification (M1)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using servers = await startServers(db, [{ slots: 1 }])
+  await using servers = await startServers([{ slots: 1 }])
   const [only] = servers
-  const heard = await hearAll(db, [only])
+  const heard = await hearAll(servers)
   const threadId = await newThread(only)
 
   const runs = [threadId, threadId, undefined].map((id) => createRun(only, { threadId: id, body: body() }))
@@ -71,67 +67,60 @@ test("a single server wakes itself and sends no notification (M1)", async () => 
     assert.ok(run.run_id)
     await waitForEnd(only, execution.order.runId)
   }
-  await untilHeard(db, only)
+  await untilHeard(only)
 
   assert.equal(only.workers.started.length, 3)
   assert.deepEqual(heard, [])
 })
 
 test("a run on a full server wakes one other server with a free slot (M1)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using servers = await startServers(db, [{ slots: 0 }, { slots: 0 }, {}, {}, {}])
+  await using servers = await startServers([{ slots: 0 }, { slots: 0 }, {}, {}, {}])
   const [front] = servers
-  const heard = await hearAll(db, servers)
+  const heard = await hearAll(servers)
 
-  const { run_id: runId } = await createRun(front, { threadId: await newThread(front), body: body() })
+  const { runId } = await addRun(front)
   await until(() => servers.some(({ workers }) => workers.running.has(runId)), { what: "the run to start" })
-  await untilHeard(db, front)
+  await untilHeard(front)
 
   assert.equal(heard.length, 1, JSON.stringify(heard))
   assert.match(heard[0] ?? "", /^[234]: look$/)
 })
 
 test("a run on a busy thread wakes no server; the end of the previous run does (M1)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using servers = await startServers(db, [{ slots: 0 }, {}])
+  await using servers = await startServers([{ slots: 0 }, {}])
   const [front, back] = servers
-  const threadId = await newThread(front)
-  const first = await createRun(front, { threadId, body: body() })
-  const execution = await started(back, first.run_id)
-  const heard = await hearAll(db, servers)
+  const first = await addRun(front)
+  const execution = await attemptOf(back, first.runId)
+  const heard = await hearAll(servers)
 
-  const second = await createRun(front, { threadId, body: body() })
-  await untilHeard(db, front)
+  const second = await addRun(front, { on: first.threadId })
+  await untilHeard(front)
   const heardBefore = [...heard]
   execution.done()
-  await started(back, second.run_id)
+  await attemptOf(back, second.runId)
 
   assert.deepEqual(heardBefore, [])
   assert.deepEqual(heard, [])
 })
 
 test("a server that has become full forwards the message, and its row says that it is full (M3)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using servers = await startServers(db, [{ slots: 0 }, { slots: 1 }, { slots: 1 }])
+  await using servers = await startServers([{ slots: 0 }, { slots: 1 }, { slots: 1 }])
   const [front, one, other] = servers
   // Their rows show free slots until the next refresh.
-  for (let n = 0; n < 2; n++) await createRun(front, { threadId: undefined, body: body() })
+  for (let n = 0; n < 2; n++) await addRun(front)
 
-  await until(() => [one, other].every(({ workers }) => workers.running.size === 1), {
-    what: "each server starts one run",
-  })
-  const third = await createRun(front, { threadId: undefined, body: body() })
-  await until(
-    async () => (await db.row<{ n: number }>(sql`select count(*) as n from servers where free_slots > 0`))?.n === 0,
-    { what: "no row shows free slots" },
-  )
+  const haveOneEach = () => [one, other].every(({ workers }) => workers.running.size === 1)
+  await until(haveOneEach, { what: "each server starts one run" })
+  const third = await addRun(front)
+  const isFree = sql`select from servers where free_slots > 0`
+  await until(async () => !(await servers.db.row(isFree)), { what: "no row shows free slots" })
   one.workers.started[0]?.done()
 
-  await started(one, third.run_id)
+  await attemptOf(one, third.runId)
 })
 
 test("a run that becomes ready while another message is sent gets its own message", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using server = await startTestServer(db, { slots: 0, sweepMs: never })
   await db.run(sql`insert into servers (server_id, free_slots, free_solo_slots) values (${randomUUID()}, 1, 1)`)
   const said: string[] = []
@@ -150,61 +139,44 @@ test("a run that becomes ready while another message is sent gets its own messag
 })
 
 test("another server takes the run of a stopping server at once", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using servers = await startServers(db, [{}, {}])
+  await using servers = await startServers([{}, {}])
   const [leaving, staying] = servers
-  const { run_id: runId } = await createRun(leaving, { threadId: undefined, body: body() })
-  await started(leaving, runId)
+  const { runId } = await addRun(leaving)
+  await attemptOf(leaving, runId)
 
   await leaving.loop.stop()
   await leaving.peers.leave()
   await leaving.workers.stop()
-  const execution = await started(staying, runId)
+  await attemptOf(staying, runId, 2)
 
-  assert.equal(execution.order.attempt, 2)
   await leaving.peers.close()
-  assert.deepEqual(await db.rows(sql`select server_id from servers`), [{ server_id: staying.claimer.serverId }])
+  assert.deepEqual(await servers.db.rows(sql`select server_id from servers`), [{ server_id: staying.claimer.serverId }])
 })
 
 for (const how of ["cancelled", "replaced", "deleted"] as const) {
   test(`only the server that executes a run is notified when the run is ${how}`, async () => {
-    await using db = await freshDatabase({ migrations })
-    await using servers = await startServers(db, [{ slots: 0 }, {}, { slots: 0 }])
+    await using servers = await startServers([{ slots: 0 }, {}, { slots: 0 }])
     const [front, back] = servers
-    const threadId = await newThread(front)
-    const { run_id: runId } = await createRun(front, { threadId, body: body() })
-    const execution = await started(back, runId)
-    const heard = await hearAll(db, servers)
+    const { threadId, runId } = await addRun(front)
+    const execution = await attemptOf(back, runId)
+    const heard = await hearAll(servers)
 
     if (how === "cancelled") await cancelRun(front, { threadId, runId, action: "interrupt", wait: false })
-    if (how === "replaced") await createRun(front, { threadId, body: body({ multitask_strategy: "interrupt" }) })
+    if (how === "replaced") await addRun(front, { on: threadId, multitask_strategy: "interrupt" })
     if (how === "deleted") await deleteThread(front, anyone, threadId)
     await until(() => execution.isCancelled, { what: "its worker to be asked to stop" })
-    await untilHeard(db, front)
+    await untilHeard(front)
 
     assert.deepEqual(heard, [`1: cancel ${runId}`])
   })
 }
 
-test("a message to a server that is gone loses no run: the others poll (M2)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using servers = await startServers(db, [{ slots: 0 }])
-  const [front] = servers
-  await db.run(sql`insert into servers (server_id, free_slots, free_solo_slots) values (${randomUUID()}, 10, 1)`)
-  await front.peers.look(front.leases)
-  await using back = await startTestServer(db)
-  await db.run(sql`delete from servers where server_id = ${back.claimer.serverId}`)
-
-  const { run_id: runId } = await createRun(front, { threadId: undefined, body: body() })
-
-  await started(back, runId)
-})
-
 test("no transaction of the queue that writes data notifies", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
 
+  const notifies = sql`prosrc like '%pg_notify%' and pronamespace = 'public'::regnamespace`
   const notifying = await db.rows<{ proname: string }>(
-    sql`select proname from pg_proc where prosrc like '%pg_notify%' and pronamespace = 'public'::regnamespace order by proname`,
+    sql`select proname from pg_proc where ${notifies} order by proname`,
   )
 
   // For manual changes of an operator.

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { startSweep } from "@superstep/toolkit/db/sweeps"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { createThread } from "../testing/creations.js"
 import { startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { findTtl } from "../threads/queries.js"
 import { defaultTtlOf, threadSweep } from "../threads/sweep.js"
 
@@ -20,7 +19,7 @@ async function minutesOfNewThread({ server: { db } }: TestHttp): Promise<number 
 }
 
 test("a revision's default time to live applies from its activation on, not before", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const ttls = { live: { default_ttl: 60 }, coming: { strategy: "delete", default_ttl: 1 } } as const
   const start = async (revisionId: "live" | "coming") => {
     const http = await startTestHttp(db, { unitToken, revisionId, defaultTtl: defaultTtlOf(ttls[revisionId]) })

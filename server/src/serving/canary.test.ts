@@ -4,28 +4,24 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
-import { activateOn, body, canaryAt, execute, executorOf, interrupted } from "../testing/revisions.js"
+import { activateOn, body, canaryAt, execute, executorOf, interrupted, startTwo } from "../testing/revisions.js"
 import { freshHttp } from "../testing/test-http.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
 
 /** The revision of each thread, according to the database. */
-const revisionsOf = async (db: Database, threadIds: readonly string[]): Promise<(string | null)[]> =>
-  (
-    await db.rows<{ revision: string | null }>(sql`
-      select revision_of_thread(thread_id) as revision
-      from unnest(${threadIds}::uuid[]) with ordinality as wanted (thread_id, n) order by n`)
-  ).map(({ revision }) => revision)
+async function revisionsOf(db: Database, threadIds: readonly string[]): Promise<(string | null)[]> {
+  const wanted = sql`unnest(${threadIds}::uuid[]) with ordinality as wanted (thread_id, n)`
+  const of = sql`select revision_of_thread(thread_id) as revision from ${wanted} order by n`
+  return fieldsOf(await db.rows<{ revision: string | null }>(of), "revision")
+}
 
 test("weights distribute threads, a thread keeps its revision, and a larger weight moves threads only to that revision (SV2)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using base = await startTestServer(db, { revisionId: "base" })
-  await using canary = await startTestServer(db, { revisionId: "canary" })
-  const servers = [base, canary]
-  await activateOn(base)
+  await using two = await startTwo("base", "canary")
+  const { db, servers } = two
+  const [base] = servers
   const threadIds = Array.from({ length: 2000 }, () => randomUUID())
   const shares: (string | null)[][] = []
   for (const weight of [10, 50]) {
@@ -38,10 +34,8 @@ test("weights distribute threads, a thread keeps its revision, and a larger weig
   // Six standard deviations of 2,000 draws: a fair draw is outside once in a thousand million.
   assert.ok(Math.abs(count(tenth) - 200) < 81, `${count(tenth)} of 2000 threads at 10 %`)
   assert.ok(Math.abs(count(half) - 1000) < 135, `${count(half)} of 2000 threads at 50 %`)
-  assert.ok(
-    tenth.every((revision, n) => revision === "base" || half[n] === "canary"),
-    "no thread of the canary moved back",
-  )
+  const staysMoved = tenth.every((revision, n) => revision === "base" || half[n] === "canary")
+  assert.ok(staysMoved, "no thread of the canary moved back")
   const used = threadIds.slice(0, 6)
   for (const [n, threadId] of used.entries()) {
     const options = { threadId, body: body({ if_not_exists: "create" }) }
@@ -53,20 +47,14 @@ test("weights distribute threads, a thread keeps its revision, and a larger weig
     assert.equal(await execute(servers[(n + 1) % 2] ?? base, servers, threadId), half[n])
   }
   const stateless = new Set<string | null>()
-  await until(
-    async () => {
-      stateless.add(await execute(base, servers))
-      return stateless.size === 2
-    },
-    { what: "stateless runs reach both" },
-  )
+  const reachesBoth = async () => stateless.add(await execute(base, servers)).size === 2
+  await until(reachesBoth, { what: "stateless runs reach both" })
 })
 
 test("removing a weight, or a promotion, moves waiting runs", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using base = await startTestServer(db, { revisionId: "base" })
-  await using canary = await startTestServer(db, { revisionId: "canary" })
-  const servers = [base, canary]
+  await using two = await startTwo("base", "canary")
+  const { servers } = two
+  const [base, canary] = servers
   await activateOn(base, canaryAt(50))
   const threadIds: string[] = []
   for (let n = 0; n < 8; n++) threadIds.push(await newThread(base))
@@ -86,11 +74,9 @@ test("removing a weight, or a promotion, moves waiting runs", async () => {
 })
 
 test("a canary gets no thread that is paused on another revision, and keeps threads paused on it when it is replaced (SV2, SV3)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using base = await startTestServer(db, { revisionId: "base" })
-  await using canary = await startTestServer(db, { revisionId: "canary" })
-  const servers = [base, canary]
-  await activateOn(base)
+  await using two = await startTwo("base", "canary")
+  const { db, servers } = two
+  const [base] = servers
   const before: string[] = []
   for (let n = 0; n < 5; n++) before.push(await newThread(base))
   for (const threadId of before) await execute(base, servers, threadId, interrupted)
@@ -123,12 +109,8 @@ test("an activation sets the traffic of every revision; a canary handles neither
     http.db.row(sql`select may_claim('canary') as claims, is_active('canary') as "isActive" from (values (1)) nothing`)
   const statusOf = async () => (await http.send("GET", "/internal/status", undefined, token)).json as object
 
-  const refused = [
-    await activateWith(canaryAt(0)),
-    await activateWith(canaryAt(100)),
-    await activateWith({ weight: 10 }),
-    await activateWith({ canary: { revision_id: "base", weight: 10 } }),
-  ]
+  const unfit = [canaryAt(0), canaryAt(100), { weight: 10 }, { canary: { revision_id: "base", weight: 10 } }]
+  const refused = await Promise.all(unfit.map(activateWith))
   const before = await statusOf()
   const shared = await activateWith({ ...canaryAt(10), thread_pinning: "always" })
   const asCanary = await mayWhat()

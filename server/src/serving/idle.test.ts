@@ -8,30 +8,35 @@ import { freshHttp } from "../testing/test-http.js"
 import { everything, openEvents } from "../thread-stream/testing/protocol-client.js"
 import { connect } from "../thread-stream/testing/socket-client.js"
 
-test("a unit is idle when no run is pending or running, and reports when the next cron or delayed run is due", async () => {
-  await using http = await freshHttp({ unitToken: "sesame", revisionId: "r1" })
-  const token = { "x-superstep-unit": "sesame" }
-  const send = (path: string, body: object) => http.send("POST", path, body, token)
+const token = { "x-superstep-unit": "sesame" }
+
+async function activeUnit() {
+  const http = await freshHttp({ unitToken: "sesame", revisionId: "r1" })
   await http.send("POST", "/internal/activate", undefined, token)
-  const idle = async () =>
-    (await http.send("GET", "/internal/idle", undefined, token)).json as {
-      is_idle: boolean
-      next_due_ms: number | null
-    }
+  const get = async (path: string) => (await http.send("GET", path, undefined, token)).json
+  const post = async (path: string, body: object) => (await http.send("POST", path, body, token)).json
+  const idle = async () => (await get("/internal/idle")) as { is_idle: boolean; next_due_ms: number | null }
+  const newThread = async () => ((await post("/threads", {})) as { thread_id: string }).thread_id
+  return { ...http, http, get, post, idle, newThread }
+}
+
+test("a unit is idle when no run is pending or running, and reports when the next cron or delayed run is due", async () => {
+  await using unit = await activeUnit()
+  const { post, idle } = unit
   assert.deepEqual(await idle(), { is_idle: true, next_due_ms: null })
 
-  await send("/runs", { assistant_id: "agent", input: {} })
-  const run = await until(() => http.server.workers.started[0], { what: "the run to start" })
+  await post("/runs", { assistant_id: "agent", input: {} })
+  const run = await until(() => unit.server.workers.started[0], { what: "the run to start" })
   const busy = await idle()
-  const counts = (await http.send("GET", "/internal/runs", undefined, token)).json
+  const counts = await unit.get("/internal/runs")
   run.done()
   await until(async () => (await idle()).is_idle, { what: "the unit is idle again" })
 
   assert.equal(busy.is_idle, false)
   assert.deepEqual(counts, { pending: 0, running: 1 })
-  await send("/runs/crons", { assistant_id: "agent", schedule: "0 0 1 1 *", input: {} })
+  await post("/runs/crons", { assistant_id: "agent", schedule: "0 0 1 1 *", input: {} })
   const cron = (await idle()).next_due_ms ?? 0
-  await send("/runs", { assistant_id: "agent", input: {}, after_seconds: 3600 })
+  await post("/runs", { assistant_id: "agent", input: {}, after_seconds: 3600 })
   const delayed = await idle()
 
   assert.ok(cron > 0)
@@ -40,15 +45,13 @@ test("a unit is idle when no run is pending or running, and reports when the nex
 })
 
 test("a unit with an open stream of a thread, or an open WebSocket, is not idle", async () => {
-  await using http = await freshHttp({ unitToken: "sesame", revisionId: "r1" })
-  const token = { "x-superstep-unit": "sesame" }
-  await http.send("POST", "/internal/activate", undefined, token)
+  await using unit = await activeUnit()
+  const { http, idle, get } = unit
   const counts = async () => {
-    const { is_idle } = (await http.send("GET", "/internal/idle", undefined, token)).json as { is_idle: boolean }
-    const status = (await http.send("GET", "/internal/status", undefined, token)).json as { open_streams: number }
-    return [is_idle, status.open_streams]
+    const { open_streams } = (await get("/internal/status")) as { open_streams: number }
+    return [(await idle()).is_idle, open_streams]
   }
-  const { thread_id: threadId } = (await http.send("POST", "/threads", {}, token)).json as { thread_id: string }
+  const threadId = await unit.newThread()
   const later = randomUUID()
   const clients: readonly (() => Promise<{ leave(): void }>)[] = [
     async () => {
@@ -75,21 +78,19 @@ test("a unit with an open stream of a thread, or an open WebSocket, is not idle"
 })
 
 test("a run that is pinned to a revision without servers does not keep the deployment awake, and stays in the queue", async () => {
-  await using http = await freshHttp({ unitToken: "sesame", revisionId: "next" })
-  const token = { "x-superstep-unit": "sesame" }
-  const isIdle = async () =>
-    ((await http.send("GET", "/internal/idle", undefined, token)).json as { is_idle: boolean }).is_idle
-  await http.send("POST", "/internal/activate", undefined, token)
-  const { thread_id: threadId } = (await http.send("POST", "/threads", {}, token)).json as { thread_id: string }
-  await http.db.run(sql`update threads set revision_id = 'old' where thread_id = ${threadId}`)
+  await using unit = await activeUnit()
+  const { db, newThread, post } = unit
+  const isIdle = async () => (await unit.idle()).is_idle
+  const threadId = await newThread()
+  await db.run(sql`update threads set revision_id = 'old' where thread_id = ${threadId}`)
 
-  await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", input: {} }, token)
+  await post(`/threads/${threadId}/runs`, { assistant_id: "agent", input: {} })
 
   assert.equal(await isIdle(), true)
   const old = { serverId: randomUUID(), revisionId: "old", leaseMs: 60_000 }
-  await renewServer(http.db, old, { freeSlots: 0, freeSoloSlots: 0 })
+  await renewServer(db, old, { freeSlots: 0, freeSoloSlots: 0 })
   assert.equal(await isIdle(), false)
-  await removeServer(http.db, old.serverId)
+  await removeServer(db, old.serverId)
   assert.equal(await isIdle(), true)
-  assert.deepEqual(await http.db.rows(sql`select status from runs`), [{ status: "pending" }])
+  assert.deepEqual(await db.rows(sql`select status from runs`), [{ status: "pending" }])
 })

@@ -11,20 +11,19 @@ import { findOrphans } from "./orphans.js"
 
 test("a paused thread is an orphan when its graph fails to read it, or has no next node for it", async () => {
   await using server = await freshServer()
-  const threadIn = async (status: string) => {
+  const threadIn = async (status = "interrupted") => {
     const id = await newThread(server, { metadata: { graph_id: "agent" } })
     await server.db.run(sql`update threads set status = ${status}, graph_id = 'agent' where thread_id = ${id}`)
     return id
   }
   const [fine, renamed, unreadable, unanswered] = [
-    await threadIn("interrupted"),
-    await threadIn("interrupted"),
-    await threadIn("interrupted"),
-    await threadIn("interrupted"),
+    await threadIn(),
+    await threadIn(),
+    await threadIn(),
+    await threadIn(),
   ]
   await threadIn("idle")
-  const [answered, deleted] = [await threadIn("interrupted"), await threadIn("interrupted")]
-  const pinned = await threadIn("interrupted")
+  const [answered, deleted, pinned] = [await threadIn(), await threadIn(), await threadIn()]
   await server.db.run(sql`update threads set revision_id = 'old' where thread_id = ${pinned}`)
   server.workers.answer = async (_, { thread_id: id }) => {
     if (id === answered) await server.db.run(sql`update threads set status = 'idle' where thread_id = ${answered}`)
@@ -37,11 +36,9 @@ test("a paused thread is an orphan when its graph fails to read it, or has no ne
   const { examples, ...found } = await findOrphans(server)
 
   assert.deepEqual(found, { checked: 3, orphaned: 2, is_complete: false })
-  assert.deepEqual(
-    new Map(examples.map(({ thread_id, reason }) => [thread_id, reason])),
-    new Map([
-      [unreadable, "the graph's code failed: Error: no such channel"],
-      [renamed, "its graph has no node to go on with"],
-    ]),
-  )
+  const reasons = Object.fromEntries(examples.map(({ thread_id, reason }) => [thread_id, reason]))
+  assert.deepEqual(reasons, {
+    [unreadable]: "the graph's code failed: Error: no such channel",
+    [renamed]: "its graph has no node to go on with",
+  })
 })

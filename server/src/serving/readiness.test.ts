@@ -1,31 +1,31 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { NotReady, Unavailable } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 import { Readiness } from "./readiness.js"
 
 const stays = new AbortController().signal
 
-test("a request that arrives while graphs load gets its reply when they are loaded", async () => {
-  await using db = await freshDatabase({ migrations })
+test("a request that arrives while graphs load gets its reply when they are loaded; /ok is 503 until then, and with live=1 200", async () => {
   const readiness = new Readiness()
-  await using http = await startTestHttp(db, { readiness })
+  await using http = await freshHttp({ readiness })
+  const statusOf = async (path: string) => (await http.send("GET", path)).status
 
   const created = http.send("POST", "/threads", {})
   await until(() => readiness.held === 1, { what: "the request to wait" })
+  const loading = [await statusOf("/ok"), await statusOf("/ok?check_db=1"), await statusOf("/ok?live=1")]
   readiness.markReady()
+  const ready = [await statusOf("/ok"), await statusOf("/ok?check_db=1"), await statusOf("/ok?live=1")]
 
-  assert.equal((await created).status, 200)
-  assert.equal(readiness.held, 0)
+  assert.deepEqual([(await created).status, readiness.held], [200, 0])
+  assert.deepEqual(loading, [503, 503, 200])
+  assert.deepEqual(ready, [200, 200, 200])
 })
 
 test("the status of a unit that starts comes when it is ready, or after the time that the caller waits", async () => {
-  await using db = await freshDatabase({ migrations })
   const readiness = new Readiness()
-  await using http = await startTestHttp(db, { readiness, unitToken: "sesame" })
+  await using http = await freshHttp({ readiness, unitToken: "sesame" })
   const isReady = async (query: string) => {
     const { json } = await http.send("GET", `/internal/status${query}`, undefined, { "x-superstep-unit": "sesame" })
     return (json as { ready: boolean }).ready
@@ -38,20 +38,6 @@ test("the status of a unit that starts comes when it is ready, or after the time
 
   assert.deepEqual(early, [false, false, false])
   assert.deepEqual([await waiting, await isReady("?wait_ms=60000"), readiness.held], [true, true, 0])
-})
-
-test("/ok is 503 until runs can start, and with live=1 it is 200 before that", async () => {
-  await using db = await freshDatabase({ migrations })
-  const readiness = new Readiness()
-  await using http = await startTestHttp(db, { readiness })
-  const statusOf = async (path: string) => (await http.send("GET", path)).status
-
-  const loading = [await statusOf("/ok"), await statusOf("/ok?check_db=1"), await statusOf("/ok?live=1")]
-  readiness.markReady()
-  const ready = [await statusOf("/ok"), await statusOf("/ok?check_db=1"), await statusOf("/ok?live=1")]
-
-  assert.deepEqual(loading, [503, 503, 200])
-  assert.deepEqual(ready, [200, 200, 200])
 })
 
 test("the waiting time and the number of waiting requests are limited", async () => {
@@ -68,9 +54,8 @@ test("the waiting time and the number of waiting requests are limited", async ()
 })
 
 test("a request whose client disconnects stops waiting", async () => {
-  await using db = await freshDatabase({ migrations })
   const readiness = new Readiness()
-  await using http = await startTestHttp(db, { readiness })
+  await using http = await freshHttp({ readiness })
   const leaving = new AbortController()
 
   const asked = fetch(`${http.url}/threads`, { method: "POST", body: "{}", signal: leaving.signal })

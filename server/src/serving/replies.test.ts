@@ -28,8 +28,7 @@ test("the control plane accepts each reply of a server and drops no field of it"
     const { text } = await http.send("GET", `/internal/${name}`, undefined, token)
     assert.deepEqual(received(receiver, JSON.parse(text)), { message: JSON.parse(text) }, name)
   }
-  const { cross_origin: rule } = (await http.send("GET", "/internal/status", undefined, token)).json as {
-    cross_origin: object
-  }
+  const { json } = await http.send("GET", "/internal/status", undefined, token)
+  const { cross_origin: rule } = json as { cross_origin: object }
   assert.deepEqual(received(PreflightRule, structuredClone(rule)), { message: rule })
 })

@@ -3,23 +3,20 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { claimRuns, releaseRun } from "../runs/claims.js"
 import { showState } from "../runs/queries.js"
 import { createRun, waitForEnd } from "../testing/as-anyone.js"
 import { copyThread, newThread } from "../testing/creations.js"
-import { activateOn, body, execute, executorOf, interrupted, pinOf } from "../testing/revisions.js"
+import { activateOn, body, execute, executorOf, interrupted, pinOf, startTwo } from "../testing/revisions.js"
 import { freshHttp } from "../testing/test-http.js"
-import { freshServer, migrations, startTestServer } from "../testing/test-server.js"
+import { freshServer, serverDatabase, startTestServer } from "../testing/test-server.js"
 import { findVersion } from "../threads/queries.js"
 
 test("a pinned thread's runs execute on its revision alone, whichever server creates them (SV4)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using old = await startTestServer(db, { revisionId: "old" })
-  await using next = await startTestServer(db, { revisionId: "next" })
-  const servers = [old, next]
-  await activateOn(old)
+  await using two = await startTwo("old", "next")
+  const { db, servers } = two
+  const [old, next] = servers
   const pinned = await newThread(old)
   await db.run(sql`update threads set revision_id = 'old' where thread_id = ${pinned}`)
   await activateOn(next)
@@ -32,15 +29,12 @@ test("a pinned thread's runs execute on its revision alone, whichever server cre
 
   const { thread_id: copy } = await copyThread(db, pinned)
 
-  assert.deepEqual(
-    revisions,
-    revisions.map(() => ["old", "next", "next"]),
-  )
+  for (const each of revisions) assert.deepEqual(each, ["old", "next", "next"])
   assert.equal(await execute(next, servers, copy), "old", "a copy is pinned like the thread")
 })
 
 test("runs of a pinned thread wait while its revision has no server, and delay no other run (SV4)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using next = await startTestServer(db, { revisionId: "next" })
   await activateOn(next)
   const pinned = await newThread(next)
@@ -58,11 +52,9 @@ test("runs of a pinned thread wait while its revision has no server, and delay n
 })
 
 test("with `paused`, interrupted and busy threads finish on their revision, then move to the active one (SV3)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using old = await startTestServer(db, { revisionId: "old" })
-  await using next = await startTestServer(db, { revisionId: "next" })
-  const servers = [old, next]
-  await activateOn(old)
+  await using two = await startTwo("old", "next")
+  const { db, servers } = two
+  const [old, next] = servers
   const [asking, busy, idle] = [await newThread(old), await newThread(old), await newThread(old)]
   await execute(old, servers, asking, interrupted)
   await execute(old, servers, idle)
@@ -89,12 +81,11 @@ test("with `paused`, interrupted and busy threads finish on their revision, then
 })
 
 test("a paused thread becomes idle and unpinned when the run with its interrupt is deleted (SV3)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using old = await startTestServer(db, { revisionId: "old" })
-  await using next = await startTestServer(db, { revisionId: "next" })
-  await activateOn(old)
+  await using two = await startTwo("old", "next")
+  const { db, servers } = two
+  const [old, next] = servers
   const threadId = await newThread(old)
-  await execute(old, [old, next], threadId, interrupted)
+  await execute(old, servers, threadId, interrupted)
   await activateOn(next, { thread_pinning: "paused" })
   const pin = await pinOf(db, threadId)
 
@@ -102,14 +93,13 @@ test("a paused thread becomes idle and unpinned when the run with its interrupt 
   await showState(db, threadId, { version, values: null, interrupts: "{}", status: "idle" })
 
   assert.deepEqual([pin, await pinOf(db, threadId)], ["old", null])
-  assert.equal(await execute(next, [old, next], threadId), "next")
+  assert.equal(await execute(next, servers, threadId), "next")
 })
 
 test("with `always`, a thread stays on the revision of its first run (SV3)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using old = await startTestServer(db, { revisionId: "old" })
-  await using next = await startTestServer(db, { revisionId: "next" })
-  const servers = [old, next]
+  await using two = await startTwo("old", "next")
+  const { servers } = two
+  const [old, next] = servers
   await activateOn(old, { thread_pinning: "always" })
   const threadId = await newThread(old)
   const before = await execute(old, servers, threadId)
@@ -123,7 +113,7 @@ test("with `always`, a thread stays on the revision of its first run (SV3)", asy
 })
 
 test("the active revision executes a run that waited for a revision that no longer serves (SV1)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using old = await startTestServer(db, { revisionId: "old", slots: 0 })
   await using _canary = await startTestServer(db, { revisionId: "canary", slots: 0 })
   await activateOn(old)
@@ -140,7 +130,7 @@ test("the active revision executes a run that waited for a revision that no long
 })
 
 test("a server without a revision claims every run, including pinned ones", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using alone = await startTestServer(db)
   const threadId = await newThread(alone)
   await db.run(sql`update threads set revision_id = 'gone' where thread_id = ${threadId}`)
@@ -181,31 +171,24 @@ test("an activation deletes the pins to revisions that it does not keep, since n
   await using old = await freshServer({ revisionId: "old" })
   await activateOn(old)
   const [kept, own, lost] = [await newThread(old), await newThread(old), await newThread(old)]
-  for (const [threadId, revision] of [
-    [kept, "kept"],
-    [own, "old"],
-    [lost, "failed"],
-  ] as const)
+  for (const [revision, threadId] of Object.entries({ kept, old: own, failed: lost }))
     await old.db.run(sql`update threads set revision_id = ${revision} where thread_id = ${threadId}`)
   const { run_id: runId } = await createRun(old, { threadId: lost, body: body() })
 
   await activateOn(old, { keep: ["kept"] })
 
-  assert.deepEqual(
-    [await pinOf(old.db, kept), await pinOf(old.db, own), await pinOf(old.db, lost)],
-    ["kept", "old", null],
-  )
+  const pins = [await pinOf(old.db, kept), await pinOf(old.db, own), await pinOf(old.db, lost)]
+  assert.deepEqual(pins, ["kept", "old", null])
   assert.equal(await executorOf([old], runId), old, "the waiting run is executed")
 })
 
 test("a run that its revision gives back after its pin was deleted is not pinned either (SV5)", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using old = await startTestServer(db, { revisionId: "old" })
-  await using next = await startTestServer(db, { revisionId: "next" })
-  await activateOn(old)
+  await using two = await startTwo("old", "next")
+  const { db, servers } = two
+  const [old, next] = servers
   const threadId = await newThread(old)
   const { run_id: runId } = await createRun(old, { threadId, body: body() })
-  assert.equal(await executorOf([old, next], runId), old)
+  assert.equal(await executorOf(servers, runId), old)
   await activateOn(next, { thread_pinning: "paused", keep: [] })
   const claim = await db.row<{ claim_id: string }>(sql`select claim_id from runs where run_id = ${runId}`)
 

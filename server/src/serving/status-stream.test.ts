@@ -1,12 +1,11 @@
 /** A watched status (status-stream.ts, SW1 to SW3). */
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { isDeepStrictEqual } from "node:util"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { activateOn, canaryAt } from "../testing/revisions.js"
-import { freshHttp, type OpenStream, startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, type OpenStream, type TestHttp } from "../testing/test-http.js"
 import { Readiness } from "./readiness.js"
 
 const token = { "x-superstep-unit": "sesame" }
@@ -26,15 +25,11 @@ const statusesOf = (stream: OpenStream) =>
   linesOf(stream).flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Status]))
 
 test("a watched status is sent at once, and again when the server is ready, activated, shares the threads or runs something (SW1)", async () => {
-  await using db = await freshDatabase({ migrations })
   const readiness = new Readiness()
-  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "base", readiness })
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "base", readiness })
   const stream = await watch(http)
   const last = () => statusesOf(stream).at(-1)
-  const isLast = (wanted: Partial<Status>) => () =>
-    Object.entries(wanted).every(
-      ([key, value]) => JSON.stringify(last()?.[key as keyof Status]) === JSON.stringify(value),
-    )
+  const isLast = (wanted: Partial<Status>) => () => isDeepStrictEqual({ ...last(), ...wanted }, last())
 
   await until(isLast({ ready: false, serving: false, traffic: [] }), { what: "the first status" })
   readiness.markReady()
@@ -60,9 +55,8 @@ test("a watched status is sent at once, and again when the server is ready, acti
 })
 
 test("a server without changes sends empty lines, and ends the stream when it stops (SW3)", async () => {
-  await using db = await freshDatabase({ migrations })
   const stopping = new AbortController()
-  await using http = await startTestHttp(db, { unitToken: "sesame", revisionId: "base", stopping: stopping.signal })
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "base", stopping: stopping.signal })
 
   const stream = await watch(http, 100)
   await until(() => linesOf(stream).filter((line) => line === "").length > 2, { what: "heartbeats" })

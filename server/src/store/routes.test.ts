@@ -1,9 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { freshHttp, startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import { embedBy } from "./embedder.js"
 import { dims } from "./testing/bag-of-words.js"
@@ -79,18 +77,16 @@ test("invalid requests are rejected with the reference server's messages, and ch
 })
 
 test("an unavailable embedding fails the put with a conflict", async () => {
-  await using db = await freshDatabase({ migrations })
   const index = { embed: "./none.ts:embed", dims, fields: ["$"] }
   const call = async () => {
     throw new WorkerCallFailed({ error: "Error", message: "there is no file none.ts" })
   }
-  await using http = await startTestHttp(db, { store: { index, embed: embedBy(() => ({ call })) } })
+  await using http = await freshHttp({ store: { index, embed: embedBy(() => ({ call })) } })
 
   const put = await http.send("PUT", items, { ...place, value: {} })
   const get = await http.send("GET", `${items}?namespace=users.ann&key=k`)
 
-  assert.equal(put.status, 409)
-  assert.deepEqual((put.json as { code: string }).code, "embedding_failed")
+  assert.deepEqual([put.status, (put.json as { code: string }).code], [409, "embedding_failed"])
   assert.match(put.text, /there is no file none\.ts/)
   assert.equal(get.json, null)
 })

@@ -5,8 +5,7 @@ import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { InvalidInput } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { addRun, migrations } from "../checkpoints/testing/claimed-runs.js"
+import { addRun, serverDatabase } from "../checkpoints/testing/claimed-runs.js"
 import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
 import { ClaimLost } from "../workers/fence.js"
 import { storeCalls } from "./calls.js"
@@ -42,7 +41,7 @@ const search = (prefix: string[], over = {}) => ({
 const keysOf = (items: { key: string }[]) => items.map(({ key }) => key).sort()
 
 test("an item that a graph puts with a time to live that is a float keeps its numbers", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const value = '{"id":12345678901234567890,"n":[1.0,-0.0]}'
   const place = '"namespace":["n"],"key":"k"'
   const operations = `[{"op":"put",${place},"value":${value},"ttl":5.0},{"op":"get",${place}}]`
@@ -53,7 +52,7 @@ test("an item that a graph puts with a time to live that is a float keeps its nu
 })
 
 test("a batch reads its own earlier writes", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const at = ["users", "u1"]
 
   const results = await batch(db, [
@@ -72,7 +71,7 @@ test("a batch reads its own earlier writes", async () => {
 })
 
 test("concurrent batches that delete each other's items wait for each other, and none fails", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const fence = await fenceOfRun(db)
   const [a, b] = [put(["both"], "a", { n: 1 }), put(["both"], "b", { n: 1 })]
   await batch(db, [a, b], fence)
@@ -83,23 +82,17 @@ test("concurrent batches that delete each other's items wait for each other, and
   ])
   const outcomes = await Promise.allSettled(rounds.flat())
 
-  assert.deepEqual(
-    outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [String(outcome.reason)] : [])),
-    [],
-  )
+  const reasons = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [String(outcome.reason)] : []))
+  assert.deepEqual(reasons, [])
 })
 
-test("S1: a put of a lost claim writes nothing", async () => {
-  await using db = await freshDatabase({ migrations })
+test("S1: a put of a lost claim, or without a claim, writes nothing; a read needs none", async () => {
+  await using db = await serverDatabase()
 
   const late = batch(db, [put(["a"], "k", {})], { run_id: randomUUID(), claim_id: randomUUID() })
 
   await assert.rejects(late, ClaimLost)
   assert.deepEqual(await batch(db, [get(["a"], "k")]), [null])
-})
-
-test("S1: a worker's put requires a claim, a read does not", async () => {
-  await using db = await freshDatabase({ migrations })
 
   for (const fence of [{}, { run_id: randomUUID() }]) {
     await assert.rejects(batch(db, [get(["a"], "k"), put(["a"], "k", {})], fence), InvalidInput)
@@ -109,7 +102,7 @@ test("S1: a worker's put requires a claim, a read does not", async () => {
 })
 
 test("S2: a value keeps its bytes, also those that jsonb rejects", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const value = { zz: "zero \u0000", a: "half \ud800", escaped: "\\u0000" }
 
   const [, item, found] = await batch(db, [
@@ -122,8 +115,8 @@ test("S2: a value keeps its bytes, also those that jsonb rejects", async () => {
   assert.deepEqual(keysOf(found), ["k"])
 })
 
-test("S3: a search matches complete labels and compares values of the same type", async () => {
-  await using db = await freshDatabase({ migrations })
+test("S3, S4: a search matches complete labels and compares values of the same type; without an index a query is ignored", async () => {
+  await using db = await serverDatabase()
   await batch(db, [
     put(["a"], "one", { n: 1, tag: "x" }),
     put(["a", "b"], "two", { n: 2, tag: "y", nested: { deep: [1] } }),
@@ -144,47 +137,33 @@ test("S3: a search matches complete labels and compares values of the same type"
   assert.deepEqual(await found(["a"], { filter: { nested: { deep: [1] } } }), ["two"])
   assert.equal((await found([], { limit: 2, offset: 4 })).length, 1)
   await assert.rejects(found([], { filter: { n: { $like: "x" } } }), InvalidInput)
-})
 
-test("S4: without an index a query is ignored", async () => {
-  await using db = await freshDatabase({ migrations })
-
-  const [, items] = await batch(db, [put(["a"], "k", { text: "cats" }), search(["a"], { query: "dogs" })])
+  const [, items] = await batch(db, [put(["pets"], "k", { text: "cats" }), search(["pets"], { query: "dogs" })])
 
   assert.deepEqual(keysOf(items), ["k"])
 })
 
 test("S5: namespaces are listed by prefix, suffix and depth", async () => {
-  await using db = await freshDatabase({ migrations })
-  await batch(
-    db,
-    [
-      ["a", "b", "c"],
-      ["a", "x", "c"],
-      ["a", "b"],
-      ["d", "b"],
-      ["a+", "c"],
-    ].map((namespace) => put(namespace, "k", {})),
-  )
-  const list = async (over: object) => (await batch(db, [{ op: "list_namespaces", limit: 100, offset: 0, ...over }]))[0]
+  await using db = await serverDatabase()
+  const namespaces = ["a.b.c", "a.x.c", "a.b", "d.b", "a+.c"]
+  const puts = namespaces.map((namespace) => put(namespace.split("."), "k", {}))
+  await batch(db, puts)
+  const list = async (over: object): Promise<string[]> => {
+    const [found] = await batch(db, [{ op: "list_namespaces", limit: 100, offset: 0, ...over }])
+    return found.map((labels: string[]) => labels.join("."))
+  }
   const matching = (match_type: string, path: string[]) => list({ match_conditions: [{ match_type, path }] })
 
-  assert.equal((await list({})).length, 5)
-  assert.deepEqual(await matching("prefix", ["a", "*", "c"]), [
-    ["a", "b", "c"],
-    ["a", "x", "c"],
-  ])
-  assert.deepEqual(await matching("prefix", ["a+"]), [["a+", "c"]])
-  assert.deepEqual(await matching("suffix", ["*", "b"]), [
-    ["a", "b"],
-    ["d", "b"],
-  ])
-  assert.deepEqual(await list({ max_depth: 1 }), [["a"], ["a+"], ["d"]])
-  assert.deepEqual(await list({ limit: 1, offset: 1, max_depth: 1 }), [["a+"]])
+  assert.equal((await list({ limit: undefined, offset: undefined })).length, 5)
+  assert.deepEqual(await matching("prefix", ["a", "*", "c"]), ["a.b.c", "a.x.c"])
+  assert.deepEqual(await matching("prefix", ["a+"]), ["a+.c"])
+  assert.deepEqual(await matching("suffix", ["*", "b"]), ["a.b", "d.b"])
+  assert.deepEqual(await list({ max_depth: 1 }), ["a", "a+", "d"])
+  assert.deepEqual(await list({ limit: 1, offset: 1, max_depth: 1 }), ["a+"])
 })
 
 test("invalid namespaces and keys are rejected", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
 
   await assert.rejects(batch(db, [put([], "k", {})]), /Namespace is required/)
   await assert.rejects(batch(db, [put(["a.b"], "k", {})]), /cannot be empty or contain periods. Received: a\.b/)
@@ -193,20 +172,8 @@ test("invalid namespaces and keys are rejected", async () => {
   await assert.rejects(batch(db, [{ op: "burn" }]), InvalidInput)
 })
 
-test("an expired item is not returned", async () => {
-  await using db = await freshDatabase({ migrations })
-  await batch(db, [put(["a"], "k", {}, { ttl: 0.5 }), put(["a"], "stays", {}, { ttl: 60 })])
-
-  await db.run(sql`update store set expires_at = expires_at - interval '1 minute'`)
-
-  const [item, items, namespaces] = await batch(db, [get(["a"], "k"), search([]), { op: "list_namespaces" }])
-  assert.equal(item, null)
-  assert.deepEqual(keysOf(items), ["stays"])
-  assert.deepEqual(namespaces, [["a"]])
-})
-
-test("S6: the official JavaScript store reads the items", async () => {
-  await using db = await freshDatabase({ migrations })
+test("S6: the official JavaScript store reads the items, and a value that another tool changed is read", async () => {
+  await using db = await serverDatabase()
   await batch(db, [put(["users", "u1"], "name", { first: "Ada" })])
   const official = PostgresStore.fromConnString(officialUri(db))
 
@@ -219,14 +186,11 @@ test("S6: the official JavaScript store reads the items", async () => {
   assert.deepEqual(item?.value, { first: "Ada" })
   assert.deepEqual(item?.namespace, ["users", "u1"])
   assert.deepEqual(keysOf(found), ["name"])
-})
 
-test("S6: a value that another tool changed is read", async () => {
-  await using db = await freshDatabase({ migrations })
   await batch(db, [put(["a"], "k", { n: 1 })])
 
   await db.run(sql`update store set value = '{"n": 2}' where key = 'k'`)
 
-  const [item] = await batch(db, [get(["a"], "k")])
-  assert.deepEqual(item.value, { n: 2 })
+  const [changed] = await batch(db, [get(["a"], "k")])
+  assert.deepEqual(changed.value, { n: 2 })
 })

@@ -3,10 +3,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { anyone } from "../auth/caller.js"
-import { migrations } from "../testing/test-server.js"
-import { getItem, putItem, searchItems } from "./operations.js"
+import { serverDatabase } from "../testing/test-server.js"
+import { getItem, listNamespaces, putItem, searchItems } from "./operations.js"
 import { newItem } from "./schema.js"
 import type { Store } from "./store-settings.js"
 import { itemSweep } from "./sweep-items.js"
@@ -33,7 +32,7 @@ const turnClock = (db: Database, minutes: number) =>
     updated_at = updated_at - make_interval(mins => ${minutes}), created_at = created_at - make_interval(mins => ${minutes})`)
 
 test("S7: an item's time to live is that of its put, else that of the project", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const store = storeOf(db, { ttl })
 
   await put(store, "usual")
@@ -45,7 +44,7 @@ test("S7: an item's time to live is that of its put, else that of the project", 
 })
 
 test("S7: reading restarts an item's time to live, unless the project or the request disables it", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const store = storeOf(db, { ttl })
   const strict = storeOf(db, { ttl: { ...ttl, refreshOnRead: false } })
   await put(store, "k", { ttl: 2 })
@@ -71,7 +70,7 @@ test("S7: reading restarts an item's time to live, unless the project or the req
 })
 
 test("S7: an expired item is not found, not prolonged, and can be replaced", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const store = storeOf(db, { ttl })
   await put(store, "k", { ttl: 1 })
   await turnClock(db, 2)
@@ -79,15 +78,16 @@ test("S7: an expired item is not found, not prolonged, and can be replaced", asy
 
   const gone = await get(store, "k", true)
   const found = await search(store, true)
+  const namespaces = await listNamespaces(store, anyone, { limit: 10, offset: 0 })
   await put(store, "k")
 
-  assert.deepEqual([gone, found], [null, []])
+  assert.deepEqual([gone, found, namespaces], [null, [], []])
   const item = await get(store, "k")
   assert.ok((item?.createdAt ?? before) >= before)
 })
 
 test("S7: servers that sweep at the same time delete only expired items", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await db.run(sql`
     insert into store (prefix, key, value, expires_at)
     select 'a', n::text, '{}', now() + case when n % 2 = 0 then interval '-1 minute' else '1 hour' end

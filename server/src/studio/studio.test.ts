@@ -5,10 +5,8 @@ import { type IncomingMessage, request } from "node:http"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp, type TestHttp } from "../testing/test-http.js"
 
 async function consoleFolder(): Promise<string> {
   const folder = temporaryFolder()
@@ -35,33 +33,25 @@ test("a development server serves the console at /studio, with each address of i
 
   assert.ok(pages.every((it) => it.status === 200 && it.text.includes('<base href="/studio/" />')))
   assert.match(String(pages[0]?.headers["content-security-policy"]), /connect-src 'self'; .*frame-ancestors 'none'/)
-  assert.deepEqual(
-    [JSON.parse(home.text), asset.text, none.status],
-    [{ home: "agent", version: "0.0.0" }, "start()", 404],
-  )
+  assert.deepEqual(JSON.parse(home.text), { home: "agent", version: "0.0.0" })
+  assert.deepEqual([asset.text, none.status], ["start()", 404])
 })
 
 test("below a mount prefix the console's addresses have that prefix", async () => {
-  await using db = await freshDatabase({ migrations })
   const options = { isDev: true, consoleFolder: await consoleFolder(), http: { mount_prefix: "/api" } }
-  await using http = await startTestHttp(db, options)
+  await using http = await freshHttp(options)
 
   const { text: page } = await ask(http, "/api/studio")
 
   assert.match(page, /<base href="\/api\/studio\/" \/>/)
 })
 
-test("a name that was made to resolve here, or a page of another site, gets nothing of the console (DNS rebinding)", async () => {
+test("a name that was made to resolve here, or a page of another site, gets nothing of the console (DNS rebinding), nor does anyone outside development", async () => {
   await using http = await freshHttp({ isDev: true, consoleFolder: await consoleFolder() })
+  await using deployed = await freshHttp({ consoleFolder: await consoleFolder() })
 
   const foreign = await ask(http, "/studio", { host: "evil.example" })
   const crossSite = await ask(http, "/studio/console.json", { origin: "https://evil.example" })
 
-  assert.deepEqual([foreign.status, crossSite.status], [403, 403])
-})
-
-test("only a development server has the console", async () => {
-  await using http = await freshHttp({ consoleFolder: await consoleFolder() })
-
-  assert.equal((await ask(http, "/studio")).status, 404)
+  assert.deepEqual([foreign.status, crossSite.status, (await ask(deployed, "/studio")).status], [403, 403, 404])
 })

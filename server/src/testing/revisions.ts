@@ -6,7 +6,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { newRun } from "../runs/schema.js"
 import { type ActivationRequest, activate } from "../serving/activation.js"
 import { createRun, waitForEnd } from "./as-anyone.js"
-import type { TestServer } from "./test-server.js"
+import { serverDatabase, startTestServer, type TestServer } from "./test-server.js"
 
 export const body = (fields: object = {}) => newRun.parse({ assistant_id: "agent", input: {}, ...fields })
 
@@ -15,6 +15,21 @@ export const activateOn = (server: TestServer, request: Partial<ActivationReques
     { ...server, revisionId: server.claimer.revisionId, graphDefaults: {}, defaultTtl: undefined },
     { thread_pinning: "none", ...request },
   )
+
+/** Servers of two revisions on one database. The first one is active. */
+export async function startTwo(first: string, second: string) {
+  const db = await serverDatabase()
+  const servers = [
+    await startTestServer(db, { revisionId: first }),
+    await startTestServer(db, { revisionId: second }),
+  ] as const
+  await activateOn(servers[0])
+  const dispose = async () => {
+    for (const server of servers) await server[Symbol.asyncDispose]()
+    await db.close()
+  }
+  return { db, servers, [Symbol.asyncDispose]: dispose }
+}
 
 export const canaryAt = (weight: number) => ({ canary: { revision_id: "canary", weight } })
 

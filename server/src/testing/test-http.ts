@@ -1,10 +1,11 @@
 /** The whole HTTP application on a real socket, with scripted workers behind it. */
 
+import { fileURLToPath } from "node:url"
 import { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import { listen } from "@superstep/toolkit/http/listen"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { createApp } from "../app.js"
+import { insertSystemAssistants } from "../assistants/queries.js"
 import { Gate, type GateProject } from "../gate/gate.js"
 import { type OwnChannel, openOwnChannel } from "../gate/own-channel.js"
 import { fetchOf } from "../http/raw-response.js"
@@ -18,9 +19,9 @@ import { storeOf } from "../store/testing/store-of.js"
 import type { DefaultTtl } from "../threads/sweep-queries.js"
 import { ProjectCrashes } from "../workers/project-crashes.js"
 import {
-  migrations,
   parseEvents,
   type ReceivedEvent,
+  serverDatabase,
   startTestServer,
   type TestServer,
   type TestServerOptions,
@@ -58,6 +59,8 @@ export interface OpenStream {
 
 export interface TestHttpOptions extends TestServerOptions {
   readonly isDev?: boolean
+  /** Graphs with a system assistant, as after an activation. */
+  readonly graphs?: readonly string[]
   readonly consoleFolder?: string
   readonly unitToken?: string
   readonly apiKeys?: string
@@ -91,9 +94,16 @@ const withoutRules: GateProject = {
   authFirst: false,
 }
 
+/** The project of tests/guarded; a test adds its auth module or its app. */
+export const guardedProject: GateProject = {
+  ...withoutRules,
+  folder: fileURLToPath(new URL("../../../tests/guarded", import.meta.url)),
+}
+
 export async function startTestHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
+  const { isDev = false, graphs = [] } = options
+  if (graphs.length > 0) await insertSystemAssistants(db, graphs, {})
   const server = await startTestServer(db, options)
-  const { isDev = false } = options
   const readiness = options.readiness ?? alwaysReady()
   const channel = await openOwnChannel()
   const crashes = new ProjectCrashes()
@@ -186,7 +196,7 @@ export async function startTestHttp(db: Database, options: TestHttpOptions = {})
 
 /** The same on a database of its own, which ends with it. */
 export async function freshHttp(options: TestHttpOptions = {}): Promise<TestHttp & { readonly db: Database }> {
-  const db = await freshDatabase({ migrations })
+  const db = await serverDatabase()
   const http = await startTestHttp(db, options)
   const stop = async () => {
     await http[Symbol.asyncDispose]()

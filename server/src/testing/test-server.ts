@@ -6,6 +6,7 @@ import { openDatabase } from "@superstep/toolkit/db/database"
 import { Hints } from "@superstep/toolkit/db/hints"
 import { createLog } from "@superstep/toolkit/log/log"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { until } from "@superstep/toolkit/testing/until"
 import { Journal } from "../checkpoints/journal.js"
 import { CronLoop } from "../crons/cron-loop.js"
 import { openLeases } from "../databases.js"
@@ -31,8 +32,31 @@ import { ScriptedWorkers } from "./scripted-workers.js"
 
 export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
+/** A database of its own, migrated, which ends with the test. */
+export const serverDatabase = (): Promise<Database> => freshDatabase({ migrations })
+
 /** Connections of a test server, without those for leases and notifications. */
-export const testPoolSize = 4
+const testPoolSize = 4
+
+/** Takes all connections of a server's pool. @returns  gives them back */
+export async function occupyPool({ db }: TestServer): Promise<() => Promise<unknown>> {
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let occupied = 0
+  const hold = () =>
+    db.transaction(() => {
+      occupied++
+      return released
+    })
+  const held = Array.from({ length: testPoolSize }, hold)
+  await until(() => occupied === testPoolSize, { what: "all connections are taken" })
+  return () => {
+    release()
+    return Promise.all(held)
+  }
+}
 
 export interface TestServer extends Runs, AsyncDisposable {
   readonly workers: ScriptedWorkers
@@ -180,7 +204,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
 
 /** The same on a database of its own, which ends with it. */
 export async function freshServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const db = await freshDatabase({ migrations })
+  const db = await serverDatabase()
   const server = await startTestServer(db, options)
   const stop = async () => {
     await server[Symbol.asyncDispose]()

@@ -1,10 +1,9 @@
 /** Tests that follow a thread: its stream, and runs that say something on it. */
 import assert from "node:assert/strict"
 import type { Database } from "@superstep/toolkit/db/database"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { type OpenStream, startTestHttp, type TestHttp } from "./test-http.js"
-import { migrations } from "./test-server.js"
+import { serverDatabase } from "./test-server.js"
 
 export async function newThread(http: TestHttp, metadata: object = {}): Promise<string> {
   const { json } = await http.send("POST", "/threads", { metadata })
@@ -54,7 +53,7 @@ export async function say(http: TestHttp, threadId: string, word: string, ...oth
 export async function withTwoServers(
   work: (one: TestHttp, two: TestHttp, db: Database) => Promise<void>,
 ): Promise<void> {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using one = await startTestHttp(db)
   await using two = await startTestHttp(db)
   await work(one, two, db)

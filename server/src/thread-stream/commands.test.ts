@@ -6,8 +6,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { ExactNumber } from "@superstep/toolkit/http/exact-number"
 import { printJson } from "@superstep/toolkit/http/json-printer"
 import { until } from "@superstep/toolkit/testing/until"
-import { insertSystemAssistants } from "../assistants/queries.js"
 import { freshHttp } from "../testing/test-http.js"
+import { newThread } from "../testing/thread-streams.js"
 import {
   commandOf,
   emitProtocol,
@@ -25,14 +25,12 @@ import {
 } from "./testing/protocol-client.js"
 
 test("a question is answered as soon as it is read, before the run that asks it is over", async () => {
-  await using http = await freshHttp()
-  await insertSystemAssistants(http.db, ["agent"], {})
+  await using http = await freshHttp({ graphs: ["agent"] })
   const threadId = randomUUID()
   const stream = await openEvents(http, threadId)
   const asking = await executing(await startRun(http, threadId), http)
-  await emitProtocol(asking, "input.requested", { interrupt_id: first, payload: "\u0000?", value: "\u0000?" }, [
-    "node:1",
-  ])
+  const question = { interrupt_id: first, payload: "\u0000?", value: "\u0000?" }
+  await emitProtocol(asking, "input.requested", question, ["node:1"])
   await until(() => framesOf(stream).find(({ method }) => method === "input.requested"), { what: "the question" })
   const other = await sendCommand(http, threadId, "input.respond", { interrupt_id: "c".repeat(32), response: 1 })
 
@@ -51,25 +49,19 @@ test("a question is answered as soon as it is read, before the run that asks it 
 })
 
 test("a run that starts at once is committed with its first events; one that waits gets them when it starts", async () => {
-  await using http = await freshHttp()
+  await using http = await freshHttp({ graphs: ["agent"] })
   const threadId = randomUUID()
   const events = (runId: string) =>
     http.db.rows<{ event: string; isOfRun: boolean; position: number }>(sql`
       select e.event, e.created_at = r.created_at as "isOfRun", e.position from run_events e join runs r on r.run_id = e.run_id
       where e.run_id = ${runId} order by e.position`)
 
-  await insertSystemAssistants(http.db, ["agent"], {})
   const first = await sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: {} })
   const second = await sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: {} })
   const [ofFirst, ofSecond] = [await events(`${first.result.run_id}`), await events(`${second.result.run_id}`)]
 
-  assert.deepEqual(
-    ofFirst.map(({ event, isOfRun }) => [event, isOfRun]),
-    [
-      ["metadata", true],
-      ["protocol:lifecycle", true],
-    ],
-  )
+  const logged = ofFirst.map(({ event, isOfRun }) => `${event} ${isOfRun}`)
+  assert.deepEqual(logged, ["metadata true", "protocol:lifecycle true"])
   assert.deepEqual(ofSecond, [])
   assert.deepEqual([first.meta.applied_through_seq, second.meta.applied_through_seq], [0, ofFirst.at(-1)?.position])
 })
@@ -84,10 +76,8 @@ test("answers are one run that resumes by id; its stream begins with the answere
 
   const reply = await sendCommand(http, threadId, "input.respond", { responses, strict_resume: true, goto: "node" })
   const run = await until(() => [...http.server.workers.running.values()][0], { what: "the run executes" })
-  const stream = await openEvents(http, threadId, {
-    channels: ["lifecycle", "input"],
-    since: reply.meta.applied_through_seq,
-  })
+  const since = reply.meta.applied_through_seq
+  const stream = await openEvents(http, threadId, { channels: ["lifecycle", "input"], since })
   run.done()
   await untilTerminals(() => framesOf(stream), 1)
 
@@ -105,11 +95,8 @@ test("a number that the graph cannot hold is named where the client's command ha
   workers.report = () => ({ graphs: workers.graphs, failed: [], languages: new Map([["agent", "javascript"]]) })
   const n = new ExactNumber("12345678901234567890")
   const pathsOf = async (method: string, params: object) => {
-    const { status, text } = await http.send(
-      "POST",
-      `/threads/${threadId}/commands`,
-      printJson({ id: 1, method, params }).text,
-    )
+    const body = printJson({ id: 1, method, params }).text
+    const { status, text } = await http.send("POST", `/threads/${threadId}/commands`, body)
     assert.ok(status === 422 || text.includes("invalid_argument"), text)
     return [...text.matchAll(/(\w+(\.[\w-]+)+): a JavaScript graph cannot hold/g)].map(([, path]) => path).sort()
   }
@@ -139,18 +126,15 @@ test("a number that the graph cannot hold is named where the client's command ha
 test("an answer that fits nothing is refused with the reason, and creates no run", async () => {
   await using http = await freshHttp()
   const threadId = await interrupted(http)
-  const { json } = await http.send("POST", "/threads", {})
-  const empty = (json as { thread_id: string }).thread_id
+  const empty = await newThread(http)
   const respond = async (thread: string, params: object) => {
     const { type, error, message } = await sendCommand(http, thread, "input.respond", params)
     assert.equal(type, "error")
     return [error, message]
   }
 
-  assert.deepEqual(await respond(threadId, { response: 1 }), [
-    "invalid_argument",
-    "input.respond requires an interrupt_id.",
-  ])
+  const missing = await respond(threadId, { response: 1 })
+  assert.deepEqual(missing, ["invalid_argument", "input.respond requires an interrupt_id."])
   assert.equal((await respond(threadId, { interrupt_id: "c".repeat(32), response: 1 }))[0], "no_such_interrupt")
   assert.equal((await respond(empty, { interrupt_id: first, response: 1 }))[0], "no_such_run")
   await startRun(http, threadId, { input: null })
@@ -166,22 +150,14 @@ test("a refused strict answer says which ids were given and which are open", asy
   const run = await until(() => [...http.server.workers.running.values()][0], { what: "the run executes" })
 
   const open = JSON.stringify({ task: [{ id: second, value: "two?" }] })
-  run.done({
-    status: "error",
-    error: { error: "UnknownInterruptError", message: "no" },
-    values: "{}",
-    interrupts: open,
-  })
+  const unknown = { error: "UnknownInterruptError", message: "no" }
+  run.done({ status: "error", error: unknown, values: "{}", interrupts: open })
   await untilTerminals(() => framesOf(stream), 2)
 
   const { event, error, ...refusal } = framesOf(stream).at(-1)?.params.data ?? {}
   assert.deepEqual([event, error], ["failed", "no"])
-  assert.deepEqual(refusal, {
-    graph_name: "agent",
-    reason: "not_pending",
-    interrupt_ids: [first],
-    pending_ids: [second],
-  })
+  const ids = { interrupt_ids: [first], pending_ids: [second] }
+  assert.deepEqual(refusal, { graph_name: "agent", reason: "not_pending", ...ids })
 })
 
 test("the input of an interrupted thread is the answer, unless the run starts from a checkpoint or has none", async () => {
@@ -209,15 +185,30 @@ test("a reply names the place before the new run, so that no client skips any of
 
   const reply = await sendCommand(http, threadId, "run.start", { assistant_id: "agent" })
   const next = await executing(reply.result.run_id as string, http)
-  const stream = await openEvents(http, threadId, {
-    channels: ["lifecycle"],
-    since: reply.meta.applied_through_seq,
-  })
+  const since = reply.meta.applied_through_seq
+  const stream = await openEvents(http, threadId, { channels: ["lifecycle"], since })
   next.done()
   await untilTerminals(() => framesOf(stream), 1)
 
   assert.deepEqual(summaryOf(framesOf(stream)), ["lifecycle running", "lifecycle completed"])
   assert.equal(framesOf(stream)[0]?.event_id, `synth:${reply.result.run_id}:running`)
+})
+
+test("a message cannot be injected where nothing ran, into a subgraph, or in place of an answer", async () => {
+  await using http = await freshHttp()
+  const [empty, waiting] = [await newThread(http), await interrupted(http)]
+  const message = { role: "user", content: "and a tea", name: "ada" }
+  const refusal = async (threadId: string, params: object) => {
+    const { error, message: text } = await sendCommand(http, threadId, "input.inject", params)
+    return `${error}: ${text}`
+  }
+
+  assert.match(await refusal(empty, { message }), /^no_such_run/)
+  assert.match(await refusal(waiting, { namespace: ["sub:1"], message }), /^no_such_namespace/)
+  assert.match(await refusal(waiting, { message: { ...message, role: "tool" } }), /^invalid_argument/)
+  const inPlaceOfAnswer = await refusal(waiting, { message })
+  assert.equal(inPlaceOfAnswer, "invalid_argument: The thread waits for an answer: use input.respond.")
+  assert.equal(http.server.workers.started.length, 1)
 })
 
 test("a request with an idempotency key starts one run", async () => {
@@ -244,11 +235,8 @@ test("what is no command is 400, an unknown one is an error reply, an unknown as
   assert.equal((await sendCommand(http, threadId, "nope")).error, "unknown_command")
   assert.equal((await sendCommand(http, threadId, "toString")).error, "unknown_command")
   assert.equal((await sendCommand(http, threadId, "subscription.reconnect")).error, "not_supported")
-  const withoutAssistant = await sendCommand(http, threadId, "run.start", { input: {} })
-  assert.deepEqual(
-    [withoutAssistant.error, withoutAssistant.message],
-    ["invalid_argument", "run.start requires an assistant_id."],
-  )
+  const { error, message } = await sendCommand(http, threadId, "run.start", { input: {} })
+  assert.deepEqual([error, message], ["invalid_argument", "run.start requires an assistant_id."])
   await startRun(http, threadId)
   const refused = { assistant_id: "agent", multitask_strategy: "reject" }
   const busy = await sendCommand(http, threadId, "run.start", refused)

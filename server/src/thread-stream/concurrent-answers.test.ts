@@ -5,7 +5,6 @@ import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { insertSystemAssistants } from "../assistants/queries.js"
 import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { untilAsked } from "./asking-run.js"
@@ -17,6 +16,7 @@ import {
   firstInterrupt as first,
   framesOf,
   interrupted,
+  interrupts,
   openEvents,
   sendCommand,
   startRun,
@@ -39,16 +39,21 @@ async function overtaken(
   return reply
 }
 
-test("an answer is refused when the question is answered between the check and the new run", async () => {
-  await using http = await freshHttp()
-  const threadId = await interrupted(http)
+test("an answer, or a message, is refused when another client answers, or the thread asks, between the check and the new run", async () => {
+  await using http = await freshHttp({ graphs: ["agent"] })
+  const [threadId, asked] = [await interrupted(http), randomUUID()]
+  ;(await executing(await startRun(http, asked), http)).done()
+  await until(async () => (await http.send("GET", `/threads/${asked}`)).text.includes('"idle"'), { what: "the end" })
+  const respond = () => sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 1 })
+  const message = { role: "user", content: "and a tea", name: "ada" }
+  const inject = () => sendCommand(http, asked, "input.inject", { message })
 
-  const reply = await overtaken(http.db, threadId, () =>
-    sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 1 }),
-  )
+  const answer = await overtaken(http.db, threadId, respond)
+  const injected = await overtaken(http.db, asked, inject, sql`status = 'interrupted', interrupts = ${interrupts}`)
 
-  assert.deepEqual([reply.type, reply.error], ["error", "no_such_interrupt"])
-  assert.equal(http.server.workers.started.length, 1)
+  assert.deepEqual([answer.type, answer.error], ["error", "no_such_interrupt"])
+  assert.equal(injected.message, "The thread waits for an answer: use input.respond.")
+  assert.equal(http.server.workers.started.length, 2)
 })
 
 test("an input that would answer a question is an input again when another client answers first", async () => {
@@ -66,24 +71,20 @@ test("an input that would answer a question is an input again when another clien
 test("an input for a busy thread is the answer when its run asks between the check and the new run", async () => {
   await using http = await freshHttp()
   const threadId = await interrupted(http)
-  const [asking] = await http.db.rows<{ interrupts: string }>(
-    sql`select interrupts from threads where thread_id = ${threadId}`,
-  )
+  const stored = sql`select interrupts from threads where thread_id = ${threadId}`
+  const [asking] = await http.db.rows<{ interrupts: string }>(stored)
   await http.db.run(sql`update threads set status = 'busy', interrupts = '{}' where thread_id = ${threadId}`)
 
-  const reply = await overtaken(
-    http.db,
-    threadId,
-    () => sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: { x: 1 } }),
-    sql`status = 'interrupted', interrupts = ${asking?.interrupts ?? ""}`,
-  )
+  const start = () => sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: { x: 1 } })
+  const asks = sql`status = 'interrupted', interrupts = ${asking?.interrupts ?? ""}`
+  const reply = await overtaken(http.db, threadId, start, asks)
   const run = await executing(`${reply.result.run_id}`, http)
 
   assert.deepEqual(commandOf(run), { resume: { x: 1 } })
 })
 
 test("an answer does not wait for a run that is rolled back while the answer looks for it", async () => {
-  await using http = await freshHttp()
+  await using http = await freshHttp({ graphs: ["agent"] })
   const rolledBackWhenFound: Database = {
     ...http.db,
     row: async <Row extends object>(statement: Sql): Promise<Row | undefined> => {
@@ -93,7 +94,6 @@ test("an answer does not wait for a run that is rolled back while the answer loo
     },
   }
   await using other = await startTestHttp(http.db)
-  await insertSystemAssistants(http.db, ["agent"], {})
   const threadId = randomUUID()
   const stream = await openEvents(http, threadId)
   const asking = await executing(await startRun(http, threadId), http)
@@ -113,17 +113,12 @@ test("of two answers at once, the one that comes first to the thread counts, in 
     sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 2 })
   const resume = (threadId: string) =>
     older.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", command: { resume: { [first]: 1 } } })
-  const inOrder = async <One, Other>(
-    one: (threadId: string) => Promise<One>,
-    other: (id: string) => Promise<Other>,
-  ) => {
+  type Answer<Reply> = (threadId: string) => Promise<Reply>
+  const inOrder = async <One, Other>(one: Answer<One>, other: Answer<Other>) => {
     const threadId = await interrupted(http)
     const { replies } = await http.db.transaction(async (tx) => {
       await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
-      const replies: [Promise<One>, Promise<Other>] = [
-        one(threadId),
-        untilBlocked(http.db, 1).then(() => other(threadId)),
-      ]
+      const replies = [one(threadId), untilBlocked(http.db, 1).then(() => other(threadId))] as const
       await untilBlocked(http.db, 2)
       return { replies }
     })

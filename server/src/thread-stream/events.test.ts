@@ -4,10 +4,10 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
+import { attemptOf } from "../testing/as-anyone.js"
 import { freshHttp, startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { newThread } from "../testing/thread-streams.js"
 import {
   emitProtocol,
@@ -37,17 +37,10 @@ test("a run.start makes the thread, and its stream has the run from its first ev
 
   assert.equal(run.order.protocolEvents, true)
   assert.equal(stream.headers.get("content-type"), "text/event-stream")
-  assert.deepEqual(summaryOf(frames), [
-    "lifecycle running",
-    "values",
-    "messages model:1",
-    "custom",
-    "lifecycle completed",
-  ])
-  assert.deepEqual(
-    frames.map(({ event_id }) => event_id),
-    [`synth:${runId}:running`, `${runId}:2`, `${runId}:3`, `${runId}:4`, `synth:${runId}:completed`],
-  )
+  const summary = ["lifecycle running", "values", "messages model:1", "custom", "lifecycle completed"]
+  assert.deepEqual(summaryOf(frames), summary)
+  const ids = [`synth:${runId}:running`, `${runId}:2`, `${runId}:3`, `${runId}:4`, `synth:${runId}:completed`]
+  assert.deepEqual(fieldsOf(frames, "event_id"), ids)
   assert.deepEqual(frames[0]?.params.data, { event: "running", graph_name: "agent" })
   assert.deepEqual(frames[4]?.params.data, { event: "completed", graph_name: "agent" })
   for (const { type, params } of frames) {
@@ -84,7 +77,7 @@ test("a client goes on after a position or the id of an event, without a hole or
 })
 
 test("a client that follows before the thread exists gets it from its first event on", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using one = await startTestHttp(db)
   await using two = await startTestHttp(db)
   const threadId = randomUUID()
@@ -154,16 +147,7 @@ test("a failed run says why in plain text, before and after it was lost too ofte
   run.done({ status: "error", error: { error: "TypeError", message: "node exploded" } })
   await untilTerminals(() => framesOf(stream), 1)
   const lost = await startRun(http, threadId)
-  for (let attempt = 1; attempt <= 3; attempt++) {
-    const again = await until(
-      () =>
-        [...http.server.workers.running.values()].find(
-          ({ order }) => order.runId === lost && order.attempt === attempt,
-        ),
-      { what: "the run executes again" },
-    )
-    again.die()
-  }
+  for (const attempt of [1, 2, 3]) (await attemptOf(http.server, lost, attempt)).die()
   await untilTerminals(() => framesOf(stream), 2)
 
   const [, first, ...rest] = framesOf(stream)
@@ -172,10 +156,9 @@ test("a failed run says why in plain text, before and after it was lost too ofte
   assert.equal(last?.params.data.event, "failed")
   assert.match(String(last?.params.data.error), /^the process that executed the run died 3 times/)
   // On a busy machine the sweep of overdue ends may write this end, with the state that is left before it.
-  assert.deepEqual(
-    rest.filter(({ method }) => method === "lifecycle").map(({ event_id }) => event_id),
-    [`synth:${lost}:running`, `synth:${lost}:running:2`, `synth:${lost}:running:3`, `synth:${lost}:failed`],
-  )
+  const ids = [`synth:${lost}:running`, `synth:${lost}:running:2`, `synth:${lost}:running:3`, `synth:${lost}:failed`]
+  const ofRun = rest.filter(({ method }) => method === "lifecycle")
+  assert.deepEqual(fieldsOf(ofRun, "event_id"), ids)
 })
 
 test("a client continues after each event of a failed run, also when its error contains U+0000", async () => {
@@ -219,22 +202,17 @@ test("a waiting run that is cancelled is interrupted, and so is a running one; a
   await startRun(http, threadId, { multitaskStrategy: "rollback" })
   await untilTerminals(() => framesOf(stream), 3)
 
-  assert.deepEqual(
-    framesOf(stream)
-      .map(({ event_id }) => event_id)
-      .slice(0, 5),
-    [
-      `synth:${running}:running`,
-      `synth:${waiting}:interrupted`,
-      `synth:${running}:interrupted`,
-      `synth:${third}:running`,
-      `synth:${third}:interrupted`,
-    ],
-  )
+  assert.deepEqual(fieldsOf(framesOf(stream).slice(0, 5), "event_id"), [
+    `synth:${running}:running`,
+    `synth:${waiting}:interrupted`,
+    `synth:${running}:interrupted`,
+    `synth:${third}:running`,
+    `synth:${third}:interrupted`,
+  ])
 })
 
 test("after the crash of a run's server its client has each event once, with the same ids as a new client", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using one = await startTestHttp(db, { leaseMs: 1_000, slots: 1 })
   await using two = await startTestHttp(db, { leaseMs: 1_000, slots: 1 })
   const threadId = await newThread(two)
@@ -254,13 +232,8 @@ test("after the crash of a run's server its client has each event once, with the
   await untilTerminals(() => framesOf(replayed), 1)
 
   assert.deepEqual(framesOf(replayed), framesOf(stream))
-  assert.deepEqual(summaryOf(framesOf(stream)), [
-    "lifecycle running",
-    "values",
-    "lifecycle running",
-    "values",
-    "lifecycle completed",
-  ])
+  const summary = ["lifecycle running", "values", "lifecycle running", "values", "lifecycle completed"]
+  assert.deepEqual(summaryOf(framesOf(stream)), summary)
 })
 
 test("an unknown channel matches nothing, and an unknown key of the filter is 400", async () => {

@@ -7,18 +7,24 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp } from "../testing/test-http.js"
-import { newThread } from "../testing/thread-streams.js"
+import { addRun, newThread } from "../testing/thread-streams.js"
 import { executing, framesOf, openEvents, startRun, summaryOf, untilTerminals } from "./testing/protocol-client.js"
+
+const ending = {
+  status: "interrupted",
+  values: '{"x":1}',
+  interrupts: '{"task":[{"id":"a","value":"ok?"}]}',
+  next: ["n"],
+} as const
 
 test("a client that comes while a run executes gets the run's lifecycle, the state after it and its open interrupts", async () => {
   await using http = await freshHttp()
   const threadId = await newThread(http)
-  const { json } = await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent" })
-  const run = await executing((json as { run_id: string }).run_id, http)
+  const run = await executing(await addRun(http, threadId), http)
   const stream = await openEvents(http, threadId)
   await until(() => framesOf(stream).length === 1, { what: "the run is shown" })
 
-  run.done({ status: "interrupted", values: '{"x":1}', interrupts: '{"task":[{"id":"a","value":"ok?"}]}', next: ["n"] })
+  run.done(ending)
   await untilTerminals(() => framesOf(stream), 1)
 
   assert.equal(run.order.protocolEvents, false)
@@ -32,16 +38,8 @@ test("a client that comes just after a run has ended learns its end, the state a
   await using http = await freshHttp()
   for (const isLogged of [false, true]) {
     const threadId = await newThread(http)
-    const body = { assistant_id: "agent", stream_resumable: isLogged }
-    const { json } = await http.send("POST", `/threads/${threadId}/runs`, body)
-    const { run_id: runId } = json as { run_id: string }
-    const run = await executing(runId, http)
-    run.done({
-      status: "interrupted",
-      values: '{"x":1}',
-      interrupts: '{"task":[{"id":"a","value":"ok?"}]}',
-      next: ["n"],
-    })
+    const runId = await addRun(http, threadId, { stream_resumable: isLogged })
+    ;(await executing(runId, http)).done(ending)
     const isOver = async () => {
       const { json } = await http.send("GET", `/threads/${threadId}/runs/${runId}`)
       return (json as { status: string }).status === "interrupted"

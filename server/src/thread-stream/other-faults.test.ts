@@ -6,28 +6,22 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { insertSystemAssistants } from "../assistants/queries.js"
 import { freshHttp } from "../testing/test-http.js"
 import { emitProtocol, executing, framesOf, openEvents, startRun, untilTerminals } from "./testing/protocol-client.js"
 
 test("a thread runs several assistants, one after the other", async () => {
-  await using http = await freshHttp()
-  await insertSystemAssistants(http.db, ["agent"], {})
+  await using http = await freshHttp({ graphs: ["agent"] })
   const { json } = await http.send("POST", "/assistants", { graph_id: "agent", name: "another" })
   const another = (json as { assistant_id: string }).assistant_id
   const threadId = randomUUID()
 
-  const first = await executing(await startRun(http, threadId), http)
-  first.done()
-  const second = await executing(await startRun(http, threadId, { assistant_id: another }), http)
-  second.done()
+  ;(await executing(await startRun(http, threadId), http)).done()
+  ;(await executing(await startRun(http, threadId, { assistant_id: another }), http)).done()
   const stream = await openEvents(http, threadId, { channels: ["lifecycle"] })
   await untilTerminals(() => framesOf(stream), 2)
 
-  assert.deepEqual(
-    framesOf(stream).map(({ params }) => params.data.event),
-    ["running", "completed", "running", "completed"],
-  )
+  const events = framesOf(stream).map(({ params }) => params.data.event)
+  assert.deepEqual(events, ["running", "completed", "running", "completed"])
 })
 
 test("the terminal event is in the log as soon as the run is over", async () => {
@@ -45,13 +39,11 @@ test("the terminal event is in the log as soon as the run is over", async () => 
       from runs r where run_id = ${runId}`)
 
   run.done()
-  const over = await until(
-    async () => {
-      const row = await seen()
-      return row?.status === "success" || row?.isTold ? row : undefined
-    },
-    { what: "the run is over" },
-  )
+  const isOver = async () => {
+    const row = await seen()
+    return row?.status === "success" || row?.isTold ? row : undefined
+  }
+  const over = await until(isOver, { what: "the run is over" })
 
   assert.deepEqual(over, { status: "success", isTold: true })
 })

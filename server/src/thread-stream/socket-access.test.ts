@@ -2,20 +2,11 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
-import { freshHttp } from "../testing/test-http.js"
+import { freshHttp, guardedProject } from "../testing/test-http.js"
 import { everything, executing } from "./testing/protocol-client.js"
 import { connect } from "./testing/socket-client.js"
 
-const owners = {
-  folder: fileURLToPath(new URL("../../../tests/guarded", import.meta.url)),
-  env: {},
-  auth: "./src/auth.ts:auth",
-  app: undefined,
-  cache: undefined,
-  disableStudioAuth: false,
-  authFirst: false,
-}
+const owners = { ...guardedProject, auth: "./src/auth.ts:auth" }
 
 const [ada, bob] = ["ada", "bob"].map((name) => ({ authorization: `Bearer ${name}-token` }))
 

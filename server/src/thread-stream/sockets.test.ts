@@ -4,10 +4,9 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp, startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import {
   type CommandReply,
   emitProtocol,
@@ -73,10 +72,9 @@ test("a later subscription gets its past before what comes next, and the others 
   run.done()
   await untilTerminals(() => client.events, 1)
 
-  assert.deepEqual(
-    states().map(({ params }) => params.data),
-    Array.from({ length: emitted }, (_, n) => ({ x: n + 1 })),
-  )
+  const numbers = states().map(({ params }) => params.data.x)
+  const all = Array.from({ length: emitted }, (_, n) => n + 1)
+  assert.deepEqual(numbers, all)
   assert.equal(client.events.at(-1)?.method, "lifecycle")
   assert.equal(client.events.length, emitted + 2)
 })
@@ -125,10 +123,8 @@ test("a client that reconnects learns what it missed, and that its subscriptions
     return reply.result.missed_events
   }
 
-  assert.deepEqual(
-    [await missed(), await missed(begun?.event_id), await missed(values?.event_id), await missed(String(values?.seq))],
-    [4, 3, 2, 2],
-  )
+  const counts = [await missed(), await missed(begun?.event_id), await missed(values?.event_id)]
+  assert.deepEqual([...counts, await missed(String(values?.seq))], [4, 3, 2, 2])
   const { result: known } = await again.command("subscription.reconnect", { run_id: runId })
   assert.deepEqual(known.current_namespaces, [
     { namespace: [], status: "completed" },
@@ -138,7 +134,7 @@ test("a client that reconnects learns what it missed, and that its subscriptions
   assert.equal(unknown.error, "no_such_run")
 })
 
-test("what is no command is an error of no command, and the connection goes on", async () => {
+test("what is no command is an error of no command, and the connection goes on; a GET without a handshake says what to use", async () => {
   await using http = await freshHttp()
   const client = await connect(http, randomUUID())
 
@@ -149,6 +145,7 @@ test("what is no command is an error of no command, and the connection goes on",
   const channel = await client.command("subscription.subscribe", { channels: ["nope"] })
   const unknown = await client.command("nope")
   const assistant = await client.command("run.start", { assistant_id: "nope" })
+  const plain = await http.send("GET", `/threads/${randomUUID()}/stream/events`)
 
   const short = (client.messages as CommandReply[]).map(({ id, error, message }) => [id, error, message])
   assert.deepEqual(short.slice(0, 3), [
@@ -161,10 +158,12 @@ test("what is no command is an error of no command, and the connection goes on",
   assert.equal(unknown.error, "unknown_command")
   assert.equal(assistant.error, "invalid_argument")
   assert.match(assistant.message, /^No assistant found/)
+  assert.equal(plain.status, 400)
+  assert.match(plain.text, /use POST/)
 })
 
 test("a deleted thread closes the socket with 4404, and a stopping server with 1012", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const http = await startTestHttp(db)
   const [gone, kept] = [randomUUID(), randomUUID()]
   for (const threadId of [gone, kept]) (await executing(await startRun(http, threadId), http)).done()
@@ -200,15 +199,6 @@ test("a handshake needs the key, in a header or as a subprotocol, which is not a
   assert.deepEqual([without.status, wrong.status], [401, 401])
 })
 
-test("a GET without a handshake says what to use", async () => {
-  await using http = await freshHttp()
-
-  const { status, text } = await http.send("GET", `/threads/${randomUUID()}/stream/events`)
-
-  assert.equal(status, 400)
-  assert.match(text, /use POST/)
-})
-
 test("a socket that reads slowly reads from the log, and has every event once when it reads on", async () => {
   await using http = await freshHttp()
   const threadId = randomUUID()
@@ -226,8 +216,7 @@ test("a socket that reads slowly reads from the log, and has every event once wh
   await untilTerminals(() => client.events, 1)
 
   const values = client.events.filter(({ method }) => method === "values")
-  assert.deepEqual(
-    values.map(({ params }) => params.data.n),
-    Array.from({ length: 100 }, (_, n) => n),
-  )
+  const numbers = values.map(({ params }) => params.data.n)
+  const all = Array.from({ length: 100 }, (_, n) => n)
+  assert.deepEqual(numbers, all)
 })

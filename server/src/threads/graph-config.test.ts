@@ -1,18 +1,15 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
-import { startTestHttp } from "../testing/test-http.js"
-import { migrations } from "../testing/test-server.js"
+import { freshHttp } from "../testing/test-http.js"
+import { addRun, executing, newThread } from "../testing/thread-streams.js"
 import { graphConfig } from "./graph-config.js"
 import { findReadThread } from "./queries.js"
 
 test("a thread's state is read with the config of its last run, whatever characters that contains", async () => {
-  await using db = await freshDatabase({ migrations })
-  await using http = await startTestHttp(db)
-  const { json } = await http.send("POST", "/threads", {})
-  const { thread_id: threadId } = json as { thread_id: string }
+  await using http = await freshHttp()
+  const threadId = await newThread(http)
   const given = [
     { input: {}, config: { configurable: { model: "plain" } } },
     // Postgres rejects both when it reads JSON: an emoji that a client cut in half, and U+0000.
@@ -22,11 +19,9 @@ test("a thread's state is read with the config of its last run, whatever charact
 
   const models: string[] = []
   for (const body of given) {
-    const { json: run } = await http.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", ...body })
-    const { run_id } = run as { run_id: string }
-    const started = await until(() => http.server.workers.running.get(run_id), { what: "the run starts" })
-    started.done()
-    await until(() => !http.server.workers.running.has(run_id), { what: "the run has ended" })
+    const runId = await addRun(http, threadId, body)
+    ;(await executing(runId, http)).done()
+    await until(() => !http.server.workers.running.has(runId), { what: "the run has ended" })
     const thread = await findReadThread(http.server.db, threadId)
     assert.ok(thread)
     models.push(JSON.parse(await graphConfig(http.server.db, thread, anyone, {})).configurable.model)

@@ -5,10 +5,9 @@ import { test } from "node:test"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { Unavailable } from "@superstep/toolkit/errors/errors"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { findCheckpoints } from "../checkpoints/queries.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { copyCheckpoints } from "./copy-queries.js"
 import { deleteThread } from "./deletion-queries.js"
@@ -48,7 +47,7 @@ async function rowsOf(db: Database, threadId: string): Promise<readonly number[]
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0)
 
 test("T3: a long thread is gone at once, and its checkpoints go in portions, also when the server is another one", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const threadId = await longThread(db)
 
   await deleteThread(db, threadId)
@@ -60,16 +59,14 @@ test("T3: a long thread is gone at once, and its checkpoints go in portions, als
   assert.equal(await findThread(db, threadId), undefined)
   assert.ok((left[0] ?? 0) > steps, `the deletion itself removes only the first rows, ${left}`)
   assert.ok(left.length > 3, `each portion is a part, ${left}`)
-  assert.deepEqual(
-    left,
-    left.toSorted((a, b) => b - a),
-  )
+  const falling = left.toSorted((a, b) => b - a)
+  assert.deepEqual(left, falling)
   assert.equal(left.at(-1), 0)
   assert.equal((await insertThread(db, threadId, "{}"))?.thread_id, threadId)
 })
 
 test("a long thread is pruned in portions, and after each of them its state is whole", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const threadId = await longThread(db)
   const before = await findCheckpoints(db, { threadId, checkpointNs: "", limit: 1 })
 
@@ -89,7 +86,7 @@ test("a long thread is pruned in portions, and after each of them its state is w
 })
 
 test("a long thread is copied in portions of one snapshot, and is no thread until it is whole", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const threadId = await longThread(db)
   const [copyId, lostId] = [randomUUID(), randomUUID()]
 
@@ -110,7 +107,7 @@ test("a long thread is copied in portions of one snapshot, and is no thread unti
 })
 
 test("copies that last leave connections to other requests", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const requests = openDatabase({ uri: db.uri, poolSize: 3, log: silent })
   const threadId = randomUUID()
   await insertThread(db, threadId, "{}")

@@ -4,9 +4,8 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { rowsRead } from "../testing/rows-read.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { countThreads, searchThreads, type ThreadFilter, type ThreadOrder } from "./search-queries.js"
 
 const threads = 20_000
@@ -27,14 +26,11 @@ async function fillThreads(db: Db): Promise<void> {
 }
 
 test("reading a page of threads reads about a page of rows, in every order and for any number of threads", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await fillThreads(db)
   const read: Record<string, number> = {}
 
-  for (const [name, filter] of [
-    ["all", everything],
-    ["of a graph", ofGraph],
-  ] as const) {
+  for (const [name, filter] of Object.entries({ all: everything, "of a graph": ofGraph })) {
     for (const sortBy of orders) {
       for (let round = 0; round < rounds; round++) {
         const search = { filter, access: undefined, page: { limit: 10, offset: 0 }, withValues: true }
@@ -51,7 +47,7 @@ test("reading a page of threads reads about a page of rows, in every order and f
 })
 
 test("counting stops at its limit, and an owner's few threads are found by an index", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await fillThreads(db)
   const counted = async (filter: ThreadFilter, limit?: number) => {
     let count = 0

@@ -7,8 +7,7 @@ import { NotFound } from "@superstep/toolkit/errors/errors"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { putCheckpoint } from "../checkpoints/queries.js"
-import { createRun } from "../runs/creation.js"
-import { newRun } from "../runs/schema.js"
+import { addRun } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
 import { freshServer } from "../testing/test-server.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
@@ -84,8 +83,7 @@ test("the call names the run that will start, until that run has saved a checkpo
     return told
   }
   const read = () => getThreadState(server, anyone, threadId, question)
-  const add = async () =>
-    (await createRun(server, { caller: anyone, threadId, body: newRun.parse({ assistant_id: "agent" }) })).run_id
+  const add = async () => (await addRun(server, { on: threadId })).runId
   const run = () => until(() => [...server.workers.running.values()][0], { what: "the run executes" })
 
   await read()

@@ -8,11 +8,10 @@ import { Conflict } from "@superstep/toolkit/errors/errors"
 import { RawJson } from "@superstep/toolkit/http/json"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
-import { createRun } from "../runs/creation.js"
 import { deleteRun } from "../runs/queries.js"
-import { newRun } from "../runs/schema.js"
+import { addRun } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
-import { freshServer } from "../testing/test-server.js"
+import { freshServer, type TestServer } from "../testing/test-server.js"
 import { WorkerCallFailed } from "../workers/pending-calls.js"
 import type { Reply } from "../workers/port.js"
 import { getThread } from "./operations.js"
@@ -32,19 +31,19 @@ const made = (checkpointId: string): Reply => ({
 })
 
 const checkpointsOf = async (db: Database, threadId: string) => {
-  const rows = await db.rows<{ id: string }>(
-    sql`select checkpoint_id as id from checkpoints where thread_id = ${threadId} order by 1`,
-  )
+  const ids = sql`select checkpoint_id as id from checkpoints where thread_id = ${threadId} order by 1`
+  const rows = await db.rows<{ id: string }>(ids)
   return rows.map(({ id }) => id).join("")
 }
 
-const order = newRun.parse({ assistant_id: "agent", input: {} })
+const untilIdle = ({ db }: TestServer, threadId: string) =>
+  until(async () => (await getThread(db, anyone, threadId)).status === "idle", { what: "the run has ended" })
 
 test("T1: an update during which a run starts is rejected and writes nothing", async () => {
   await using server = await freshServer()
   const threadId = await threadOfAgent(server)
   server.workers.answer = async () => {
-    await createRun(server, { caller: anyone, threadId, body: order })
+    await addRun(server, { on: threadId })
     return made("1")
   }
 
@@ -61,11 +60,9 @@ test("T1: an update during which a run starts and ends is computed again from th
   server.workers.answer = async () => {
     asked += 1
     if (asked > 1) return made("2")
-    const { run_id } = await createRun(server, { caller: anyone, threadId, body: order })
-    server.workers.running.get(run_id)?.done({ values: '{"from":"the run"}' })
-    await until(async () => (await getThread(server.db, anyone, threadId)).status === "idle", {
-      what: "the run has ended",
-    })
+    const { runId } = await addRun(server, { on: threadId })
+    server.workers.running.get(runId)?.done({ values: '{"from":"the run"}' })
+    await untilIdle(server, threadId)
     return made("1")
   }
 
@@ -79,11 +76,9 @@ test("T1: an update during which a run starts and ends is computed again from th
 test("T1: an update during which a run is deleted is computed again from the remaining state", async () => {
   await using server = await freshServer()
   const threadId = await threadOfAgent(server)
-  const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: order })
+  const { runId } = await addRun(server, { on: threadId })
   server.workers.running.get(runId)?.done()
-  await until(async () => (await getThread(server.db, anyone, threadId)).status === "idle", {
-    what: "the run has ended",
-  })
+  await untilIdle(server, threadId)
   let asked = 0
   server.workers.answer = async () => {
     asked += 1

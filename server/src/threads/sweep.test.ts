@@ -4,14 +4,13 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { v7 as uuidv7 } from "uuid"
 import { anyone } from "../auth/caller.js"
 import { putCheckpoint } from "../checkpoints/queries.js"
-import { newRun } from "../runs/schema.js"
-import { createRun } from "../testing/as-anyone.js"
+import { addRun, createRun } from "../testing/as-anyone.js"
 import { createThread } from "../testing/creations.js"
-import { migrations, startTestServer } from "../testing/test-server.js"
+import { body } from "../testing/revisions.js"
+import { serverDatabase, startTestServer } from "../testing/test-server.js"
 import { getTtl, updateThread } from "./operations.js"
 import { findThread, findTtl } from "./queries.js"
 import { defaultTtlOf, sweepThreads } from "./sweep.js"
@@ -26,60 +25,41 @@ const expire = (db: Database, ...threadIds: string[]) =>
 
 const exists = async (db: Database, threadId: string) => (await findThread(db, threadId)) !== undefined
 
-test("T4: a thread is deleted when it expires, not before", async () => {
-  await using db = await freshDatabase({ migrations })
-  const [early, over, stays] = [await newThread(db), await newThread(db), await newThread(db)]
-  await expire(db, over)
+test("T4: a thread is deleted when it expires, not before, and not when its time to live was restarted", async () => {
+  await using db = await serverDatabase()
+  const [early, over, restarted] = [await newThread(db), await newThread(db), await newThread(db)]
+  await expire(db, over, restarted)
+  await updateThread(db, anyone, restarted, { ttl: { minutes: 1, strategy: "delete" } })
   const forGood = await createThread(db)
 
   const swept = await sweepThreads(db, 10)
 
   assert.deepEqual(swept, { deleted: 1, pruned: 0 })
-  assert.deepEqual(
-    [await exists(db, early), await exists(db, over), await exists(db, stays), await exists(db, forGood.thread_id)],
-    [true, false, true, true],
-  )
+  assert.equal(await exists(db, over), false)
+  for (const kept of [early, restarted, forGood.thread_id]) assert.equal(await exists(db, kept), true)
   assert.equal(await getTtl(db, forGood), undefined)
 })
 
-test("T4: a thread whose time to live was restarted is not swept", async () => {
-  await using db = await freshDatabase({ migrations })
-  const threadId = await newThread(db)
-  await expire(db, threadId)
-
-  await updateThread(db, anyone, threadId, { ttl: { minutes: 1, strategy: "delete" } })
-
-  assert.deepEqual(await sweepThreads(db, 10), { deleted: 0, pruned: 0 })
-  assert.equal(await exists(db, threadId), true)
-})
-
 test("T4: a thread with a run that is pending or running is not swept until the run has ended", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using server = await startTestServer(db)
   const [running, pending] = [await newThread(db), await newThread(db, "keep_latest")]
-  const body = newRun.parse({ assistant_id: "agent", input: {} })
-  const later = newRun.parse({ assistant_id: "agent", input: {}, after_seconds: 1000 })
-  const run = await createRun(server, { threadId: running, body })
-  await createRun(server, { threadId: pending, body: later })
+  const { runId } = await addRun(server, { on: running })
+  await addRun(server, { on: pending, after_seconds: 1000 })
   await expire(db, running, pending)
 
   const before = await sweepThreads(db, 10)
-  server.workers.running.get(run.run_id)?.done()
+  server.workers.running.get(runId)?.done()
   await server[Symbol.asyncDispose]()
   const after = await sweepThreads(db, 10)
 
-  assert.deepEqual(
-    [before, after],
-    [
-      { deleted: 0, pruned: 0 },
-      { deleted: 1, pruned: 0 },
-    ],
-  )
+  assert.deepEqual(before, { deleted: 0, pruned: 0 })
+  assert.deepEqual(after, { deleted: 1, pruned: 0 })
   assert.deepEqual([await exists(db, running), await exists(db, pending)], [false, true])
 })
 
 test("T4: when several servers sweep at once, each thread is swept by one of them, and a sweep has a limit", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const threadIds: string[] = []
   for (let n = 0; n < 12; n++) threadIds.push(await newThread(db))
   await expire(db, ...threadIds)
@@ -90,14 +70,12 @@ test("T4: when several servers sweep at once, each thread is swept by one of the
 
   const total = [limited, ...together, rest].reduce((sum, { deleted }) => sum + deleted, 0)
   assert.deepEqual([limited.deleted, total], [2, 12])
-  const left = await db.row<{ n: number }>(
-    sql`select (select count(*) from threads) + (select count(*) from thread_ttls) as n`,
-  )
-  assert.equal(left?.n, 0)
+  const left = sql`select (select count(*) from threads) + (select count(*) from thread_ttls) as n`
+  assert.deepEqual(await db.row(left), { n: 0 })
 })
 
 test("with keep_latest a thread keeps its newest checkpoint, and its time to live restarts", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const threadId = await newThread(db, "keep_latest")
   for (const checkpointId of ["1", "2", "3"]) {
     const place = { threadId, checkpointNs: "", checkpointId, parentCheckpointId: null }
@@ -116,22 +94,19 @@ test("with keep_latest a thread keeps its newest checkpoint, and its time to liv
 })
 
 test("the project's default time to live applies to every new thread without its own, also to threads that runs create", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using server = await startTestServer(db)
   const old = await createThread(db)
   await setDefaultTtl(db, defaultTtlOf({ strategy: "keep_latest", default_ttl: 30 }))
 
   const plain = await createThread(db)
   const own = await newThread(db)
-  const body = newRun.parse({ assistant_id: "agent", input: {}, if_not_exists: "create" })
-  const { thread_id: ofRun } = await createRun(server, { threadId: uuidv7(), body })
-  const stateless = await createRun(server, { threadId: undefined, body })
+  const { threadId: ofRun } = await addRun(server, { on: uuidv7(), if_not_exists: "create" })
+  const stateless = await createRun(server, { threadId: undefined, body: body() })
 
   const minutesOf = async (threadId: string) => (await findTtl(db, threadId))?.ttl_minutes
-  assert.deepEqual(
-    [await minutesOf(old.thread_id), await minutesOf(plain.thread_id), await minutesOf(own), await minutesOf(ofRun)],
-    [undefined, 30, 10, 30],
-  )
+  const minutes = await Promise.all([old.thread_id, plain.thread_id, own, ofRun].map(minutesOf))
+  assert.deepEqual(minutes, [undefined, 30, 10, 30])
   assert.equal(await minutesOf(stateless.thread_id), undefined)
   await setDefaultTtl(db, defaultTtlOf(undefined))
   assert.equal(await minutesOf((await createThread(db)).thread_id), undefined)

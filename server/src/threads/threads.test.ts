@@ -51,11 +51,11 @@ test("a search filters by metadata, state, status and ids, with the requested or
   const made: Json[] = []
   for (const name of ["a", "b", "c"]) made.push(await create(http, { metadata: { name, deep: { of: name, all: 1 } } }))
   const [a, b, c] = made.map(({ thread_id }) => thread_id)
+  const values = '{"log":[1,2],"odd":"\\u0000"}'
+  await http.db.run(sql`update threads set values = ${values}, status = 'interrupted' where thread_id = ${b}`)
+  const stateless = '{"name":"stateless"}'
   await http.db.run(
-    sql`update threads set values = '{"log":[1,2],"odd":"\\u0000"}', status = 'interrupted' where thread_id = ${b}`,
-  )
-  await http.db.run(
-    sql`insert into threads (thread_id, is_ephemeral, metadata) values (${uuidv7()}, true, '{"name":"stateless"}')`,
+    sql`insert into threads (thread_id, is_ephemeral, metadata) values (${uuidv7()}, true, ${stateless})`,
   )
   const search = (body: object) => http.send("POST", "/threads/search", body)
   const count = async (body: object) => (await http.send("POST", "/threads/count", body)).json
@@ -69,18 +69,14 @@ test("a search filters by metadata, state, status and ids, with the requested or
   assert.equal(names(await search({ ids: [a, c], sort_by: "thread_id", sort_order: "asc" })), "ac")
   assert.equal(names(await search({ ids: [] })), "")
   assert.deepEqual([await count({}), await count({ status: "idle" }), await count({ values: { log: [3] } })], [3, 2, 0])
-  assert.deepEqual(
-    [await count({ ids: [a, c] }), await count({ ids: [a], status: "interrupted" }), await count({ ids: [] })],
-    [2, 0, 0],
-  )
+  const ofIds = [{ ids: [a, c] }, { ids: [a], status: "interrupted" }, { ids: [] }]
+  assert.deepEqual(await Promise.all(ofIds.map(count)), [2, 0, 0])
 
   const page = await search({ limit: 2 })
   const last = await search({ limit: 2, offset: 2 })
   const beyond = await search({ offset: 1000 })
-  const headers = ({ headers }: { headers: Headers }) => [
-    headers.get("x-pagination-total"),
-    headers.get("x-pagination-next"),
-  ]
+  const headers = ({ headers }: { headers: Headers }) =>
+    ["total", "next"].map((name) => headers.get(`x-pagination-${name}`))
   assert.deepEqual([names(page), headers(page)], ["cb", ["3", "2"]])
   assert.deepEqual([names(last), headers(last)], ["a", ["3", null]])
   assert.deepEqual([beyond.json, headers(beyond)], [[], ["3", null]])
@@ -126,28 +122,22 @@ test("a search returns the requested fields and values", async () => {
   await http.db.run(sql`
     update threads set values = '{"messages":[{"content":"hi"},{"content":"\\u0000"}],"n":{"m":1.5}}' where thread_id = ${thread_id}`)
 
-  const { json } = await http.send("POST", "/threads/search", {
-    select: ["thread_id", "metadata"],
-    extract: {
-      last: "values.messages[-1].content",
-      first: "values.messages[0]",
-      none: "values.messages[7].content",
-      number: "values.n.m",
-      name: "metadata.name",
-      inherited: "values.constructor",
-      all: "interrupts",
-    },
+  const extracts = Object.entries({
+    last: ["values.messages[-1].content", "\0"],
+    first: ["values.messages[0]", { content: "hi" }],
+    none: ["values.messages[7].content", null],
+    number: ["values.n.m", 1.5],
+    name: ["metadata.name", "a"],
+    inherited: ["values.constructor", null],
+    all: ["interrupts", {}],
   })
 
-  const extracted = {
-    last: "\0",
-    first: { content: "hi" },
-    none: null,
-    number: 1.5,
-    name: "a",
-    inherited: null,
-    all: {},
-  }
+  const { json } = await http.send("POST", "/threads/search", {
+    select: ["thread_id", "metadata"],
+    extract: Object.fromEntries(extracts.map(([name, [path]]) => [name, path])),
+  })
+
+  const extracted = Object.fromEntries(extracts.map(([name, [, value]]) => [name, value]))
   assert.deepEqual(json, [{ thread_id, metadata: { name: "a" }, extracted }])
 })
 
@@ -230,10 +220,8 @@ test("pruning deletes threads, or all but the newest checkpoints of those withou
   assert.deepEqual(await rowsOf(http.db, kept), [1, 0, 0, 1, 1, 1])
   assert.deepEqual(await rowsOf(http.db, busy), [1, 1, 0, 2, 2, 2])
   assert.deepEqual(await rowsOf(http.db, gone), [0, 0, 0, 0, 0, 0])
-  const row = await http.db.row(
-    sql`select checkpoint_id, parent_checkpoint_id from checkpoints where thread_id = ${kept}`,
-  )
-  assert.deepEqual(row, { checkpoint_id: "2", parent_checkpoint_id: null })
+  const ids = sql`select checkpoint_id, parent_checkpoint_id from checkpoints where thread_id = ${kept}`
+  assert.deepEqual(await http.db.rows(ids), [{ checkpoint_id: "2", parent_checkpoint_id: null }])
 })
 
 test("storage returns the size of each part of a thread", async () => {
@@ -252,6 +240,7 @@ test("storage returns the size of each part of a thread", async () => {
   assert.ok(pending_writes.bytes > 0)
 })
 
+const manyPaths = Object.fromEntries("abcdefghijk".split("").map((k) => [k, "values"]))
 const bad: [string, string, unknown][] = [
   ["POST /threads", "thread_id", { thread_id: "x" }],
   ["POST /threads", "ttl.ttl", { ttl: { ttl: 1e300 } }],
@@ -261,11 +250,7 @@ const bad: [string, string, unknown][] = [
   ["POST /threads/search", "limit", { limit: 1001 }],
   ["POST /threads/search", "extract.a", { extract: { a: "threads.x" } }],
   ["POST /threads/search", "extract.a", { extract: { a: "values.messages[x]" } }],
-  [
-    "POST /threads/search",
-    "extract",
-    { extract: Object.fromEntries("abcdefghijk".split("").map((k) => [k, "values"])) },
-  ],
+  ["POST /threads/search", "extract", { extract: manyPaths }],
   ["POST /threads/count", "text", { text: "\0" }],
   ["POST /threads/search", "updated_after", { updated_after: "yesterday" }],
   ["POST /threads/search", "updated_before", { updated_before: "99999-01-01T00:00:00Z" }],
@@ -293,10 +278,8 @@ test("an invalid field is rejected by name, and nothing changes", async (t) => {
       assert.equal((json as Json).code, "invalid_input")
     })
   }
-  const limits = await http.send("POST", "/threads/search", {
-    metadata: { a: "\0\ud800", n: 1e308 },
-    values: { b: "\0" },
-  })
+  const odd = { metadata: { a: "\0\ud800", n: 1e308 }, values: { b: "\0" } }
+  const limits = await http.send("POST", "/threads/search", odd)
   assert.deepEqual([limits.status, limits.json], [200, []])
   assert.deepEqual(await all(), before)
 })

@@ -31,16 +31,11 @@ test("a model that completes a text is asked by the user, and answers as the ass
 
 test("messages have the conventions' roles and parts, with calls of tools and their results", () => {
   const call = { id: "c1", name: "add", args: { a: 1 } }
+  const image = { type: "image_url", image_url: "x" }
   const [input, output] = sent(
     [
       { type: "system", content: "Be brief" },
-      {
-        type: "human",
-        content: [
-          { type: "text", text: "1 + 1?" },
-          { type: "image_url", image_url: "x" },
-        ],
-      },
+      { type: "human", content: [{ type: "text", text: "1 + 1?" }, image] },
       { type: "tool", content: "2", tool_call_id: "c1" },
     ],
     { type: "ai", content: "", tool_calls: [call], response_metadata: { finish_reason: "tool_calls" } },
@@ -48,31 +43,17 @@ test("messages have the conventions' roles and parts, with calls of tools and th
 
   assert.deepEqual(input, [
     { role: "system", parts: [{ type: "text", content: "Be brief" }] },
-    {
-      role: "user",
-      parts: [
-        { type: "text", content: "1 + 1?" },
-        { type: "image_url", image_url: "x" },
-      ],
-    },
+    { role: "user", parts: [{ type: "text", content: "1 + 1?" }, image] },
     { role: "tool", parts: [{ type: "tool_call_response", id: "c1", response: "2" }] },
   ])
-  assert.deepEqual(output, [
-    {
-      role: "assistant",
-      parts: [{ type: "tool_call", id: "c1", name: "add", arguments: { a: 1 } }],
-      finish_reason: "tool_calls",
-    },
-  ])
+  const part = { type: "tool_call", id: "c1", name: "add", arguments: { a: 1 } }
+  assert.deepEqual(output, [{ role: "assistant", parts: [part], finish_reason: "tool_calls" }])
 })
 
 test("the model that was asked and the one that answered have their own names", () => {
   const asked = genAiSpan({ ...model, model: "gpt-5", response_model: "gpt-5-2025-08-07" }, "", claim)
   const unasked = genAiSpan({ ...model, response_model: "scripted-1" }, "", claim)
-  const names = ({ attributes }: typeof asked) => [
-    attributes["gen_ai.request.model"],
-    attributes["gen_ai.response.model"],
-  ]
+  const names = ({ attributes }: typeof asked) => ["request", "response"].map((of) => attributes[`gen_ai.${of}.model`])
 
   assert.equal(asked.name, "chat gpt-5")
   assert.deepEqual(names(asked), ["gpt-5", "gpt-5-2025-08-07"])

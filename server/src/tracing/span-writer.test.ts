@@ -5,12 +5,11 @@ import type { Span } from "@superstep/protocol/worker/frames"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { Log } from "@superstep/toolkit/log/log"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { beginRun } from "../runs/queries.js"
 import type { Claim } from "../runs/run.js"
 import { newRun } from "../testing/new-run.js"
-import { migrations } from "../testing/test-server.js"
+import { serverDatabase } from "../testing/test-server.js"
 import { SpanWriter } from "./span-writer.js"
 
 const span = (number: number): Span => ({
@@ -26,7 +25,7 @@ const span = (number: number): Span => ({
 
 /** A writer on a real database with a run, whose statements a test can observe or let fail. */
 async function openWriter(beforeStatement: () => void = () => undefined, hasContent = true) {
-  const db = await freshDatabase({ migrations })
+  const db = await serverDatabase()
   const created = { ...newRun(randomUUID()), threadRule: "create_if_missing" } as const
   await beginRun(db, { ...created, canExecute: true })
   let statements = 0

@@ -5,8 +5,8 @@ import type { Span } from "@superstep/protocol/worker/frames"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import type { ScriptedRun } from "../testing/scripted-workers.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
+import { addRun, executing, newThread } from "../testing/thread-streams.js"
 import { leftSpanSweep, spanSweep } from "./sweep-spans.js"
 
 const begun = 1_795_970_000_123_456
@@ -23,17 +23,10 @@ const graph: Span = {
 const node: Span = { ...graph, span_id: "n", number: 2, parent: 1, kind: "node", name: "agent", namespace: "agent:1" }
 const ended = (span: Span, afterUs: number): Span => ({ ...span, status: "success", ended_us: begun + afterUs })
 
-interface Started {
-  readonly path: string
-  readonly run: ScriptedRun
-}
-
-async function startRun(http: TestHttp): Promise<Started> {
-  const { thread_id } = (await http.send("POST", "/threads", {})).json as { thread_id: string }
-  const body = { assistant_id: "agent", input: {} }
-  const { run_id } = (await http.send("POST", `/threads/${thread_id}/runs`, body)).json as { run_id: string }
-  const run = await until(() => http.server.workers.running.get(run_id), { what: "the run starts" })
-  return { path: `/threads/${thread_id}/runs/${run_id}`, run }
+async function startRun(http: TestHttp) {
+  const threadId = await newThread(http)
+  const runId = await addRun(http, threadId)
+  return { path: `/threads/${threadId}/runs/${runId}`, run: await executing(runId, http) }
 }
 
 async function trace(http: TestHttp, path: string, query = ""): Promise<Record<string, unknown>[]> {
@@ -89,10 +82,8 @@ test("spans are in the order in which they began, and name the span around them"
   const spans = await trace(http, path)
 
   assert.deepEqual(fieldsOf(spans, "kind"), ["graph", "node", "tool", "model"])
-  assert.deepEqual(
-    spans.map(({ parent_id }) => spans.find(({ id }) => id === parent_id)?.kind),
-    [undefined, "graph", "node", "node"],
-  )
+  const around = spans.map(({ parent_id }) => spans.find(({ id }) => id === parent_id)?.kind)
+  assert.deepEqual(around, [undefined, "graph", "node", "node"])
   assert.deepEqual([spans[3]?.input_tokens, spans[3]?.output_tokens, spans[2]?.tool_call_id], [3, 4, "call_1"])
 })
 
@@ -100,10 +91,8 @@ test("a trace is read in pages, which are bounded in number and in bytes", async
   await using http = await freshHttp({ slots: 1 })
   const { path, run } = await startRun(http)
   const spans = Array.from({ length: 5 }, (_, n) => ended({ ...graph, number: n + 1 }, n))
-  run.emitSpans(
-    spans,
-    spans.map(() => ({ input: "x".repeat(400_000) })),
-  )
+  const contents = spans.map(() => ({ input: "x".repeat(400_000) }))
+  run.emitSpans(spans, contents)
 
   const byBytes = await http.send("GET", `${path}/trace`)
   const all = await trace(http, path, "?content=false")
@@ -128,14 +117,11 @@ test("each attempt of a run has its own spans, and those of the lost one stay op
   workers.started[1]?.emitSpans([ended(graph, 10)])
   const spans = await trace(http, path)
 
-  assert.deepEqual(
-    spans.map(({ attempt, kind, status }) => [attempt, kind, status]),
-    [
-      [1, "graph", "running"],
-      [1, "node", "running"],
-      [2, "graph", "success"],
-    ],
-  )
+  assert.deepEqual(fieldsOf(spans, "attempt", "kind", "status"), [
+    [1, "graph", "running"],
+    [1, "node", "running"],
+    [2, "graph", "success"],
+  ])
 })
 
 test("the trace of a deleted run or thread is out of reach at once, and is deleted by the next sweeps", async () => {
@@ -145,9 +131,8 @@ test("the trace of a deleted run or thread is out of reach at once, and is delet
     run.emitSpans([ended(graph, 1), ended(node, 1)])
     assert.equal((await trace(http, path)).length, 2)
     run.done()
-    await until(async () => ((await http.send("GET", path)).json as { status: string }).status === "success", {
-      what: "the run has ended",
-    })
+    const status = async () => ((await http.send("GET", path)).json as { status: string }).status
+    await until(async () => (await status()) === "success", { what: "the run has ended" })
   }
   const { db } = http.server
   // A portion is one run, so that the sweep must go on from each to the next.

@@ -47,25 +47,24 @@ async function startCollector() {
 
 const own = { version: "0.0.0", hasContent: false }
 
+async function tracingTo({ url }: { readonly url: string }, hasContent = false) {
+  const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, { ...own, hasContent })
+  return tracing ?? assert.fail("nothing is traced")
+}
+
 const attribute = ({ attributes }: ReceivedSpan, name: string) => attributes.find(({ key }) => key === name)?.value
 
 test("without a collector nothing is traced", async () => {
   assert.equal(await startTracing({}, own), undefined)
-  assert.equal(
-    await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://x", OTEL_SDK_DISABLED: "true" }, own),
-    undefined,
-  )
+  const disabled = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://x", OTEL_SDK_DISABLED: "true" }
+  assert.equal(await startTracing(disabled, own), undefined)
 })
 
 test("a collector is named by its address for traces, or by one for all signals", () => {
-  assert.equal(
-    tracesUrl({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://user:key@c:4318/" }),
-    "http://user:key@c:4318/v1/traces",
-  )
-  assert.equal(
-    tracesUrl({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://t" }),
-    "http://t",
-  )
+  const all = "http://user:key@c:4318/"
+  const ofTraces = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://c", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://t" }
+  assert.equal(tracesUrl({ OTEL_EXPORTER_OTLP_ENDPOINT: all }), "http://user:key@c:4318/v1/traces")
+  assert.equal(tracesUrl(ofTraces), "http://t")
   assert.equal(tracesUrl({ OTEL_EXPORTER_OTLP_ENDPOINT: "" }), undefined)
 })
 
@@ -83,8 +82,7 @@ const toolSpan: Span = {
 for (const hasContent of [false, true]) {
   test(`a collector gets what a failed tool says only with content (${hasContent}), since that may quote arguments`, async () => {
     await using collector = await startCollector()
-    const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, { version: "0.0.0", hasContent })
-    assert.ok(tracing)
+    const tracing = await tracingTo(collector, hasContent)
     await using http = await freshHttp({ slots: 1, tracing })
     const error = { error: "ValidationError", message: "1 validation error: input_value='4111 1111 1111 1111'" }
     const stream = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
@@ -103,11 +101,7 @@ for (const hasContent of [false, true]) {
 
 test("spans with content are sent in small requests", async () => {
   await using collector = await startCollector()
-  const tracing = await startTracing(
-    { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
-    { version: "0.0.0", hasContent: true },
-  )
-  assert.ok(tracing)
+  const tracing = await tracingTo(collector, true)
   await using http = await freshHttp({ slots: 1, tracing })
   const stream = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
   const run = await until(() => http.server.workers.started[0], { what: "the run starts" })
@@ -123,8 +117,7 @@ test("spans with content are sent in small requests", async () => {
 
 test("a request and its runs belong to the trace that the caller started", async () => {
   await using collector = await startCollector()
-  const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, own)
-  assert.ok(tracing)
+  const tracing = await tracingTo(collector)
   await using http = await freshHttp({ slots: 1, tracing })
   const { workers } = http.server
   const traceId = "0af7651916cd43dd8448eb211c80319c"
@@ -137,9 +130,8 @@ test("a request and its runs belong to the trace that the caller started", async
   await stream.ended
   await until(() => workers.started.length === 2, { what: "the waiting run starts" })
   workers.started[1]?.done({ status: "error", error: { error: "Boom", message: "x" } })
-  await until(async () => /status="error"} 1/.test((await http.send("GET", "/metrics")).text), {
-    what: "the second run has ended",
-  })
+  const hasFailed = async () => /status="error"} 1/.test((await http.send("GET", "/metrics")).text)
+  await until(hasFailed, { what: "the second run has ended" })
   await tracing.close()
 
   const traced = collector.spans.filter((span) => span.traceId === traceId)
@@ -150,10 +142,8 @@ test("a request and its runs belong to the trace that the caller started", async
   assert.deepEqual([streamed?.parentSpanId, created?.parentSpanId], ["b7ad6b7169203331", "b7ad6b7169203331"])
   assert.deepEqual(fieldsOf(executed, "parentSpanId"), [streamed?.spanId, created?.spanId])
   assert.deepEqual(fieldsOf(queued, "parentSpanId"), [created?.spanId])
-  assert.deepEqual(
-    executed.map((span) => attribute(span, "superstep.status")?.stringValue),
-    ["success", "error"],
-  )
+  const statuses = executed.map((span) => attribute(span, "superstep.status")?.stringValue)
+  assert.deepEqual(statuses, ["success", "error"])
   assert.deepEqual(fieldsOf(executed[0]?.events ?? [], "name"), ["first event"])
   assert.equal(attribute(streamed as ReceivedSpan, "http.response.status_code")?.intValue, 200)
   // Requests without a traceparent start their own traces.

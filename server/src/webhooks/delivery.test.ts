@@ -5,11 +5,13 @@ import { test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
-import { startTestHttp, type TestHttp } from "../testing/test-http.js"
-import { migrations, startTestServer, type TestServer } from "../testing/test-server.js"
+import { attemptOf } from "../testing/as-anyone.js"
+import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
+import { serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
+import { newThread } from "../testing/thread-streams.js"
 
 interface DeliveryRow {
   readonly state: string
@@ -24,63 +26,50 @@ const deliveryOf = (db: Db, runId: string) =>
     sql`select state, tries, reply_status, reply, failure from webhook_deliveries where run_id = ${runId}`,
   )
 
-const delivered = (db: Db, runId: string, state = "delivered") =>
+const untilDelivery = (what: string, db: Db, runId: string, holds: (row: DeliveryRow) => boolean) =>
   until(
     async () => {
       const row = await deliveryOf(db, runId)
-      return row?.state === state ? row : undefined
+      return row && holds(row) ? row : undefined
     },
-    { what: `the delivery is ${state}` },
+    { what },
   )
 
+const delivered = (db: Db, runId: string, state = "delivered") =>
+  untilDelivery(`the delivery is ${state}`, db, runId, (row) => row.state === state)
+
 const tried = (db: Db, runId: string, tries: number) =>
-  until(
-    async () => {
-      const row = await deliveryOf(db, runId)
-      return row?.tries === tries && row.failure !== null ? row : undefined
-    },
-    { what: `try ${tries} has failed` },
-  )
+  untilDelivery(`try ${tries} has failed`, db, runId, (row) => row.tries === tries && row.failure !== null)
 
 const makeDue = (db: Db, runId: string) =>
   db.run(sql`update webhook_deliveries set next_try_at = now() where run_id = ${runId} and state = 'pending'`)
 
 interface Asked {
-  readonly path?: string
   /** The server that executes the run. */
   readonly executor?: TestServer
   readonly [field: string]: unknown
 }
 
-async function startRun(
-  http: TestHttp,
-  url: string,
-  { path = "/runs", executor = http.server, ...fields }: Asked = {},
-) {
+async function startRun(http: TestHttp, webhook: string, { executor = http.server, ...fields }: Asked = {}) {
   const n = executor.workers.started.length
-  const { status, json, text } = await http.send("POST", path, {
-    assistant_id: "agent",
-    input: { n: 1 },
-    webhook: url,
-    ...fields,
-  })
+  const body = { assistant_id: "agent", input: { n: 1 }, webhook, ...fields }
+  const { status, json, text } = await http.send("POST", "/runs", body)
   assert.equal(status, 200, text)
   const run = await until(() => executor.workers.started[n], { what: "the run to start" })
   return { run, json: json as Record<string, unknown>, runId: run.order.runId }
 }
 
 test("a webhook call has the run, its state and its times, and is signed (W1, W3)", async () => {
-  await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver()
   const key = Buffer.from("0123456789abcdef0123456789abcdef")
   const signingSecret = new Secret(`whsec_${key.toString("base64")}`)
   const headers = { "x-our": new Secret("token"), "webhook-id": new Secret("forged") }
-  await using http = await startTestHttp(db, { webhooks: { signingSecret, headers } })
+  await using http = await freshHttp({ webhooks: { signingSecret, headers } })
 
   const config = { configurable: { model: "m", __internal: 1, langgraph_auth_user: { token: "t" } } }
   const { run, json, runId } = await startRun(http, receiver.url, { metadata: { a: "b" }, config })
   run.done({ values: '{"n": 2}' })
-  const row = await delivered(db, runId)
+  const row = await delivered(http.db, runId)
 
   assert.deepEqual(row, { state: "delivered", tries: 1, reply_status: 200, reply: "thanks", failure: null })
   assert.equal(receiver.calls.length, 1)
@@ -111,10 +100,10 @@ test("a webhook call has the run, its state and its times, and is signed (W1, W3
 })
 
 test("every ended run causes one webhook call, and a removed run causes none (W1)", async () => {
-  await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver()
-  await using http = await startTestHttp(db, { runTimeoutMs: 0 })
-  const { thread_id: threadId } = (await http.send("POST", "/threads", {})).json as { thread_id: string }
+  await using http = await freshHttp({ runTimeoutMs: 0 })
+  const { db } = http
+  const threadId = await newThread(http)
   const path = `/threads/${threadId}/runs`
   const asked = { assistant_id: "agent", webhook: receiver.url }
   const newRun = async (fields: object = {}) =>
@@ -137,38 +126,31 @@ test("every ended run causes one webhook call, and a removed run causes none (W1
   await delivered(db, last.order.runId)
 
   const told = receiver.calls.map(({ json }) => [json.run_id, json.status])
-  assert.deepEqual(
-    new Set(told.map(String)),
-    new Set([running, waiting, interrupted, last.order.runId].map((id) => `${id},interrupted`)),
-  )
-  assert.equal(told.length, 4)
+  const interruptedRuns = [running, waiting, interrupted, last.order.runId].map((id) => `${id},interrupted`)
+  assert.deepEqual(told.map(String).sort(), interruptedRuns.sort())
   const started = Object.fromEntries(receiver.calls.map(({ json }) => [json.run_id, json.run_started_at]))
   assert.equal(started[waiting], null)
   assert.ok(started[running])
 })
 
 test("a run that was lost too often has a webhook call", async () => {
-  await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver()
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const { runId } = await startRun(http, receiver.url)
-  for (let attempt = 0; attempt < 3; attempt++) {
-    const execution = await until(() => http.server.workers.running.get(runId), { what: "the run executes" })
-    execution.die()
-  }
-  await delivered(db, runId)
+  for (const attempt of [1, 2, 3]) (await attemptOf(http.server, runId, attempt)).die()
+  await delivered(http.db, runId)
 
   const { status, error, attempt } = receiver.calls[0]?.json ?? {}
   assert.deepEqual([status, error.error, attempt], ["error", "WorkerLost", 3])
 })
 
 test("a receiver that fails twice gets the same delivery a third time (W2)", async () => {
-  await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver((reply, n) =>
     n === 1 ? reply.destroy() : reply.writeHead(n === 2 ? 500 : 200).end(),
   )
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
+  const { db } = http
 
   const { run, runId } = await startRun(http, receiver.url)
   run.done()
@@ -181,28 +163,25 @@ test("a receiver that fails twice gets the same delivery a third time (W2)", asy
   assert.match(first.failure ?? "", /hang up|ECONNRESET/)
   assert.deepEqual([second.failure, second.reply_status], ["the answer had the status 500", 500])
   assert.deepEqual([third.tries, third.failure], [3, null])
-  assert.deepEqual(
-    receiver.calls.map(({ headers }) => headers["webhook-id"]),
-    [runId, runId, runId],
-  )
+  const ids = receiver.calls.map(({ headers }) => headers["webhook-id"])
+  assert.deepEqual(ids, [runId, runId, runId])
 })
 
 test("a failed delivery is retried when it is due, without a notification (W2)", async () => {
-  await using db = await freshDatabase({ migrations })
   await using receiver = await startReceiver((reply, n) => reply.writeHead(n === 1 ? 500 : 200).end())
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
 
   const { run, runId } = await startRun(http, receiver.url)
   run.done()
 
-  assert.equal((await delivered(db, runId)).tries, 2)
+  assert.equal((await delivered(http.db, runId)).tries, 2)
 })
 
 test("a delivery that failed too often or got 410 is dead, and can be delivered again by hand", async () => {
-  await using db = await freshDatabase({ migrations })
   let status = 503
   await using receiver = await startReceiver((reply) => reply.writeHead(status).end())
-  await using http = await startTestHttp(db)
+  await using http = await freshHttp()
+  const { db } = http
 
   const { run, runId } = await startRun(http, receiver.url)
   run.done()
@@ -214,9 +193,8 @@ test("a delivery that failed too often or got 410 is dead, and can be delivered 
   other.run.done()
   const gone = await delivered(db, other.runId, "dead")
   status = 200
-  await db.run(
-    sql`update webhook_deliveries set state = 'pending', tries = 0, next_try_at = now() where state = 'dead'`,
-  )
+  const again = sql`state = 'pending', tries = 0, next_try_at = now()`
+  await db.run(sql`update webhook_deliveries set ${again} where state = 'dead'`)
   await delivered(db, runId)
   await delivered(db, other.runId)
 
@@ -225,7 +203,7 @@ test("a delivery that failed too often or got 410 is dead, and can be delivered 
 })
 
 test("a server that dies between a run's end and its delivery loses nothing (W1, W2)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using receiver = await startReceiver()
   await using asked = await startTestHttp(db, { slots: 0 })
   const doomed = await startTestServer(db)
@@ -241,14 +219,11 @@ test("a server that dies between a run's end and its delivery loses nothing (W1,
   await delivered(db, runId)
 
   assert.deepEqual([row.state, row.tries], ["pending", 0])
-  assert.deepEqual(
-    receiver.calls.map(({ json }) => json.values),
-    [{ n: 1 }],
-  )
+  assert.deepEqual(fieldsOf(fieldsOf(receiver.calls, "json"), "values"), [{ n: 1 }])
 })
 
 test("another server repeats the call of a server that died, and at once that of a server that stopped (W2)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using receiver = await startReceiver((reply, n) => (n > 1 ? void reply.end() : undefined))
   const first = await startTestHttp(db)
   const { run, runId } = await startRun(first, receiver.url)
@@ -264,7 +239,7 @@ test("another server repeats the call of a server that died, and at once that of
 })
 
 test("two servers deliver each webhook once", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using receiver = await startReceiver()
   await using http = await startTestHttp(db, { slots: 30 })
   await using _other = await startTestServer(db)
@@ -279,22 +254,12 @@ test("two servers deliver each webhook once", async () => {
 })
 
 test("forbidden webhooks are rejected, disabled ones are ignored, and host names are checked at the call (W4)", async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   await using receiver = await startReceiver()
   await using http = await startTestHttp(db, { webhooks: { allowsLoopback: false } })
   const run = { assistant_id: "agent" }
-  for (const webhook of [
-    "",
-    "x",
-    "/hook",
-    "http://127.0.0.1/",
-    "http://[::]/",
-    5,
-    "a\u0000",
-    "\ud800",
-    {},
-    "x".repeat(65_537),
-  ]) {
+  const unfit = ["", "x", "/hook", "http://127.0.0.1/", "http://[::]/", 5, "a\u0000", "\ud800", {}, "x".repeat(65_537)]
+  for (const webhook of unfit) {
     for (const path of ["/runs", "/runs/stream", "/runs/wait", "/runs/crons"]) {
       const { status, json, text } = await http.send("POST", path, { ...run, schedule: "* * * * *", webhook })
       assert.equal(status, 422, `${path} ${String(webhook).slice(0, 30)}: ${text}`)

@@ -9,11 +9,6 @@ test("a webhook gets numbers as the client sent them and the graph made them", (
 
   const text = payloadText(delivery as Delivery, new Date(0))
 
-  for (const part of [
-    '"id":12345678901234567890',
-    '"configurable":{"rate":1.0}',
-    '"n":-0.0',
-    '"big":36893488147419103232',
-  ])
-    assert.ok(text.includes(part), `${part} in ${text}`)
+  const exact = ['"id":12345678901234567890', '"configurable":{"rate":1.0}', '"n":-0.0', '"big":36893488147419103232']
+  for (const part of exact) assert.ok(text.includes(part), `${part} in ${text}`)
 })

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { gate } from "../checkpoints/testing/claimed-runs.js"
 import { Connection } from "./connection.js"
 
 const line = (n: number) =>
@@ -16,13 +17,10 @@ test("a worker stops sending while the server does not read, and no frame is los
   const worker = createConnection(String(server.address()))
   const [socket] = (await once(server, "connection")) as [Socket]
   const got: number[] = []
-  let go: () => void = () => undefined
-  const caughtUp = new Promise<void>((resolve) => {
-    go = resolve
-  })
+  const caughtUp = gate()
   const connection: Connection = new Connection(socket, {
     onFrame: (_frame, [data]) => {
-      if (got.length === 0) connection.pauseUntil(caughtUp)
+      if (got.length === 0) connection.pauseUntil(caughtUp.opened)
       got.push(Number(data))
     },
     onClose: () => undefined,
@@ -33,15 +31,13 @@ test("a worker stops sending while the server does not read, and no frame is los
   await until(() => connection.isPaused, { what: "the pause" })
   while (worker.write(line(sent++)));
   const before = got.length
-  go()
+  caughtUp.open()
   await until(() => got.length === sent, { what: "the rest" })
 
   assert.ok(before < sent, "nothing was held back")
   assert.equal(connection.isPaused, false)
-  assert.deepEqual(
-    got,
-    Array.from(got, (_, n) => n),
-  )
+  const all = Array.from(got, (_, n) => n)
+  assert.deepEqual(got, all)
   connection.close("the test is over")
   worker.destroy()
   server.close()

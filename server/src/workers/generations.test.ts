@@ -5,8 +5,10 @@ import { until } from "@superstep/toolkit/testing/until"
 import {
   createTestPool,
   endOf,
+  environmentOf,
   isAlive,
   project,
+  resultOf,
   seen,
   startSecondWorker,
   startTestPool,
@@ -15,12 +17,11 @@ import {
 
 /** The generation that currently executes a graph: the first number of the worker's id. */
 async function generationOf(testing: TestPool, graphId: string): Promise<number> {
-  const run = testing.run([{ do: "environment" }, { do: "done" }], { graphId })
-  const { data } = await seen(run, "environment")
-  return Number((data as Record<string, string>).SUPERSTEP_WORKER_ID?.split(".")[0])
+  const { SUPERSTEP_WORKER_ID } = await environmentOf(testing.run([{ do: "environment" }, { do: "done" }], { graphId }))
+  return Number(SUPERSTEP_WORKER_ID?.split(".")[0])
 }
 
-test("G1: new runs use the new generation, and the old one finishes its runs", async () => {
+test("G1, G5: new runs use the new generation, the old one finishes its runs, and concurrent reloads run one after another", async () => {
   await using testing = await startTestPool()
   const old = testing.run([{ do: "wait" }])
   await seen(old, "waiting")
@@ -31,7 +32,11 @@ test("G1: new runs use the new generation, and the old one finishes its runs", a
   assert.equal(await generationOf(testing, "chat"), 2)
   assert.deepEqual(old.ends, [])
   testing.pool.cancel(old.order.claimId)
-  assert.ok("done" in ((await endOf(old)) ?? {}))
+  await resultOf(old)
+
+  await Promise.all([testing.pool.replaceWorkers(project()), testing.pool.replaceWorkers(project())])
+
+  assert.equal(await generationOf(testing, "chat"), 4)
 })
 
 /** What a pool reports that serves one graph. */
@@ -69,8 +74,8 @@ test("G2: when the new sources crash while loading, the old generation keeps ser
 test("G3: a generation that serves no graph any more ends after its last run", async () => {
   await using testing = await startTestPool()
   const run = testing.run([{ do: "environment" }, { do: "wait" }])
-  const { data } = await seen(run, "environment")
-  const pid = Number((data as Record<string, string>).PID)
+  const { PID } = await environmentOf(run)
+  const pid = Number(PID)
 
   await testing.pool.replaceWorkers(project({ other: "./x:y" }))
 
@@ -78,10 +83,8 @@ test("G3: a generation that serves no graph any more ends after its last run", a
   assert.equal(isAlive(pid), true)
   testing.pool.cancel(run.order.claimId)
   await until(() => !isAlive(pid), { what: "the old process has ended" })
-  assert.deepEqual(
-    run.ends.map((end) => "done" in end),
-    [true],
-  )
+  assert.equal(run.ends.length, 1)
+  assert.ok("done" in (run.ends[0] ?? {}))
 })
 
 test("G4: when the last processes of an old generation die, its graphs count as failed", async () => {
@@ -91,17 +94,8 @@ test("G4: when the last processes of an old generation die, its graphs count as 
   await endOf(testing.run([{ do: "kill" }]))
 
   await until(() => testing.pool.report().graphs.length === 0, { what: "the graph is no longer served" })
-  const end = await endOf(testing.run([]))
-  assert.ok(end && "done" in end)
-  assert.equal(end.done.error?.error, "GraphLoadError")
-})
-
-test("G5: concurrent reloads run one after another", async () => {
-  await using testing = await startTestPool()
-
-  await Promise.all([testing.pool.replaceWorkers(project()), testing.pool.replaceWorkers(project())])
-
-  assert.equal(await generationOf(testing, "chat"), 3)
+  const { error } = await resultOf(testing.run([]))
+  assert.equal(error?.error, "GraphLoadError")
 })
 
 test("G6: a generation starts with one worker, however many the previous one had", async () => {

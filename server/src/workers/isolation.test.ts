@@ -7,25 +7,23 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { exitReason } from "./exit-reason.js"
 import { overLimit, residentMb } from "./memory-watch.js"
-import { endOf, isAlive, project, seen, startSecondWorker, startTestPool, type TestPool } from "./testing/test-pool.js"
+import {
+  endOf,
+  environmentOf,
+  isAlive,
+  lossOf,
+  project,
+  type RecordedCalls,
+  resultOf,
+  seen,
+  startSecondWorker,
+  startTestPool,
+} from "./testing/test-pool.js"
 import { workerCommand } from "./worker-command.js"
 
 const alone = { runsAlone: true }
 
-const environmentOf = async (run: ReturnType<TestPool["run"]>) =>
-  (await seen(run, "environment")).data as Record<string, string>
-
-const lostBy = async (run: ReturnType<TestPool["run"]>) => {
-  const end = await endOf(run)
-  assert.ok(end && "lost" in end, `the run was not lost: ${JSON.stringify(end)}`)
-  return end
-}
-
-const statusOf = async (run: ReturnType<TestPool["run"]>) => {
-  const end = await endOf(run)
-  assert.ok(end && "done" in end, `the run was lost: ${JSON.stringify(end)}`)
-  return end.done.status
-}
+const statusOf = async (run: RecordedCalls) => (await resultOf(run)).status
 
 test("P12: a run that executes alone has its own process, which ends with the run", async () => {
   await using testing = await startTestPool()
@@ -73,7 +71,7 @@ test("P12: when a run has executed alone for a while, the next one may start, up
 test("P12: a process that ends while it loads the run's graph counts against the run", async () => {
   await using testing = await startTestPool({ project: project({ chat: "./exit:alone" }) })
 
-  const lost = await lostBy(testing.run([], alone))
+  const lost = await lossOf(testing.run([], alone))
 
   assert.deepEqual(lost, { lost: "worker_died", detail: "exit code 3, while it loaded chat" })
 })
@@ -93,24 +91,24 @@ test("R9: a worker's death counts as a run's loss only if the worker executed no
   await using testing = await startTestPool()
   const free = () => until(() => testing.pool.freeSlots() === 4, { what: "the worker is back" })
 
-  const single = await lostBy(testing.run([{ do: "kill" }]))
+  const single = await lossOf(testing.run([{ do: "kill" }]))
   await free()
   const neighbour = testing.run([{ do: "wait" }])
   await seen(neighbour, "waiting")
-  const besideNeighbour = await lostBy(testing.run([{ do: "kill" }]))
+  const besideNeighbour = await lossOf(testing.run([{ do: "kill" }]))
   await free()
   const call = testing.pool.call("graph.state", { graph_id: "chat", thread_id: "late" }, {})
   const failed = assert.rejects(call)
-  const besideQuestion = await lostBy(testing.run([{ do: "kill" }]))
+  const besideQuestion = await lossOf(testing.run([{ do: "kill" }]))
   await failed
   await free()
   const givenUp = testing.run([{ do: "wait" }])
   await seen(givenUp, "waiting")
   testing.pool.giveUp(givenUp.order.claimId)
-  const besideGhost = await lostBy(testing.run([{ do: "kill" }]))
+  const besideGhost = await lossOf(testing.run([{ do: "kill" }]))
 
   assert.equal(single.lost, "worker_died")
-  assert.equal((await lostBy(neighbour)).lost, "shared_worker_died")
+  assert.equal((await lossOf(neighbour)).lost, "shared_worker_died")
   for (const { lost } of [besideNeighbour, besideQuestion, besideGhost]) assert.equal(lost, "shared_worker_died")
   assert.deepEqual(givenUp.ends, [])
 })
@@ -155,7 +153,7 @@ test("P13: abandoning a run does not end its worker, unless the worker does not 
   testing.pool.giveUp(endless.order.claimId)
 
   const detail = "signal SIGKILL: its event loop is held by a run whose time is over"
-  assert.deepEqual(await lostBy(neighbour), { lost: "shared_worker_died", detail })
+  assert.deepEqual(await lossOf(neighbour), { lost: "shared_worker_died", detail })
   assert.deepEqual([stubborn.ends, endless.ends], [[], []])
   assert.equal(isAlive(Number(PID)), false)
 })
@@ -181,7 +179,7 @@ test("P14: a worker that exceeds its memory limit is killed, and the reason is r
 
   const run = testing.run([{ do: "hog", sizeBytes: 250 * 2 ** 20 }])
 
-  const { lost, detail } = await lostBy(run)
+  const { lost, detail } = await lossOf(run)
   assert.equal(lost, "worker_died")
   assert.match(detail, /^signal SIGKILL: it used (2\d\d|3\d\d) MB of its 200 MB$/)
   assert.equal(await statusOf(testing.run([{ do: "done" }])), "success")

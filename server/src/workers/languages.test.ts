@@ -5,22 +5,20 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres"
-import { sql } from "@superstep/toolkit/db/sql"
 import { createLog } from "@superstep/toolkit/log/log"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { checkpointCalls } from "../checkpoints/calls.js"
+import { addRun, serverDatabase } from "../checkpoints/testing/claimed-runs.js"
 import { journalOfAnyClaim } from "../checkpoints/testing/journal-of-any-claim.js"
 import { officialUri, untilOfficialLeft } from "../testing/official-sessions.js"
 import { slotsForAnyGraph, slotsWithout } from "./language-slots.js"
 import { type Language, languageOfEmbedding, languageOfWorker, pythonOf } from "./languages.js"
 import { slotsOfRoutes } from "./routes.js"
-import { endOf, project, runOrder, startTestPool } from "./testing/test-pool.js"
+import { project, resultOf, runOrder, startTestPool } from "./testing/test-pool.js"
 
 const python = process.env.SUPERSTEP_TEST_PYTHON ?? ""
 const skip = python === "" && "no Python with langgraph: .ci/run installs it and sets SUPERSTEP_TEST_PYTHON"
 
-const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 const pythonGraph = fileURLToPath(new URL("../../../workers/python/testing/graphs/simple.py", import.meta.url))
 const chat = "./chat.ts:graph"
 
@@ -28,10 +26,8 @@ test("all code of a worker is in one language, and an embedding of a provider in
   assert.equal(languageOfWorker({ graphs: { a: "./a.py:g" } }), "python")
   assert.equal(languageOfWorker({ graphs: {}, auth: "./auth.py:auth", app: "./app.py:app" }), "python")
   assert.equal(languageOfWorker({ graphs: {}, app: "./app.ts" }), "javascript")
-  assert.deepEqual(
-    ["./embed.py:embed", "agent.embedding:embed", "embed.ts:embed", "openai:text-embedding-3"].map(languageOfEmbedding),
-    ["python", "python", "javascript", undefined],
-  )
+  const embeddings = ["./embed.py:embed", "agent.embedding:embed", "embed.ts:embed", "openai:text-embedding-3"]
+  assert.deepEqual(embeddings.map(languageOfEmbedding), ["python", "python", "javascript", undefined])
 })
 
 test("a run takes a slot of its graph's language, and a run of an unknown graph one of any", () => {
@@ -80,10 +76,8 @@ test("without Python its graphs fail with instructions, and the other graphs loa
   const { graphs, failed } = testing.report
 
   assert.deepEqual(graphs, ["chat"])
-  assert.match(
-    failed[0]?.message ?? "",
-    /there is no no-such-python: install Python .* or name one with SUPERSTEP_PYTHON/,
-  )
+  const instruction = /there is no no-such-python: install Python .* or name one with SUPERSTEP_PYTHON/
+  assert.match(failed[0]?.message ?? "", instruction)
 })
 
 test("one worker starts per language of the project's graphs", { skip }, async () => {
@@ -113,37 +107,27 @@ test("a Python worker's title has its deployment and its role", {
     if (line.includes("worker started")) pids.push(JSON.parse(line).pid)
   }
   const log = createLog({ process: "test", level: "debug" }, { write })
+  const py = `${pythonGraph}:builder`
 
-  await using _testing = await startTestPool({
-    name: "my-agent",
-    project: project({ py: `${pythonGraph}:builder` }),
-    python,
-    log,
-  })
+  await using _testing = await startTestPool({ name: "my-agent", project: project({ py }), python, log })
 
   const titles = pids.map((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", ""))
   assert.deepEqual(titles, ["superstep my-agent worker 1.1.1"])
 })
 
 test("LangGraph's own saver reads the state of a run of a Python graph", { skip }, async () => {
-  await using db = await freshDatabase({ migrations })
+  await using db = await serverDatabase()
   const log = createLog({ process: "test", level: "silent" })
   const handlers = checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })
   const graphs = { chat: `${pythonGraph}:builder` }
   await using testing = await startTestPool({ project: project(graphs), python, handlers })
-  const order = runOrder([], { input: JSON.stringify({ n: 1 }) })
-  const { runId, claimId, threadId } = order
-  await db.run(sql`insert into threads (thread_id) values (${threadId})`)
-  await db.run(sql`
-    insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, claim_id)
-    values (${runId}, ${threadId}, ${runId}, 'chat', 'running', '{}', '{}', 'enqueue', ${claimId})`)
+  const order = runOrder([], { ...(await addRun(db)), input: JSON.stringify({ n: 1 }) })
 
-  const end = await endOf(testing.run([], order))
+  const { status, values } = await resultOf(testing.run([], order))
 
-  assert.ok(end && "done" in end)
-  assert.deepEqual([end.done.status, end.done.values], ["success", '{"n":2}'])
+  assert.deepEqual([status, values], ["success", '{"n":2}'])
   const official = PostgresSaver.fromConnString(officialUri(db))
-  const tuple = await official.getTuple({ configurable: { thread_id: threadId } })
+  const tuple = await official.getTuple({ configurable: { thread_id: order.threadId } })
   await official.end()
   await untilOfficialLeft(db)
   assert.equal(tuple?.checkpoint.channel_values.n, 2)

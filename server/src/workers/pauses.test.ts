@@ -3,6 +3,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { gate } from "../checkpoints/testing/claimed-runs.js"
 import type { RunListener } from "./port.js"
 import { endOf, type RecordedCalls, recordCalls, runOrder, seen, startTestPool } from "./testing/test-pool.js"
 
@@ -10,21 +11,18 @@ test("P18: pausing a run does not pause the other runs of its worker", async () 
   await using testing = await startTestPool()
   const told: RecordedCalls = { events: [], ends: [] }
   const listener = recordCalls(told)
-  let go: () => void = () => undefined
-  const until = new Promise<void>((resolve) => {
-    go = resolve
-  })
+  const readersCatchUp = gate()
   const onEvent: RunListener["onEvent"] = (event, data) => {
     listener.onEvent(event, data)
-    return event === "waiting" || event === "pause_events" ? until : undefined
+    return event === "waiting" || event === "pause_events" ? readersCatchUp.opened : undefined
   }
   testing.pool.execute(runOrder([{ do: "wait" }]), { ...listener, onEvent })
   await seen(told, "pause_events")
 
   const neighbour = testing.run([{ do: "events", count: 3, sizeBytes: 1 }, { do: "done" }])
   await endOf(neighbour)
-  const before = told.events.map(({ event }) => event)
-  go()
+  const before = fieldsOf(told.events, "event")
+  readersCatchUp.open()
   await seen(told, "resume_events")
 
   assert.equal(neighbour.events.length, 3)

@@ -15,15 +15,19 @@ import { WorkerCallFailed } from "./pending-calls.js"
 import { afterDeath } from "./restart-delay.js"
 import {
   endOf,
+  environmentOf,
   isAlive,
+  lossOf,
   project,
   recordCalls,
+  resultOf,
   runOrder,
   seen,
   startSecondWorker,
   startTestPool,
+  type TestPool,
 } from "./testing/test-pool.js"
-import { workerEnv } from "./worker-env.js"
+import { projectEnv, workerEnv } from "./worker-env.js"
 
 test("P1: when a worker dies, its runs are lost once, and runs of other workers continue", async () => {
   await using testing = await startTestPool({ workers: 2 })
@@ -45,36 +49,18 @@ test("P1: when a worker dies, its runs are lost once, and runs of other workers 
 
 const cancelled = { status: "cancelled", error: undefined, next: [], values: undefined, interrupts: "{}" }
 
-test("P1: a run that the user's code ends with process.exit is lost with its exit code", async () => {
+test("P1, P2, P3: an exit by the user's code and a violation of the protocol lose the run, a result just before the exit counts", async () => {
   await using testing = await startTestPool()
 
-  const run = testing.run([{ do: "exit", code: 7 }])
+  const exited = await lossOf(testing.run([{ do: "exit", code: 7 }]))
+  const violating = await lossOf(testing.run([{ do: "garbage" }]))
+  const finished = await resultOf(testing.run([{ do: "exit_after_done" }]))
 
-  assert.deepEqual(await endOf(run), { lost: "worker_died", detail: "exit code 7" })
-})
-
-test("P2: a result that was sent just before the process ended counts", async () => {
-  await using testing = await startTestPool()
-
-  const run = testing.run([{ do: "exit_after_done" }])
-
-  const end = await endOf(run)
-  assert.ok(end && "done" in end)
-  assert.equal(end.done.values, '{"last":"word"}')
-})
-
-test("P3: a worker that violates the protocol is killed, and the reason is reported", async () => {
-  await using testing = await startTestPool()
-
-  const run = testing.run([{ do: "garbage" }])
-
-  const end = await endOf(run)
-  assert.ok(end && "lost" in end)
+  assert.deepEqual(exited, { lost: "worker_died", detail: "exit code 7" })
+  assert.equal(finished.values, '{"last":"word"}')
   // The fake worker exits when its connection closes, which may be before the signal.
-  assert.match(
-    end.detail,
-    /(signal SIGKILL|exit code 0): the worker sent a header that is not JSON: this is not a frame/,
-  )
+  const why = /(signal SIGKILL|exit code 0): the worker sent a header that is not JSON: this is not a frame/
+  assert.match(violating.detail, why)
 })
 
 test("P4: a dead worker is replaced, and free slots are announced", async () => {
@@ -91,8 +77,7 @@ test("P4: a dead worker is replaced, and free slots are announced", async () => 
 
   assert.ok(calls > callsAtDeath)
   assert.equal(testing.pool.deaths, 1)
-  const end = await endOf(testing.run([{ do: "done" }]))
-  assert.ok(end && "done" in end)
+  await resultOf(testing.run([{ do: "done" }]))
 })
 
 test("P5: a worker that stops responding is killed after the limit", async () => {
@@ -100,10 +85,8 @@ test("P5: a worker that stops responding is killed after the limit", async () =>
 
   const run = testing.run([{ do: "spin" }])
 
-  assert.deepEqual(await endOf(run), {
-    lost: "worker_blocked",
-    detail: "signal SIGKILL: its event loop was held for 0.2 s",
-  })
+  const detail = "signal SIGKILL: its event loop was held for 0.2 s"
+  assert.deepEqual(await lossOf(run), { lost: "worker_blocked", detail })
 })
 
 test("delays between restarts double up to ten seconds, and restart from the shortest after a healthy run", () => {
@@ -120,15 +103,17 @@ test("P6: a worker's environment has its own settings and the agent's, but not t
   const agent = { ...project(), env: { OPENAI_API_KEY: "mine", SUPERSTEP_WORKER_ID: "forged" } }
   await using testing = await startTestPool({ serverEnv, project: agent })
 
-  const { data } = await seen(testing.run([{ do: "environment" }]), "environment")
-
-  const environment = data as Record<string, string>
+  const environment = await environmentOf(testing.run([{ do: "environment" }]))
   assert.equal(environment.OPENAI_API_KEY, "mine")
   assert.equal(environment.PATH, process.env.PATH)
   assert.equal(environment.SUPERSTEP_WORKER_ID, "1.1.1")
   const names = Object.keys(environment).filter((name) => /SUPERSTEP|DATABASE|AWS/.test(name))
   assert.deepEqual(names.sort(), ["SUPERSTEP_WORKER_ID", "SUPERSTEP_WORKER_SOCKET", "SUPERSTEP_WORKER_TITLE"])
   assert.equal(workerEnv({}, {}, { socketPath: "/s", workerId: "w", title: "t" }).PATH, undefined)
+  // LangChain's callbacks are awaited unless the project says otherwise.
+  assert.equal(projectEnv({}, {}).LANGCHAIN_CALLBACKS_BACKGROUND, "false")
+  const own = { LANGCHAIN_CALLBACKS_BACKGROUND: "true" }
+  assert.equal(projectEnv({}, own).LANGCHAIN_CALLBACKS_BACKGROUND, "true")
 })
 
 test("a worker's call gets a reply, or an error by name", async () => {
@@ -140,10 +125,10 @@ test("a worker's call gets a reply, or an error by name", async () => {
     "checkpoint.get": async () => assert.fail("the call names no thread"),
   }
   await using testing = await startTestPool({ handlers })
-  const answerTo = async (method: string, line = "you") =>
-    (await seen(testing.run([{ do: "call", method, lines: [line] }, { do: "done" }]), "answer")).data as {
-      [field: string]: unknown
-    }
+  const answerTo = async (method: string, line = "you") => {
+    const run = testing.run([{ do: "call", method, lines: [line] }, { do: "done" }])
+    return (await seen(run, "answer")).data as Record<string, unknown>
+  }
 
   const greeting = await answerTo("store.batch")
   const unknown = await answerTo("__proto__")
@@ -174,40 +159,33 @@ test("P7: a lost claim ends the run here, and later frames of its worker are dro
   assert.equal(testing.pool.freeSlots(), 3)
 })
 
-test("a call to a worker succeeds, fails with the worker's error, or fails when the worker dies", async () => {
+const stateOf = ({ pool }: TestPool, thread_id: string, graph_id = "chat") =>
+  pool.call("graph.state", { graph_id, thread_id }, { config: "{}" })
+
+test("a call to a worker succeeds, or fails with the worker's error, the server's, or that of a worker that dies", async () => {
   await using testing = await startTestPool()
 
-  const reply = await testing.pool.call("graph.state", { graph_id: "chat", thread_id: "t" }, { config: "{}" })
+  const reply = await stateOf(testing, "t")
 
   assert.equal(JSON.parse(String(reply.payload[0])).method, "graph.state")
-  await assert.rejects(
-    testing.pool.call("graph.state", { graph_id: "chat", thread_id: "fail" }, {}),
-    (error) => error instanceof WorkerCallFailed && error.error === "TypeError",
-  )
-  await assert.rejects(testing.pool.call("graph.state", { graph_id: "chat", thread_id: "die" }, {}), Unavailable)
-  await assert.rejects(
-    testing.pool.call("graph.state", { graph_id: "none" }, {}),
-    (error) => error instanceof Conflict && error.message.includes("langgraph.json"),
-  )
+  const isTypeError = (error: unknown) => error instanceof WorkerCallFailed && error.error === "TypeError"
+  await assert.rejects(stateOf(testing, "fail"), isTypeError)
+  const isConflict = (error: unknown) => error instanceof Conflict && error.message.includes("langgraph.json")
+  await assert.rejects(stateOf(testing, "t", "none"), isConflict)
+  // What the server returned to the worker is not reported as the graph's error.
+  await assert.rejects(stateOf(testing, "fail:DatabaseUnavailable"), Unavailable)
+  await assert.rejects(stateOf(testing, "fail:InternalError"), (error) => !(error instanceof KnownError))
+  await assert.rejects(stateOf(testing, "die"), Unavailable)
 })
 
 test("a call without a reply in time fails, and a late reply is ignored", async () => {
   await using testing = await startTestPool({ limits: { callMs: 30 } })
 
-  await assert.rejects(testing.pool.call("graph.state", { graph_id: "chat", thread_id: "late" }, {}), Unavailable)
-  const run = testing.run([{ do: "done" }])
+  await assert.rejects(stateOf(testing, "late"), Unavailable)
 
-  assert.ok("done" in ((await endOf(run)) ?? {}))
-  const next = () => testing.pool.call("graph.state", { graph_id: "chat", thread_id: "t" }, {})
+  await resultOf(testing.run([{ do: "done" }]))
+  const next = () => stateOf(testing, "t")
   await until(() => next().then(Boolean, () => false), { what: "later calls are answered" })
-})
-
-test("an error that the server returned to the worker is not reported as the graph's error", async () => {
-  await using testing = await startTestPool()
-  const call = (thread_id: string) => testing.pool.call("graph.state", { graph_id: "chat", thread_id }, {})
-
-  await assert.rejects(call("fail:DatabaseUnavailable"), Unavailable)
-  await assert.rejects(call("fail:InternalError"), (error) => !(error instanceof KnownError))
 })
 
 test("P11: a run without a worker waits for one, and can be stopped meanwhile", async () => {
@@ -218,8 +196,7 @@ test("P11: a run without a worker waits for one, and can be stopped meanwhile", 
   testing.pool.cancel(stopped.order.claimId)
 
   assert.deepEqual(await endOf(stopped), { done: cancelled })
-  const end = await endOf(waits)
-  assert.ok(end && "done" in end && end.done.status === "success")
+  assert.equal((await resultOf(waits)).status, "success")
 })
 
 test("P11: a run that waits for a worker is handed back when the pool stops", async () => {
@@ -265,7 +242,7 @@ test("a graph that fails to load does not affect the others, and its runs fail w
   assert.deepEqual(await endOf(run), { done: { ...failed, error: runFailure("GraphLoadError", message) } })
   const noGraph = runFailure("GraphNotFound", 'the project has no graph "none": add it to langgraph.json')
   assert.deepEqual(await endOf(unknown), { done: { ...failed, error: noGraph } })
-  assert.ok("done" in ((await endOf(good)) ?? {}))
+  await resultOf(good)
 })
 
 test("workers that exit while loading are reported, and a run finds no worker", async () => {
@@ -278,8 +255,7 @@ test("workers that exit while loading are reported, and a run finds no worker", 
   const message = "the worker ended while it loaded chat: exit code 3"
   assert.deepEqual(testing.report, { graphs: [], failed: [{ graphId: "chat", message }] })
   assert.deepEqual(await endOf(run), { lost: "no_worker", detail: "no worker is up" })
-  const end = await endOf(unknown)
-  assert.equal(end && "done" in end && end.done.error?.error, "GraphNotFound")
+  assert.equal((await resultOf(unknown)).error?.error, "GraphNotFound")
   assert.equal(testing.pool.freeSlots(), 0)
 })
 
@@ -287,7 +263,7 @@ test("a worker that is killed while it loads does not make its graphs fail", asy
   await using testing = await startTestPool({ project: project({ chat: "./killed:once" }), workers: 2 })
 
   assert.deepEqual(testing.report, { graphs: ["chat"], failed: [] })
-  assert.ok("done" in ((await endOf(testing.run([{ do: "done" }]))) ?? {}))
+  await resultOf(testing.run([{ do: "done" }]))
 })
 
 test("a graph that never finishes loading fails after the time limit", async () => {
@@ -298,22 +274,10 @@ test("a graph that never finishes loading fails after the time limit", async () 
   assert.match(failure?.message ?? "", /signal SIGKILL: it did not load its graphs within 0.3 s: .*top-level await/)
 })
 
-test("P9: a stopped pool still reports its graphs, and has no free slots", async () => {
+test("P9: a stop lets runs finish and leaves no process running; a stopped pool still reports its graphs", async () => {
   const testing = await startTestPool()
-
-  await testing.pool.stop(0)
-
-  const { graphs, failed } = testing.pool.report()
-  assert.deepEqual({ graphs, failed }, { graphs: ["chat"], failed: [] })
-  assert.equal(testing.pool.freeSlots(), 0)
-  await assert.rejects(testing.pool.call("graph.state", { graph_id: "chat" }, {}), Unavailable)
-  await testing[Symbol.asyncDispose]()
-})
-
-test("P9: a stop lets runs finish and leaves no process running", async () => {
-  const testing = await startTestPool()
-  const { data } = await seen(testing.run([{ do: "environment" }, { do: "done" }]), "environment")
-  const folder = dirname((data as Record<string, string>).SUPERSTEP_WORKER_SOCKET ?? "")
+  const { SUPERSTEP_WORKER_SOCKET } = await environmentOf(testing.run([{ do: "environment" }, { do: "done" }]))
+  const folder = dirname(SUPERSTEP_WORKER_SOCKET ?? "")
   assert.equal(existsSync(folder), true)
   const order = runOrder([{ do: "wait" }])
   const told = { events: [], ends: [] } as Parameters<typeof recordCalls>[0]
@@ -328,6 +292,10 @@ test("P9: a stop lets runs finish and leaves no process running", async () => {
   assert.ok(told.ends[0] && "done" in told.ends[0])
   assert.deepEqual(await endOf(refused), { lost: "stopped", detail: "the server stops" })
   assert.equal(existsSync(folder), false)
+  const { graphs, failed } = testing.pool.report()
+  assert.deepEqual([graphs, failed, testing.pool.freeSlots()], [["chat"], [], 0])
+  await assert.rejects(stateOf(testing, "t"), Unavailable)
+  await testing[Symbol.asyncDispose]()
 })
 
 test("P9: runs that do not finish in time are killed and lost", async () => {

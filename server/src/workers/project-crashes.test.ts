@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { judgeCrash, ProjectCrashes } from "./project-crashes.js"
 import { endOf, project, seen, startTestPool } from "./testing/test-pool.js"
@@ -13,10 +14,8 @@ test("P17: a crash without work counts at once, a crash with work counts if it i
   assert.equal(crashed(5_000, true).counts, false)
   assert.equal(crashed(5_000, true, 1).counts, true)
   assert.equal(crashed(30_000, true, 1).counts, false)
-  assert.deepEqual(
-    [crashed(5_000, true, 1), crashed(30_000, false, 4), crashed(1_000, false)].map((it) => it.youngInARow),
-    [2, 0, 1],
-  )
+  const rows = [crashed(5_000, true, 1), crashed(30_000, false, 4), crashed(1_000, false)]
+  assert.deepEqual(fieldsOf(rows, "youngInARow"), [2, 0, 1])
 })
 
 test("P17: the crash count is reset ten minutes after the last crash", () => {
@@ -32,10 +31,7 @@ test("P17: the crash count is reset ten minutes after the last crash", () => {
   const later = crashes.report()
   crashes.record("exit code 4")
 
-  assert.deepEqual(
-    [none, later],
-    [1, 2].fill(0).map(() => ({ count: 0, last: null })),
-  )
+  for (const report of [none, later]) assert.deepEqual(report, { count: 0, last: null })
   assert.deepEqual(two, { count: 2, last: "signal SIGKILL" })
   assert.deepEqual(crashes.report(), { count: 1, last: "exit code 4" })
 })

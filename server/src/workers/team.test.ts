@@ -4,11 +4,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { endOf, seen, startTestPool, type TestPool } from "./testing/test-pool.js"
+import { endOf, environmentOf, resultOf, startTestPool } from "./testing/test-pool.js"
 import { WorkerLoad } from "./worker-load.js"
-
-const environmentOf = async (run: ReturnType<TestPool["run"]>) =>
-  (await seen(run, "environment")).data as Record<string, string>
 
 test("P20: the second worker starts when the first is full, and no third starts", async () => {
   await using testing = await startTestPool({ workers: 2, limits: { maxRuns: 2 } })
@@ -27,14 +24,13 @@ test("P20: a run that blocks its worker does not delay others: a second worker s
   const burning = testing.run([{ do: "environment" }, { do: "pause" }, { do: "spin" }])
   const { SUPERSTEP_WORKER_ID: held } = await environmentOf(burning)
 
-  await until(() => testing.pool.fullWorkers().event_loop === 1 && testing.pool.freeSlots() === 4, {
-    what: "the blocked worker accepts no more runs, and another one serves",
-  })
+  const isReplaced = () => testing.pool.fullWorkers().event_loop === 1 && testing.pool.freeSlots() === 4
+  await until(isReplaced, { what: "the blocked worker accepts no more runs, and another one serves" })
   const others = [1, 2, 3].map(() => testing.run([{ do: "environment" }, { do: "done" }]))
 
   for (const other of others) {
     assert.notEqual((await environmentOf(other)).SUPERSTEP_WORKER_ID, held)
-    assert.ok("done" in ((await endOf(other)) ?? {}))
+    await resultOf(other)
   }
   assert.deepEqual(burning.ends, [])
 })

@@ -9,6 +9,7 @@ const limits = { maxRuns: 1000, memoryMb: 1000 }
 const idle = { running: 0, startedSince: 0, report: undefined }
 const waiting = { running: 400, startedSince: 0, report: { busy: 0.2, memoryMb: 300, ended: 0 } }
 const computing = { running: 4, startedSince: 0, report: { busy: 0.97, memoryMb: 300, ended: 0 } }
+const short = { running: 12, startedSince: 0, report: { busy: 0.97, memoryMb: 300, ended: 20 } }
 
 const cases: [name: string, load: Load, over: Partial<typeof limits>, free: number, limit?: string][] = [
   ["an idle worker takes what it can begin between two reports", idle, {}, 50],
@@ -17,12 +18,7 @@ const cases: [name: string, load: Load, over: Partial<typeof limits>, free: numb
   ["runs that were started since the report count", { ...waiting, startedSince: 45 }, {}, 5],
   ["a worker that computes takes a few", computing, {}, 6],
   ["and no more than those", { ...computing, running: 12 }, {}, 0, "event_loop"],
-  [
-    "and more if runs are short",
-    { ...computing, running: 12, report: { busy: 0.97, memoryMb: 300, ended: 20 } },
-    {},
-    38,
-  ],
+  ["and more if runs are short", short, {}, 38],
   ["the setting is the most", { ...waiting, running: 990 }, {}, 10],
   ["the setting is reached", { ...waiting, running: 1000 }, {}, 0, "jobs"],
   ["the setting may be small", idle, { maxRuns: 2 }, 2],

@@ -1,18 +1,17 @@
 /** Runs with a claim, for tests of what their attempts write. */
 import { randomUUID } from "node:crypto"
-import { fileURLToPath } from "node:url"
 import type { Database, Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
+import { serverDatabase } from "../../testing/test-server.js"
 import type { Fence } from "../../workers/fence.js"
 import type { NewCheckpoint } from "../checkpoint.js"
 import type { Ending } from "../claim-batch.js"
 import { Journal } from "../journal.js"
 import { findCheckpoints } from "../queries.js"
 
-export const migrations = fileURLToPath(new URL("../../../src/migrations", import.meta.url))
+export { serverDatabase }
 
 export interface TestRun extends Fence {
   readonly threadId: string
@@ -85,7 +84,7 @@ export function watched(db: Database) {
 
 /** An open attempt of a run, on a database that `told` counts and controls. */
 export async function openAttempt({ number }: { readonly number?: number } = {}) {
-  const db = await freshDatabase({ migrations })
+  const db = await serverDatabase()
   const { told, db: observed } = watched(db)
   const journal = new Journal({ db: observed, log })
   const run = await addRun(db)

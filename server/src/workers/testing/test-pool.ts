@@ -1,4 +1,5 @@
 /** A pool of fake workers, and runs for it. Everything ends with `await using`. */
+import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
@@ -96,6 +97,21 @@ export async function endOf(told: RecordedCalls) {
   await until(() => told.ends.length > 0, { what: "the run has ended" })
   return told.ends[0]
 }
+
+/** How a run was lost. */
+export async function lossOf(told: RecordedCalls) {
+  const end = await endOf(told)
+  return end && "lost" in end ? end : assert.fail(`the run was not lost: ${JSON.stringify(end)}`)
+}
+
+export async function resultOf(told: RecordedCalls): Promise<RunResult> {
+  const end = await endOf(told)
+  return end && "done" in end ? end.done : assert.fail(`the run was lost: ${JSON.stringify(end)}`)
+}
+
+/** The environment of a worker, told by a run with the step `environment`. */
+export const environmentOf = async (told: RecordedCalls) =>
+  (await seen(told, "environment")).data as Readonly<Record<string, string>>
 
 export const seen = (told: RecordedCalls, event: string) =>
   until(() => told.events.find((one) => one.event === event), { what: `the event ${event} came` })

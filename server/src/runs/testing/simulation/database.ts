@@ -1,13 +1,12 @@
 /** A database for histories of the queue, one after the other. */
-import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { ownTheTime } from "@superstep/toolkit/testing/simulation/simulated-database"
 import { openSession, type Session } from "@superstep/toolkit/testing/simulation/simulated-session"
 import { insertSystemAssistants } from "../../../assistants/queries.js"
-import { migrations } from "../../../testing/test-server.js"
+import { serverDatabase } from "../../../testing/test-server.js"
 import { recordRuns } from "./record.js"
 
 export async function preparedDatabase(): Promise<AsyncDisposable & { readonly session: Session }> {
-  const db = await freshDatabase({ migrations })
+  const db = await serverDatabase()
   await insertSystemAssistants(db, ["agent"], {})
   await ownTheTime(db)
   await recordRuns(db)
