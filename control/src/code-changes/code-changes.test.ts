@@ -1,4 +1,5 @@
 /** What changed in the code between revisions, over HTTP, with real repositories and archives. */
+
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -6,6 +7,7 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { masterKey, seal } from "../secrets/seal.js"
@@ -55,31 +57,11 @@ test("two commits differ in files that were added, removed and changed, each wit
 
   assert.equal(status, 200)
   assert.equal(body.total, 3)
-  assert.deepEqual(body.files, [
-    {
-      path: "agent.ts",
-      change: "changed",
-      size_before: 24,
-      size_after: 24,
-      omitted: null,
-      diff: "@@ -1,2 +1,2 @@\n const a = 1\n-const b = 2\n+const b = 3\n",
-    },
-    {
-      path: "old.ts",
-      change: "removed",
-      size_before: 5,
-      size_after: null,
-      omitted: null,
-      diff: "@@ -1 +0,0 @@\n-gone\n",
-    },
-    {
-      path: "tools/ä new.ts",
-      change: "added",
-      size_before: null,
-      size_after: 4,
-      omitted: null,
-      diff: "@@ -0,0 +1 @@\n+new\n",
-    },
+  const files: Record<string, unknown>[] = body.files
+  assert.deepEqual(fieldsOf(files, "path", "change", "size_before", "size_after", "omitted", "diff"), [
+    ["agent.ts", "changed", 24, 24, null, "@@ -1,2 +1,2 @@\n const a = 1\n-const b = 2\n+const b = 3\n"],
+    ["old.ts", "removed", 5, null, null, "@@ -1 +0,0 @@\n-gone\n"],
+    ["tools/ä new.ts", "added", null, 4, null, "@@ -0,0 +1 @@\n+new\n"],
   ])
 })
 

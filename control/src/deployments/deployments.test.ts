@@ -77,29 +77,19 @@ test("replies have exactly the fields of the OpenAPI document", async () => {
   z.strictObject(revisionReply.shape).parse(revision.body)
 })
 
-test("a name is unique, and free again as soon as the 204 is sent (D5)", async () => {
+test("a name is unique in its workspace, and free again as soon as the 204 is sent; in another one it gets another address (D3, D5)", async () => {
   await using api = await startApi()
   const { id } = await created(api)
 
   const taken = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
-  await api.call("DELETE", `/v2/deployments/${id}`)
-  const again = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
-
-  assert.equal(taken.status, 409)
-  assert.equal(taken.body.conflicting_id, id)
-  assert.equal(again.status, 201)
-  assert.equal(again.body.source_config.custom_url, "http://agents.test:8901/d/shop-bot")
-})
-
-test("the same name in two workspaces gives two addresses (D3)", async () => {
-  await using api = await startApi()
-  await created(api)
-
   const other = await api.callAsOther("POST", "/v2/deployments", { body: exampleDeployment() })
+  await api.call("DELETE", `/v2/deployments/${id}`)
+  const again = await created(api)
 
-  assert.equal(other.status, 201)
-  assert.equal(other.body.name, "shop-bot")
+  assert.deepEqual([taken.status, taken.body.conflicting_id], [409, id])
+  assert.deepEqual([other.status, other.body.name], [201, "shop-bot"])
   assert.match(other.body.source_config.custom_url, /^http:\/\/agents\.test:8901\/d\/shop-bot-[0-9a-f]{6}$/)
+  assert.equal(again.source_config.custom_url, "http://agents.test:8901/d/shop-bot")
 })
 
 test("of concurrent creations with one name, one succeeds and the others leave nothing", async () => {
@@ -197,26 +187,17 @@ test("a ready-made image gets its defaults, and no deployment type", async () =>
   assert.equal(typed.status, 400)
 })
 
-test("absent fields get the defaults that readers expect", async () => {
+test("absent fields get the defaults that readers expect, and unknown ones are ignored and listed", async () => {
   await using api = await startApi()
-  const { source_config: given, ...example } = exampleDeployment()
-
-  const { source_config } = await created(api, { ...example, source_config: { repo_url: given.repo_url } })
-
-  assert.equal(source_config.deployment_type, "prod")
-  assert.equal(source_config.build_on_push, false)
-})
-
-test("unknown fields are ignored and listed", async () => {
-  await using api = await startApi()
-  const example = exampleDeployment()
-  const body = { ...example, colour: "blue", "a\nb": 1, source_config: { ...example.source_config, speed: 1 } }
+  const source_config = { repo_url: "https://github.com/acme/shop", speed: 1 }
+  const body = { ...exampleDeployment(), colour: "blue", "a\nb": 1, source_config }
 
   const reply = await api.call("POST", "/v2/deployments", { body })
 
   assert.equal(reply.status, 201)
   assert.equal(reply.headers.get("x-ignored-fields"), "colour, a_b, source_config.speed")
   assert.ok(!("colour" in reply.body) && !("speed" in reply.body.source_config))
+  assert.deepEqual([reply.body.source_config.deployment_type, reply.body.source_config.build_on_push], ["prod", false])
 })
 
 test("both spellings of the config path may be given if they agree", async () => {

@@ -3,61 +3,43 @@ import { test } from "node:test"
 import { secretsOfRevision } from "../secrets/operations.js"
 import { secretMask } from "../secrets/secret.js"
 import { exampleDeployment, shared, startApi } from "../testing/api.js"
-import { nextSecrets, type SecretChange, type SecretsMode } from "./secret-changes.js"
-
-const next = (secrets: SecretChange[] | undefined, mode?: SecretsMode) =>
-  nextSecrets(["A", "B"], { secrets, mode })?.map(({ name, value }) => `${name}=${value}`)
-
-const kept = (name: string) => `${name}=${secretMask}`
-
-test("a list replaces the set, a null removes a name, an empty list changes nothing (CP-D6)", () => {
-  const one = { name: "C", value: "1" }
-  const none = { name: "A", value: null }
-
-  assert.equal(next(undefined), undefined)
-  assert.equal(next(undefined, "replace"), undefined)
-  assert.equal(next([]), undefined)
-  assert.equal(next([], "merge"), undefined)
-  assert.deepEqual(next([], "replace"), [])
-  assert.deepEqual(next([one]), ["C=1"])
-  assert.deepEqual(next([one], "merge"), ["C=1", kept("A"), kept("B")])
-  assert.deepEqual(next([none]), [kept("B")])
-  assert.deepEqual(next([one, none]), ["C=1", kept("B")])
-  assert.deepEqual(next([one, none], "replace"), ["C=1"])
-  assert.deepEqual(next([{ name: "A", value: "2" }], "merge"), ["A=2", kept("B")])
-})
+import type { SecretsMode } from "./secret-changes.js"
 
 const api = shared(() => startApi())
+const set = (name: string, value: string | null) => ({ name, value })
 
-test("each change of secrets is pinned by the revision that it creates", async () => {
-  const { body: deployment } = await api.call("POST", "/v2/deployments", {
-    body: {
-      ...exampleDeployment(),
-      secrets: [
-        { name: "A", value: "1" },
-        { name: "B", value: "2" },
-      ],
-    },
-  })
-  const path = `/v2/deployments/${deployment.id}`
-  const afterPatch = async (body: object) => {
-    const reply = await api.call("PATCH", path, { body })
-    assert.equal(reply.status, 200, reply.text)
-    return secretsOfRevision(api.db, api.key, { revision_id: reply.body.latest_revision_id })
-  }
-
-  assert.deepEqual(await afterPatch({ secrets: [{ name: "A", value: null }] }), { B: "2" })
-  assert.deepEqual(await afterPatch({ secrets: [{ name: "C", value: "3" }], secrets_mode: "merge" }), {
-    B: "2",
-    C: "3",
-  })
-  assert.deepEqual(await afterPatch({ secrets: [], secrets_mode: "replace" }), {})
-  assert.deepEqual(await afterPatch({ secrets: [{ name: "D", value: "4" }] }), { D: "4" })
-  const twice = [
-    { name: "D", value: null },
-    { name: "D", value: "5" },
+test("a list replaces the set, a null removes a name, a mask keeps one, an empty list changes nothing; each revision pins its set (CP-D6, S2)", async () => {
+  const secrets = [set("A", "1"), set("B", "2")]
+  const { body: made } = await api.call("POST", "/v2/deployments", { body: { ...exampleDeployment(), secrets } })
+  const patch = (body: object) => api.call("PATCH", `/v2/deployments/${made.id}`, { body })
+  const environment = (revisionId: string) => secretsOfRevision(api.db, api.key, { revision_id: revisionId })
+  const steps: [secrets: object[] | undefined, mode: SecretsMode | undefined, result: Record<string, string>][] = [
+    [[set("A", null)], undefined, { B: "2" }],
+    [[set("C", "3")], "merge", { B: "2", C: "3" }],
+    [[set("B", secretMask), set("D", "4")], undefined, { B: "2", D: "4" }],
+    [[set("B", "5")], "merge", { B: "5", D: "4" }],
+    [[set("E", "6"), set("B", null)], undefined, { D: "4", E: "6" }],
+    [[set("F", "7"), set("E", null)], "replace", { F: "7" }],
+    [[], undefined, { F: "7" }],
+    [[], "merge", { F: "7" }],
+    [undefined, "replace", { F: "7" }],
+    [[], "replace", {}],
+    [[set("G", "8")], undefined, { G: "8" }],
   ]
-  assert.equal((await api.call("PATCH", path, { body: { secrets: twice } })).status, 422)
+  for (const [n, [given, mode, result]] of steps.entries()) {
+    const repo_ref = `branch-${n}`
+    const reply = await patch({ secrets: given, secrets_mode: mode, source_revision_config: { repo_ref } })
+
+    assert.equal(reply.status, 200, reply.text)
+    assert.deepEqual(await environment(reply.body.latest_revision_id), result, `step ${n}`)
+    assert.deepEqual(
+      reply.body.secrets,
+      Object.keys(result).map((name) => set(name, secretMask)),
+      `step ${n}`,
+    )
+  }
+  assert.deepEqual(await environment(made.latest_revision_id), { A: "1", B: "2" })
+  assert.equal((await patch({ secrets: [set("D", null), set("D", "5")] })).status, 422)
 })
 
 test("fields that null does not clear are listed in unset (CP-D7)", async () => {

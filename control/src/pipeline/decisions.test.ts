@@ -6,6 +6,7 @@ import { RegistryFailed } from "@superstep/oci/registry/failures"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { storableText } from "@superstep/toolkit/text/storable"
 import { backOffMs } from "../health/restart.js"
+import { reportOf } from "../planner/testing/facts.js"
 import { stages } from "../revisions/revision.js"
 import { statusMessage } from "../revisions/status-message.js"
 import { SourceFailed } from "../sources/port.js"
@@ -86,20 +87,7 @@ test("the sentence of a failure ends with one full stop, and its paths stay as t
 })
 
 test("a unit that is ready may take over; a graph that does not load says which and why", () => {
-  const report = {
-    revision_id: "r1",
-    pid: 1,
-    ready: true,
-    graphs: ["chat"],
-    failed: [],
-    serving: false,
-    executes_pinned: true,
-    runs: { ended: 0, failed: 0 },
-    running_runs: 0,
-    open_streams: 0,
-    worker_crashes: { count: 0, last: null },
-    cross_origin: null,
-  }
+  const report = reportOf({ revision_id: "r1", graphs: ["chat"], serving: false })
 
   assert.equal(judgeReport({ ...report, ready: false }, "r1", []), false)
   assert.equal(judgeReport(report, "another", []), false)

@@ -183,13 +183,6 @@ const failing: readonly (readonly [string, Parameters<typeof deploymentOf>[1], s
     "graph_load_failed",
     /"chat" does not load: \[secret\]/,
   ],
-  [
-    "a command that fails",
-    { config: { build_command: "ls no-such-file" } },
-    "BUILD_FAILED",
-    "build_command_failed",
-    /no-such-file[\s\S]*exit code 2/,
-  ],
 ]
 
 test("whatever fails says why, and the route stays on the last good revision", async () => {

@@ -1,12 +1,11 @@
 /** Sleep, pause and restart, with real processes: control plane, edge, fake units. */
 import assert from "node:assert/strict"
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { basename, dirname, join } from "node:path"
 import { test } from "node:test"
 import { machineFolders, unitSocket } from "@superstep/machines/parts/files/folders"
 import { sql } from "@superstep/toolkit/db/sql"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
@@ -50,22 +49,6 @@ test("a deployment that nobody uses sleeps, and the first requests wake it", asy
 
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
   await untilAsleep(deploymentId)
-})
-
-test("one that works does not sleep, nor does one of a type that never does", {
-  skip: unlessWide("deploys three times"),
-}, async () => {
-  const busy = join(temporaryFolder(), "busy")
-  writeFileSync(busy, "")
-  const always = await deploy("always", "dev")
-  const working = await deploy("working", "dev_zero", { FAKE_BUSY: busy })
-  // Of two that fell silent at the same time, this one is seen to sleep.
-  await untilAsleep(await deploy("measure", "dev_zero"))
-
-  assert.equal(await isAsleep(working), false)
-  assert.equal(await isAsleep(always), false)
-  rmSync(busy)
-  await untilAsleep(working)
 })
 
 test("what is due wakes a deployment before its time", { skip: unlessWide("waits for seconds") }, async () => {

@@ -12,13 +12,9 @@ const secret = "the installation's secret"
 // One database for all tests, emptied before each: creating one takes longer than most of these tests.
 const api = shared(() => startApi({ webhookSecrets: [new Secret(secret)] }))
 beforeEach(async () => {
-  for (const statement of [
-    sql`delete from deployments`,
-    sql`delete from integrations`,
-    sql`delete from git_deliveries`,
-  ]) {
-    await api.db.run(statement)
-  }
+  await api.db.run(sql`delete from deployments`)
+  await api.db.run(sql`delete from integrations`)
+  await api.db.run(sql`delete from git_deliveries`)
 })
 
 const send = ({ path, headers, text }: SentDelivery, query = "") =>

@@ -308,35 +308,35 @@ test("an integration for an unknown host is used only for fetching", async () =>
 })
 
 test("a token is sent only to its own host and its API", () => {
-  assert.equal(originOf("https://github.com/acme/shop", "github.com"), "https://github.com")
-  assert.equal(originOf("git@github.com:acme/shop.git", "github.com"), "https://github.com")
-  assert.equal(
-    originOf("ssh://git@git.acme.example:2222/a/b", "git.acme.example:3000"),
-    "https://git.acme.example:3000",
-  )
-  assert.equal(originOf("https://evil.example/acme/shop", "github.com"), undefined)
-  assert.equal(originOf("https://github.com.evil.example/acme/shop", "github.com"), undefined)
-  assert.equal(originOf("https://github.com:8443/acme/shop", "github.com"), undefined)
-  const urlOf = (provider: Provider, repoUrl: string) => {
+  for (const [repoUrl, name, origin] of [
+    ["https://github.com/acme/shop", "github.com", "https://github.com"],
+    ["git@github.com:acme/shop.git", "github.com", "https://github.com"],
+    ["ssh://git@git.acme.example:2222/a/b", "git.acme.example:3000", "https://git.acme.example:3000"],
+    ["https://evil.example/acme/shop", "github.com", undefined],
+    ["https://github.com.evil.example/acme/shop", "github.com", undefined],
+    ["https://github.com:8443/acme/shop", "github.com", undefined],
+  ] as const)
+    assert.equal(originOf(repoUrl, name), origin, repoUrl)
+  const status = { sha, state: "success", context: "superstep/a", description: "", targetUrl: "" } as const
+  for (const [provider, repoUrl, url] of [
+    ["github", "https://github.com/acme/shop", `https://api.github.com/repos/acme/shop/statuses/${sha}`],
+    ["github", "https://x.ghe.com/acme/shop", `https://api.x.ghe.com/repos/acme/shop/statuses/${sha}`],
+    [
+      "gitlab",
+      "https://gitlab.com/g/sub/shop.git",
+      `https://gitlab.com/api/v4/projects/g%2Fsub%2Fshop/statuses/${sha}`,
+    ],
+    ["gitea", "https://codeberg.org/a/b", `https://codeberg.org/api/v1/repos/a/b/statuses/${sha}`],
+    [
+      "bitbucket",
+      "https://bitbucket.org/a/b",
+      `https://api.bitbucket.org/2.0/repositories/a/b/commit/${sha}/statuses/build`,
+    ],
+  ] as const) {
     const { host: name, origin } = new URL(repoUrl)
     const credentials = { kind: "token", host: name, username: "x-access-token", token: new Secret("t") } as const
-    const status = { sha, state: "success", context: "superstep/a", description: "", targetUrl: "" } as const
-    return statusRequest(provider, { repoUrl, origin, credentials }, status)?.url
+    assert.equal(statusRequest(provider, { repoUrl, origin, credentials }, status)?.url, url)
   }
-  assert.equal(
-    urlOf("github", "https://github.com/acme/shop"),
-    `https://api.github.com/repos/acme/shop/statuses/${sha}`,
-  )
-  assert.equal(urlOf("github", "https://x.ghe.com/acme/shop"), `https://api.x.ghe.com/repos/acme/shop/statuses/${sha}`)
-  assert.equal(
-    urlOf("gitlab", "https://gitlab.com/group/sub/shop.git"),
-    `https://gitlab.com/api/v4/projects/group%2Fsub%2Fshop/statuses/${sha}`,
-  )
-  assert.equal(urlOf("gitea", "https://codeberg.org/a/b"), `https://codeberg.org/api/v1/repos/a/b/statuses/${sha}`)
-  assert.equal(
-    urlOf("bitbucket", "https://bitbucket.org/a/b"),
-    `https://api.bitbucket.org/2.0/repositories/a/b/commit/${sha}/statuses/build`,
-  )
 })
 
 test("GitLab's refusal of an unchanged state counts as success; a rate limit is retried", () => {

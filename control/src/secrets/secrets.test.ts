@@ -5,7 +5,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { removeDeployment } from "../deployments/carried-queries.js"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, startApi } from "../testing/api.js"
 import { removeOldSecrets, secretsOfRevision } from "./operations.js"
 import { CannotOpen, masterKey, open, seal } from "./seal.js"
 
@@ -53,38 +53,6 @@ test("a sealed value does not open in another place, with another key, or trunca
   assert.throws(() => masterKey(Buffer.from("password")), RangeError)
 })
 
-async function deploy(api: TestApi, secrets: object[]) {
-  const { body } = await api.call("POST", "/v2/deployments", { body: { ...exampleDeployment(), secrets } })
-  const patch = (body_: object) => api.call("PATCH", `/v2/deployments/${body.id}`, { body: body_ })
-  const environment = (revisionId: string) => secretsOfRevision(api.db, api.key, { revision_id: revisionId })
-  return { deployment: body, patch, environment }
-}
-
-test("a list replaces all secrets, the mask keeps one, and an empty list changes nothing (S2)", async () => {
-  await using api = await startApi()
-  const given = [
-    { name: "A", value: "1" },
-    { name: "B", value: "2" },
-  ]
-  const { deployment, patch, environment } = await deploy(api, given)
-
-  const kept = await patch({
-    secrets: [
-      { name: "B", value: "********" },
-      { name: "C", value: "3" },
-    ],
-  })
-  const empty = await patch({ secrets: [], source_revision_config: { repo_ref: "next" } })
-
-  assert.deepEqual(kept.body.secrets, [
-    { name: "B", value: "********" },
-    { name: "C", value: "********" },
-  ])
-  assert.deepEqual(await environment(kept.body.latest_revision_id), { B: "2", C: "3" })
-  assert.deepEqual(await environment(empty.body.latest_revision_id), { B: "2", C: "3" })
-  assert.deepEqual(await environment(deployment.latest_revision_id), { A: "1", B: "2" }, "a revision pins its version")
-})
-
 test("reserved names are 400 and listed; tracing variables are allowed (S4)", async () => {
   await using api = await startApi()
   const send = (...names: string[]) =>
@@ -109,7 +77,9 @@ test("reserved names are 400 and listed; tracing variables are allowed (S4)", as
 
 test("versions that no rollback can reach are deleted, and a deleted deployment leaves none (S9)", async () => {
   await using api = await startApi()
-  const { deployment, environment } = await deploy(api, [{ name: "A", value: "value-1" }])
+  const secrets = [{ name: "A", value: "value-1" }]
+  const { body: deployment } = await api.call("POST", "/v2/deployments", { body: { ...exampleDeployment(), secrets } })
+  const environment = (revisionId: string) => secretsOfRevision(api.db, api.key, { revision_id: revisionId })
   const path = `/v2/deployments/${deployment.id}`
   const end = (revisionId: string, status = "DEPLOYED") =>
     api.db.run(sql`update revisions set status = ${status}, stage = null where revision_id = ${revisionId}`)

@@ -330,16 +330,8 @@ test("over a real socket: a too large archive is 413, and an interrupted upload 
   const open = async (headers: Record<string, string>) => {
     const { upload_url } = await offer(api, id)
     const { pathname, search } = new URL(upload_url)
-    return {
-      path: `${pathname}${search}`,
-      sending: request({
-        port: listening.port,
-        host: "127.0.0.1",
-        method: "PUT",
-        path: `${pathname}${search}`,
-        headers,
-      }),
-    }
+    const path = `${pathname}${search}`
+    return { path, sending: request({ port: listening.port, host: "127.0.0.1", method: "PUT", path, headers }) }
   }
   const statusOf = (sending: ReturnType<typeof request>) =>
     new Promise<number | undefined>((resolve, reject) => {
