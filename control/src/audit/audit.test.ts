@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { scopeOf } from "../access/scopes.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { kindOf } from "./audit-entry.js"
@@ -25,16 +26,13 @@ test("each write creates one entry with caller, action, resource and hashes (A1)
   await api.call("DELETE", `/v2/api-keys/${made.id}`)
 
   const found = (await entries(api)).reverse()
-  assert.deepEqual(
-    found.map(({ seq, action, resource_type, resource_id }) => [seq, action, resource_type, resource_id]),
-    [
-      [1, "POST /v2/deployments", "deployment", id],
-      [2, "PATCH /v2/deployments/{deployment_id}", "deployment", id],
-      [3, "DELETE /v2/deployments/{deployment_id}", "deployment", id],
-      [4, "POST /v2/api-keys", "api_key", made.id],
-      [5, "DELETE /v2/api-keys/{api_key_id}", "api_key", made.id],
-    ],
-  )
+  assert.deepEqual(fieldsOf(found, "seq", "action", "resource_type", "resource_id"), [
+    [1, "POST /v2/deployments", "deployment", id],
+    [2, "PATCH /v2/deployments/{deployment_id}", "deployment", id],
+    [3, "DELETE /v2/deployments/{deployment_id}", "deployment", id],
+    [4, "POST /v2/api-keys", "api_key", made.id],
+    [5, "DELETE /v2/api-keys/{api_key_id}", "api_key", made.id],
+  ])
   const [created, changed] = found
   assert.ok(created.before_hash === null && created.after_hash !== null && changed.before_hash !== changed.after_hash)
   assert.deepEqual([changed.request_id, changed.path], ["req-1", `/api-host/v2/deployments/${id}`])
@@ -59,16 +57,13 @@ test("what is deleted is named, also when its row is gone: deployments, keys, we
   await api.call("DELETE", path)
 
   const deletions = (await entries(api)).reverse().filter(({ action }) => action.startsWith("DELETE"))
-  assert.deepEqual(
-    deletions.map((it) => [it.resource_type, it.resource_id, it.resource_name]),
-    [
-      ["deployment", shop.id, "shop"],
-      ["deployment", shop.id, "shop"],
-      ["api_key", key.id, "ci"],
-      ["webhook", webhook.id, hook.url],
-      ["deployment", shop.id, "shop"],
-    ],
-  )
+  assert.deepEqual(fieldsOf(deletions, "resource_type", "resource_id", "resource_name"), [
+    ["deployment", shop.id, "shop"],
+    ["deployment", shop.id, "shop"],
+    ["api_key", key.id, "ci"],
+    ["webhook", webhook.id, hook.url],
+    ["deployment", shop.id, "shop"],
+  ])
   const named = deletions.map(({ changed }) => changed?.filter((name: string) => name.startsWith("secrets.")))
   assert.deepEqual(named.slice(0, 2), [["secrets.A"], ["secrets.B"]])
   assert.equal(JSON.stringify(deletions).includes("sk-very-secret"), false)

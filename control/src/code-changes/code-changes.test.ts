@@ -159,13 +159,10 @@ test("files whose names are not UTF-8 are compared, each under a name of its own
   const { status, body } = await api.call("GET", path)
 
   assert.equal(status, 200)
-  assert.deepEqual(
-    body.files.map((file: { path: string; diff: string }) => [file.path, file.diff]),
-    [
-      ["\\xe8.ts", "@@ -0,0 +1 @@\n+1\n"],
-      ["\\xe9.ts", "@@ -1 +0,0 @@\n-1\n"],
-    ],
-  )
+  assert.deepEqual(fieldsOf(body.files, "path", "diff"), [
+    ["\\xe8.ts", "@@ -0,0 +1 @@\n+1\n"],
+    ["\\xe9.ts", "@@ -1 +0,0 @@\n-1\n"],
+  ])
 })
 
 test("what exceeds the number of diffs or files is named or counted (CC1)", async () => {

@@ -91,14 +91,11 @@ test("a requested revision is refused while one is in progress, unless it may qu
   assert.equal(superseding.body.source_revision_config.repo_ref, "next")
   assert.equal(odd.status, 422)
   const { body: list } = await api.call("GET", `${path}/revisions`)
-  assert.deepEqual(
-    list.resources.map(({ id, status }: { id: string; status: string }) => [id, status]),
-    [
-      [superseding.body.id, "CREATING"],
-      [queued.body.id, "INTERRUPTED"],
-      [revision, "INTERRUPTED"],
-    ],
-  )
+  assert.deepEqual(fieldsOf(list.resources, "id", "status"), [
+    [superseding.body.id, "CREATING"],
+    [queued.body.id, "INTERRUPTED"],
+    [revision, "INTERRUPTED"],
+  ])
 })
 
 test("a revision without anything to build is refused", async () => {
@@ -280,13 +277,10 @@ test("a bulk deletion is 200 if all are deleted, otherwise 207 with the reasons"
   const many = await api.call("DELETE", ids(...Array.from({ length: 101 }, () => unknownId)))
 
   assert.deepEqual([all.status, forced.status], [200, 200])
-  assert.deepEqual(
-    all.body.results.map(({ id, status }: { id: string; status: number }) => [id, status]),
-    [
-      [one?.id, 204],
-      [two?.id, 204],
-    ],
-  )
+  assert.deepEqual(fieldsOf(all.body.results, "id", "status"), [
+    [one?.id, 204],
+    [two?.id, 204],
+  ])
   assert.equal(part.status, 207)
   assert.deepEqual(part.body.results, [
     { id: unknownId, status: 404, detail: `Deployment ID ${unknownId} not found.` },

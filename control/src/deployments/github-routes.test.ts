@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi } from "../testing/api.js"
 import { renderRepository } from "./github-routes.js"
 
@@ -26,13 +27,10 @@ test("the repositories of an integration are those of its deployments, each once
   const foreign = await api.callAsOther("GET", path)
 
   assert.equal(reply.status, 200, reply.text)
-  assert.deepEqual(
-    reply.body.map(({ name, owner, default_branch }: Record<string, string>) => [owner, name, default_branch]),
-    [
-      ["acme", "chat", "main"],
-      ["acme", "shop", "next"],
-    ],
-  )
+  assert.deepEqual(fieldsOf(reply.body, "owner", "name", "default_branch"), [
+    ["acme", "chat", "main"],
+    ["acme", "shop", "next"],
+  ])
   assert.ok(reply.body.every(({ id }: { id: number }) => Number.isSafeInteger(id)))
   assert.deepEqual(again.body, reply.body)
   assert.equal(foreign.status, 404)

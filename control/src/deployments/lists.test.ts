@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { before, test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, shared, startApi } from "../testing/api.js"
 
 // Reading changes nothing, so these tests share one workspace.
@@ -56,10 +57,7 @@ test("pages contain the next offset, the total and links to their neighbours", a
   assert.equal(first.body.offset, 3)
   assert.equal(first.headers.get("x-total-count"), "4")
   assert.equal(first.headers.get("link"), '</v2/deployments?limit=3&offset=3>; rel="next"')
-  assert.deepEqual(
-    second.body.resources.map(({ name }: { name: string }) => name),
-    ["bot"],
-  )
+  assert.deepEqual(fieldsOf(second.body.resources, "name"), ["bot"])
   assert.equal(second.body.offset, 4)
   assert.equal(second.headers.get("link"), '</v2/deployments?limit=3&offset=0>; rel="prev"')
   assert.deepEqual(beyond.body, { resources: [], offset: 100 })

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { fromPage } from "../console/testing/sign-in.js"
 import type { GroupRoles } from "./oidc/settings.js"
 import { signInIdentified } from "./sign-in-operations.js"
@@ -66,10 +67,7 @@ test("a membership by group ends at the next sign-in after the setting names its
   await signIn("bob", {})
 
   const { body } = await api.call("GET", "/v2/members")
-  assert.deepEqual(
-    body.resources.map(({ name, role }: Record<string, unknown>) => [name, role]),
-    [["bob", "read"]],
-  )
+  assert.deepEqual(fieldsOf(body.resources, "name", "role"), [["bob", "read"]])
 })
 
 test("a membership by invitation, a role that an admin set and the last admin stay, whatever the groups (P5, P8)", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { credentialOf, type Right, rightOf } from "@superstep/edge/authorise"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { agentTokenKey } from "../console/agent-tokens.js"
 import { openSessionOf } from "../console/operations.js"
@@ -191,10 +192,7 @@ test("a person of two workspaces names one with each request, and keeps one when
   assert.deepEqual([vague.status, vague.body.code], [403, "workspace_required"])
   assert.deepEqual([here.status, there.status, nowhere.status], [403, 200, 403])
   assert.deepEqual([here.body.code, nowhere.body.code], ["scope_missing", "forbidden"])
-  assert.deepEqual(
-    left.map(({ status }) => status),
-    [403, 200, 200],
-  )
+  assert.deepEqual(fieldsOf(left, "status"), [403, 200, 200])
 })
 
 test("the last admin keeps role and membership, also when two admins are removed at once (P5)", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { cookieOf, fromPage, origin } from "../console/testing/sign-in.js"
 import { startApi } from "../testing/api.js"
 import { oidcSettings } from "./oidc/settings.js"
@@ -69,7 +70,7 @@ test("who was not invited gets neither an account nor a session; an invitation o
   ]
 
   assert.deepEqual(
-    ends.map(({ hash }) => hash),
+    fieldsOf(ends, "hash"),
     ["not_a_member", "invitation_of_another", "invitation_invalid", "email_unverified"].map(
       (code) => `#problem=${code}`,
     ),

@@ -13,6 +13,7 @@ import { askStatus } from "@superstep/machines/unit-client/unit-client"
 import { connectOptions } from "@superstep/protocol/http/address"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
@@ -89,13 +90,10 @@ test(`a control plane that dies at ${points.join(" or ")} loses no line, and its
   await last.remove(unitId)
 
   const stored = await db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
-  assert.deepEqual(
-    stored.map(({ message }) => message),
-    [
-      ...["unit starts", "unit listens", "one"],
-      ...["unit starts", "unit listens", "two", "three 0", "three 1", "four", "unit stops"],
-    ],
-  )
+  assert.deepEqual(fieldsOf(stored, "message"), [
+    ...["unit starts", "unit listens", "one"],
+    ...["unit starts", "unit listens", "two", "three 0", "three 1", "four", "unit stops"],
+  ])
 })
 
 test("lines that the database refuses do not block those behind them (G6)", async () => {
@@ -116,15 +114,12 @@ test("lines that the database refuses do not block those behind them (G6)", asyn
   await shipUnitLog(pipelineContext({ db, key, machine: { units: { logs } }, limits }), row)
 
   const stored = await db.rows<{ message: string }>(sql`select message from log_lines order by log_line_id`)
-  assert.deepEqual(
-    stored.map(({ message }) => message),
-    [
-      "ERROR: as plain text",
-      '{"level":"fatal","msg":"printed as a logger does"}',
-      "[3 lines were left out: they cannot be stored]",
-      "the next piece",
-    ],
-  )
+  assert.deepEqual(fieldsOf(stored, "message"), [
+    "ERROR: as plain text",
+    '{"level":"fatal","msg":"printed as a logger does"}',
+    "[3 lines were left out: they cannot be stored]",
+    "the next piece",
+  ])
 })
 
 test("the password of a deployment's database, which an image of another builder gets as a variable, is hidden in its log", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { secretsOfRevision } from "../secrets/operations.js"
 import { CannotOpen, open } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
@@ -47,10 +48,9 @@ test("a deployment goes into another installation, with its secrets and integrat
   const books = await to.db.rows(sql`select 1 from log_books where deployment_id = ${id}`)
   assert.equal(books.length, 2)
   const { body: events } = await to.callAsOther("GET", `/v2/deployments/${id}/events`)
-  assert.deepEqual(
-    events.resources.map(({ type, data }: { type: string; data: object }) => [type, data]),
-    [["deployment.created", { name: "bot", is_restored: true }]],
-  )
+  assert.deepEqual(fieldsOf(events.resources, "type", "data"), [
+    ["deployment.created", { name: "bot", is_restored: true }],
+  ])
 })
 
 test("what stands in the way is named, and nothing is inserted", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { startApi } from "../testing/api.js"
 import { leftOut, restoredRows, restoredTables } from "./tables.js"
 
@@ -62,12 +63,9 @@ test("a restored deployment waits, its processes have never run, and what was un
       [null, null, "INTERRUPTED", 0],
     ],
   )
-  assert.deepEqual(
-    rows.units.map(({ revision_id, is_ready, crashes }) => [revision_id, is_ready, crashes]),
-    [
-      ["old", false, 0],
-      ["serving", false, 0],
-      ["canary", false, 0],
-    ],
-  )
+  assert.deepEqual(fieldsOf(rows.units, "revision_id", "is_ready", "crashes"), [
+    ["old", false, 0],
+    ["serving", false, 0],
+    ["canary", false, 0],
+  ])
 })
