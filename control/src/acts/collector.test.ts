@@ -2,9 +2,6 @@
 
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { origin } from "../console/testing/sign-in.js"
@@ -14,29 +11,21 @@ import type { UnitRow } from "../planner/facts.js"
 import { pipelineContext } from "../planner/testing/pipeline-context.js"
 import { addUnitRow } from "../planner/testing/unit-row.js"
 import { startApi, type TestApi } from "../testing/api.js"
+import { localServer } from "../testing/local-server.js"
 import { collect, collectAll } from "./collector.js"
 import { HourlyRoom } from "./hourly-room.js"
 
 /** A unit in whose place the deployment's code answers. */
 async function startUnit(acts: () => readonly object[], confirms = 204) {
   const confirmed: string[] = []
-  const server = createServer(async (request, response) => {
+  const server = await localServer(async (request, response) => {
     if (request.method === "GET") return response.end(JSON.stringify(acts()))
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     confirmed.push(...(JSON.parse(Buffer.concat(chunks).toString()) as string[]))
     response.writeHead(confirms).end()
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    confirmed,
-    [Symbol.asyncDispose]: async () => {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+  return { ...server, confirmed }
 }
 
 /** @param urls  of the units, by their ids */

@@ -54,22 +54,6 @@ test("min_scale above max_scale is 422, also when one of the two is stored", asy
   assert.equal(other.status, 200)
 })
 
-test("an image with several units gets a max_scale that allows them", async () => {
-  await using api = await startApi()
-
-  const reply = await api.call("POST", "/v2/deployments", {
-    body: {
-      name: "image",
-      source: "external_docker",
-      source_config: { resource_spec: { min_scale: 3 } },
-      source_revision_config: { image_uri: "registry.test/agent:1" },
-    },
-  })
-
-  assert.equal(reply.status, 201, reply.text)
-  assert.deepEqual(reply.body.source_config.resource_spec, { min_scale: 3, max_scale: 3, cpu: 1, memory_mb: 2048 })
-})
-
 test("the database itself refuses rows beyond the bounds", async () => {
   await using db = await freshDatabase({ migrations })
   const deploymentId = await addDeployment(db)

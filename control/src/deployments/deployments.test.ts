@@ -175,12 +175,14 @@ test("a ready-made image gets its defaults, and no deployment type", async () =>
   }
 
   const { source_config, latest_revision_id } = await created(api, image)
+  const several = await created(api, { ...image, name: "several", source_config: { resource_spec: { min_scale: 3 } } })
   const typed = await api.call("POST", "/v2/deployments", {
     body: { ...image, name: "typed", source_config: { deployment_type: "dev", resource_spec: {} } },
   })
 
   const spec = { min_scale: 1, max_scale: 1, cpu: 2, memory_mb: 2048, labels: { team: "a" } }
   assert.deepEqual(source_config.resource_spec, spec)
+  assert.deepEqual(several.source_config.resource_spec, { min_scale: 3, max_scale: 3, cpu: 1, memory_mb: 2048 })
   assert.equal(source_config.custom_url, "https://agent.acme.test")
   assert.equal(source_config.deployment_type, null)
   assert.ok(latest_revision_id)

@@ -11,17 +11,20 @@ const revisionConfig = (change: object) => ({
 })
 const url = (repo_url: unknown) => sourceConfig({ repo_url })
 const ref = (repo_ref: unknown) => revisionConfig({ repo_ref })
+const pushes = { source_config: exampleDeployment("shop-bot", { build_on_push: true }).source_config }
 const path = (langgraph_config_path: unknown) => revisionConfig({ langgraph_config_path })
-const secret = (name: unknown, value: unknown = "x") => ({ ...example, secrets: [{ name, value }] })
+const given = (name: unknown, value: unknown) => [{ name, value }]
+const secret = (name: unknown, value: unknown = "x") => ({ ...example, secrets: given(name, value) })
 const without = (...fields: string[]) =>
   Object.fromEntries(Object.entries(example).filter(([field]) => !fields.includes(field)))
+const unknownId = "00000000-0000-4000-8000-000000000000"
+const config = (field: string) => ["body", "source_config", field]
 const at = {
-  url: ["body", "source_config", "repo_url"],
+  url: config("repo_url"),
   ref: ["body", "source_revision_config", "repo_ref"],
   path: ["body", "source_revision_config", "langgraph_config_path"],
   image: ["body", "source_revision_config", "image_uri"],
-  spec: ["body", "source_config", "resource_spec"],
-  integration: ["body", "source_config", "integration_id"],
+  spec: config("resource_spec"),
   secretName: ["body", "secrets", 0, "name"],
   secretValue: ["body", "secrets", 0, "value"],
 }
@@ -64,45 +67,20 @@ const cases: [what: string, body: unknown, loc: (string | number)[]][] = [
   ["a path to a folder", path("apps/"), at.path],
   ["an image for a repository", revisionConfig({ image_uri: "registry.test/a:1" }), at.image],
   ["an image that is an option", revisionConfig({ image_uri: "--privileged" }), at.image],
-  ["an address that runs code", sourceConfig({ custom_url: "javascript:x" }), ["body", "source_config", "custom_url"]],
-  ["an unknown integration", sourceConfig({ integration_id: "00000000-0000-4000-8000-000000000000" }), at.integration],
-  [
-    "a listener",
-    sourceConfig({ listener_id: "00000000-0000-4000-8000-000000000000" }),
-    ["body", "source_config", "listener_id"],
-  ],
+  ["an address that runs code", sourceConfig({ custom_url: "javascript:x" }), config("custom_url")],
+  ["an unknown integration", sourceConfig({ integration_id: unknownId }), config("integration_id")],
+  ["a listener", sourceConfig({ listener_id: unknownId }), config("listener_id")],
   ["NUL deep in the resources", sourceConfig({ resource_spec: { labels: { a: "\u0000" } } }), at.spec],
   ["half a surrogate pair", sourceConfig({ resource_spec: { labels: { a: "\ud800" } } }), at.spec],
-  [
-    "a command that chains",
-    sourceConfig({ install_command: "npm ci; id" }),
-    ["body", "source_config", "install_command"],
-  ],
-  [
-    "a command that substitutes",
-    sourceConfig({ build_command: "echo $(id)" }),
-    ["body", "source_config", "build_command"],
-  ],
-  [
-    "a push on a tag",
-    {
-      ...sourceConfig({ build_on_push: true }),
-      source_revision_config: { repo_ref: "refs/tags/v1", langgraph_config_path: "a.json" },
-    },
-    ["body", "source_config", "build_on_push"],
-  ],
+  ["a command that chains", sourceConfig({ install_command: "npm ci; id" }), config("install_command")],
+  ["a command that substitutes", sourceConfig({ build_command: "echo $(id)" }), config("build_command")],
+  ["a push on a tag", { ...ref("refs/tags/v1"), ...pushes }, config("build_on_push")],
   ["a secret with an odd name", secret("A=B"), at.secretName],
   ["a secret with NUL", secret("A", "a\u0000b"), at.secretValue],
   ["a secret that is only a mask", secret("A", "********"), at.secretValue],
   [
     "a name given twice",
-    {
-      ...example,
-      secrets: [
-        { name: "A", value: "1" },
-        { name: "A", value: "2" },
-      ],
-    },
+    { ...example, secrets: [...given("A", "1"), ...given("A", "2")] },
     ["body", "secrets", 1, "name"],
   ],
   ["references to Kubernetes", { ...example, secret_references: [{ name: "A" }] }, ["body", "secret_references"]],

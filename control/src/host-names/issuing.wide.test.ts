@@ -2,9 +2,6 @@
 
 import assert from "node:assert/strict"
 import { X509Certificate } from "node:crypto"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
@@ -12,6 +9,7 @@ import { freePort } from "@superstep/toolkit/testing/free-port"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { localServer } from "../testing/local-server.js"
 import { renewalTime, retryMs } from "./certificate.js"
 import { certificatePem } from "./certificate-pem.js"
 import { allChallenges } from "./certificate-queries.js"
@@ -25,14 +23,12 @@ async function setUp() {
     hostNames: { ownNames: new Set(), certFile: undefined, hasAuthority: true },
   })
   const { db } = api
-  const server = createServer(async ({ url, headers }, response) => {
+  const server = await localServer(async ({ url, headers }, response) => {
     const known = await allChallenges(db)
     const found = known.find((it) => `/.well-known/acme-challenge/${it.token}` === url && it.host_name === headers.host)
     response.writeHead(found ? 200 : 404).end(found?.key_authorization)
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const authority = await startTestAuthority({ httpPort: (server.address() as AddressInfo).port })
+  const authority = await startTestAuthority({ httpPort: Number(new URL(server.url).port) })
   const start = async (change: Partial<IssueOptions> = {}) => {
     const loop = createIssueLoop({
       db,
@@ -46,8 +42,7 @@ async function setUp() {
     return { stop: () => loop.stop(), [Symbol.asyncDispose]: () => loop.stop() }
   }
   const dispose = async () => {
-    server.close()
-    server.closeAllConnections()
+    await server[Symbol.asyncDispose]()
     await authority[Symbol.asyncDispose]()
     await api[Symbol.asyncDispose]()
   }
@@ -84,7 +79,7 @@ const makeDue = ({ db }: TestApi) =>
     await tx.run(sql`select pg_notify('superstep_host_names', '')`)
   })
 
-test("a name of a workspace gets a certificate of the authority, sealed, and an event (C1, C2)", async () => {
+test("a name of a workspace gets a certificate of the authority, sealed, and an event; when it has expired, the name has failed (C1, C2)", async () => {
   await using it = await setUp()
   const { api, authority } = it
   await using _loop = await it.start()
@@ -111,6 +106,8 @@ test("a name of a workspace gets a certificate of the authority, sealed, and an 
     text,
     new RegExp(`^superstep_host_name_expires_at_seconds\\{host_name="${name}",deployment_id=".*"\\} \\d+$`, "m"),
   )
+  await api.db.run(sql`update host_names set valid_until = now() - interval '1 second'`)
+  assert.equal((await added.read()).status, "failed")
 })
 
 test("a refusal is visible, is tried again, and ends when the authority agrees (C3, C5)", async () => {
@@ -185,19 +182,6 @@ test("a certificate is renewed, and stays in use while its renewal fails (C4, C5
     (await events(api)).map(([type]: string[]) => type),
     ["host_name.active", "host_name.failed", "host_name.active"],
   )
-})
-
-test("an expired certificate makes the name failed", async () => {
-  await using it = await setUp()
-  const { api } = it
-  const loop = await it.start()
-  const added = await addName(api)
-  await added.untilStatus("active")
-  await loop.stop()
-
-  await api.db.run(sql`update host_names set valid_until = now() - interval '1 second'`)
-
-  assert.equal((await added.read()).status, "failed")
 })
 
 test("a stop in the middle of an order leaves the name to the next start (C6)", async () => {

@@ -1,8 +1,7 @@
 /** What a listener and its control plane send to each other: who copies configs, and what comes of messages that are wrong. */
+
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { homeHeader, versionHeader } from "@superstep/protocol/listener/calls"
 import { Secret } from "@superstep/toolkit/config/settings"
@@ -19,6 +18,7 @@ import {
   threadPinnings,
 } from "../revisions/source-config.js"
 import { sourceRevisionConfigFields } from "../revisions/source-revision-config.js"
+import { localServer } from "../testing/local-server.js"
 import { callsTo } from "./mirror/central.js"
 import {
   deployTo,
@@ -138,32 +138,17 @@ test("fields of another release are dropped from a report before it is stored", 
 
 test("a reply that is none of a control plane is told with what is wrong", async () => {
   let body = ""
-  const server = createServer((_, response) => response.end(body))
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await using server = await localServer((_, response) => response.end(body))
   const caller = { homeId: "home-1", version: "1.2.3" }
-  const calls = callsTo({ url, token: new Secret("ssl_x") }, caller, new AbortController().signal)
-  const asks = (text: string) => {
-    body = text
-    return calls.work(allWork)
-  }
+  const calls = callsTo({ url: server.url, token: new Secret("ssl_x") }, caller, new AbortController().signal)
+  const reply = { workspace_id: "0192f0c1-2a3b-7c4d-8e5f-001122334455", callers: null, assigned: [1], changed: [] }
 
-  try {
-    await assert.rejects(asks("<html>"), /is not JSON: check SUPERSTEP_LISTENER_URL/)
-    await assert.rejects(asks('{"workspace_id": 1}'), /cannot read: .*Run the same release on both sides/)
-    await assert.rejects(
-      asks(
-        JSON.stringify({
-          workspace_id: "0192f0c1-2a3b-7c4d-8e5f-001122334455",
-          callers: null,
-          assigned: [1],
-          changed: [],
-        }),
-      ),
-      /cannot read: assigned\.0 must be string/,
-    )
-  } finally {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
+  for (const [sent, words] of [
+    ["<html>", /is not JSON: check SUPERSTEP_LISTENER_URL/],
+    ['{"workspace_id": 1}', /cannot read: .*Run the same release on both sides/],
+    [JSON.stringify(reply), /cannot read: assigned\.0 must be string/],
+  ] as const) {
+    body = sent
+    await assert.rejects(calls.work(allWork), words)
   }
 })

@@ -1,9 +1,11 @@
 /** The operator's view of the whole installation. */
+
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { makeCertificate, withoutOpenssl } from "@superstep/toolkit/testing/certificate"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 
@@ -70,6 +72,17 @@ test("metrics show how far each edge is behind, and the state of the installatio
   assert.deepEqual(of("table_lag_seconds"), [0, 90, 1.5])
   assert.match(body.problems.join(), /1 of 2 edges have used an old table for 1 min/)
   assert.match(health.body.warnings.join(), /1 of 2 edges have used an old table for 1 min/)
+})
+
+test("metrics are for an operator's key, also as a bearer's, and for nobody else", async () => {
+  await using api = await startApi()
+  // A proxy on this machine need not send forwarding headers.
+  const callers = [{ "x-api-key": "", authorization: `Bearer ${api.orgKey}` }, {}, { "x-api-key": "" }]
+
+  const replies = await Promise.all(callers.map((headers) => api.call("GET", "/metrics", { headers })))
+
+  assert.deepEqual(fieldsOf(replies, "status"), [200, 401, 401])
+  assert.ok(!replies[0]?.text.includes(api.orgKey))
 })
 
 test("the state of the installation is told to its operator, and to no key of a workspace", async () => {

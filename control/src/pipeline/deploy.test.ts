@@ -160,26 +160,12 @@ test("the same commit is not built twice", async () => {
   assert.doesNotMatch(log, /verify/)
 })
 
-const failing: readonly (readonly [string, Parameters<typeof deploymentOf>[1], string, string, RegExp])[] = [
-  ["a wrong branch", { ref: "nope" }, "BUILD_FAILED", "ref_not_found", /no branch, tag or commit "nope"/],
+const failing: readonly (readonly [what: string, at: Record<string, string>, code: string, words: RegExp])[] = [
+  ["a graph that ends the unit", { FAKE_EXIT_AT: "start" }, "crash_loop", /3 times[\s\S]*told to end/],
+  ["no database", { FAKE_EXIT_AT: "no-base" }, "db_unreachable", /3 times[\s\S]*DATABASE_URI[\s\S]*cannot be reached/],
   [
-    "a graph that ends the unit",
-    { secrets: { FAKE_EXIT_AT: "start" } },
-    "DEPLOY_FAILED",
-    "crash_loop",
-    /3 times[\s\S]*told to end/,
-  ],
-  [
-    "a unit without its database",
-    { secrets: { FAKE_EXIT_AT: "no-base" } },
-    "DEPLOY_FAILED",
-    "db_unreachable",
-    /3 times[\s\S]*DATABASE_URI[\s\S]*cannot be reached/,
-  ],
-  [
-    "a graph that a unit cannot load",
-    { secrets: { FAKE_FAILED: "no such model" } },
-    "DEPLOY_FAILED",
+    "a graph that does not load",
+    { FAKE_FAILED: "no such model" },
     "graph_load_failed",
     /"chat" does not load: \[secret\]/,
   ],
@@ -188,14 +174,21 @@ const failing: readonly (readonly [string, Parameters<typeof deploymentOf>[1], s
 test("whatever fails says why, and the route stays on the last good revision", async () => {
   await platform.kill()
   await platform.start({ SUPERSTEP_MAX_BUILDS: "4" })
-  const all = failing.map(async ([what, change, status, code, words], index) => {
-    const { revision, deploymentId } = await platform.deployRepository({ name: `failing-${index}`, ...change })
-    assert.deepEqual([revision.status, revision.error_code], [status, code], `${what}: ${JSON.stringify(revision)}`)
+  const all = failing.map(async ([what, secrets, code, words], index) => {
+    const { revision, deploymentId } = await platform.deployRepository({ name: `failing-${index}`, secrets })
+    assert.deepEqual(
+      [revision.status, revision.error_code],
+      ["DEPLOY_FAILED", code],
+      `${what}: ${JSON.stringify(revision)}`,
+    )
     assert.match(revision.status_message, words)
     await until(async () => (await unitsOf(deploymentId)).length === 0, { what: "its unit has ended" })
   })
   await Promise.all(all)
 
+  const { revision: lost } = await platform.deployRepository({ name: "no-branch", ref: "nope" })
+  assert.deepEqual([lost.status, lost.error_code], ["BUILD_FAILED", "ref_not_found"])
+  assert.match(lost.status_message, /no branch, tag or commit "nope"/)
   const { deploymentId, revisionId } = await platform.deployRepository({ name: "good" })
   const bad = await patch(deploymentId, { secrets: [{ name: "FAKE_FAILED", value: "broken" }] })
   const revision = await platform.untilEnded(deploymentId, bad.revisionId)

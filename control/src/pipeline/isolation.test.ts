@@ -147,36 +147,43 @@ const edgePid = () => {
   return (JSON.parse(readFileSync(join(edge, "pid.json"), "utf8")) as { pid: number }).pid
 }
 
-test("the edge is not root, nor is the next one, and reads only what is its own", { skip }, async () => {
+const rightsOf = (pid: number) => {
+  const fields = readFileSync(`/proc/${pid}/status`, "utf8").matchAll(
+    /^(Uid|Gid|Groups|CapEff|CapPrm|NoNewPrivs):[ \t]*(.*)$/gm,
+  )
+  return Object.fromEntries([...fields].map(([, name, value]) => [name, value?.trim()]))
+}
+const rightsAs = ({ uid, gid }: { uid: number; gid: number }) => {
+  const four = (id: number) => Array(4).fill(id).join("\t")
+  const none = { NoNewPrivs: "1", Groups: "", CapEff: "0".repeat(16), CapPrm: "0".repeat(16) }
+  return { ...none, Uid: four(uid), Gid: four(gid) }
+}
+/** Files that neither the edge nor the control plane may read. */
+const closedFiles = (unitId: string, artifactId: string): string[] => {
   const { home, units, artifacts, edge } = machineFolders(platform.home)
+  return [
+    ...["master.key", "id", "control.json"].map((name) => join(home, name)),
+    ...["token.json", "pid.json", "out.log"].map((name) => join(edge, name)),
+    ...["pid.json", "out.log", "tmp", "data"].map((name) => join(units, unitId, name)),
+    ...[join(artifacts, artifactId, "chat.mjs"), "/etc/shadow"],
+  ]
+}
+
+test("the edge is not root, nor is the next one, and reads only what is its own", { skip }, async () => {
   const { unit_id: unitId, artifact_id: artifactId } = await deploy("served", { MODEL_KEY: "not-for-the-edge" })
   const { uid, gid } = isolatedUser(0)
   const first = edgePid()
-  const rights = () => {
-    const fields = readFileSync(`/proc/${edgePid()}/status`, "utf8").matchAll(
-      /^(Uid|Gid|Groups|CapEff|CapPrm|NoNewPrivs):[ \t]*(.*)$/gm,
-    )
-    return Object.fromEntries([...fields].map(([, name, value]) => [name, value?.trim()]))
-  }
-  const none = { NoNewPrivs: "1", Groups: "", CapEff: "0".repeat(16), CapPrm: "0".repeat(16) }
-  const expected = { ...none, Uid: Array(4).fill(uid).join("\t"), Gid: Array(4).fill(gid).join("\t") }
-  assert.deepEqual(rights(), expected)
+  assert.deepEqual(rightsOf(first), rightsAs({ uid, gid }))
 
   // A changed setting: this edge starts its successor.
   await platform.kill()
   await platform.start({ LOG_LEVEL: "info" })
 
   assert.notEqual(edgePid(), first)
-  assert.deepEqual(rights(), expected)
+  assert.deepEqual(rightsOf(edgePid()), rightsAs({ uid, gid }))
   const [answer] = await askAtOnce(`${platform.agentsUrl}/d/served/ok`)
   assert.equal(answer?.status, 200)
-  const closed = [
-    ...["master.key", "id", "control.json"].map((name) => join(home, name)),
-    ...["token.json", "pid.json", "out.log"].map((name) => join(edge, name)),
-    ...["pid.json", "out.log", "tmp", "data"].map((name) => join(units, unitId, name)),
-    ...[join(artifacts, artifactId, "chat.mjs"), "/etc/shadow"],
-  ]
-  for (const path of closed) {
+  for (const path of closedFiles(unitId, artifactId)) {
     const { stderr } = spawnSync("cat", [path], { uid, gid, encoding: "utf8" })
     assert.match(stderr, /Permission denied/, path)
   }
@@ -198,23 +205,12 @@ test("the control plane is not root, has no way to be, and reads only what is it
   const { machine, control } = controlPids()
   const user = builderBeside(isolatedUser(0))
 
-  const fields = [...readFileSync(`/proc/${control}/status`, "utf8").matchAll(/^(\w+):[ \t]*(.*)$/gm)]
-  const status = Object.fromEntries(fields.map(([, name, value]) => [name, value?.trim()]))
-  const four = (id: number) => Array(4).fill(id).join("\t")
-  assert.deepEqual(
-    [status.Uid, status.Gid, status.Groups, status.CapEff, status.CapPrm, status.NoNewPrivs],
-    [four(user.uid), four(user.gid), "", "0".repeat(16), "0".repeat(16), "1"],
-  )
+  assert.deepEqual(rightsOf(control), rightsAs(user))
   assert.match(readFileSync(`/proc/${machine}/status`, "utf8"), /^Uid:\t0\t/m)
   // What git wrote belongs to the user that git ran as.
   assert.equal(statSync(join(home, "control", "git-home")).uid, user.uid)
-  const closed = [
-    ...["master.key", "id", "control.json"].map((name) => join(home, name)),
-    ...["token.json", "pid.json", "out.log"].map((name) => join(edge, name)),
-    ...["pid.json", "out.log", "tmp", "data"].map((name) => join(units, unitId, name)),
-    ...[join(artifacts, artifactId, "chat.mjs"), "/etc/shadow", `/proc/${machine}/environ`],
-    ...[home, units, work, cache, edgeSockets],
-  ]
+  const ours = [`/proc/${machine}/environ`, home, units, work, cache, edgeSockets]
+  const closed = [...closedFiles(unitId, artifactId), ...ours]
   for (const path of closed) {
     const { stderr } = spawnSync("ls", ["--", path], { ...user, encoding: "utf8" })
     const { stderr: read } = spawnSync("cat", [path], { ...user, encoding: "utf8" })

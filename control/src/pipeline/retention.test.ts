@@ -16,7 +16,7 @@ import { addArtifactRow, addDeployment, addRevision } from "../revisions/testing
 import { migrations } from "../testing/api.js"
 import { removeUnknownArtifacts, removeUnknownCaches } from "./retention.js"
 
-test("an artifact that has no row and that nobody builds is removed", async () => {
+test("an artifact that has no row and that nobody builds, and a cache whose deployment is gone, are removed", async () => {
   await using db = await freshDatabase({ migrations })
   const { folders, open } = processPlace()
   for (const id of ["known", "in-build"]) mkdirSync(join(folders.artifacts, id), { recursive: true })
@@ -27,19 +27,13 @@ test("an artifact that has no row and that nobody builds is removed", async () =
   const building = prepare({}, [], { artifactFolder: join(folders.artifacts, "in-build") })
   writeFileSync(request, JSON.stringify(building.request))
 
-  await removeUnknownArtifacts({ db, machine: open(), log: silent, failures: new MemberFailures(silent) })
-
-  assert.deepEqual(readdirSync(folders.artifacts).toSorted(), ["in-build", "known"])
-})
-
-test("a cache whose deployment is gone is removed", async () => {
-  await using db = await freshDatabase({ migrations })
-  const { folders, open } = processPlace()
-  const deploymentId = await addDeployment(db)
   for (const id of [deploymentId, newId()]) mkdirSync(join(folders.cache, id, "managers"), { recursive: true })
 
-  await removeUnknownCaches({ db, machine: open(), failures: new MemberFailures(silent) })
+  const context = { db, machine: open(), log: silent, failures: new MemberFailures(silent) }
+  await removeUnknownArtifacts(context)
+  await removeUnknownCaches(context)
 
+  assert.deepEqual(readdirSync(folders.artifacts).toSorted(), ["in-build", "known"])
   assert.deepEqual(readdirSync(folders.cache), [deploymentId])
 })
 

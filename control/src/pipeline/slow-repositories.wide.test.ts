@@ -1,13 +1,11 @@
 /** A workspace deploys repositories whose host never answers: the deploys of others go on, and the platform ends the wait. */
 
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { shared } from "../testing/api.js"
+import { localServer } from "../testing/local-server.js"
 import { createApiKey, createWorkspace } from "../workspaces/operations.js"
 import { deploymentOf } from "./testing/platform.js"
 import { platformWithRepository } from "./testing/platform-with-repository.js"
@@ -18,20 +16,9 @@ const slowDeployments = 12
 const quota = 4
 
 const asked = new Set<string>()
-const host = createServer((request) => {
-  asked.add(request.url?.split("/")[1] ?? "")
-})
+const host = shared(() => localServer(({ url }) => asked.add(url?.split("/")[1] ?? "")))
 const platform = shared(() => platformWithRepository())
 const slow: { deploymentId: string; revisionId: string }[] = []
-before(async () => {
-  host.listen(0, "127.0.0.1")
-  await once(host, "listening")
-})
-after(() => {
-  host.closeAllConnections()
-  host.close()
-})
-
 /** Creates a deployment of the platform's own repository in a workspace of its own. */
 async function deployAsAnother(): Promise<{ deployment: string; status: () => Promise<string> }> {
   const { workspace_id: workspaceId } = await createWorkspace(platform.db, "another")
@@ -52,11 +39,8 @@ const claimedFetches = () =>
   platform.db.rows(sql`select from revisions where stage = 'fetch' and lease_owner is not null`)
 
 test("a workspace whose repositories never answer does not stop the deploy of another one", async () => {
-  const { port } = host.address() as AddressInfo
   for (let count = 0; count < slowDeployments; count++) {
-    slow.push(
-      await platform.deploy(deploymentOf(`http://127.0.0.1:${port}/slow-${count}/a.git`, { name: `slow-${count}` })),
-    )
+    slow.push(await platform.deploy(deploymentOf(`${host.url}/slow-${count}/a.git`, { name: `slow-${count}` })))
   }
   await until(() => asked.size === quota, { what: "the host is asked for as many repositories as the quota allows" })
 

@@ -52,6 +52,9 @@ const standby = (change: Partial<UnitFacts>, deployment: Partial<DeploymentFacts
 const leaving = (other: Partial<UnitFacts>, change: Partial<UnitFacts> = {}) =>
   deploymentOf([revisionOf("serving", [unitOf("u", { leaving_ms: 0, ...change }), unitOf("v", other)])])
 
+const inactive = { seen: running("ready", { serving: false }) }
+const open = { traffic: { open: 1, idle_ms: 0 } }
+const executesNothing = { seen: running("ready", { executes_pinned: false }) }
 const disrupted = { ...exited, isDisrupted: true } as const
 const besideStandby = (change: Partial<UnitFacts>) =>
   deploymentOf([revisionOf("serving", [unitOf("new", change)], { settled_ms: 10 }), revisionOf("standby", one({}))])
@@ -71,12 +74,8 @@ const cases: readonly (readonly [string, DeploymentFacts, readonly string[]])[] 
   ["pinned, ended by somebody else, a run waits", pinned({ seen: disrupted }, 1, true), ["record disruption u"]],
   ["serving, hung", serving({ seen: running("hung") }), ["stop hung u"]],
   ["serving, silent", serving({ seen: running("silent") }), []],
-  ["serving, not active", serving({ seen: running("ready", { serving: false }) }), ["activate u"]],
-  [
-    "serving, not active while the next revision is switched to",
-    serving({ seen: running("ready", { serving: false }) }, { is_switching: true }),
-    [],
-  ],
+  ["serving, not active", serving(inactive), ["activate u"]],
+  ["serving, not active while the next revision is switched to", serving(inactive, { is_switching: true }), []],
   ["serving, held and not ready", serving({ is_ready: false, seen: running("not ready") }), []],
   ["serving, held and ready", serving({ is_ready: false }), ["admit u"]],
   ["serving, outdated", serving({ is_outdated: true }), ["hold u"]],
@@ -106,27 +105,15 @@ const cases: readonly (readonly [string, DeploymentFacts, readonly string[]])[] 
   ["pinned, a run executes", pinned({ seen: running("ready", { running_runs: 1 }) }, 1, true), []],
   ["pinned, no run for a minute", pinned({}, 1), ["stop u"]],
   ["pinned, a run ended just now", pinned({}, 1, false, { quiet_ms: 59_999 }), []],
-  ["pinned, a stream of before is open", pinned({ traffic: { open: 1, idle_ms: 0 } }, 1), []],
-  [
-    "pinned, a stream of before is open for too long",
-    pinned({ traffic: { open: 1, idle_ms: 0 } }, 1, false, { pinned_ms: 900_000 }),
-    ["stop u"],
-  ],
+  ["pinned, a stream of before is open", pinned(open, 1), []],
+  ["pinned, a stream of before is open for too long", pinned(open, 1, false, { pinned_ms: 900_000 }), ["stop u"]],
   [
     "pinned, too old, a run of before goes on",
     pinned({ seen: absent }, 0, true, { pinned_ms: 86_400_000 }),
     ["start u"],
   ],
-  [
-    "pinned, of a release that executes nothing",
-    pinned({ seen: running("ready", { executes_pinned: false }), up_ms: 2000 }, 1, true),
-    ["stop u"],
-  ],
-  [
-    "pinned, an image of a release that executes nothing",
-    pinned({ seen: running("ready", { executes_pinned: false }) }, 1, true),
-    [],
-  ],
+  ["pinned, of a release that executes nothing", pinned({ ...executesNothing, up_ms: 2000 }, 1, true), ["stop u"]],
+  ["pinned, an image of a release that executes nothing", pinned(executesNothing, 1, true), []],
   ["pinned, ended by itself", pinned({ seen: exited }, 1, true), ["record crash u"]],
   ["pinned, hung", pinned({ seen: running("hung") }, 1), ["stop hung u"]],
   ["pinned, nothing is", pinned({}, 0, false, { quiet_ms: 0 }), ["retire"]],
@@ -134,20 +121,20 @@ const cases: readonly (readonly [string, DeploymentFacts, readonly string[]])[] 
   ["retiring, idle", retiring({}), ["remove if idle u"]],
   ["retiring, a run executes", retiring({ seen: running("ready", { running_runs: 1 }) }), []],
   ["retiring, a stream is open", retiring({ seen: running("ready", { open_streams: 1 }) }), []],
-  ["retiring, a request is open at the edge", retiring({ traffic: { open: 1, idle_ms: 0 } }), []],
+  ["retiring, a request is open at the edge", retiring(open), []],
   ["retiring, the edge does not say", retiring({ traffic: undefined }), []],
   ["retiring, silent", retiring({ seen: running("silent") }), []],
   ["retiring, hung", retiring({ seen: running("hung") }), ["remove if hung u"]],
   ["retiring, ended", retiring({ seen: exited }), ["remove u"]],
-  ["retiring, its time is nearly over", retiring({ traffic: { open: 1, idle_ms: 0 } }, 1), []],
-  ["retiring, its time is over", retiring({ traffic: { open: 1, idle_ms: 0 } }, 0), ["remove u"]],
-  ["retiring, paused", retiring({ traffic: { open: 1, idle_ms: 0 } }, 900_000, { is_paused: true }), ["remove u"]],
+  ["retiring, its time is nearly over", retiring(open, 1), []],
+  ["retiring, its time is over", retiring(open, 0), ["remove u"]],
+  ["retiring, paused", retiring(open, 900_000, { is_paused: true }), ["remove u"]],
   ["leaving, another one serves", leaving({}), ["hold u"]],
   ["leaving, held and idle", leaving({}, { is_ready: false }), ["remove u"]],
-  ["leaving, held, a request is open", leaving({}, { is_ready: false, traffic: { open: 1, idle_ms: 0 } }), []],
+  ["leaving, held, a request is open", leaving({}, { is_ready: false, ...open }), []],
   [
     "leaving, a request is open for too long",
-    leaving({}, { is_ready: false, traffic: { open: 1, idle_ms: 0 }, leaving_ms: 900_000 }),
+    leaving({}, { is_ready: false, ...open, leaving_ms: 900_000 }),
     ["remove u"],
   ],
   ["leaving, no other one serves", leaving({ is_ready: false, seen: running("not ready") }), []],
@@ -168,11 +155,8 @@ test("plan: replicas restart one after the other, and none while another one is 
   assert.deepEqual(of(replica(0), replica(1, { is_ready: false, is_outdated: false, seen: running("not ready") })), [])
   assert.deepEqual(of(replica(0), replica(1, { is_answering: false })), [])
   assert.deepEqual(of(replica(0, { is_ready: false, seen: absent, connections: 0 }), replica(1)), ["start u0"])
-  assert.deepEqual(
-    of(replica(0), replica(1, { seen: { ...running(), isDisrupted: true } })),
-    ["hold u1"],
-    "its node is drained",
-  )
+  const drained = { seen: { ...running(), isDisrupted: true } } as const
+  assert.deepEqual(of(replica(0), replica(1, drained)), ["hold u1"], "its node is drained")
   const without = replica(1, { connections: 0, is_answering: false, seen: absent, may_start: false })
   assert.deepEqual(of(replica(0), without), ["hold u0"], "one that there was no room for is not waited for")
 })
@@ -206,10 +190,8 @@ test("plan: the revision before stands by until the new one is up, and serves ag
   assert.deepEqual(watched({ seen: running("not ready") }, 120_000), ["roll back (health_timeout)"])
   assert.deepEqual(watched({ seen: running("silent") }, 500_000), [], "slow is no reason to roll back")
   assert.deepEqual(watched({ seen: undefined }, 500_000), [])
-  assert.deepEqual(watched({ seen: absent }, 60_000, { is_asleep: true, has_sleep: true }), [
-    "end watch",
-    "suspend old",
-  ])
+  const asleep = { is_asleep: true, has_sleep: true }
+  assert.deepEqual(watched({ seen: absent }, 60_000, asleep), ["end watch", "suspend old"])
 })
 
 test("plan: while a revision is switched to and verified, its end decides", () => {
@@ -277,11 +259,7 @@ test("plan: a canary gets the threads that its weight says", () => {
   assert.deepEqual(withCanary({ base: { ...older, up_ms: 2_000_000 } }), ["hold base"], "an older release")
   assert.deepEqual(withCanary({ base: older }), [], "an image of an older release, which starts the same program again")
   assert.deepEqual(withCanary({ canary: { seen: exited } }), ["record crash canary"])
-  assert.deepEqual(
-    withCanary({ canary: { seen: running("ready", { serving: false }) } }),
-    [],
-    "what serves is activated",
-  )
+  assert.deepEqual(withCanary({ canary: inactive }), [], "what serves is activated")
   assert.deepEqual(withCanary({ is_paused: true }), ["suspend base", "suspend canary"])
 })
 
@@ -341,11 +319,8 @@ test("plan: a deployment sleeps when nothing was seen of it for long", () => {
 
   assert.deepEqual(planned(serving(idle, sleepy)), ["fall asleep"])
   assert.deepEqual(planned(serving(idle)), [], "its type never sleeps")
-  assert.deepEqual(
-    planned(serving({ ...idle, idle_ms: 599_999 }, sleepy)),
-    [],
-    "the table saw use that this edge did not",
-  )
+  const used = { ...idle, idle_ms: 599_999 }
+  assert.deepEqual(planned(serving(used, sleepy)), [], "the table saw use that this edge did not")
   assert.deepEqual(planned(serving({ ...idle, traffic: { open: 1, idle_ms: 0 } }, sleepy)), ["record use"])
   assert.deepEqual(planned(serving({ ...idle, traffic: undefined, idle_ms: 4000 }, sleepy)), [])
   assert.deepEqual(planned(serving(idle, { ...sleepy, is_worked_on: true })), [])
@@ -363,10 +338,8 @@ test("plan: a deployment sleeps when nothing was seen of it for long", () => {
 test("plan: a replica without connections keeps nobody awake, and a busy one all", () => {
   const of = (...units: UnitFacts[]) => planned(deploymentOf([revisionOf("serving", units)], sleepy))
 
-  assert.deepEqual(
-    of(unitOf("a", idle), unitOf("b", { connections: 0, is_down: true, seen: absent, may_start: false })),
-    ["fall asleep"],
-  )
+  const without = { connections: 0, is_down: true, seen: absent, may_start: false }
+  assert.deepEqual(of(unitOf("a", idle), unitOf("b", without)), ["fall asleep"])
   assert.deepEqual(of(unitOf("a", idle), unitOf("b")), [])
 })
 

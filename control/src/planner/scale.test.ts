@@ -16,28 +16,22 @@ const shown = (units: readonly UnitFacts[], change: Partial<RevisionFacts> = {})
   const scaling = scale(revision(units, change), 300_000)
   return scaling?.does === "take away" ? `take away ${scaling.unit.unit_id}` : scaling?.does
 }
+const busy: Load = { ...room, loop_utilization: 0.9 }
+const noRoom = { connections: 0, seen: absent }
 const long = { scaled_ms: 300_000, loaded_ms: 300_000 }
 
 const cases: readonly (readonly [string, string | undefined, string | undefined])[] = [
   ["there is room", shown([loaded(0, room)]), undefined],
   ["a run waits", shown([loaded(0, short)]), "add"],
   ["a run waits for a moment", shown([loaded(0, { ...short, waiting_ms: 1999 })]), undefined],
-  ["all loops are busy", shown([loaded(0, { ...room, loop_utilization: 0.9 })]), "add"],
-  [
-    "one loop is busy",
-    shown([loaded(0, { ...room, loop_utilization: 0.9 }), loaded(1, room)], { max_units: 2 }),
-    "record load",
-  ],
+  ["all loops are busy", shown([loaded(0, busy)]), "add"],
+  ["one loop is busy", shown([loaded(0, busy), loaded(1, room)], { max_units: 2 }), "record load"],
   ["it may have no more", shown([loaded(0, short)], { max_units: 1 }), undefined],
   ["it has as many as it may", shown([loaded(0, short), loaded(1, short)], { max_units: 2 }), "record load"],
   ["one was added just now", shown([loaded(0, short)], { scaled_ms: 9999 }), undefined],
   ["one was added ten seconds ago", shown([loaded(0, short)], { scaled_ms: 10_000 }), "add"],
   ["another one starts", shown([loaded(0, short), unitOf("u1", { seen: running("not ready") })]), undefined],
-  [
-    "there was no room for another one",
-    shown([loaded(0, short), unitOf("u1", { connections: 0, seen: absent })]),
-    undefined,
-  ],
+  ["there was no room for another one", shown([loaded(0, short), unitOf("u1", noRoom)]), undefined],
   ["a release that reports no load", shown([unitOf("u0")]), undefined],
   ["two are needed", shown([loaded(0, room, 8), loaded(1, room, 8)], long), "record load"],
   ["that was noted just now", shown([loaded(0, room, 8), loaded(1, room, 8)], { ...long, loaded_ms: 9999 }), undefined],
@@ -56,7 +50,7 @@ const cases: readonly (readonly [string, string | undefined, string | undefined]
   ],
   [
     "one for which there is no room goes first",
-    shown([loaded(0, room), loaded(1, room, 0, { connections: 0, seen: absent }), loaded(2, room)], long),
+    shown([loaded(0, room), loaded(1, room, 0, noRoom), loaded(2, room)], long),
     "take away u1",
   ],
 ]

@@ -20,31 +20,27 @@ const decide = (push: Partial<Push>, repo_ref = "main", watch_paths: string[] | 
   decidePush({ source_config: { ...emptySourceConfig, build_on_push, watch_paths }, repo_ref }, { ...change, ...push })
 const isBuilt = (...given: Parameters<typeof decide>) => "build" in decide(...given)
 
+const branches: readonly (readonly [ref: string, repo_ref: string, isBuilt: boolean])[] = [
+  ["refs/heads/main", "refs/heads/main", true],
+  ["refs/heads/feature/x", "feature/x", true],
+  ["refs/heads/feature/main", "main", false],
+  ["refs/heads/x", "feature/x", false],
+  ["refs/heads/Main", "main", false],
+  ["refs/tags/main", "main", false],
+  ["refs/tags/v1", "refs/tags/v1", false],
+  [`refs/heads/${"c".repeat(40)}`, "c".repeat(40), false],
+]
 test("only a push to the deployment's branch is built", () => {
   assert.deepEqual(decide({}), { build: change.after })
-  assert.ok(isBuilt({}, "refs/heads/main"))
-  assert.ok(isBuilt({ ref: "refs/heads/feature/x" }, "feature/x"))
-
-  assert.ok(!isBuilt({ ref: "refs/heads/feature/main" }))
-  assert.ok(!isBuilt({ ref: "refs/heads/x" }, "feature/x"))
-  assert.ok(!isBuilt({ ref: "refs/heads/Main" }))
-  assert.ok(!isBuilt({ ref: "refs/tags/main" }))
-  assert.ok(!isBuilt({ ref: "refs/tags/v1" }, "refs/tags/v1"))
-  assert.ok(!isBuilt({ ref: `refs/heads/${"c".repeat(40)}` }, "c".repeat(40)))
+  for (const [ref, repo_ref, expected] of branches) assert.equal(isBuilt({ ref }, repo_ref), expected, ref)
   assert.ok(!isBuilt({}, "main", null, false))
 })
 
-test("a deleted branch, or a new one without a commit of its own, is not built", () => {
+test("a deleted branch, a new one without a commit of its own, and a message that skips it, are not built", () => {
   assert.deepEqual(decide({ after: null }), { ignored: "the branch was deleted" })
   assert.ok(!isBuilt({ isCreated: true, commits: 0 }))
-  assert.ok(isBuilt({ isCreated: true, commits: 2 }))
-  assert.ok(isBuilt({ isCreated: true, commits: undefined }))
-})
-
-test("the newest commit's message can skip a build", () => {
-  for (const message of ["fix [skip ci]", "[ci skip]", "x\n\n[Skip Deploy]"]) {
-    assert.ok(!isBuilt({ message }), message)
-  }
+  for (const commits of [2, undefined]) assert.ok(isBuilt({ isCreated: true, commits }))
+  for (const message of ["fix [skip ci]", "[ci skip]", "x\n\n[Skip Deploy]"]) assert.ok(!isBuilt({ message }), message)
   assert.ok(isBuilt({ message: "skip ci" }))
 })
 

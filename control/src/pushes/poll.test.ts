@@ -1,29 +1,23 @@
 /** Polling: real repositories, through real git, with the last seen commits in the database. */
 
 import assert from "node:assert/strict"
-import { join } from "node:path"
 import { beforeEach, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
-import { type GitSource, gitSource } from "../sources/git.js"
+import type { GitSource } from "../sources/git.js"
 import { SourceFailed } from "../sources/port.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
+import { testGit } from "../sources/testing/git-source.js"
 import { exampleDeployment, shared, startApi } from "../testing/api.js"
 import { inTurns, pollDue } from "./poll.js"
 import { signedPush } from "./testing/deliveries.js"
 
 const secret = "a secret for all repositories"
 const minute = 60_000
-const git = gitSource({
-  protocols: ["file"],
-  environment: { PATH: process.env.PATH ?? "" },
-  timeoutMs: minute,
-  homeFolder: join(temporaryFolder(), "home"),
-  keysFolder: temporaryFolder(),
-})
+const git = testGit()
 
 const api = shared(() => startApi({ gitProtocols: ["file"], webhookSecrets: [new Secret(secret)], pollMs: minute }))
 let repository: BareRepository

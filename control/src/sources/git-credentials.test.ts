@@ -1,10 +1,9 @@
 /** Credentials reach only their own host: no argument list, no message, no other host contains them. */
+
 import assert from "node:assert/strict"
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { userInfo } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
@@ -12,17 +11,16 @@ import { Secret } from "@superstep/toolkit/config/settings"
 import { freePort } from "@superstep/toolkit/testing/free-port"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { gitSource } from "./git.js"
+import { localServer } from "../testing/local-server.js"
 import { SourceFailed } from "./port.js"
 import { bareRepository } from "./testing/bare-repository.js"
+import { testGit } from "./testing/git-source.js"
 import { httpGitServer } from "./testing/http-git-server.js"
 import { sshKeyPair } from "./testing/ssh-key-pair.js"
 
 const { signal } = new AbortController()
-const homeFolder = join(temporaryFolder(), "home")
 const keysFolder = join(temporaryFolder(), "keys")
-const environment = { PATH: process.env.PATH }
-const source = gitSource({ protocols: ["http", "ssh"], environment, timeoutMs: 30_000, homeFolder, keysFolder })
+const source = testGit({ protocols: ["http", "ssh"], keysFolder })
 
 const token = "ghp_never_in_an_argument"
 const basic = Buffer.from(`ada:${token}`).toString("base64")
@@ -67,25 +65,19 @@ test("a host's message about a refused token is shown without the token", async 
   assert.ok(!reported.includes(token) && !reported.includes(basic), reported)
 })
 
-test("a token is not sent to other hosts, also after a redirect", async (t) => {
+test("a token is not sent to other hosts, also after a redirect", async () => {
   const seen: (string | undefined)[] = []
-  const thief = createServer((request, response) => {
+  await using thief = await localServer((request, response) => {
     seen.push(request.headers.authorization)
     response.writeHead(404).end()
-  }).listen(0, "127.0.0.1")
-  await once(thief, "listening")
-  const thiefUrl = `http://localhost:${(thief.address() as AddressInfo).port}`
-  const redirecting = createServer((request, response) => {
+  })
+  const thiefUrl = thief.url.replace("127.0.0.1", "localhost")
+  await using redirecting = await localServer((request, response) => {
     response.writeHead(302, { location: `${thiefUrl}${request.url}` }).end()
-  }).listen(0, "127.0.0.1")
-  await once(redirecting, "listening")
-  t.after(() => [thief, redirecting].map((server) => server.close()))
-  const host = `127.0.0.1:${(redirecting.address() as AddressInfo).port}`
+  })
+  const { host, url } = redirecting
 
-  const redirected = source.resolve(
-    { repoUrl: `http://${host}/a.git`, ref: "main", credentials: tokenFor(host) },
-    signal,
-  )
+  const redirected = source.resolve({ repoUrl: `${url}/a.git`, ref: "main", credentials: tokenFor(host) }, signal)
   await assert.rejects(redirected, SourceFailed)
   const redirectedRequests = seen.length
   const foreign = source.resolve({ repoUrl: `${thiefUrl}/a.git`, ref: "main", credentials: tokenFor(host) }, signal)
@@ -165,13 +157,8 @@ test("an ssh key is a file that only we may read, which exists while git runs", 
       mode: 0o755,
     },
   )
-  const withTool = gitSource({
-    protocols: ["ssh"],
-    environment: { PATH: `${tools}:${process.env.PATH}` },
-    timeoutMs: 30_000,
-    homeFolder,
-    keysFolder,
-  })
+  const environment = { PATH: `${tools}:${process.env.PATH}` }
+  const withTool = testGit({ protocols: ["ssh"], environment, keysFolder })
   const credentials = {
     kind: "ssh_key",
     host: "git.acme.test",

@@ -2,7 +2,6 @@ import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:http"
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net"
 import { join } from "node:path"
 import test, { type TestContext } from "node:test"
@@ -10,19 +9,18 @@ import { fileURLToPath } from "node:url"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { resetSocket } from "@superstep/toolkit/testing/reset-socket"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { gitSource } from "./git.js"
+import { localServer } from "../testing/local-server.js"
 import { gitEnvironment } from "./git-command.js"
 import { classifyGitFailure } from "./git-failure.js"
 import { makeGitHome } from "./git-home.js"
 import { SourceFailed } from "./port.js"
 import { bareRepository } from "./testing/bare-repository.js"
+import { testGit } from "./testing/git-source.js"
 import { unreadablePart } from "./unreadable-repository.js"
 
 const { signal } = new AbortController()
 const environment = { PATH: process.env.PATH }
-const homeFolder = join(temporaryFolder(), "home")
-const keysFolder = join(temporaryFolder(), "keys")
-const source = gitSource({ protocols: ["file", "http"], environment, timeoutMs: 20_000, homeFolder, keysFolder })
+const source = testGit({ protocols: ["file", "http"] })
 
 const failsWith = (code: string, words: RegExp) => (error: unknown) => {
   assert.ok(error instanceof SourceFailed, String(error))
@@ -122,8 +120,7 @@ test("errors distinguish a wrong address from a wrong ref", async () => {
   const trace = join(temporaryFolder(), "ran")
   await assert.rejects(resolve(`ext::touch ${trace}`), failsWith("source_unsupported", /SUPERSTEP_GIT_PROTOCOLS/))
   assert.ok(!existsSync(trace), "a program was run from an address")
-  const strict = gitSource({ protocols: ["https"], environment, timeoutMs: 20_000, homeFolder, keysFolder })
-  const local = strict.resolve({ repoUrl: repository.url, ref: "main" }, signal)
+  const local = testGit({ protocols: ["https"] }).resolve({ repoUrl: repository.url, ref: "main" }, signal)
   await assert.rejects(local, failsWith("source_unsupported", /SUPERSTEP_GIT_PROTOCOLS/))
 })
 
@@ -139,49 +136,36 @@ test("a commit that is not in the repository is not found", async () => {
   assert.ok(!existsSync(folder))
 })
 
-test("errors distinguish a host that requires a token from an unreachable one", async (t) => {
+test("errors distinguish a host that requires a token from an unreachable one", async () => {
   const seen: (string | undefined)[] = []
-  const server = createServer((request, response) => {
+  await using server = await localServer((request, response) => {
     seen.push(request.headers.authorization)
     response.writeHead(request.headers.authorization ? 404 : 401, { "www-authenticate": "Basic" }).end()
-  }).listen(0, "127.0.0.1")
-  t.after(() => server.close())
-  await new Promise((resolve) => server.once("listening", resolve))
-  const { port } = server.address() as AddressInfo
-  const repoUrl = `http://127.0.0.1:${port}/a.git`
-  const credentials = { kind: "token", host: `127.0.0.1:${port}`, username: "ada", token: new Secret("t0ken") } as const
+  })
+  const repoUrl = `${server.url}/a.git`
+  const credentials = { kind: "token", host: server.host, username: "ada", token: new Secret("t0ken") } as const
 
   await assert.rejects(source.resolve({ repoUrl, ref: "main" }, signal), failsWith("source_auth", /refused/))
   const withToken = source.resolve({ repoUrl, ref: "main", credentials }, signal)
   await assert.rejects(withToken, failsWith("source_not_found", /no repository/))
   assert.equal(seen.at(-1), `Basic ${Buffer.from("ada:t0ken").toString("base64")}`)
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
+  await server[Symbol.asyncDispose]()
 
   const unreachable = source.resolve({ repoUrl, ref: "main" }, signal)
   await assert.rejects(unreachable, (error) => error instanceof SourceFailed && error.isTransient)
 })
 
-test("credentials in the operator's .netrc are sent to no host", async (t) => {
+test("credentials in the operator's .netrc are sent to no host", async () => {
   const seen: (string | undefined)[] = []
-  const server = createServer((request, response) => {
+  await using server = await localServer((request, response) => {
     seen.push(request.headers.authorization)
     response.writeHead(401, { "www-authenticate": "Basic" }).end()
-  }).listen(0, "127.0.0.1")
-  t.after(() => server.close())
-  await new Promise((resolve) => server.once("listening", resolve))
-  const { port } = server.address() as AddressInfo
+  })
   const home = temporaryFolder()
   writeFileSync(join(home, ".netrc"), "machine 127.0.0.1 login operator password theirs\n")
-  const asOperator = gitSource({
-    protocols: ["http"],
-    environment: { ...environment, HOME: home },
-    timeoutMs: 20_000,
-    homeFolder,
-    keysFolder,
-  })
+  const asOperator = testGit({ protocols: ["http"], environment: { ...environment, HOME: home } })
 
-  const resolving = asOperator.resolve({ repoUrl: `http://127.0.0.1:${port}/a.git`, ref: "main" }, signal)
+  const resolving = asOperator.resolve({ repoUrl: `${server.url}/a.git`, ref: "main" }, signal)
 
   await assert.rejects(resolving, failsWith("source_auth", /refused/))
   assert.deepEqual([...new Set(seen)], [undefined])
@@ -225,24 +209,17 @@ test("a host that is busy or broken is not a missing repository, and is asked ag
   const begun = http("200 OK", "x".repeat(1000))
     .replace("text/plain", "application/x-git-upload-pack-advertisement")
     .slice(0, -900)
+  const ends = (text: string) => (socket: Socket) => socket.end(text)
   const answers: [string, (socket: Socket) => unknown, RegExp][] = [
-    ["429", (socket) => socket.end(http("429 Too Many Requests")), /answered 429: too many requests$/],
-    [
-      "a limit by 403",
-      (socket) => socket.end(http("403 Forbidden", "API rate limit exceeded")),
-      /answered 403: too many requests$/,
-    ],
-    ["418", (socket) => socket.end(http("418 I'm a teapot")), /answered 418$/],
-    ["503", (socket) => socket.end(http("503 Service Unavailable")), /answered 503$/],
-    ["no answer", (socket) => socket.end(), /cannot be reached: .*Empty reply/],
+    ["429", ends(http("429 Too Many Requests")), /answered 429: too many requests$/],
+    ["a limit by 403", ends(http("403 Forbidden", "API rate limit exceeded")), /answered 403: too many requests$/],
+    ["418", ends(http("418 I'm a teapot")), /answered 418$/],
+    ["503", ends(http("503 Service Unavailable")), /answered 503$/],
+    ["no answer", ends(""), /cannot be reached: .*Empty reply/],
     ["a reset", resetSocket, /cannot be reached/],
     ["a cut answer", (socket) => socket.write(begun, () => socket.destroy()), /cannot be reached/],
-    ["another protocol", (socket) => socket.end("SSH-2.0-OpenSSH_9.9\r\n"), /cannot be reached/],
-    [
-      "a page of maintenance",
-      (socket) => socket.end(http("200 OK", "<h1>Back soon</h1>")),
-      /lists no branch and no tag/,
-    ],
+    ["another protocol", ends("SSH-2.0-OpenSSH_9.9\r\n"), /cannot be reached/],
+    ["a page of maintenance", ends(http("200 OK", "<h1>Back soon</h1>")), /lists no branch and no tag/],
   ]
 
   for (const [what, answer, words] of answers) {
@@ -254,32 +231,30 @@ test("a host that is busy or broken is not a missing repository, and is asked ag
       return true
     })
   }
-  answerWith((socket) => socket.end(http("404 Not Found")))
+  answerWith(ends(http("404 Not Found")))
   await assert.rejects(source.resolve({ repoUrl, ref: "main" }, signal), failsWith("source_not_found", /no repository/))
-  answerWith((socket) => socket.end(http("403 Forbidden")))
+  answerWith(ends(http("403 Forbidden")))
   await assert.rejects(source.resolve({ repoUrl, ref: "main" }, signal), failsWith("source_auth", /refused/))
 })
 
 test("whatever ssh and other hosts say, only their own words make a repository missing", () => {
-  const classify = (lastLines: string) => {
-    const { code, isTransient } = classifyGitFailure(
-      { exitCode: 128, killedBy: undefined, lastLines },
-      "ssh://h/a.git",
-      "main",
-    )
-    return isTransient ? "again" : code
-  }
   const end =
     "fatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists."
-
-  assert.equal(classify(`kex_exchange_identification: Connection closed by remote host\n${end}`), "again")
-  assert.equal(classify(`Connection closed by 10.0.0.1 port 22\n${end}`), "again")
-  assert.equal(classify(end), "again")
-  assert.equal(classify(""), "again")
-  assert.equal(classify("error: cannot run ssh: No such file or directory\nfatal: unable to fork"), "again")
-  assert.equal(classify("fatal: expected flush after ref listing"), "again")
-  assert.equal(classify(`ERROR: Repository not found.\n${end}`), "source_not_found")
-  assert.equal(classify(`git@h: Permission denied (publickey).\n${end}`), "source_auth")
+  const cases: readonly (readonly [lastLines: string, expected: string])[] = [
+    [`kex_exchange_identification: Connection closed by remote host\n${end}`, "again"],
+    [`Connection closed by 10.0.0.1 port 22\n${end}`, "again"],
+    [end, "again"],
+    ["", "again"],
+    ["error: cannot run ssh: No such file or directory\nfatal: unable to fork", "again"],
+    ["fatal: expected flush after ref listing", "again"],
+    [`ERROR: Repository not found.\n${end}`, "source_not_found"],
+    [`git@h: Permission denied (publickey).\n${end}`, "source_auth"],
+  ]
+  for (const [lastLines, expected] of cases) {
+    const failed = { exitCode: 128, killedBy: undefined, lastLines }
+    const { code, isTransient } = classifyGitFailure(failed, "ssh://h/a.git", "main")
+    assert.equal(isTransient ? "again" : code, expected, lastLines)
+  }
 })
 
 test("a repository that our user may not read is named with that user", async (t) => {

@@ -1,31 +1,26 @@
 import assert from "node:assert/strict"
 import { readdirSync } from "node:fs"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { gitSource } from "./git.js"
+import { localServer } from "../testing/local-server.js"
 import { askedWaitIn } from "./http-trace.js"
 import { SourceFailed } from "./port.js"
+import { testGit } from "./testing/git-source.js"
 
 const { signal } = new AbortController()
-const environment = { PATH: process.env.PATH }
 const keysFolder = join(temporaryFolder(), "keys")
-const homeFolder = join(temporaryFolder(), "home")
-const source = gitSource({ protocols: ["http"], environment, timeoutMs: 20_000, homeFolder, keysFolder })
+const source = testGit({ protocols: ["http"], keysFolder })
 
-test("a host that asks to be left alone is left alone for that long, while refs are listed and while a commit is fetched", async (t) => {
+test("a host that asks to be left alone is left alone for that long, while refs are listed and while a commit is fetched", async () => {
   let answer: { status: number; retryAfter?: string } = { status: 429, retryAfter: "120" }
-  const server = createServer((_, response) => {
+  await using server = await localServer((_, response) => {
     const { status, retryAfter } = answer
     response.writeHead(status, retryAfter === undefined ? {} : { "retry-after": retryAfter }).end("slow down")
-  }).listen(0, "127.0.0.1")
-  t.after(() => server.close())
-  await new Promise((resolve) => server.once("listening", resolve))
-  const repoUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.git`
-  const token = { kind: "token", host: new URL(repoUrl).host, username: "ada", token: new Secret("t0ken") } as const
+  })
+  const repoUrl = `${server.url}/a.git`
+  const token = { kind: "token", host: server.host, username: "ada", token: new Secret("t0ken") } as const
   const failureOf = async (work: Promise<unknown>) => {
     const [result] = await Promise.allSettled([work])
     assert.ok(result.status === "rejected" && result.reason instanceof SourceFailed)

@@ -1,23 +1,14 @@
-import { join } from "node:path"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { archiveSource } from "./archive.js"
 import { testSource } from "./conformance.js"
-import { gitSource } from "./git.js"
 import { bareRepository } from "./testing/bare-repository.js"
+import { testGit } from "./testing/git-source.js"
 import { tarGz, uploaded } from "./testing/tar-gz.js"
 
 testSource("git", async () => {
   const repository = bareRepository(temporaryFolder())
-  const environment = { PATH: process.env.PATH }
-  const keysFolder = join(temporaryFolder(), "keys")
   return {
-    source: gitSource({
-      protocols: ["file"],
-      environment,
-      timeoutMs: 20_000,
-      homeFolder: join(temporaryFolder(), "home"),
-      keysFolder,
-    }),
+    source: testGit(),
     store: async (files) => {
       repository.commit(files)
       return { repoUrl: repository.url, ref: "main" }

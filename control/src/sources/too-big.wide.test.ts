@@ -1,4 +1,5 @@
 /** Code that would fill the platform's disk is refused, and nothing of it stays. */
+
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -8,23 +9,17 @@ import test from "node:test"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { archiveSource } from "./archive.js"
 import { archiveLimits } from "./archive-reader.js"
-import { type GitSettings, gitSource } from "./git.js"
+import type { GitSettings } from "./git.js"
 import { treeMeter } from "./git-command.js"
 import { SourceFailed } from "./port.js"
 import { bareRepository } from "./testing/bare-repository.js"
 import { endlessGitServer, endlessRefsServer } from "./testing/endless-git-server.js"
+import { testGit } from "./testing/git-source.js"
 import { tarGz, uploaded } from "./testing/tar-gz.js"
 
 const { signal } = new AbortController()
 const sourceWith = (limits?: GitSettings["limits"]) =>
-  gitSource({
-    protocols: ["file", "git"],
-    environment: { PATH: process.env.PATH },
-    timeoutMs: 60_000,
-    homeFolder: join(temporaryFolder(), "home"),
-    keysFolder: join(temporaryFolder(), "keys"),
-    ...(limits && { limits }),
-  })
+  testGit({ protocols: ["file", "git"], ...(limits && { limits }) })
 
 /** Fetches, and asserts that it is refused and leaves nothing. */
 async function assertRefused(
@@ -90,14 +85,7 @@ test("a host whose list of refs never ends gets no more memory than git may use"
   skip: process.platform !== "linux" && "prlimit is a program of Linux",
 }, async () => {
   await using server = await endlessRefsServer()
-  const source = gitSource({
-    protocols: ["git"],
-    environment: { PATH: process.env.PATH },
-    timeoutMs: 60_000,
-    homeFolder: join(temporaryFolder(), "home"),
-    keysFolder: join(temporaryFolder(), "keys"),
-    memoryMb: { list: 48, other: 48 },
-  })
+  const source = testGit({ protocols: ["git"], memoryMb: { list: 48, other: 48 } })
 
   await assert.rejects(source.resolve({ repoUrl: server.url, ref: "main" }, signal), (error) => {
     assert.ok(error instanceof SourceFailed, String(error))

@@ -15,7 +15,7 @@ import { defaultResourceTiers } from "../deployments/resource-tiers.js"
 import type { Amounts } from "../quotas/quota.js"
 import { type MasterKey, masterKey } from "../secrets/seal.js"
 import { archiveSource } from "../sources/archive.js"
-import { gitSource } from "../sources/git.js"
+import { testGit } from "../sources/testing/git-source.js"
 import { createApiKey, createWorkspace } from "../workspaces/operations.js"
 
 export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
@@ -68,19 +68,11 @@ export const testQuotas: Amounts = {
 
 /** Repositories of this computer, and uploaded archives. */
 function codeOf(parts: Pick<CodeChangesOptions, "db" | "key" | "log">): CodeChangesOptions {
-  const folder = temporaryFolder()
-  const git = gitSource({
-    protocols: ["file"],
-    environment: process.env,
-    timeoutMs: 60_000,
-    homeFolder: join(folder, "git-home"),
-    keysFolder: join(folder, "git-keys"),
-  })
   return {
     ...parts,
-    sources: { git, archive: archiveSource() },
+    sources: { git: testGit({ environment: process.env }), archive: archiveSource() },
     limits: { sourceMs: 60_000 },
-    folder: join(folder, "compared-code"),
+    folder: join(temporaryFolder(), "compared-code"),
     path: process.env.PATH ?? "",
   }
 }
