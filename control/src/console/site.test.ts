@@ -22,7 +22,7 @@ async function siteFolder(): Promise<string> {
 const start = async () => startApi({ consoleFolder: await siteFolder() })
 const browser = { accept: "text/html,application/xhtml+xml,*/*;q=0.8", "x-api-key": "" }
 
-test("a browser gets the page at every address that is not the API's, also without a session", async () => {
+test("a browser gets the page at every address that is not the API's, also without a session; a program that asks for JSON gets 404, and other methods never get it", async () => {
   await using api = await start()
   const id = "00000000-0000-4000-8000-000000000000"
   const pages = ["/", "/sign-in", `/deployments/${id}/logs`, "/v3", "/older", "/healthy"]
@@ -53,10 +53,6 @@ test("a browser gets the page at every address that is not the API's, also witho
   )
   assert.deepEqual([health.body.status, document.body.openapi], ["ok", "3.1.0"])
   assert.equal(reference.text.includes("<title>Console"), false)
-})
-
-test("a program that asks for JSON gets 404 at an unknown address; other methods never get the page", async () => {
-  await using api = await start()
 
   const program = await api.call("GET", "/deployments")
   const posted = await api.call("POST", "/deployments", { headers: browser })
@@ -85,7 +81,7 @@ test("the page is never cached, may run only its own scripts, reach only the age
   assert.equal(again.text.includes(String(nonce)), false)
 })
 
-test("files are served compressed as the browser accepts it, and may be cached for ever", async () => {
+test("files are served compressed as the browser accepts it, and may be cached for ever; none outside the folder of assets is served", async () => {
   await using api = await start()
   const ask = async (encodings: string, name = "main-A1B2.js") => {
     const headers = { "accept-encoding": encodings }
@@ -115,10 +111,7 @@ test("files are served compressed as the browser accepts it, and may be cached f
     ["cache-control", "content-type", "x-content-type-options", "vary"].map((it) => brotli.reply.headers.get(it)),
     ["public, max-age=31536000, immutable", "text/javascript; charset=utf-8", "nosniff", "accept-encoding"],
   )
-})
 
-test("no file outside the folder of assets is served", async () => {
-  await using api = await start()
   const paths = [
     "/assets/..%2fsecret.js",
     "/assets/%2e%2e%2fsecret.js",

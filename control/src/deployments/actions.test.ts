@@ -4,7 +4,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { exampleDeployment, shared, startApi } from "../testing/api.js"
+import { exampleDeployment, exampleImage, shared, startApi } from "../testing/api.js"
 
 const api = shared(() => startApi())
 
@@ -238,12 +238,7 @@ test("tiers become resources and a revision; fields that they do not set stay", 
 
 test("the type of a deployment can be changed without a revision", async () => {
   const { path, revision } = await created(exampleDeployment("typed"))
-  const image = await created({
-    name: "an-image",
-    source: "external_docker",
-    source_config: { resource_spec: {} },
-    source_revision_config: { image_uri: "registry.test/a:1" },
-  })
+  const image = await created(exampleImage("an-image"))
 
   const reply = await api.call("PATCH", `${path}/deployment-tier`, { body: { deployment_type: "prod" } })
   const refused = await api.call("PATCH", `${image.path}/deployment-tier`, { body: { deployment_type: "prod" } })

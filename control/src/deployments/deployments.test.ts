@@ -6,7 +6,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { shownOf } from "../revisions/field.js"
 import { revisionReply } from "../revisions/schema.js"
 import { sourceRevisionConfigFields } from "../revisions/source-revision-config.js"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, exampleImage, startApi, type TestApi } from "../testing/api.js"
 import { emptySourceConfig, emptySourceRevisionConfig } from "./deployment.js"
 import { deploymentReply } from "./schema.js"
 
@@ -92,7 +92,7 @@ test("a name is unique in its workspace, and free again as soon as the 204 is se
   assert.equal(again.source_config.custom_url, "http://agents.test:8901/d/shop-bot")
 })
 
-test("of concurrent creations with one name, one succeeds and the others leave nothing", async () => {
+test("of concurrent creations with one name, one succeeds, and the others leave nothing and use up no user for deployments", async () => {
   await using api = await startApi()
 
   const replies = await Promise.all(
@@ -102,11 +102,7 @@ test("of concurrent creations with one name, one succeeds and the others leave n
   assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409])
   const list = await api.call("GET", "/v2/deployments")
   assert.equal(list.headers.get("x-total-count"), "1")
-})
 
-test("a conflicting name uses up no user for deployments", async () => {
-  await using api = await startApi()
-  await created(api)
   const attempts = [api.call, api.call, api.callAsOther, api.callAsOther]
 
   await Promise.all(attempts.map((call) => call("POST", "/v2/deployments", { body: exampleDeployment() })))
@@ -167,18 +163,13 @@ test("sources that start empty have no revision until there is something to buil
 
 test("a ready-made image gets its defaults, and no deployment type", async () => {
   await using api = await startApi()
-  const image = {
-    name: "image",
-    source: "external_docker",
-    source_config: { resource_spec: { cpu: 2, labels: { team: "a" } }, custom_url: "https://agent.acme.test" },
-    source_revision_config: { image_uri: "registry.test/agent:1" },
-  }
+  const image = (name: string, source_config: object) => ({ ...exampleImage(name), source_config })
+  const config = { resource_spec: { cpu: 2, labels: { team: "a" } }, custom_url: "https://agent.acme.test" }
 
-  const { source_config, latest_revision_id } = await created(api, image)
-  const several = await created(api, { ...image, name: "several", source_config: { resource_spec: { min_scale: 3 } } })
-  const typed = await api.call("POST", "/v2/deployments", {
-    body: { ...image, name: "typed", source_config: { deployment_type: "dev", resource_spec: {} } },
-  })
+  const { source_config, latest_revision_id } = await created(api, image("image", config))
+  const several = await created(api, image("several", { resource_spec: { min_scale: 3 } }))
+  const body = image("typed", { deployment_type: "dev", resource_spec: {} })
+  const typed = await api.call("POST", "/v2/deployments", { body })
 
   const spec = { min_scale: 1, max_scale: 1, cpu: 2, memory_mb: 2048, labels: { team: "a" } }
   assert.deepEqual(source_config.resource_spec, spec)

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { namesWhere } from "../revisions/field.js"
 import { type SourceConfig, sourceConfigFields } from "../revisions/source-config.js"
-import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, exampleImage, startApi, type TestApi } from "../testing/api.js"
 
 /** Two values of each setting; those that refer to something get its id from the API. */
 const samples: Readonly<Record<keyof SourceConfig, readonly [unknown, unknown]>> = {
@@ -47,15 +47,9 @@ test("each setting is stored, shown, kept by null, and changed or cleared as its
     const { patch } = sourceConfigFields[field]
     const [sample, other] = samples[field]
     const value = made[String(sample)] ?? sample
-    const code = exampleDeployment(`a-${field.replaceAll("_", "-")}`)
-    const image = {
-      ...code,
-      source: "external_docker",
-      source_config: { resource_spec: {} },
-      source_revision_config: { image_uri: "a" },
-    }
+    const name = `a-${field.replaceAll("_", "-")}`
     // Only an image has an address of its own.
-    const body = field === "custom_url" ? image : code
+    const body = field === "custom_url" ? exampleImage(name) : exampleDeployment(name)
     const { body: created, text } = await api.call("POST", "/v2/deployments", {
       body: { ...body, source_config: { ...body.source_config, [field]: value } },
     })

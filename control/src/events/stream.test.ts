@@ -144,7 +144,7 @@ test("a stream does not use its session, and ends when nobody used it for 12 hou
   assert.deepEqual([afterCheck?.long, follower.events.length], [true, 3])
 })
 
-test("another workspace, an unknown deployment and an invalid Last-Event-ID are refused before a stream (E4)", async () => {
+test("a request that gets no stream is refused before it begins (E4), and a proxy in front neither collects nor compresses one", async () => {
   await using api = await start()
   await using server = await served(api)
   const accept = { accept: "text/event-stream" }
@@ -156,11 +156,7 @@ test("another workspace, an unknown deployment and an invalid Last-Event-ID are 
 
   assert.deepEqual([foreign.status, list.status, broken.status, malformed.status], [404, 404, 422, 422])
   assert.equal(malformed.body.detail.length, 3)
-})
 
-test("a proxy in front neither collects nor compresses a stream", async () => {
-  await using api = await start()
-  await using server = await served(api)
   const leave = new AbortController()
 
   const headers = { "x-api-key": api.apiKey, accept: "text/event-stream" }

@@ -42,7 +42,7 @@ test("a host name is added, listed, routed and removed", async () => {
   assert.equal((await api.call("DELETE", `${pathOf(id)}/agent.example.com`)).status, 404)
 })
 
-test("invalid names and those of the platform are 422 (N2)", async () => {
+test("invalid names and those of the platform are 422 (N2), and without a certificate authority only the operator adds any (N3)", async () => {
   await using api = await startApi()
   const id = await create(api, "chat")
 
@@ -54,6 +54,11 @@ test("invalid names and those of the platform are 422 (N2)", async () => {
   assert.equal(own.status, 422)
   assert.match(own.text, /the platform's own name/)
   assert.deepEqual((await api.call("GET", pathOf(id))).body.resources, [])
+
+  const refused = await api.call("POST", pathOf(id), { body: { name: "agent.example.com" } })
+
+  assert.deepEqual([refused.status, refused.body.code], [403, "operator_required"])
+  assert.deepEqual(await routedNames(api.db), [])
 })
 
 test("a name belongs to one deployment of the installation: of concurrent requests one succeeds (N1)", async () => {
@@ -68,16 +73,6 @@ test("a name belongs to one deployment of the installation: of concurrent reques
     ["host_name_taken", "host_name_taken"],
   )
   assert.equal((await routedNames(api.db)).length, 1)
-})
-
-test("without a certificate authority only the operator adds names (N3)", async () => {
-  await using api = await startApi()
-  const id = await create(api, "chat")
-
-  const refused = await api.call("POST", pathOf(id), { body: { name: "agent.example.com" } })
-
-  assert.deepEqual([refused.status, refused.body.code], [403, "operator_required"])
-  assert.deepEqual(await routedNames(api.db), [])
 })
 
 test("a deployment that is being deleted loses its names at once (N4)", async () => {

@@ -3,17 +3,13 @@ import { test } from "node:test"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { exampleDeployment, startApi } from "../testing/api.js"
 
-test("a reply has a request id: the caller's if it is plain, otherwise a new one", async () => {
+test("a reply has a request id, the caller's if it is plain, otherwise a new one; an error has a message, a code and that id", async () => {
   await using api = await startApi()
   const idFor = async (id: string) =>
     (await api.call("GET", "/v2/deployments", { headers: { "x-request-id": id } })).headers.get("x-request-id")
 
   assert.equal(await idFor("ci-42:a.b"), "ci-42:a.b")
   for (const odd of ["", "a b", "<script>", "x".repeat(129)]) assert.match((await idFor(odd)) ?? "", /^[0-9a-f-]{36}$/)
-})
-
-test("an error has a message, a code and the request's id", async () => {
-  await using api = await startApi()
 
   const reply = await api.call("GET", "/v2/deployments/x", { headers: { "x-request-id": "r1" } })
 

@@ -7,7 +7,7 @@ import { exampleDeployment, type Reply, startApi } from "../testing/api.js"
 
 const withKey = (key: string, body: unknown) => ({ body, headers: { "idempotency-key": key } })
 
-test("a repeated request gets the first one's reply and changes nothing", async () => {
+test("a repeated request gets the first one's reply and changes nothing; a key that was used for another request is 422", async () => {
   await using api = await startApi()
 
   const first = await api.call("POST", "/v2/deployments", withKey("k1", exampleDeployment()))
@@ -24,6 +24,13 @@ test("a repeated request gets the first one's reply and changes nothing", async 
   assert.equal(first.headers.get("idempotent-replayed"), null)
   assert.deepEqual(repeated.body, patched.body)
   assert.equal(revisions.body.resources.length, 2)
+
+  const otherBody = await api.call("POST", "/v2/deployments", withKey("k1", exampleDeployment("another")))
+  const otherPath = await api.call("PATCH", path, withKey("k1", exampleDeployment()))
+  const tooLong = await api.call("POST", "/v2/deployments", withKey("k".repeat(256), exampleDeployment("another")))
+
+  assert.deepEqual([otherBody.status, otherPath.status, tooLong.status], [422, 422, 422])
+  assert.equal(otherBody.body.code, "idempotency_key_reused")
 })
 
 test("concurrent requests with one key have one effect and one reply", async () => {
@@ -37,18 +44,6 @@ test("concurrent requests with one key have one effect and one reply", async () 
   assert.equal(new Set(replies.map(({ text }) => text)).size, 1)
   const { body } = await api.call("GET", "/v2/deployments")
   assert.equal(body.resources.length, 1)
-})
-
-test("a key that was used for another request is 422", async () => {
-  await using api = await startApi()
-  const { body } = await api.call("POST", "/v2/deployments", withKey("k", exampleDeployment()))
-
-  const otherBody = await api.call("POST", "/v2/deployments", withKey("k", exampleDeployment("another")))
-  const otherPath = await api.call("PATCH", `/v2/deployments/${body.id}`, withKey("k", exampleDeployment()))
-  const tooLong = await api.call("POST", "/v2/deployments", withKey("k".repeat(256), exampleDeployment("another")))
-
-  assert.deepEqual([otherBody.status, otherPath.status, tooLong.status], [422, 422, 422])
-  assert.equal(otherBody.body.code, "idempotency_key_reused")
 })
 
 test("a key is free after a failed request and after a day, and belongs to its workspace", async () => {

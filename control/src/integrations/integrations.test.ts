@@ -33,7 +33,7 @@ test("an integration is created, read, listed and deleted", async () => {
   assert.equal(gone.status, 404)
 })
 
-test("a token is never shown or stored in clear text, and can be decrypted for fetches (I1)", async () => {
+test("a token is never shown or stored in clear text, and can be decrypted for fetches (I1); its host may be given as an address", async () => {
   await using api = await startApi()
   const integration = await created(api, { ...github, username: "bot" })
 
@@ -47,9 +47,15 @@ test("a token is never shown or stored in clear text, and can be decrypted for f
   assert.ok(credentials.kind === "token")
   assert.equal(credentials.token.reveal(), "ghp_in_clear")
   assert.deepEqual([credentials.host, credentials.username], ["github.com", "bot"])
+
+  const byUrl = await created(api, { name: "url", url: "https://git.acme.test:3000/acme/shop", token: "t" })
+  const both = await created(api, { name: "both", url: "https://github.com/acme", host: "github.com", token: "t" })
+
+  assert.equal(byUrl.host, "git.acme.test:3000")
+  assert.equal(both.host, "github.com")
 })
 
-test("an integration that a deployment uses cannot be deleted (I2)", async () => {
+test("an integration that a deployment uses cannot be deleted (I2), and its name is unique in its workspace", async () => {
   await using api = await startApi()
   const { id } = await created(api)
   const deployment = await api.deploy("shop-bot", { integration_id: id })
@@ -58,11 +64,6 @@ test("an integration that a deployment uses cannot be deleted (I2)", async () =>
 
   assert.equal(deployment.source_config.integration_id, id)
   assert.deepEqual([deleted.status, deleted.body.code], [409, "in_use"])
-})
-
-test("a name is unique in its workspace", async () => {
-  await using api = await startApi()
-  const { id } = await created(api)
 
   const taken = await api.call("POST", path, { body: github })
   const other = await api.callAsOther("POST", path, { body: github })
@@ -70,16 +71,6 @@ test("a name is unique in its workspace", async () => {
   assert.equal(taken.status, 409)
   assert.equal(taken.body.conflicting_id, id)
   assert.equal(other.status, 201)
-})
-
-test("a host may be given as an address, and only one host", async () => {
-  await using api = await startApi()
-
-  const byUrl = await created(api, { name: "url", url: "https://git.acme.test:3000/acme/shop", token: "t" })
-  const both = await created(api, { name: "both", url: "https://github.com/acme", host: "github.com", token: "t" })
-
-  assert.equal(byUrl.host, "git.acme.test:3000")
-  assert.equal(both.host, "github.com")
 })
 
 test("an ssh key is stored like a token, and its public half is shown (I1)", async () => {

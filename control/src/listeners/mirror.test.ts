@@ -16,7 +16,7 @@ const revisionAt = async ({ remote }: TwoInstallations, revisionId: string) =>
   remote.db.row<{ status: string; seq: number; source_config: { listener_id: string | null } }>(sql`
     select status, seq, source_config from revisions where revision_id = ${revisionId}`)
 
-test("a deployment is mirrored under its ids with its secrets and the hashes of its callers' keys (L5, L7)", async () => {
+test("a deployment is mirrored under its ids with its secrets and the hashes of its callers' keys (L5, L7), and is changed and deleted at the control plane only; host names are added where the agents are", async () => {
   await using two = await twoInstallations()
   const { central, remote, listenerId } = two
   const made = await deployTo(central, listenerId, "far")
@@ -45,9 +45,26 @@ test("a deployment is mirrored under its ids with its secrets and the hashes of 
     0,
     "the other installation's own workspace is not touched",
   )
+
+  const path = `/v2/deployments/${made.id}`
+  const operator = { headers: { "x-api-key": remote.orgKey, "x-tenant-id": central.workspaceId } }
+  const name = { body: { name: "far.example.com" } }
+
+  const changed = await remote.call("PATCH", path, { ...operator, body: { display_name: "mine" } })
+  const deleted = await remote.call("DELETE", path, operator)
+  const namedThere = await remote.call("POST", `${path}/host-names`, { ...operator, ...name })
+  const namedHere = await central.call("POST", `${path}/host-names`, name)
+  const token = await central.call("POST", `${path}/agent-token`)
+
+  assert.deepEqual([changed.status, changed.body.code], [400, "mirrored"])
+  assert.deepEqual([deleted.status, deleted.body.code], [400, "mirrored"])
+  assert.ok(namedThere.status < 300, namedThere.text)
+  assert.equal(namedHere.status, 400)
+  assert.match(namedHere.body.detail, /its agents are at the listener far/)
+  assert.deepEqual([token.status, token.body.code], [409, "at_listener"])
 })
 
-test("what is mirrored twice is there once, in whatever order the process dies (L7)", async () => {
+test("what is mirrored twice is there once, in whatever order the process dies (L7), and the control plane itself cannot be its own listener", async () => {
   await using two = await twoInstallations()
   const made = await deployTo(two.central, two.listenerId, "far")
   await two.follow().work.next()
@@ -58,6 +75,15 @@ test("what is mirrored twice is there once, in whatever order the process dies (
   const rows = await two.remote.db.rows(sql`
     select r.revision_id, s.name from revisions r join secrets s using (deployment_id) where deployment_id = ${made.id}`)
   assert.deepEqual(rows, [{ revision_id: made.latest_revision_id, name: "MODEL_KEY" }])
+
+  const { Work } = await import("./mirror/work-loop.js")
+  const { createLog } = await import("@superstep/toolkit/log/log")
+  const { db, key } = two.central
+  const log = createLog({ process: "control", level: "silent" })
+
+  const work = new Work({ db, key, log }, two.follow().calls)
+
+  await assert.rejects(work.next(), /a listener is another installation/)
 })
 
 test("the central pipeline leaves a listener's revisions alone, and its health does not wait for them (L8)", async () => {
@@ -196,29 +222,6 @@ test("a deployment that is deleted goes there first, and then here; force does n
   assert.equal(await isHeldByListener(central.db, lost.id), false)
 })
 
-test("what is mirrored is changed and deleted at the control plane only; host names are added where the agents are", async () => {
-  await using two = await twoInstallations()
-  const { central, remote } = two
-  const made = await deployTo(central, two.listenerId, "far")
-  await two.follow().work.next()
-  const path = `/v2/deployments/${made.id}`
-  const there = { headers: { "x-api-key": remote.orgKey, "x-tenant-id": central.workspaceId } }
-  const name = { body: { name: "far.example.com" } }
-
-  const changed = await remote.call("PATCH", path, { ...there, body: { display_name: "mine" } })
-  const deleted = await remote.call("DELETE", path, there)
-  const namedThere = await remote.call("POST", `${path}/host-names`, { ...there, ...name })
-  const namedHere = await central.call("POST", `${path}/host-names`, name)
-  const token = await central.call("POST", `${path}/agent-token`)
-
-  assert.deepEqual([changed.status, changed.body.code], [400, "mirrored"])
-  assert.deepEqual([deleted.status, deleted.body.code], [400, "mirrored"])
-  assert.ok(namedThere.status < 300, namedThere.text)
-  assert.equal(namedHere.status, 400)
-  assert.match(namedHere.body.detail, /its agents are at the listener far/)
-  assert.deepEqual([token.status, token.body.code], [409, "at_listener"])
-})
-
 test("a deployment that cannot be mirrored or reported keeps no other one waiting", async () => {
   await using two = await twoInstallations()
   const { central, remote } = two
@@ -245,17 +248,4 @@ test("a deployment that cannot be mirrored or reported keeps no other one waitin
   assert.equal(isDone, false)
   assert.match(stuck.body.status_message, /cannot carry it out: an internal error/)
   assert.equal((await central.call("GET", path(fine))).body.status, "DEPLOYED")
-})
-
-test("the control plane itself cannot be its own listener", async () => {
-  await using two = await twoInstallations()
-  const { Work } = await import("./mirror/work-loop.js")
-  const { createLog } = await import("@superstep/toolkit/log/log")
-  const { db, key } = two.central
-  const log = createLog({ process: "control", level: "silent" })
-  await deployTo(two.central, two.listenerId, "far")
-
-  const work = new Work({ db, key, log }, two.follow().calls)
-
-  await assert.rejects(work.next(), /a listener is another installation/)
 })

@@ -184,10 +184,14 @@ test("a sink that rejects all lines counts as failing, and nothing is left out f
   assert.ok(since > 0, "it fails")
 })
 
-test("only refusals of the content leave lines out (L4)", () => {
+test("only refusals of the content leave lines out, and pauses after other failures double up to a limit (L4)", () => {
   assert.deepEqual([400, 413, 415, 422].map(rejectsContent), [true, true, true, true])
   const others = [undefined, 200, 301, 401, 403, 404, 405, 408, 429, 500, 502, 503, 504]
   assert.ok(others.every((status) => !rejectsContent(status)))
+
+  const pauses = [1, 2, 3, 7, 1000].map((failures) => backOffMs(failures, { failed: 1000, most: 60_000 }))
+
+  assert.deepEqual(pauses, [1000, 2000, 4000, 60_000, 60_000])
 })
 
 test("lines that the quota deletes before they are sent are counted as lost, sent ones are not (L5)", async () => {
@@ -292,10 +296,4 @@ test("a name that leads to a forbidden address is not called, and that is a fail
 
   assert.match(failure, /this machine/)
   assert.equal(receiver.calls.length, 0)
-})
-
-test("pauses after failures double up to a limit (L4)", () => {
-  const pauses = [1, 2, 3, 7, 1000].map((failures) => backOffMs(failures, { failed: 1000, most: 60_000 }))
-
-  assert.deepEqual(pauses, [1000, 2000, 4000, 60_000, 60_000])
 })

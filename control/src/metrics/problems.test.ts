@@ -4,12 +4,10 @@ import { whyCertificateDue, whyConnectionsShort, whyDiskFull, whyEdgesBehind } f
 
 const day = 86_400
 
-test("a disk with less than 2 GB free is a problem", () => {
+test("a disk with less than 2 GB free, and connections that are almost all in use, are problems", () => {
   assert.equal(whyDiskFull(2 * 1024 ** 3), undefined)
   assert.equal(whyDiskFull(1.5 * 1024 ** 3), "only 1.5 GB free on its disk: free some space")
-})
 
-test("connections are a problem when almost all are in use", () => {
   assert.equal(whyConnectionsShort({ used: 94, most: 100 }), undefined)
   assert.match(whyConnectionsShort({ used: 95, most: 100 }) ?? "", /^95 of 100 database connections are in use/)
 })

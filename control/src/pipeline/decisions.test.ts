@@ -72,14 +72,12 @@ test("the last lines of a process tell why it ended", () => {
   assert.equal(reasonOfEnds(["Error: no"]), "crash_loop")
 })
 
-test("a reader of the revision sees the fault, what to do, and the end of the log", () => {
+test("a reader of the revision sees the fault, what to do, and the end of the log; a sentence ends with one full stop, and paths stay as they are", () => {
   const message = statusMessage("install_failed", '"npm ci" failed with exit code 1', ["npm error code E404", ""])
 
   assert.match(message, /^"npm ci" failed with exit code 1\. Run the same command/)
   assert.match(message, /\n {2}npm error code E404$/)
-})
 
-test("the sentence of a failure ends with one full stop, and its paths stay as they are", () => {
   assert.match(
     statusMessage("graph_missing", "there is no ../graphs/chat.ts.", []),
     /^there is no \.\.\/graphs\/chat\.ts\. Correct/,

@@ -17,16 +17,6 @@ before(() => {
   served = platform.firstRevisionId
 })
 
-/** Asserts that the revision was deployed, its agent answers, and nothing is left over. */
-async function assertDeployed(revisionId: string): Promise<void> {
-  const revision = await platform.untilEnded(platform.deploymentId, revisionId)
-  assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
-  await until(async () => (await platform.revisionBehind()) === revisionId, { what: "the new revision answers" })
-  served = revisionId
-  await untilNothingIsLeft(platform)
-  await platform.kill()
-}
-
 // SIGKILL, so that only acknowledged writes survive.
 const killPostgres = async () => process.kill((await platform.startPostgres()).pid, "SIGKILL")
 
@@ -43,7 +33,8 @@ for (const [index, point] of ["switch:before-push", "switch:after-activate", "sw
     await platform.startPostgres()
     await platform.start()
 
-    await assertDeployed(revisionId)
+    await platform.untilServed(revisionId)
+    served = revisionId
   })
 }
 
@@ -59,7 +50,8 @@ test("Postgres is killed in a switch and comes back: the control plane, which li
   assert.equal(await platform.revisionBehind(), served)
   await platform.startPostgres()
 
-  await assertDeployed(revisionId)
+  await platform.untilServed(revisionId)
+  served = revisionId
 })
 
 const pidOfEdge = (): number =>
@@ -108,5 +100,5 @@ test("of two control planes that are started on one home at once, one says who h
     String(refused[0]?.reason),
     /process \d+ already uses .*: stop it, or choose another data folder with --home/,
   )
-  await assertDeployed(await platform.change())
+  await platform.untilServed(await platform.change())
 })

@@ -7,11 +7,9 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { before, test } from "node:test"
-import { until } from "@superstep/toolkit/testing/until"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { shared } from "../testing/api.js"
 import { killedPlatform } from "./testing/killed-platform.js"
-import { untilNothingIsLeft } from "./testing/leftovers.js"
 
 const platform = shared(() => killedPlatform())
 let served: string
@@ -58,13 +56,9 @@ for (const kills of runsLongTests ? all : slice) {
       )
       await platform.start({ SUPERSTEP_CRASH_AT: kills[index + 1]?.[1] ?? "" })
     }
-    const revision = await platform.untilEnded(platform.deploymentId, revisionId)
 
-    assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
-    await until(async () => (await platform.revisionBehind()) === revisionId, { what: "the new revision answers" })
+    await platform.untilServed(revisionId)
     served = revisionId
-    await untilNothingIsLeft(platform)
-    await platform.kill()
   })
 }
 

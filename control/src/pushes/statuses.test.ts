@@ -105,7 +105,7 @@ for (const provider of providers) {
   })
 }
 
-test("only the newest state is sent, each once", async () => {
+test("only the newest state is sent, each once; one that crashes after its deploy becomes a failure", async () => {
   const { revisionId } = await deployment("github")
   for (const status of ["BUILDING", "DEPLOYING", "DEPLOYED"]) await become(revisionId, status)
   await send()
@@ -116,12 +116,7 @@ test("only the newest state is sent, each once", async () => {
     host.received.map(({ body }) => body.state),
     ["success"],
   )
-})
 
-test("the status of a deployed revision that crashes later becomes a failure", async () => {
-  const { revisionId } = await deployment("github")
-  await become(revisionId, "DEPLOYED")
-  await send()
   await become(revisionId, "DEPLOYED", { code: "crash_loop", message: "it crashed three times" })
   await send()
 

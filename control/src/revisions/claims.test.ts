@@ -47,7 +47,7 @@ test("a revision is worked on by one process (C1)", async () => {
   )
 })
 
-test("a deployment has one claim: on the oldest revision that has started (C2)", async () => {
+test("a deployment has one claim, on the oldest revision that has started, as the index enforces (C2)", async () => {
   await using db = await database()
   const deploymentId = await addDeployment(db)
   const older = await addRevision(db, deploymentId, { stage: "deploy", status: "AWAITING_DEPLOY" })
@@ -61,15 +61,12 @@ test("a deployment has one claim: on the oldest revision that has started (C2)",
     sql`update revisions set stage = null, status = 'DEPLOYED', lease_owner = null where revision_id = ${older}`,
   )
   assert.equal((await claim(db))?.revision_id, newer)
-})
 
-test("the index enforces one claim per deployment (C2)", async () => {
-  await using db = await database()
-  const deploymentId = await addDeployment(db)
-  await addRevision(db, deploymentId, { stage: "deploy" })
-  await addRevision(db, deploymentId, { stage: "deploy" })
+  const same = await addDeployment(db)
+  await addRevision(db, same, { stage: "deploy" })
+  await addRevision(db, same, { stage: "deploy" })
 
-  const both = db.run(sql`update revisions set lease_owner = 'home/1' where deployment_id = ${deploymentId}`)
+  const both = db.run(sql`update revisions set lease_owner = 'home/1' where deployment_id = ${same}`)
 
   await assert.rejects(both, /revision_one_claim_of_a_deployment/)
 })

@@ -10,15 +10,13 @@ import { addDeployment, addRevision } from "./testing/rows.js"
 const minutes = (count: number) => count * 60_000
 const waiting = { waiting: 2, oldest_waiting_ms: minutes(9), claimed: 0, quiet_ms: minutes(7) }
 
-test("a pipeline is stuck when revisions wait without progress for minutes", () => {
+test("a pipeline is stuck when revisions wait without progress for minutes, and one with busy slots after an hour", () => {
   assert.match(whyStuck(waiting, minutes(600)) ?? "", /2 revisions wait for 7 minutes, and no process works on them/)
   assert.equal(whyStuck({ ...waiting, waiting: 0, oldest_waiting_ms: 0 }, minutes(600)), undefined)
   assert.equal(whyStuck({ ...waiting, quiet_ms: minutes(1) }, minutes(600)), undefined, "something has just happened")
   assert.equal(whyStuck({ ...waiting, oldest_waiting_ms: minutes(1) }, minutes(600)), undefined, "it came just now")
   assert.equal(whyStuck(waiting, minutes(1)), undefined, "it has just been started")
-})
 
-test("a pipeline with busy slots is stuck only after an hour without progress", () => {
   const busy = { ...waiting, claimed: 8 }
 
   assert.equal(whyStuck({ ...busy, quiet_ms: minutes(40), oldest_waiting_ms: minutes(50) }, minutes(600)), undefined)

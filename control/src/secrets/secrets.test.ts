@@ -22,19 +22,7 @@ test("a sealed value opens with the same key and context, and differs each time 
   }
 })
 
-test("a sealed value with a changed byte does not open (S1)", () => {
-  const key = masterKey(randomBytes(32))
-  const [format, id, text] = seal(key, "secret", context).split(".")
-  const bytes = Buffer.from(text ?? "", "base64url")
-  for (let index = 0; index < bytes.length; index += 1) {
-    const changed = Buffer.from(bytes)
-    changed[index] = (changed[index] ?? 0) ^ 1
-
-    assert.throws(() => open(key, [format, id, changed.toString("base64url")].join("."), context), CannotOpen)
-  }
-})
-
-test("a sealed value does not open in another place, with another key, or truncated (S1)", () => {
+test("a sealed value does not open in another place, with another key, truncated, or with a changed byte (S1)", () => {
   const key = masterKey(randomBytes(32))
   const sealed = seal(key, "secret", context)
   const places = [
@@ -51,6 +39,15 @@ test("a sealed value does not open in another place, with another key, or trunca
     assert.throws(() => open(key, broken, context), CannotOpen)
   }
   assert.throws(() => masterKey(Buffer.from("password")), RangeError)
+
+  const [format, id, text] = seal(key, "secret", context).split(".")
+  const bytes = Buffer.from(text ?? "", "base64url")
+  for (let index = 0; index < bytes.length; index += 1) {
+    const changed = Buffer.from(bytes)
+    changed[index] = (changed[index] ?? 0) ^ 1
+
+    assert.throws(() => open(key, [format, id, changed.toString("base64url")].join("."), context), CannotOpen)
+  }
 })
 
 test("reserved names are 400 and listed; tracing variables are allowed (S4)", async () => {

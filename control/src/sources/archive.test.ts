@@ -44,7 +44,7 @@ async function assertRefused(bytes: Buffer, code: string, words: RegExp, unpacke
   assert.deepEqual(readdirSync(parent), [])
 }
 
-test("an archive is unpacked to its regular and executable files only", async () => {
+test("an archive is unpacked to its regular and executable files only, also with files packed twice, as from the Python CLI", async () => {
   const { tree, fetched } = await unpack(tarGz(project))
 
   const { commit, notes } = await fetched
@@ -54,6 +54,12 @@ test("an archive is unpacked to its regular and executable files only", async ()
   assert.equal(statSync(join(tree, "bin/run.sh")).mode & 0o111, 0o111)
   assert.equal(statSync(join(tree, "langgraph.json")).mode & 0o111, 0)
   assert.deepEqual([commit, notes], [undefined, []])
+
+  const twice = await unpack(tarGz([...project, ...project]))
+
+  await twice.fetched
+
+  assert.equal(filesOf(twice.tree).length, 3)
 })
 
 test("the tree's hash depends on names, content and the executable bit, not on the packing", async () => {
@@ -90,14 +96,6 @@ test(".env files are left out in every folder; examples of them are not", async 
     notes,
     secrets.map(({ path }) => `left out of the build: ${path}`),
   )
-})
-
-test("an identical file that is packed twice is accepted, as from the Python CLI", async () => {
-  const { tree, fetched } = await unpack(tarGz([...project, ...project]))
-
-  await fetched
-
-  assert.equal(filesOf(tree).length, 3)
 })
 
 const file = (path: string | Buffer): TarEntry => ({ path, content: "x" })

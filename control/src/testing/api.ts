@@ -147,6 +147,10 @@ export function shared<Thing extends AsyncDisposable>(start: () => Promise<Thing
   })
 }
 
+/** Of each reply its status and the code of its error: `["403 cross_site"]`. */
+export const codesOf = (replies: readonly Reply[]): string[] =>
+  replies.map(({ status, body }) => `${status} ${body.code}`)
+
 async function workspaceWithKey(db: Database, name: string) {
   const { workspace_id: workspaceId } = await createWorkspace(db, name)
   const { clearKey: apiKey } = await createApiKey(db, { workspaceId, name: "test" })
@@ -159,6 +163,14 @@ async function readReply(response: Response): Promise<Reply> {
   assert.ok(response.headers.has("x-request-id"), "every reply has a request id")
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
 }
+
+/** The body that creates a deployment of an image. */
+export const exampleImage = (name: string) => ({
+  name,
+  source: "external_docker",
+  source_config: { resource_spec: {} },
+  source_revision_config: { image_uri: "registry.test/agent:1" },
+})
 
 /** The body of the example that creates a deployment (seed, parts 2 and 4). */
 export const exampleDeployment = (name = "shop-bot", config: object = {}) => ({

@@ -10,7 +10,7 @@ import { listen } from "@superstep/toolkit/http/listen"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
-import { exampleDeployment, shared, startApi, type TestApi } from "../testing/api.js"
+import { exampleDeployment, exampleImage, shared, startApi, type TestApi } from "../testing/api.js"
 import { readArchiveContent } from "./content.js"
 import { removeFormerFiles, storeFormerFiles } from "./former-files.js"
 import { findArchive, removeOldArchives } from "./operations.js"
@@ -176,12 +176,7 @@ test("an archive is valid only for its own deployment (U4)", async () => {
 
 test("addresses exist only for deployments that are built from code and not being deleted", async () => {
   const github = await create(api, exampleDeployment("from-git"))
-  const image = await create(api, {
-    name: "image",
-    source: "external_docker",
-    source_config: { resource_spec: {} },
-    source_revision_config: { image_uri: "registry.example/agent:1" },
-  })
+  const image = await create(api, exampleImage("image"))
   await api.call("DELETE", `/v2/deployments/${id}`)
 
   assert.ok((await offer(api, github.id)).upload_url)

@@ -56,7 +56,7 @@ test("a key says which person or key made it, by the present name; one of the co
   assert.deepEqual([byKey.created_by_name, byAnn.created_by_name], ["pipeline", "Ann"])
 })
 
-test("an expired key is refused, also by agents; an expiry in the past is 422 (K6)", async () => {
+test("an expired key is refused, also by agents, and an expiry in the past is 422 (K6); keys of others can be neither seen nor revoked (K4)", async () => {
   await using api = await startApi()
   const { id, key } = await make(api, { expires_at: new Date(Date.now() + 3_600_000).toISOString() })
   const before = await keyHashes(api.db, api.workspaceId)
@@ -67,20 +67,17 @@ test("an expired key is refused, also by agents; an expiry in the past is 422 (K
 
   assert.deepEqual([late.status, past.status], [401, 422])
   assert.equal((await keyHashes(api.db, api.workspaceId)).run.length, before.run.length - 1)
-})
 
-test("keys of other workspaces and of the installation can be neither seen nor revoked (K4)", async () => {
-  await using api = await startApi()
-  const { id } = await make(api)
+  const { id: own } = await make(api)
   const org = await api.db.row<{ api_key_id: string }>(sql`select api_key_id from api_keys where workspace_id is null`)
 
-  const foreign = await api.callAsOther("DELETE", `/v2/api-keys/${id}`)
+  const foreign = await api.callAsOther("DELETE", `/v2/api-keys/${own}`)
   const installation = await api.call("DELETE", `/v2/api-keys/${org?.api_key_id}`)
   const { body } = await api.callAsOther("GET", "/v2/api-keys")
 
   assert.deepEqual([foreign.status, installation.status], [404, 404])
   assert.equal(
-    body.resources.some((it: { id: string }) => it.id === id),
+    body.resources.some((it: { id: string }) => it.id === own),
     false,
   )
 })

@@ -2,6 +2,7 @@
  * A platform for tests that kill it: with one deployment that serves, and a Postgres of its own that contains only the
  * platform's data, so that a test sees what is left over.
  */
+import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
@@ -11,7 +12,9 @@ import { type RunningPostgres, startPostgres } from "@superstep/toolkit/postgres
 import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { until } from "@superstep/toolkit/testing/until"
 import { type BareRepository, bareRepository } from "../../sources/testing/bare-repository.js"
+import { untilNothingIsLeft } from "./leftovers.js"
 import { deploymentOf, type Platform, smallProject, testPlatform } from "./platform.js"
 
 export interface KilledPlatform extends Platform {
@@ -26,6 +29,8 @@ export interface KilledPlatform extends Platform {
   change(): Promise<string>
   /** The revision of "chat" that answers callers; null when there is none. */
   revisionBehind(): Promise<string | null>
+  /** Waits until the revision serves, asserts that nothing is left over, and kills the control plane. */
+  untilServed(revisionId: string): Promise<void>
   /** The folder of a revision's unit. */
   unitFolder(revisionId: string): Promise<string>
 }
@@ -62,6 +67,13 @@ export async function killedPlatform(given: { home?: string } = {}): Promise<Kil
     await platform[Symbol.asyncDispose]()
     await postgres.stop()
   }
+  const untilServed = async (id: string) => {
+    const revision = await platform.untilEnded(deploymentId, id)
+    assert.equal(revision.status, "DEPLOYED", JSON.stringify(revision))
+    await until(async () => (await revisionBehind()) === id, { what: "the new revision answers" })
+    await untilNothingIsLeft(platform)
+    await platform.kill()
+  }
   return {
     ...platform,
     repository,
@@ -70,6 +82,7 @@ export async function killedPlatform(given: { home?: string } = {}): Promise<Kil
     startPostgres: start,
     change,
     revisionBehind,
+    untilServed,
     unitFolder,
     [Symbol.asyncDispose]: dispose,
   }
