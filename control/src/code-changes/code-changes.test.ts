@@ -101,43 +101,34 @@ test("files of secrets, binary files, links and long files are named only, and v
     assert.ok(!text.includes(absent), absent)
 })
 
-test("settings in the code concern no git, and its lines cannot pretend to be a header (CC4)", async () => {
-  const { path } = await commits(
-    "hostile",
-    { "a.ts": "1\n", "b.ts": "1\n" },
+const evil = [
+  "const a = 2 //\u2028diff --git x",
+  "evil()",
+  "//\rdiff --git after/1 x\r@@ -1 +1 @@\r+harmless",
+  "//\u2029diff --git after/1 after/1\u2029@@ -1 +1 @@",
+]
+for (const [what, changed, diffs] of [
+  [
+    "settings in the code concern no git, and its lines cannot pretend to be a header",
     { ".gitattributes": "*.ts binary diff=evil\n", "a.ts": "diff --git after/2 after/2\n@@ -1 +1 @@\n", "b.ts": "2\n" },
-  )
-
-  const { body } = await api.call("GET", path)
-
-  const diffs = body.files.map((file: { diff: string }) => file.diff)
-  assert.deepEqual(diffs.slice(1), [
-    "@@ -1 +1,2 @@\n-1\n+diff --git after/2 after/2\n+@@ -1 +1 @@\n",
-    "@@ -1 +1 @@\n-1\n+2\n",
-  ])
-})
-
-test("characters that other programs take for the end of a line neither hide nor forge lines of a diff (CC4)", async () => {
-  const evil = [
-    "const a = 2 //\u2028diff --git x",
-    "evil()",
-    "//\rdiff --git after/1 x\r@@ -1 +1 @@\r+harmless",
-    "//\u2029diff --git after/1 after/1\u2029@@ -1 +1 @@",
-  ]
-  const { path } = await commits(
-    "line-ends",
-    { "a.ts": "1\n", "b.ts": "1\n" },
+    ["@@ -1 +1,2 @@\n-1\n+diff --git after/2 after/2\n+@@ -1 +1 @@\n", "@@ -1 +1 @@\n-1\n+2\n"],
+  ],
+  [
+    "characters that other programs take for the end of a line neither hide nor forge lines of a diff",
     { "a.ts": `${evil.join("\n")}\n`, "b.ts": "2" },
-  )
+    [
+      `@@ -1 +1,4 @@\n-1\n${evil.map((line) => `+${line}\n`).join("")}`,
+      "@@ -1 +1 @@\n-1\n+2\n\\ No newline at end of file\n",
+    ],
+  ],
+] as const)
+  test(`${what} (CC4)`, async () => {
+    const { path } = await commits(what.slice(0, 8), { "a.ts": "1\n", "b.ts": "1\n" }, changed)
 
-  const { body } = await api.call("GET", path)
+    const { body } = await api.call("GET", path)
 
-  const diffs = body.files.map((file: { diff: string }) => file.diff)
-  assert.deepEqual(diffs, [
-    `@@ -1 +1,4 @@\n-1\n${evil.map((line) => `+${line}\n`).join("")}`,
-    "@@ -1 +1 @@\n-1\n+2\n\\ No newline at end of file\n",
-  ])
-})
+    assert.deepEqual(body.files.map((file: { diff: string }) => file.diff).slice(-2), diffs)
+  })
 
 // macOS stores no such name.
 const skip = process.platform !== "linux"

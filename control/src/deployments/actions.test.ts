@@ -98,12 +98,23 @@ test("a requested revision is refused while one is in progress, unless it may qu
   ])
 })
 
-test("a revision without anything to build is refused", async () => {
+test("a revision without anything to build, and a push token, are refused with the reason", async () => {
   const { path } = await created({ name: "empty", source: "internal_source", source_config: {} })
 
   const reply = await api.call("POST", `${path}/revisions`, { body: {} })
 
   assert.deepEqual([reply.status, reply.body.code], [400, "nothing_to_build"])
+
+  const pushed = await created({ name: "pushed", source: "internal_docker", source_config: {} })
+  const other = await created(exampleDeployment("not-pushed"))
+
+  const token = await api.call("POST", `${pushed.path}/push-token`, { body: { supports_registry_username: true } })
+  const wrong = await api.call("POST", `${other.path}/push-token`)
+
+  assert.deepEqual([token.status, token.body.code], [400, "no_registry"])
+  assert.match(token.body.detail, /--remote/)
+  assert.deepEqual([wrong.status, wrong.body.code], [400, "not_internal_docker"])
+  assert.match(wrong.body.detail, /only available for 'internal_docker' source deployments/)
 })
 
 test("a redeploy uses the old revision's commit, secrets and resources", async () => {
@@ -186,7 +197,7 @@ test("a revision is interrupted while it is in progress, and not after", async (
   assert.match(switching.body.detail, /roll back/)
 })
 
-test("pause, resume and restart store the wanted run state", async () => {
+test("pause, resume and restart store the wanted run state; a sleeping deployment is shown as asleep, and can be paused", async () => {
   const { id, path } = await created(exampleDeployment("rest"))
   const act = (name: string) => api.call("POST", `${path}/${name}`)
   const wanted = () =>
@@ -204,10 +215,7 @@ test("pause, resume and restart store the wanted run state", async () => {
   assert.deepEqual(await wanted(), { desired_run_state: "paused", restart_generation: 1 })
   assert.equal((await act("resume")).body.run_state, "running")
   assert.equal((await api.call("GET", `${path}/revisions`)).body.resources.length, 1, "no revision comes of it")
-})
 
-test("a sleeping deployment is shown as asleep, and can be paused", async () => {
-  const { id, path } = await created(exampleDeployment("sleeper"))
   const runState = async () => (await api.call("GET", path)).body.run_state
 
   await api.db.run(sql`insert into sleeps (deployment_id) values (${id})`)
@@ -215,12 +223,12 @@ test("a sleeping deployment is shown as asleep, and can be paused", async () => 
   await api.db.run(sql`update sleeps set is_waking = true where deployment_id = ${id}`)
   const waking = await runState()
   await api.db.run(sql`update sleeps set is_waking = false where deployment_id = ${id}`)
-  await api.call("POST", `${path}/pause`)
+  await act("pause")
 
   assert.deepEqual([asleep, waking, await runState()], ["asleep", "running", "paused"])
 })
 
-test("tiers become resources and a revision; fields that they do not set stay", async () => {
+test("tiers become resources and a revision, and fields that they do not set stay; the type can be changed without a revision", async () => {
   const { path } = await created(exampleDeployment("sized", { resource_spec: { cpu: 8, labels: { team: "a" } } }))
 
   const reply = await api.call("PATCH", `${path}/resource-tiers`, {
@@ -234,30 +242,15 @@ test("tiers become resources and a revision; fields that they do not set stay", 
   assert.deepEqual({ cpu, labels, db_memory_mb }, { cpu: 2, labels: { team: "a" }, db_memory_mb: 256 })
   assert.equal((await api.call("GET", `${path}/revisions`)).body.resources.length, 2)
   assert.deepEqual([neither.status, unknown.status], [422, 422])
-})
 
-test("the type of a deployment can be changed without a revision", async () => {
-  const { path, revision } = await created(exampleDeployment("typed"))
+  const { path: typed, revision } = await created(exampleDeployment("typed"))
   const image = await created(exampleImage("an-image"))
 
-  const reply = await api.call("PATCH", `${path}/deployment-tier`, { body: { deployment_type: "prod" } })
+  const changed = await api.call("PATCH", `${typed}/deployment-tier`, { body: { deployment_type: "prod" } })
   const refused = await api.call("PATCH", `${image.path}/deployment-tier`, { body: { deployment_type: "prod" } })
 
-  assert.deepEqual([reply.body.source_config.deployment_type, reply.body.latest_revision_id], ["prod", revision])
+  assert.deepEqual([changed.body.source_config.deployment_type, changed.body.latest_revision_id], ["prod", revision])
   assert.equal(refused.status, 400)
-})
-
-test("a push token is refused with the reason", async () => {
-  const { path } = await created({ name: "pushed", source: "internal_docker", source_config: {} })
-  const other = await created(exampleDeployment("not-pushed"))
-
-  const reply = await api.call("POST", `${path}/push-token`, { body: { supports_registry_username: true } })
-  const wrong = await api.call("POST", `${other.path}/push-token`)
-
-  assert.deepEqual([reply.status, reply.body.code], [400, "no_registry"])
-  assert.match(reply.body.detail, /--remote/)
-  assert.deepEqual([wrong.status, wrong.body.code], [400, "not_internal_docker"])
-  assert.match(wrong.body.detail, /only available for 'internal_docker' source deployments/)
 })
 
 test("a bulk deletion is 200 if all are deleted, otherwise 207 with the reasons", async () => {
@@ -313,7 +306,7 @@ test("clients of the first API version create and list revisions of a project", 
   assert.deepEqual(deployment.secrets, [{ name: "A", value: "********" }])
 })
 
-test("every change with an old ETag is refused", async () => {
+test("every change with an old ETag is refused, and every one of a deployment that is being deleted", async () => {
   const { path, revision } = await created(exampleDeployment("tagged"))
   const stale = { headers: { "if-match": '"1"' } }
   const requests: [string, string, object?][] = [
@@ -331,10 +324,7 @@ test("every change with an old ETag is refused", async () => {
 
     assert.equal(reply.status, 412, `${method} ${end}: ${reply.text}`)
   }
-})
 
-test("a deployment that is being deleted cannot be changed", async () => {
-  const { path, revision } = await created(exampleDeployment("leaving"))
   await api.call("DELETE", path)
 
   for (const end of ["revisions", `revisions/${revision}/redeploy`, "rollback", "pause", "resume", "restart"]) {

@@ -24,7 +24,7 @@ const revisionsOf = async (api: TestApi, path: string) => (await api.call("GET",
 const factsOf = (revisions: { message: unknown; commit: unknown }[]) =>
   revisions.map((it) => ({ message: it.message, commit: it.commit }))
 
-test("the message is of one revision, the commit of its code, until other code comes", async () => {
+test("the message is of one revision, the commit of its code, until other code comes, as events say", async () => {
   await using it = await start()
 
   await it.patch({ source_revision_config: { ...image(1), commit }, message: "a calmer bot" })
@@ -39,6 +39,12 @@ test("the message is of one revision, the commit of its code, until other code c
   ])
   assert.equal("commit" in revisions[1].source_revision_config, false)
   assert.equal(revisions[1].source_revision_config.repo_commit_sha, null)
+  const { resources } = (await it.api.call("GET", `${it.path}/events?order=asc`)).body
+  const told = resources.filter(({ type }: { type: string }) => type === "revision.status_changed")
+  assert.deepEqual(
+    factsOf(told.map(({ data }: { data: { message: unknown; commit: unknown } }) => data)),
+    factsOf(revisions).toReversed(),
+  )
 })
 
 test("a redeploy and a rollback have the message and the commit of what they repeat, or a message of their own", async () => {
@@ -99,21 +105,4 @@ test("a commit without code, or with a wrong id, is refused, and nothing is crea
   assert.match(alone.text, /describes source_tarball_path or image_uri: send it with one of them/)
   assert.match(wrong.text, /expected the hexadecimal id of a commit/)
   assert.deepEqual(await revisionsOf(it.api, it.path), [])
-})
-
-test("events of a revision say what it is for, and its commit", async () => {
-  await using it = await start()
-
-  await it.patch({ source_revision_config: { ...image(1), commit }, message: "a calmer bot" })
-  await it.patch({ source_revision_config: image(2) })
-
-  const { resources } = (await it.api.call("GET", `${it.path}/events?order=asc`)).body
-  const revisions = resources.filter(({ type }: { type: string }) => type === "revision.status_changed")
-  assert.deepEqual(
-    revisions.map(({ data }: { data: { message: unknown; commit: unknown } }) => [data.message, data.commit]),
-    [
-      ["a calmer bot", commit],
-      [null, null],
-    ],
-  )
 })

@@ -21,7 +21,7 @@ test("a reply has a request id, the caller's if it is plain, otherwise a new one
   })
 })
 
-test("a wrong method is 405 with the allowed ones; an unknown path is 404", async () => {
+test("a wrong method is 405 with the allowed ones, an unknown path is 404, and a body over the limit 413", async () => {
   await using api = await startApi()
   const id = "00000000-0000-4000-8000-000000000000"
   const wrong: [method: string, path: string, allow: string][] = [
@@ -45,10 +45,7 @@ test("a wrong method is 405 with the allowed ones; an unknown path is 404", asyn
     assert.equal(reply.status, 404, path)
     assert.equal(reply.body.detail, "Not Found")
   }
-})
 
-test("a body over the limit is 413", async () => {
-  await using api = await startApi()
   const text = JSON.stringify({ ...exampleDeployment(), padding: "x".repeat(1024 * 1024) })
 
   const reply = await api.call("POST", "/v2/deployments", { text })

@@ -10,7 +10,7 @@ const body = (compute_id: string) => ({
   compute_config: { k8s_namespaces: ["agents"] },
 })
 
-test("a listener is registered, read, changed, listed and deleted", async () => {
+test("a listener is registered, read, changed, listed and deleted; a workspace has one for each cluster, and others have theirs (L1)", async () => {
   const made = await api.call("POST", "/v2/listeners", { body: body("cluster-1") })
   const path = `/v2/listeners/${made.body.id}`
   const changed = await api.call("PATCH", path, { body: { version: "1.2", compute_config: null } })
@@ -28,16 +28,14 @@ test("a listener is registered, read, changed, listed and deleted", async () => 
   assert.equal(foreign.status, 404)
   assert.equal(foreign.body.detail, `Listener ID ${made.body.id} not found.`)
   assert.deepEqual([deleted.status, (await api.call("GET", path)).status], [204, 404])
-})
 
-test("a workspace has one listener for each cluster, and others have theirs (L1)", async () => {
   const replies = await Promise.all([1, 2, 3].map(() => api.call("POST", "/v2/listeners", { body: body("twice") })))
   const other = await api.callAsOther("POST", "/v2/listeners", { body: body("twice") })
 
-  const made = replies.find(({ status }) => status === 201)
+  const winner = replies.find(({ status }) => status === 201)
   const refused = replies.filter(({ status }) => status === 409)
   assert.equal(refused.length, 2)
-  for (const reply of refused) assert.equal(reply.body.conflicting_id, made?.body.id)
+  for (const reply of refused) assert.equal(reply.body.conflicting_id, winner?.body.id)
   assert.equal(other.status, 201)
 })
 

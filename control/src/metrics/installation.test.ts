@@ -50,7 +50,7 @@ test("metrics and the state of the installation show how long revisions wait, th
   assert.deepEqual([state.certificates, state.backups, state.log_forwarding], [[], null, null])
 })
 
-test("metrics show the disk, the database's connections, the pool and the event loop", async () => {
+test("metrics show the disk, the database's connections, the pool and the event loop; statements that wait for a connection are counted", async () => {
   await using api = await startApi()
 
   const value = await read(api)
@@ -64,6 +64,20 @@ test("metrics show the disk, the database's connections, the pool and the event 
   assert.equal(value('superstep_database_pool{state="waiting"}'), 0)
   assert.ok((value('nodejs_eventloop_lag_seconds{quantile="1"}') ?? -1) >= 0)
   assert.equal(value("superstep_certificate_expires_at_seconds"), undefined, "there is no certificate")
+
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  // Two more than the pool has.
+  const held = Array.from({ length: 12 }, () => api.db.transaction(() => released))
+
+  const use = api.db.pool()
+  release()
+  await Promise.all(held)
+
+  assert.ok(use.waiting >= 2, JSON.stringify(use))
+  assert.equal(api.db.pool().waiting, 0)
 })
 
 test("metrics show how far each edge is behind, and the state of the installation and its health tell an old table", async () => {
@@ -96,12 +110,18 @@ test("metrics are for an operator's key, also as a bearer's, and for nobody else
   assert.ok(!replies[0]?.text.includes(api.orgKey))
 })
 
-test("the problems of the installation have certificates that expire soon or cannot be renewed", {
+test("certificates that expire soon or cannot be renewed are problems of the installation, and an unreadable file removes no metric", {
   skip: withoutOpenssl(),
 }, async () => {
   const folder = temporaryFolder()
   const { certFile } = makeCertificate(folder)
   await using api = await startApi({ place: { folder, certFile } })
+  await using other = await startApi({ place: { folder, certFile: join(folder, "none.pem") } })
+  const expires = (await read(api))("superstep_certificate_expires_at_seconds")
+  const without = await read(other)
+  assert.ok(expires !== undefined && expires * 1000 > Date.now())
+  assert.equal(without("superstep_certificate_expires_at_seconds"), undefined)
+  assert.equal(without("superstep_pipeline_waiting"), 0)
   const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   await api.db.run(sql`
     insert into host_names (host_name, deployment_id, failure) values ('waits.example', ${deployment.id}, 'no record')`)
@@ -120,37 +140,4 @@ test("the problems of the installation have certificates that expire soon or can
     "the certificate of SUPERSTEP_TLS_CERT expires in 1 day: renew it; a new file is used without a restart",
     "the certificate of fails.example could not be renewed, which is tried again: the authority answers 500",
   ])
-})
-
-test("statements that wait for a connection are counted", async () => {
-  await using api = await startApi()
-  let release: () => void = () => undefined
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  // Two more than the pool has.
-  const held = Array.from({ length: 12 }, () => api.db.transaction(() => released))
-
-  const use = api.db.pool()
-  release()
-  await Promise.all(held)
-
-  assert.ok(use.waiting >= 2, JSON.stringify(use))
-  assert.equal(api.db.pool().waiting, 0)
-})
-
-test("metrics show the certificate's expiry, and an unreadable file removes no other metric", {
-  skip: withoutOpenssl(),
-}, async () => {
-  const folder = temporaryFolder()
-  const { certFile } = makeCertificate(folder)
-  await using api = await startApi({ place: { folder, certFile } })
-  await using other = await startApi({ place: { folder, certFile: join(folder, "none.pem") } })
-
-  const expires = (await read(api))("superstep_certificate_expires_at_seconds")
-  const without = await read(other)
-
-  assert.ok(expires !== undefined && expires * 1000 > Date.now())
-  assert.equal(without("superstep_certificate_expires_at_seconds"), undefined)
-  assert.equal(without("superstep_pipeline_waiting"), 0)
 })

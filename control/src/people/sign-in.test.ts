@@ -63,7 +63,7 @@ test("the browser returns to the page that it came from, if its address fits int
   assert.match(long.hash, /^#code=/)
 })
 
-test("who was not invited gets neither an account nor a session; an invitation of another address stays open (P3)", async () => {
+test("who was not invited gets neither an account nor a session, the link alone signs nobody in, and an invitation of another address stays open (P3)", async () => {
   await using api = await startWithProvider()
   api.provider.accounts.set("eve", { email: "eve@example.com", email_verified: true })
   api.provider.accounts.set("zoe", { email: "zoe@example.com", email_verified: false })
@@ -87,6 +87,12 @@ test("who was not invited gets neither an account nor a session; an invitation o
   )
   assert.deepEqual(await api.db.rows(sql`select from people`), [])
   assert.equal((await api.call("GET", "/v2/invitations")).body.resources.length, 2)
+
+  const invitation = await invitationOf(api, "ann@example.com", "admin")
+
+  const reply = await acceptLink(api, invitation, "Eve")
+
+  assert.deepEqual([reply.status, reply.body.code, reply.headers.get("set-cookie")], [409, "provider_required", null])
 })
 
 test("a sign-in ends only in the browser that began it, once, with the state and the code that belong to it (P3)", async () => {
@@ -192,15 +198,6 @@ test("only a page of the console begins a sign-in, and its cookie is for the cal
   const cookie = own.headers.get("set-cookie") ?? ""
   assert.match(cookie, /^superstep_oidc=[\w.-]+; Path=\/v2\/console\/oidc; HttpOnly; SameSite=Lax; Max-Age=600$/)
   assert.equal(new URL(own.body.url).searchParams.get("redirect_uri"), `${origin}/v2/console/oidc/callback`)
-})
-
-test("with a provider, the link of an invitation signs nobody in by itself (P3)", async () => {
-  await using api = await startWithProvider()
-  const invitation = await invitationOf(api, "ann@example.com", "admin")
-
-  const reply = await acceptLink(api, invitation, "Eve")
-
-  assert.deepEqual([reply.status, reply.body.code, reply.headers.get("set-cookie")], [409, "provider_required", null])
 })
 
 test("a provider that does not answer is 503, and is asked again at the next sign-in", async () => {

@@ -35,7 +35,7 @@ const buildLog = async (deploymentId: string, revisionId: string): Promise<strin
   return body.logs.map((line: { message: string }) => line.message).join("\n")
 }
 
-test("a repository becomes an agent, which cannot use up the database's connections, and a new commit takes its place", async () => {
+test("a repository becomes an agent, which cannot use up the database's connections, and a new commit takes its place, which is built once", async () => {
   const sha = platform.repository.git("rev-parse", "main")
   const { deploymentId, revisionId, revision } = await platform.deployRepository({
     name: "first",
@@ -63,17 +63,18 @@ test("a repository becomes an agent, which cannot use up the database's connecti
   assert.equal(deployment.active_revision_id, second.revisionId)
   assert.equal(deployment.status, "READY")
   await until(async () => (await unitsOf(deploymentId)).length === 1, { what: "the old unit has ended" })
+
+  assert.match(await buildLog(deploymentId, second.revisionId), /build finished/)
+  const third = await patch(deploymentId, again)
+  assert.equal((await platform.untilEnded(deploymentId, third.revisionId)).status, "DEPLOYED")
+  const log = await buildLog(deploymentId, third.revisionId)
+  assert.match(log, /was built before/)
+  assert.doesNotMatch(log, /verify/)
 })
 
 const unitsOf = (deploymentId: string) =>
   platform.db.rows<{ unit_id: string; role: string; revision_id: string }>(sql`
     select unit_id, role, revision_id from units join revisions using (revision_id) where units.deployment_id = ${deploymentId}`)
-
-/** The deployment of the test above, which the tests below share. */
-const first = async () => {
-  const { body } = await platform.call("GET", "/v2/deployments?name_contains=first")
-  return body.resources[0] as { id: string; active_revision_id: string }
-}
 
 test("a key runs agents when it has the scope run, deploy or admin, and with any other it only reads", async () => {
   const workspace = await platform.db.row<{ workspace_id: string }>(sql`
@@ -145,19 +146,6 @@ test("a key that expires is refused soon after", { skip: unlessWide("waits for s
 
   // Nothing notifies the platform; a pass of its own, which comes every half minute, would be too late.
   await until(isRefused, { what: "the key has expired at the edge", timeoutMs: 20_000 })
-})
-
-test("the same commit is not built twice", async () => {
-  const { id: deploymentId, active_revision_id: revisionId } = await first()
-  assert.match(await buildLog(deploymentId, revisionId), /build finished/)
-
-  const { revisionId: next } = await patch(deploymentId, again)
-  const revision = await platform.untilEnded(deploymentId, next)
-
-  assert.equal(revision.status, "DEPLOYED")
-  const log = await buildLog(deploymentId, next)
-  assert.match(log, /was built before/)
-  assert.doesNotMatch(log, /verify/)
 })
 
 const failing: readonly (readonly [what: string, at: Record<string, string>, code: string, words: RegExp])[] = [

@@ -92,7 +92,7 @@ test("a pull request gets a deployment of its commit, with only the preview secr
   assert.equal((await read(parentId)).is_preview, false)
 })
 
-test("a push to it creates a revision of the same deployment, the same commit again does not", async () => {
+test("a push to it creates a revision of the same deployment, the same commit again does not; closing it deletes the deployment, and reopening creates a new one (W4)", async () => {
   await deliver("opened")
   const { deployment_id } = await only()
   await deliver("synchronize", { sha: shaOf("2") })
@@ -106,11 +106,7 @@ test("a push to it creates a revision of the same deployment, the same commit ag
     [shaOf("2"), shaOf("1")],
   )
   assert.equal((await only()).deployment_id, deployment_id)
-})
 
-test("closing it deletes the deployment, and reopening creates a new one (W4)", async () => {
-  await deliver("opened")
-  const { deployment_id } = await only()
   await deliver("closed")
   const closed = await only()
   const deleted = await read(deployment_id)

@@ -16,45 +16,27 @@ test("every table about a deployment is restored, or left out for a reason: a ne
 })
 
 test("a restored deployment waits, its processes have never run, and what was under way has ended", () => {
-  const revision = (revision_id: string, more: object) => ({ revision_id, role: null, stage: null, ...more })
+  const rows = [
+    ["old", { role: "pinned", status: "DEPLOYED", pinned_since: "2026-01-01", pinned_threads: 2 }],
+    ["serving", { role: "serving", status: "DEPLOYED" }],
+    ["canary", { role: "canary", status: "DEPLOYED", weight: 10 }],
+    ["standby", { role: "standby", status: "DEPLOYED" }],
+    ["next", { role: "starting", status: "DEPLOYING", stage: "deploy", lease_owner: "x", updated_at: "now" }],
+  ] as const
   const saved = {
     deployments: [{ deployment_id: "d", workspace_id: "w", number: 3, name: "chat", desired_run_state: "running" }],
-    revisions: [
-      revision("old", { role: "pinned", status: "DEPLOYED", pinned_since: "2026-01-01", pinned_threads: 2 }),
-      revision("serving", { role: "serving", status: "DEPLOYED" }),
-      revision("canary", { role: "canary", status: "DEPLOYED", weight: 10 }),
-      revision("standby", { role: "standby", status: "DEPLOYED" }),
-      revision("next", { role: "starting", status: "DEPLOYING", stage: "deploy", lease_owner: "x", updated_at: "now" }),
-    ],
-    secrets: [],
-    artifacts: [],
-    uploads: [],
-    units: ["old", "serving", "canary", "standby", "next"].map((revision_id) => ({
-      revision_id,
-      is_ready: true,
-      crashes: 2,
-    })),
-    watched_branches: [],
-    preview_settings: [],
-    preview_secrets: [],
+    revisions: rows.map(([revision_id, more]) => ({ revision_id, stage: null, ...more })),
+    units: rows.map(([revision_id]) => ({ revision_id, is_ready: true, crashes: 2 })),
+    ...{ secrets: [], artifacts: [], uploads: [], watched_branches: [], preview_settings: [], preview_secrets: [] },
   }
   const target = { workspaceId: "v", name: "chat-2", routeName: "chat-2", number: 9, databasePasswordSealed: "s" }
 
-  const rows = restoredRows(saved, target)
+  const { deployments, revisions, units } = restoredRows(saved, target)
 
-  assert.deepEqual(rows.deployments, [
-    {
-      deployment_id: "d",
-      workspace_id: "v",
-      number: 9,
-      name: "chat-2",
-      route_name: "chat-2",
-      database_password_sealed: "s",
-      desired_run_state: "paused",
-    },
-  ])
+  const moved = { workspace_id: "v", number: 9, name: "chat-2", route_name: "chat-2", database_password_sealed: "s" }
+  assert.deepEqual(deployments, [{ deployment_id: "d", ...moved, desired_run_state: "paused" }])
   assert.deepEqual(
-    rows.revisions.map(({ role, stage, status, pinned_threads }) => [role, stage, status, pinned_threads ?? null]),
+    revisions.map(({ role, stage, status, pinned_threads }) => [role, stage, status, pinned_threads ?? null]),
     [
       ["pinned", null, "DEPLOYED", 2],
       ["serving", null, "DEPLOYED", null],
@@ -63,7 +45,7 @@ test("a restored deployment waits, its processes have never run, and what was un
       [null, null, "INTERRUPTED", 0],
     ],
   )
-  assert.deepEqual(fieldsOf(rows.units, "revision_id", "is_ready", "crashes"), [
+  assert.deepEqual(fieldsOf(units, "revision_id", "is_ready", "crashes"), [
     ["old", false, 0],
     ["serving", false, 0],
     ["canary", false, 0],

@@ -150,13 +150,28 @@ test("an incomplete or invalid .tar.gz is refused", async () => {
   for (const [bytes, words] of cases) await assertRefused(bytes, "archive_invalid", words)
 })
 
-test("an archive that differs from the uploaded one is refused", async () => {
+test("an archive that differs from the uploaded one is refused, and a deleted one causes an error that says so", async () => {
   const location = uploaded(tarGz(project))
   const other = { ...location, sha256: "0".repeat(64) }
 
   const fetching = source.fetch(other, `sha256:${other.sha256}`, join(temporaryFolder(), "tree"), signal)
 
   await assert.rejects(fetching, /differs from the uploaded one/)
+
+  const whole = uploaded(tarGz(project))
+  const cut = {
+    ...whole,
+    read: async function* () {
+      for await (const piece of whole.read()) {
+        yield piece.subarray(0, 50)
+        return
+      }
+    },
+  }
+
+  const unpacking = source.fetch(cut, `sha256:${cut.sha256}`, join(temporaryFolder(), "tree"), signal)
+
+  await assert.rejects(unpacking, (error) => error instanceof SourceFailed && error.code === "source_not_found")
 })
 
 test("a decompression bomb is stopped while it is unpacked: by size, ratio or number", async () => {
@@ -176,21 +191,4 @@ test("a decompression bomb is stopped while it is unpacked: by size, ratio or nu
   await assertRefused(behindTheEnd, "archive_too_big", /bomb/, archiveSource(small))
   const fits = await unpack(tarGz([zeros(90_000)]), archiveSource(small))
   await fits.fetched
-})
-
-test("a deleted archive causes an error that says so", async () => {
-  const whole = uploaded(tarGz(project))
-  const location = {
-    ...whole,
-    read: async function* () {
-      for await (const piece of whole.read()) {
-        yield piece.subarray(0, 50)
-        return
-      }
-    },
-  }
-
-  const fetching = source.fetch(location, `sha256:${location.sha256}`, join(temporaryFolder(), "tree"), signal)
-
-  await assert.rejects(fetching, (error) => error instanceof SourceFailed && error.code === "source_not_found")
 })

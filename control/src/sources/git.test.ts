@@ -107,7 +107,7 @@ test("a server that does not serve commit ids is asked for the branch", async ()
   assert.equal(readFileSync(join(folder, "a.txt"), "utf8"), "1")
 })
 
-test("errors distinguish a wrong address from a wrong ref", async () => {
+test("errors distinguish a wrong address from a wrong ref, and a commit that is not in the repository", async () => {
   const repository = bareRepository(temporaryFolder())
   repository.commit({ "a.txt": "1" })
   const resolve = (repoUrl: string, ref = "main") => source.resolve({ repoUrl, ref }, signal)
@@ -122,11 +122,7 @@ test("errors distinguish a wrong address from a wrong ref", async () => {
   assert.ok(!existsSync(trace), "a program was run from an address")
   const local = testGit({ protocols: ["https"] }).resolve({ repoUrl: repository.url, ref: "main" }, signal)
   await assert.rejects(local, failsWith("source_unsupported", /SUPERSTEP_GIT_PROTOCOLS/))
-})
 
-test("a commit that is not in the repository is not found", async () => {
-  const repository = bareRepository(temporaryFolder())
-  repository.commit({ "a.txt": "1" })
   const sha = "0123456789abcdef0123456789abcdef01234567"
   const folder = join(temporaryFolder(), "tree")
 

@@ -49,7 +49,7 @@ test("an installation's key names its workspace with each request (K3)", async (
   for (const tenant of [unknownId, "default"]) assert.equal((await as(tenant)).status, 403)
 })
 
-test("the first start creates one workspace and two keys, and later starts create none", async () => {
+test("the first start creates one workspace and two keys, and later starts none; names are unique, and keys need a workspace that exists", async () => {
   await using db = await freshDatabase({ migrations })
 
   const [one, two] = await Promise.all([ensureDefaultWorkspace(db), ensureDefaultWorkspace(db)])
@@ -61,10 +61,7 @@ test("the first start creates one workspace and two keys, and later starts creat
   assert.match(first.api_key, /^ssk_[\w-]{43}$/)
   assert.notEqual(first.api_key, first.org_api_key)
   assert.equal(later, undefined)
-})
 
-test("names of workspaces are unique, and keys need a workspace that exists", async () => {
-  await using db = await freshDatabase({ migrations })
   await createWorkspace(db, "one")
 
   await assert.rejects(createWorkspace(db, "one"), Conflict)
