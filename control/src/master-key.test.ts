@@ -40,13 +40,9 @@ async function installation() {
   const input = inputOf()
   writeFileSync(input.file, first)
   await loadMasterKey(input, api.db)
-  const { body: integration } = await api.call("POST", "/v2/integrations/git", {
-    body: { name: "git", host: "github.com", token: "the-git-token" },
-  })
-  const integrationId: string = integration.id
-  await api.call("PUT", `/v2/integrations/git/${integrationId}/webhook`, {
-    body: { secrets: ["the-first-hook-secret", "the-second-hook-secret"] },
-  })
+  const integrationId: string = (await api.integrate("git", "the-git-token")).id
+  const secrets = ["the-first-hook-secret", "the-second-hook-secret"]
+  await api.call("PUT", `/v2/integrations/git/${integrationId}/webhook`, { body: { secrets } })
   await api.call("POST", "/v2/webhooks", { body: { url: "https://93.184.216.34/hook" } })
   const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
   const deploymentId: string = deployment.id

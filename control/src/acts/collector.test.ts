@@ -146,7 +146,7 @@ test("an act was done while its deployment existed, whatever the report says (PA
   assert.ok((last?.at ?? new Date("2999-01-01")) <= new Date(), String(last?.at))
 })
 
-test("a deployment adds so many entries in an hour; the others wait at its server (PA3)", async () => {
+test("a deployment adds so many entries in an hour, and as many in the next one; the others wait at its server (PA3)", async () => {
   await using api = await startApi({ consoleOrigins: [origin] })
   const ann = await joined(api, "ann")
   await using unit = await startUnit(() => [answerOf(ann), answerOf(ann)], 500)
@@ -156,15 +156,13 @@ test("a deployment adds so many entries in an hour; the others wait at its serve
   for (let pass = 0; pass < 4; pass++) await collect(context, row, room).catch(() => undefined)
 
   assert.deepEqual([(await entriesOf(api)).length, unit.confirmed.length], [3, 3])
-})
 
-test("the room of an hour is full again in the next one", () => {
-  const room = new HourlyRoom(3)
+  const hourly = new HourlyRoom(3)
   const nextHour = 3_600_000
 
-  room.take("a", 2)
+  hourly.take("a", 2)
 
-  assert.deepEqual([room.left("a", 0), room.left("b", 0), room.left("a", nextHour)], [1, 3, 3])
+  assert.deepEqual([hourly.left("a", 0), hourly.left("b", 0), hourly.left("a", nextHour)], [1, 3, 3])
 })
 
 test("a deployment whose server fails holds up no other (PA3)", async () => {

@@ -22,7 +22,7 @@ async function siteFolder(): Promise<string> {
 const start = async () => startApi({ consoleFolder: await siteFolder() })
 const browser = { accept: "text/html,application/xhtml+xml,*/*;q=0.8", "x-api-key": "" }
 
-test("a browser gets the page at every address that is not the API's, also without a session; a program that asks for JSON gets 404, and other methods never get it", async () => {
+test("a browser gets the page at every address that is not the API's, also without a session, and from the status page of the CLIs; a program that asks for JSON gets 404, and other methods never get it", async () => {
   await using api = await start()
   const id = "00000000-0000-4000-8000-000000000000"
   const pages = ["/", "/sign-in", `/deployments/${id}/logs`, "/v3", "/older", "/healthy"]
@@ -58,6 +58,15 @@ test("a browser gets the page at every address that is not the API's, also witho
   const posted = await api.call("POST", "/deployments", { headers: browser })
 
   assert.deepEqual([program.status, program.body.code, posted.status], [404, "not_found", 404])
+
+  const fromClis = await api.call("GET", `/api-host/o/${api.workspaceId}/host/deployments/${id}`, {
+    headers: browser,
+  })
+
+  assert.deepEqual(
+    [fromClis.status, fromClis.headers.get("location")],
+    [302, `/deployments/${id}?workspace=${api.workspaceId}`],
+  )
 })
 
 test("the page is never cached, may run only its own scripts, reach only the agents, and cannot be framed", async () => {
@@ -138,15 +147,4 @@ test("the page asks which home it has; without a built site the answer says what
   assert.deepEqual(home.body, { home: "platform", version: "1.2.3" })
   assert.deepEqual([page.status, page.headers.get("retry-after")], [503, "5"])
   assert.match(page.text, /The console is not built yet[\s\S]*npm run build/)
-})
-
-test("the status page of the CLIs leads a browser to the console, whether there is such a deployment or not", async () => {
-  await using api = await start()
-  const id = "00000000-0000-4000-8000-000000000000"
-
-  const { status, headers } = await api.call("GET", `/api-host/o/${api.workspaceId}/host/deployments/${id}`, {
-    headers: browser,
-  })
-
-  assert.deepEqual([status, headers.get("location")], [302, `/deployments/${id}?workspace=${api.workspaceId}`])
 })

@@ -231,9 +231,8 @@ test("pause, resume and restart store the wanted run state; a sleeping deploymen
 test("tiers become resources and a revision, and fields that they do not set stay; the type can be changed without a revision", async () => {
   const { path } = await created(exampleDeployment("sized", { resource_spec: { cpu: 8, labels: { team: "a" } } }))
 
-  const reply = await api.call("PATCH", `${path}/resource-tiers`, {
-    body: { compute_tier: "DEDICATED_M", database_tier: "SERVERLESS_S" },
-  })
+  const body = { compute_tier: "DEDICATED_M", database_tier: "SERVERLESS_S" }
+  const reply = await api.call("PATCH", `${path}/resource-tiers`, { body })
   const neither = await api.call("PATCH", `${path}/resource-tiers`, { body: {} })
   const unknown = await api.call("PATCH", `${path}/resource-tiers`, { body: { compute_tier: "HUGE" } })
 

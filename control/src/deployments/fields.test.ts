@@ -35,8 +35,7 @@ const storedIn = async ({ db }: TestApi, id: string, field: string) =>
 test("each setting is stored, shown, kept by null, and changed or cleared as its table says (CP-D7)", async () => {
   await using api = await startApi()
   const made: Readonly<Record<string, string>> = {
-    integration: (await api.call("POST", "/v2/integrations/git", { body: { name: "i", host: "git.test", token: "t" } }))
-      .body.id,
+    integration: (await api.integrate("i", "t", "git.test")).id,
     listener: (
       await api.call("POST", "/v2/listeners", {
         body: { compute_type: "k8s", compute_id: "c", compute_config: { k8s_namespaces: null } },

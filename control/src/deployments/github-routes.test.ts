@@ -6,9 +6,7 @@ import { renderRepository } from "./github-routes.js"
 
 test("the repositories of an integration are those of its deployments, each once, in a bare array", async () => {
   await using api = await startApi()
-  const { body: integration } = await api.call("POST", "/v2/integrations/git", {
-    body: { name: "acme", host: "github.com", token: "t0ken" },
-  })
+  const integration = await api.integrate("acme", "t0ken")
   const deploy = (name: string, repo_url: string, repo_ref: string) =>
     api.call("POST", "/v2/deployments", {
       body: {

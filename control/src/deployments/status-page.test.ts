@@ -54,9 +54,7 @@ test("with a key of the workspace the page shows name, address and status", asyn
 test("the address is escaped in the page, and an invalid id has no page", async () => {
   await using api = await startApi()
   const { body: deployment } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
-  await api.call("PATCH", `/v2/deployments/${deployment.id}`, {
-    body: { display_name: "<img src=x onerror=alert(1)>" },
-  })
+  await api.change(deployment.id, { display_name: "<img src=x onerror=alert(1)>" })
 
   const shown = await api.call("GET", pathOf(api.workspaceId, deployment.id))
   const malformed = await api.call("GET", pathOf("%3Cscript%3E", deployment.id), asBrowser)

@@ -97,10 +97,8 @@ test("an event that is committed late gets a later number, so a reader misses no
 test("rollbacks and crash loops are recorded (E1)", async () => {
   await using api = await startApi()
   const { deploymentId, revisionId, workspaceId } = await deployed(api)
-  const { body } = await api.call("PATCH", `/v2/deployments/${deploymentId}`, {
-    body: { source_revision_config: { repo_ref: "next" } },
-  })
-  const second = body.latest_revision_id as string
+  const changed = await api.change(deploymentId, { source_revision_config: { repo_ref: "next" } })
+  const second = changed.latest_revision_id as string
   const activate = (id: string) =>
     api.db.run(sql`update deployments set active_revision_id = ${id} where deployment_id = ${deploymentId}`)
   await api.db.run(sql`

@@ -65,9 +65,7 @@ test("a key is free after a failed request and after a day, and belongs to its w
 test("idempotency keys also work for secrets, previews and webhooks, and for removing a secret", async () => {
   await using api = await startApi()
   const { body: made } = await api.call("POST", "/v2/deployments", { body: exampleDeployment() })
-  const { body: git } = await api.call("POST", "/v2/integrations/git", {
-    body: { name: "git", host: "github.com", token: "t" },
-  })
+  const git = await api.integrate("git", "t")
   const path = `/v2/deployments/${made.id}`
   const writes: [method: string, path: string, body: object | undefined][] = [
     ["PUT", `${path}/secrets`, { secrets: [{ name: "A", value: "value-1" }] }],

@@ -122,9 +122,7 @@ test("an interruption reaches the other installation, and one that came too late
   const meanwhile = await statusOf(made.latest_revision_id)
   await work.next()
   const there = await revisionAt(two, made.latest_revision_id)
-  const { body: next } = await central.call("PATCH", `/v2/deployments/${made.id}`, {
-    body: { source_revision_config: { repo_ref: "next" } },
-  })
+  const next = await central.change(made.id, { source_revision_config: { repo_ref: "next" } })
   await work.next()
   await interrupt(next.latest_revision_id)
   await endAt(two, next.latest_revision_id, "DEPLOYED")

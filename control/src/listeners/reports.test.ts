@@ -18,9 +18,7 @@ import {
 test("an integration's credentials follow, and only the control plane reports to the host of the repository", async () => {
   await using two = await twoInstallations()
   const { central, remote, listenerId } = two
-  const { body: integration } = await central.call("POST", "/v2/integrations/git", {
-    body: { name: "hub", host: "github.com", token: "token-for-hub" },
-  })
+  const integration = await central.integrate("hub", "token-for-hub")
   const made = await deployTo(central, listenerId, "far", { integration_id: integration.id })
   const { work, reports } = two.follow()
   await work.next()

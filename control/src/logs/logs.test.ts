@@ -137,9 +137,7 @@ test("the last lines are returned oldest first, with secrets hidden (G2)", async
 test("a cursor is valid only for its own log, and an invalid one is 422 (G1)", async () => {
   const { api, v1, v2, id } = await withLines(3)
   await using _ = api
-  const { body: other } = await api.call("PATCH", `/v2/deployments/${id}`, {
-    body: { source_revision_config: { repo_ref: "x" } },
-  })
+  const other = await api.change(id, { source_revision_config: { repo_ref: "x" } })
   await appendLogLines(api.db, other.latest_revision_id, "build", ["another"])
   const cursor = (await api.call("GET", `${v2}?type=build&limit=1`)).body.next_offset as string
   const elsewhere = `/v2/deployments/${id}/revisions/${other.latest_revision_id}/logs`
@@ -203,9 +201,7 @@ test("the logs of a deployment are read across its revisions, newest first, and 
   const { api, id, revisionId } = await withLines(1)
   await using _ = api
   const runId = "0197a1b2-0000-7000-8000-000000000001"
-  const { body: other } = await api.call("PATCH", `/v2/deployments/${id}`, {
-    body: { source_revision_config: { repo_ref: "x" } },
-  })
+  const other = await api.change(id, { source_revision_config: { repo_ref: "x" } })
   await appendLogLines(api.db, revisionId, "deploy", ["one", { message: "of a run", runId }])
   await appendLogLines(api.db, other.latest_revision_id, "deploy", ["two"])
   const read = async (query: string) => (await api.call("GET", `/v2/deployment-logs?deployment_id=${id}${query}`)).body

@@ -224,16 +224,14 @@ test("two secrets are valid during a change, and the address may name the integr
 test("webhook settings are hidden from other workspaces, can be deleted, and require a provider for unknown hosts", async () => {
   const id = await addIntegration()
   const path = `/v2/integrations/git/${id}/webhook`
-  const own = await api.call("POST", "/v2/integrations/git", {
-    body: { name: "own", host: "git.acme.example", token: "t" },
-  })
+  const own = await api.integrate("own", "t", "git.acme.example")
 
   const missing = await api.call("GET", path)
   const known = await api.call("PUT", path, { body: { secrets: ["sixteen characters"] } })
   const foreign = await api.callAsOther("PUT", path, { body: { secrets: ["sixteen characters"] } })
   const foreignRead = await api.callAsOther("GET", path)
   const foreignDelete = await api.callAsOther("DELETE", path)
-  const unknown = await api.call("PUT", `/v2/integrations/git/${own.body.id}/webhook`, { body: {} })
+  const unknown = await api.call("PUT", `/v2/integrations/git/${own.id}/webhook`, { body: {} })
   const short = await api.call("PUT", path, { body: { secrets: ["short"] } })
   const deleted = await api.call("DELETE", path)
   const gone = await api.call("GET", path)

@@ -45,10 +45,7 @@ async function endWaits(): Promise<void> {
 }
 
 async function deployment(provider: Provider | undefined, given = token) {
-  const integration = await api.call("POST", "/v2/integrations/git", {
-    body: { name: "host", host: host.host, token: given },
-  })
-  const id: string = integration.body.id
+  const id: string = (await api.integrate("host", given, host.host)).id
   if (provider) await api.call("PUT", `/v2/integrations/git/${id}/webhook`, { body: { provider } })
   const at = { integration_id: id, repo_url: `http://${host.host}/acme/shop.git` }
   const made = await api.deploy("shop-bot", at)
@@ -210,9 +207,7 @@ test("what a host asks of one status holds for all of the workspace to that host
   const create = async (at: { integration_id: string; repo_url: string }, name: string) =>
     (await api.deploy(name, at)).latest_revision_id as string
   const second = await create({ integration_id, repo_url }, "second")
-  const { body: other } = await api.call("POST", "/v2/integrations/git", {
-    body: { name: "elsewhere", host: elsewhere.host, token },
-  })
+  const other = await api.integrate("elsewhere", token, elsewhere.host)
   await api.call("PUT", `/v2/integrations/git/${other.id}/webhook`, { body: { provider: "gitea" } })
   const third = await create({ integration_id: other.id, repo_url: `http://${elsewhere.host}/acme/shop.git` }, "third")
   let calls = 0

@@ -76,15 +76,12 @@ test("changes, redeploys and tiers are checked against the same quotas as creati
   const { body: revisions } = await api.call("GET", `${path}/revisions`)
   await api.call("PATCH", path, { body: { source_config: { resource_spec: { memory_mb: 250 } } } })
   await set(api, { memory_mb: 1500 })
+  const resized = (memory_mb: number) => ({ body: { source_config: { resource_spec: { memory_mb } } } })
 
-  const changed = await api.call("PATCH", path, {
-    body: { source_config: { resource_spec: { memory_mb: 751 } } },
-  })
+  const changed = await api.call("PATCH", path, resized(751))
   const repeated = await api.call("POST", `${path}/revisions/${revisions.resources[0].id}/redeploy`)
   const tier = await api.call("PATCH", `${path}/resource-tiers`, { body: { compute_tier: "DEDICATED_M" } })
-  const allowed = await api.call("PATCH", path, {
-    body: { source_config: { resource_spec: { memory_mb: 750 } } },
-  })
+  const allowed = await api.call("PATCH", path, resized(750))
 
   for (const { status, body } of [changed, repeated, tier]) {
     assert.deepEqual([status, body.code, body.quota], [409, "quota_exceeded", "memory_mb"])

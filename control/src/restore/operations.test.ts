@@ -11,9 +11,7 @@ import { assertReadable, InTheWay, insertSaved, readSaved, release } from "./ope
 
 /** A deployment with an integration, in an installation that is to be read as a backup. */
 async function backupOf(api: TestApi, name = "shop-bot") {
-  const { body: integration } = await api.call("POST", "/v2/integrations/git", {
-    body: { name: "hub", host: "github.com", token: "ghp_secret" },
-  })
+  const integration = await api.integrate("hub", "ghp_secret")
   const { id } = await api.deploy(name, { integration_id: integration.id })
   return { id: id as string, integrationId: integration.id as string }
 }

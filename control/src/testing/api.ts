@@ -53,6 +53,10 @@ export interface TestApi extends AsyncDisposable {
   callAsOther(method: string, path: string, call?: Call): Promise<Reply>
   /** Creates the example's deployment, with more in its `source_config`. @returns  the reply's body */
   deploy(name?: string, config?: object): Promise<Reply["body"]>
+  /** Changes a deployment. @returns  the reply's body */
+  change(deploymentId: string, body: object): Promise<Reply["body"]>
+  /** Creates an integration with a git host. @returns  the reply's body */
+  integrate(name: string, token: string, host?: string): Promise<Reply["body"]>
 }
 
 /** More than any test needs. */
@@ -110,9 +114,9 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
       return readReply(await app.request(path, init))
     }
   const call = callWith(one.apiKey)
-  const deploy = async (name?: string, config?: object) => {
-    const reply = await call("POST", "/v2/deployments", { body: exampleDeployment(name, config) })
-    assert.equal(reply.status, 201, reply.text)
+  const succeed = async (method: string, path: string, body: object) => {
+    const reply = await call(method, path, { body })
+    assert.ok(reply.status < 300, reply.text)
     return reply.body
   }
   return {
@@ -125,7 +129,9 @@ export async function startApi(options: Partial<AppOptions> = {}): Promise<TestA
     other,
     call,
     callAsOther: callWith(other.apiKey),
-    deploy,
+    deploy: (name, config) => succeed("POST", "/v2/deployments", exampleDeployment(name, config)),
+    change: (deploymentId, body) => succeed("PATCH", `/v2/deployments/${deploymentId}`, body),
+    integrate: (name, token, host = "github.com") => succeed("POST", "/v2/integrations/git", { name, host, token }),
     [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
   }
 }
