@@ -8,6 +8,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { type EventSource, openEvents } from "../events/testing/event-source.js"
 import type { Json } from "../pipeline/testing/platform.js"
 import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 import { shared } from "../testing/api.js"
@@ -38,50 +39,29 @@ const read = async (query: string): Promise<Json[]> => {
 const find = (text: string): Promise<Json> =>
   until(async () => (await read(`type=deploy&query=${encodeURIComponent(text)}`))[0], { what: `"${text}" is stored` })
 
-/** Follows a log and gives its lines one by one. */
-async function* follow(path: string, headers: Record<string, string> = {}): AsyncGenerator<Json> {
-  const aborter = new AbortController()
-  const reply = await platform.fetch(path, { headers, signal: aborter.signal })
-  assert.equal(reply.status, 200, path)
-  assert.equal(reply.headers.get("content-type"), "text/event-stream")
-  let text = ""
-  try {
-    for await (const chunk of reply.body ?? []) {
-      text += Buffer.from(chunk).toString()
-      for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
-        const [, id, data] = /^event: log\nid: (\d+)\ndata: (.*)$/.exec(text.slice(0, end)) ?? []
-        text = text.slice(end + 2)
-        if (data === undefined) continue
-        const line = JSON.parse(data)
-        assert.equal(line.id, id)
-        yield line
-      }
-    }
-  } finally {
-    aborter.abort()
-  }
-}
-async function untilLine(lines: AsyncGenerator<Json>, text: string): Promise<Json> {
-  for await (const line of lines) if (line.message.includes(text)) return line
-  throw new Error(`the stream ended before "${text}"`)
-}
+const follow = (path: string, headers: Record<string, string> = {}) =>
+  openEvents(`${platform.apiUrl}${path}`, { "x-api-key": platform.apiKey, ...headers })
+/** The line at this place of a log that is followed, when it has come. */
+const lineAt = async ({ events }: EventSource, index: number): Promise<Json> =>
+  (await until(() => events[index], { what: `line ${index} has come` })).data
 
 test("a stream brings the build, the unit's lines and then each new one; Last-Event-ID goes on after one", async () => {
-  const lines = follow(streamPath())
-  const built = await untilLine(lines, "build finished")
-  assert.equal(built.type, "build")
+  const lines = await follow(streamPath())
+  const isEnd = ({ data }: { data: Json }) => data.message.includes("build finished")
+  const { id, event, data: built } = await until(() => lines.events.find(isEnd), { what: "the build has finished" })
+  assert.deepEqual([lines.contentType, event, id, built.type], ["text/event-stream", "log", built.id, "build"])
   await print(`{"level":"warn","msg":"first","run_id":"${runId}"}\nsecond\n`)
 
   await find("second")
-  const stream = follow(`/v2/deployments/${ids.deploymentId}/logs/stream?tail=1&run_id=${runId}`)
-  assert.equal((await stream.next()).value.message, "first")
+  const stream = await follow(`/v2/deployments/${ids.deploymentId}/logs/stream?tail=1&run_id=${runId}`)
+  assert.equal((await lineAt(stream, 0)).message, "first")
   await print(`{"msg":"third","run_id":"${runId}"}\n`)
-  const third = (await stream.next()).value
-  const again = follow(streamPath(), { "last-event-id": (await find("first")).id })
+  const third = await lineAt(stream, 1)
+  const again = await follow(streamPath(), { "last-event-id": (await find("first")).id })
 
   assert.deepEqual([third.message, third.run_id, third.level], ["third", runId, "INFO"])
-  assert.deepEqual([(await again.next()).value.message, (await again.next()).value.message], ["second", "third"])
-  for (const open of [stream, again]) await open.return(undefined)
+  assert.deepEqual([(await lineAt(again, 0)).message, (await lineAt(again, 1)).message], ["second", "third"])
+  for (const open of [lines, stream, again]) open.close()
 })
 
 test("a unit's output is stored whatever it is: cut, split, binary, without an end", async () => {

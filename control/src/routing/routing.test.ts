@@ -70,9 +70,10 @@ test("nothing that changes a route is missed, whoever writes it and however it i
       await insertUnit(db, key, { deploymentId, revisionId, ordinal: 1, isReady: true })
     const { publish, taken } = routingOn(db)
     // Each change of one deployment twice, one way and the other; then whatever chance combines.
-    const inTurn = [false, true].flatMap((isSo) => changes.map((change) => ({ change, isSo })))
+    const inTurn = [false, true].flatMap((isSo) => kinds.map(([name, change]) => ({ name, change, isSo })))
     for (let step = 0; step < inTurn.length + 30; step++) {
-      const { change, isSo } = inTurn[step] ?? { change: random.pick(changes), isSo: random.below(2) === 0 }
+      const [picked, some] = random.pick(kinds)
+      const { name, change, isSo } = inTurn[step] ?? { name: picked, change: some, isSo: random.below(2) === 0 }
       const unit = inTurn[step] ? units[0] : random.pick(units)
       for (const statement of unit ? change(unit, isSo) : []) await db.run(statement)
       if (!inTurn[step] && random.below(3) === 0) continue
@@ -83,7 +84,7 @@ test("nothing that changes a route is missed, whoever writes it and however it i
       assert.deepEqual(
         byDeployment(taken.at(-1)),
         byDeployment(whole.taken.at(-1)),
-        `seed ${seed}, step ${step}: ${change.name}`,
+        `seed ${seed}, step ${step}: ${name}`,
       )
       await publish()
     }
@@ -119,99 +120,74 @@ const addKey = (workspace: Sql, scope: string) =>
       values (${newId()}, (${workspace}), 'k', 'p', ${randomBytes(32).toString("hex")}, array[${scope}])`
 
 /** Each is a change of what routes depend on, in an order in which none hides the next one. */
-const changes: ((unit: AnyUnit, isSo: boolean) => Sql[])[] = [
-  function rule(unit, isSet) {
+const changes: Readonly<Record<string, (unit: AnyUnit, isSo: boolean) => Sql[]>> = {
+  rule: (unit, isSet) => {
     const rule = { origins: null, methods: [], headers: [], exposed: [], credentials: false, max_age_seconds: null }
     return [sql`update units set cross_origin = ${isSet ? JSON.stringify(rule) : null} ${ofDeployment(unit)}`]
   },
-  function type(unit, isProduction) {
+  type: (unit, isProduction) => {
     const config = JSON.stringify({ deployment_type: isProduction ? "prod" : "dev" })
     return [sql`update deployments set source_config = source_config || ${config}::jsonb ${ofDeployment(unit)}`]
   },
-  function name(unit) {
-    return [sql`update deployments set route_name = ${newId()} ${ofDeployment(unit)}`]
-  },
-  function refusal({ deployment_id }, isRefused) {
+  name: (unit) => [sql`update deployments set route_name = ${newId()} ${ofDeployment(unit)}`],
+  refusal: ({ deployment_id }, isRefused) => {
     if (!isRefused) return [sql`delete from sleeps where deployment_id = ${deployment_id}`]
     return [
       sql`insert into sleeps (deployment_id, refused_until) values (${deployment_id}, now() + interval '1 hour')
           on conflict (deployment_id) do update set refused_until = excluded.refused_until`,
     ]
   },
-  function refusalThatEnds({ deployment_id }) {
+  refusalThatEnds: ({ deployment_id }) => {
     // In the past: time has gone on since the table was read.
     return [sql`update sleeps set refused_until = now() where deployment_id = ${deployment_id}`]
   },
-  function readiness(unit, isReady) {
-    return [sql`update units set is_ready = ${isReady} ${ofDeployment(unit)}`]
-  },
-  function order(unit, isFirst) {
-    return [sql`update units set ordinal = ${isFirst ? 0 : 2} ${ofDeployment(unit)} and unit_id = ${unit.unit_id}`]
-  },
-  function token({ unit_id }) {
-    return [
-      sql`update units set token_sealed = ${seal(key, newId(), contextOf.unit(unit_id))} where unit_id = ${unit_id}`,
-    ]
-  },
-  function callerKey(unit, mayRun) {
-    return [addKey(workspaceOf(unit), mayRun ? "run" : "read")]
-  },
-  function expiredKeys() {
-    return [sql`update api_keys set expires_at = now() - interval '1 hour'`]
-  },
-  function keysThatExpireLater() {
-    return [sql`update api_keys set expires_at = now() + interval '1 hour'`]
-  },
-  function keyOfTheInstallation(_, mayRun) {
-    return [addKey(sql`null`, mayRun ? "run" : "read")]
-  },
-  function revocation(unit, isOwn) {
+  readiness: (unit, isReady) => [sql`update units set is_ready = ${isReady} ${ofDeployment(unit)}`],
+  order: (unit, isFirst) => [
+    sql`update units set ordinal = ${isFirst ? 0 : 2} ${ofDeployment(unit)} and unit_id = ${unit.unit_id}`,
+  ],
+  token: ({ unit_id }) => [
+    sql`update units set token_sealed = ${seal(key, newId(), contextOf.unit(unit_id))} where unit_id = ${unit_id}`,
+  ],
+  callerKey: (unit, mayRun) => [addKey(workspaceOf(unit), mayRun ? "run" : "read")],
+  expiredKeys: () => [sql`update api_keys set expires_at = now() - interval '1 hour'`],
+  keysThatExpireLater: () => [sql`update api_keys set expires_at = now() + interval '1 hour'`],
+  keyOfTheInstallation: (_, mayRun) => [addKey(sql`null`, mayRun ? "run" : "read")],
+  revocation: (unit, isOwn) => {
     const workspace = isOwn ? sql`workspace_id = (${workspaceOf(unit)})` : sql`workspace_id is null`
     return [sql`update api_keys set revoked_at = now() where ${workspace}`]
   },
-  function workspace(unit) {
+  workspace: (unit) => {
     const id = newId()
     return [
       sql`insert into workspaces (workspace_id, name) values (${id}, ${id})`,
       sql`update deployments set workspace_id = ${id} ${ofDeployment(unit)}`,
     ]
   },
-  function hostName(unit) {
-    return [
-      sql`insert into host_names (host_name, deployment_id, verified_at) values (${`${newId()}.example`}, ${unit.deployment_id}, now())`,
-    ]
-  },
-  function certificate(unit) {
+  hostName: (unit) => [
+    sql`insert into host_names (host_name, deployment_id, verified_at) values (${`${newId()}.example`}, ${unit.deployment_id}, now())`,
+  ],
+  certificate: (unit) => {
     const sha256 = randomBytes(32).toString("hex")
     return [
       sql`update host_names set certificate = '', certificate_sha256 = ${sha256}, private_key_sealed = '', valid_from = now(), valid_until = now()
           ${ofDeployment(unit)}`,
     ]
   },
-  function verification(unit, isVerified) {
-    return [sql`update host_names set verified_at = case when ${isVerified} then now() end ${ofDeployment(unit)}`]
-  },
-  function noHostNames(unit) {
-    return [sql`delete from host_names ${ofDeployment(unit)}`]
-  },
-  function pause(unit, isPaused) {
-    return [sql`update deployments set desired_run_state = ${isPaused ? "paused" : "running"} ${ofDeployment(unit)}`]
-  },
-  function standbyRole({ revision_id }) {
-    return [sql`update revisions set role = 'standby' where revision_id = ${revision_id}`]
-  },
-  function servingRole({ revision_id }) {
-    return [sql`update revisions set role = 'serving' where revision_id = ${revision_id}`]
-  },
-  function removedUnit({ unit_id }, isRemoved) {
-    return isRemoved ? [sql`delete from units where unit_id = ${unit_id}`] : []
-  },
-  function deletion(unit, isDeleted) {
-    return [
-      sql`update deployments set delete_requested_at = case when ${isDeleted} then now() end ${ofDeployment(unit)}`,
-    ]
-  },
-]
+  verification: (unit, isVerified) => [
+    sql`update host_names set verified_at = case when ${isVerified} then now() end ${ofDeployment(unit)}`,
+  ],
+  noHostNames: (unit) => [sql`delete from host_names ${ofDeployment(unit)}`],
+  pause: (unit, isPaused) => [
+    sql`update deployments set desired_run_state = ${isPaused ? "paused" : "running"} ${ofDeployment(unit)}`,
+  ],
+  standbyRole: ({ revision_id }) => [sql`update revisions set role = 'standby' where revision_id = ${revision_id}`],
+  servingRole: ({ revision_id }) => [sql`update revisions set role = 'serving' where revision_id = ${revision_id}`],
+  removedUnit: ({ unit_id }, isRemoved) => (isRemoved ? [sql`delete from units where unit_id = ${unit_id}`] : []),
+  deletion: (unit, isDeleted) => [
+    sql`update deployments set delete_requested_at = case when ${isDeleted} then now() end ${ofDeployment(unit)}`,
+  ],
+}
+const kinds = Object.entries(changes)
 
 const byDeployment = (table: Table | undefined): Record<string, Route> =>
   Object.fromEntries((table?.routes ?? []).map((route) => [route.deployment_id, route]))

@@ -9,6 +9,7 @@ export interface ReceivedEvent {
 
 export interface EventSource {
   readonly status: number
+  readonly contentType: string | null
   readonly events: ReceivedEvent[]
   /** True when the server has ended the stream. */
   readonly hasEnded: boolean
@@ -40,6 +41,7 @@ export async function openEvents(url: string, headers: Record<string, string>): 
   )
   return {
     status: reply.status,
+    contentType: reply.headers.get("content-type"),
     events,
     get hasEnded() {
       return hasEnded
