@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { listen } from "@superstep/toolkit/http/listen"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { codesOf, exampleDeployment, startApi } from "../testing/api.js"
+import { codesOf, exampleDeployment, headersOf, startApi } from "../testing/api.js"
 import { cookieOf, fromPage, origin, signIn } from "./testing/sign-in.js"
 
 const consoleOrigins = [origin, "https://console.example.com"]
@@ -222,9 +222,7 @@ test("texts of strangers are served as JSON that no browser takes for a page", a
 
   assert.ok(reply.text.includes("alert(1)"))
   assert.deepEqual(
-    ["content-type", "x-content-type-options", "cross-origin-resource-policy", "cache-control"].map((it) =>
-      reply.headers.get(it),
-    ),
+    headersOf(reply, "content-type", "x-content-type-options", "cross-origin-resource-policy", "cache-control"),
     ["application/json", "nosniff", "same-origin", "no-store"],
   )
 })

@@ -56,14 +56,18 @@ async function watchedUnit(t: TestContext) {
     server.closeAllConnections()
     server.close()
   })
-  return { unit, observer, seen, streams, answer: () => observer.seen("u")?.answer }
+  const answer = () => observer.seen("u")?.answer
+  const follow = async () => {
+    observer.follow([unit])
+    await until(() => answer() === "ready", { what: "its first report" })
+  }
+  return { unit, observer, seen, streams, answer, follow }
 }
 
 test("a unit that runs is watched on one connection, and its process is looked at when that ends", async (t) => {
-  const { unit, observer, seen, streams, answer } = await watchedUnit(t)
+  const { observer, seen, streams, follow } = await watchedUnit(t)
 
-  observer.follow([unit])
-  await until(() => answer() === "ready", { what: "its first report" })
+  await follow()
   streams[0]?.write(lineOf({ running_runs: 1 }))
   await until(() => observer.seen("u")?.report?.running_runs === 1, { what: "its first run" })
   streams[0]?.write(lineOf({ running_runs: 2 }))
@@ -97,9 +101,8 @@ test("a unit that is stopped and should be is looked at once, and again when it 
 })
 
 test("what was seen before an action is not shown after it (O1)", async (t) => {
-  const { unit, observer, streams, answer } = await watchedUnit(t)
-  observer.follow([unit])
-  await until(() => answer() === "ready", { what: "its first report" })
+  const { observer, streams, answer, follow } = await watchedUnit(t)
+  await follow()
 
   observer.lookAgain("u")
   const atOnce = observer.seen("u")
@@ -111,9 +114,8 @@ test("what was seen before an action is not shown after it (O1)", async (t) => {
 })
 
 test("a unit whose status is invalid counts as one that does not answer, until it is valid again", async (t) => {
-  const { unit, observer, streams, answer } = await watchedUnit(t)
-  observer.follow([unit])
-  await until(() => answer() === "ready", { what: "its first report" })
+  const { observer, streams, answer, follow } = await watchedUnit(t)
+  await follow()
 
   streams.at(-1)?.write(lineOf({ worker_crashes: { count: 1.5, last: null } }))
   await until(() => answer() === "silent", { what: "its invalid report" })
@@ -124,9 +126,8 @@ test("a unit whose status is invalid counts as one that does not answer, until i
 })
 
 test("a unit that ends while the machine does not say so is not shown as it was before (O4)", async (t) => {
-  const { unit, observer, seen, streams, answer } = await watchedUnit(t)
-  observer.follow([unit])
-  await until(() => answer() === "ready", { what: "its first report" })
+  const { observer, seen, streams, answer, follow } = await watchedUnit(t)
+  await follow()
 
   seen.process = new Error("the API is away")
   streams.at(-1)?.end()

@@ -52,6 +52,9 @@ async function deployment(provider: Provider | undefined, given = token) {
   return { ...at, deploymentId: made.id as string, revisionId: made.latest_revision_id as string }
 }
 
+/** A field of all that the host was sent. */
+const sent = (field: string) => host.received.map(({ body }) => body[field])
+
 /** Writes the parts of the pipeline's state that a host gets. */
 const become = (revisionId: string, status: string, error: { code?: string; message?: string } = {}) =>
   api.db.run(sql`
@@ -90,10 +93,7 @@ for (const provider of providers) {
     const page = `http://api.test/deployments/${deploymentId}/revisions/${revisionId}?workspace=${api.workspaceId}`
     const said = host.received.map(({ body }) => body)
     assert.deepEqual(fieldsOf(said, "state"), expected[provider])
-    assert.deepEqual(
-      said.map((it) => it.target_url ?? it.url),
-      [page, page, page, page],
-    )
+    assert.ok(said.every((it) => (it.target_url ?? it.url) === page))
     assert.equal(said[1]?.description, "Deployed at http://agents.test/d/shop-bot")
     assert.equal(said[2]?.description, "install_failed: npm ended with 1. Look at the log.")
     assert.ok(said.every((it) => (it.context ?? it.name) === "superstep/shop-bot"))
@@ -109,18 +109,15 @@ test("only the newest state is sent, each once; one that crashes after its deplo
   await become(revisionId, "DEPLOYED")
   await send()
 
-  assert.deepEqual(
-    host.received.map(({ body }) => body.state),
-    ["success"],
-  )
+  assert.deepEqual(sent("state"), ["success"])
 
   await become(revisionId, "DEPLOYED", { code: "crash_loop", message: "it crashed three times" })
   await send()
 
-  assert.deepEqual(
-    host.received.map(({ body }) => body.description),
-    ["Deployed at http://agents.test/d/shop-bot", "crash_loop: it crashed three times"],
-  )
+  assert.deepEqual(sent("description"), [
+    "Deployed at http://agents.test/d/shop-bot",
+    "crash_loop: it crashed three times",
+  ])
 })
 
 test("the loop sends what a dead process had taken once its hold is over, and what a notification reports", async () => {
@@ -139,10 +136,7 @@ test("the loop sends what a dead process had taken once its hold is over, and wh
     await loop.stop()
   }
 
-  assert.deepEqual(
-    host.received.map(({ body }) => body.state),
-    ["pending", "success"],
-  )
+  assert.deepEqual(sent("state"), ["pending", "success"])
 })
 
 test("a late result of a process that was taken for dead changes nothing", async () => {
@@ -168,11 +162,11 @@ test("while a state is sent the next one of its revision waits, and is due at on
   const [first] = await outbox.take(asked)
   assert.ok(first)
   await become(revisionId, "DEPLOYED")
-  const sent = outbox.deliver(first, new AbortController().signal)
+  const delivered = outbox.deliver(first, new AbortController().signal)
   const meanwhile = await Promise.all([outbox.take(asked), outbox.nextMs()])
 
   assert.deepEqual(meanwhile, [[], undefined])
-  assert.equal(await sent, true)
+  assert.equal(await delivered, true)
   assert.deepEqual(fieldsOf(await outbox.take(asked), "wanted"), ["success"])
 })
 

@@ -62,13 +62,22 @@ test("the one that served stands by, and the one that stood by keeps its threads
   assert.deepEqual({ crashes, is_down }, { crashes: 0, is_down: false }, "it begins with a clean record")
 })
 
-test("what retires never serves again", async () => {
+test("what retires never serves again; a unit that was up for ten minutes is started again as if it had never ended", async () => {
   await using db = await database()
   const unit = await startUnit(db, await addDeployment(db))
   await retire(db, unit.revisionId, 0)
 
   await assert.rejects(unit.serve(), /cannot serve: its units have ended, or are about to/)
   assert.equal(await endStandby(db, unit.revisionId), 0)
+
+  const lasting = await startUnit(db, await addDeployment(db))
+  await recordEnd(db, lasting.unitId, 5, 0)
+  const soon = crashesAfter(await lasting.row())
+
+  await db.run(sql`update units set start_after = now() - interval '10 minutes'`)
+
+  assert.equal(soon, 6)
+  assert.equal(crashesAfter(await lasting.row()), 1)
 })
 
 test("a switch is taken back once: the former revision serves, and the failed one finishes what it has", async () => {
@@ -100,18 +109,6 @@ test("the tables, not the statements alone, keep a deployment to one revision th
   await assert.rejects(both("standby"), /revision_one_stands_by/)
   await assert.rejects(both("retiring"), /revision_retires_by_a_time/)
   await assert.rejects(both("pinned"), /revision_pins_since_a_time/)
-})
-
-test("a unit that was up for ten minutes is started again as if it had never ended", async () => {
-  await using db = await database()
-  const unit = await startUnit(db, await addDeployment(db))
-  await recordEnd(db, unit.unitId, 5, 0)
-  const soon = crashesAfter(await unit.row())
-
-  await db.run(sql`update units set start_after = now() - interval '10 minutes'`)
-
-  assert.equal(soon, 6)
-  assert.equal(crashesAfter(await unit.row()), 1)
 })
 
 test("threads may be pinned to a canary until it is to be aborted, and it gets its percentage until then", async () => {

@@ -37,7 +37,7 @@ test("a single secret is set and removed; each change is a version and a revisio
     select data from events where type = 'secret.changed' order by seq`)
   assert.deepEqual(
     events.map(({ data }) => data.names),
-    [["OTHER"], ["OTHER"], ["MODEL_KEY"], ["OTHER"]],
+    [["MODEL_KEY", "OTHER"], ["MODEL_KEY", "OTHER"], ["OTHER"], []],
   )
   assert.doesNotMatch(JSON.stringify(events), /(second|third)-value|very-secret/)
 })

@@ -153,6 +153,10 @@ export function shared<Thing extends AsyncDisposable>(start: () => Promise<Thing
   })
 }
 
+/** Some headers of a reply, for a comparison that fits on a line. */
+export const headersOf = ({ headers }: { readonly headers: Headers }, ...names: readonly string[]) =>
+  names.map((name) => headers.get(name))
+
 /** Of each reply its status and the code of its error: `["403 cross_site"]`. */
 export const codesOf = (replies: readonly Reply[]): string[] =>
   replies.map(({ status, body }) => `${status} ${body.code}`)
