@@ -110,7 +110,7 @@ test("a name of a workspace gets a certificate of the authority, sealed, and an 
   assert.equal((await added.read()).status, "failed")
 })
 
-test("a refusal is visible, is tried again, and ends when the authority agrees (C3, C5)", async () => {
+test("a refusal is visible, is tried again, and ends when the authority agrees; a certificate is renewed, and stays in use while its renewal fails (C3, C4, C5)", async () => {
   await using it = await setUp()
   const { api, authority } = it
   authority.refusal = () => ({ type: "rejectedIdentifier", detail: "policy forbids this name", status: 403 })
@@ -133,6 +133,25 @@ test("a refusal is visible, is tried again, and ends when the authority agrees (
     ["host_name.failed", name, failed.failure],
     ["host_name.active", name, undefined],
   ])
+
+  authority.refusal = () => ({ type: "rateLimited", detail: "too many certificates", status: 429 })
+  await makeDue(api)
+  const failing = await until(async () => (await added.read()).failure && added.read(), {
+    what: "the renewal has failed",
+  })
+  authority.refusal = () => undefined
+  authority.validMs *= 2
+  await makeDue(api)
+  const renewed = await until(async () => (await added.read()).failure === null && added.read(), {
+    what: "it is renewed",
+  })
+
+  assert.deepEqual([failing.status, failing.certificate_expires_at], ["active", active.certificate_expires_at])
+  assert.ok(renewed.certificate_expires_at > active.certificate_expires_at)
+  assert.deepEqual(
+    (await events(api)).map(([type]: string[]) => type),
+    ["host_name.failed", "host_name.active", "host_name.failed", "host_name.active"],
+  )
 })
 
 test("an authority that cannot be reached is a failure as any other, and an account that it has lost is made again", async () => {
@@ -155,33 +174,6 @@ test("an authority that cannot be reached is a failure as any other, and an acco
 
   assert.match(failed.failure, /authority at 127\.0\.0\.1:\d+ cannot be reached: ECONNREFUSED/)
   assert.equal(authority.accounts.length, 1)
-})
-
-test("a certificate is renewed, and stays in use while its renewal fails (C4, C5)", async () => {
-  await using it = await setUp()
-  const { api, authority } = it
-  await using _loop = await it.start()
-  const added = await addName(api)
-  const first = await added.untilStatus("active")
-
-  authority.refusal = () => ({ type: "rateLimited", detail: "too many certificates", status: 429 })
-  await makeDue(api)
-  const failing = await until(async () => (await added.read()).failure && added.read(), {
-    what: "the renewal has failed",
-  })
-  authority.refusal = () => undefined
-  authority.validMs *= 2
-  await makeDue(api)
-  const renewed = await until(async () => (await added.read()).failure === null && added.read(), {
-    what: "it is renewed",
-  })
-
-  assert.deepEqual([failing.status, failing.certificate_expires_at], ["active", first.certificate_expires_at])
-  assert.ok(renewed.certificate_expires_at > first.certificate_expires_at)
-  assert.deepEqual(
-    (await events(api)).map(([type]: string[]) => type),
-    ["host_name.active", "host_name.failed", "host_name.active"],
-  )
 })
 
 test("a stop in the middle of an order leaves the name to the next start (C6)", async () => {

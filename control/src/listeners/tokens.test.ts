@@ -56,7 +56,7 @@ test("a token that is revoked while its request waits gets nothing (L3)", async 
   await refused
 })
 
-test("a token gives the deployments of its own listener and nothing else, and is no key of the API (L5)", async () => {
+test("a token gives the deployments of its own listener and nothing else, and is no key of the API (L5); a listener with deployments cannot be deleted, one without goes with its tokens", async () => {
   await using two = await twoInstallations()
   const { central, listenerId, token, url } = two
   const other = await createListener(central, "elsewhere")
@@ -78,13 +78,9 @@ test("a token gives the deployments of its own listener and nothing else, and is
   assert.deepEqual([seen.assigned, seenByOther.assigned], [[own.id], [foreign.id]])
   assert.deepEqual(seen.changed[0]?.secrets, [{ version: 1, name: "MODEL_KEY", value: "sk-very-secret" }])
   assert.deepEqual([asKey.status, withoutToken.status], [401, 401])
-})
 
-test("a listener with deployments cannot be deleted; one without goes with its tokens", async () => {
-  await using two = await twoInstallations()
-  const { central, listenerId } = two
   await createToken(central, listenerId)
-  const { id } = await deployTo(central, listenerId, "own")
+  const { id } = own
 
   const refused = await central.call("DELETE", `/v2/listeners/${listenerId}`)
   await central.db.run(sql`delete from revisions where deployment_id = ${id}`).catch(() => undefined)

@@ -19,8 +19,8 @@ async function withLines(count: number) {
 
 const messages = (body: { logs: { message: string }[] }) => body.logs.map(({ message }) => message)
 
-test("a log is read in pages, and followed with the last offset (G1)", async () => {
-  const { api, v2, revisionId } = await withLines(3)
+test("a log is read in pages, and followed with the last offset; a cursor is valid only for its own log, and an invalid one is 422 (G1)", async () => {
+  const { api, v1, v2, id, revisionId } = await withLines(3)
   await using _ = api
 
   const first = await api.call("GET", `${v2}?type=build&limit=2`)
@@ -33,6 +33,29 @@ test("a log is read in pages, and followed with the last offset (G1)", async () 
   assert.deepEqual(messages(second.body), ["line 3"])
   assert.deepEqual(nothing.body, { logs: [], next_offset: second.body.next_offset }, "the cursor stays good")
   assert.deepEqual(messages(followed.body), ["line 4"])
+
+  const other = await api.change(id, { source_revision_config: { repo_ref: "x" } })
+  await appendLogLines(api.db, other.latest_revision_id, "build", ["another"])
+  const cursor = (await api.call("GET", `${v2}?type=build&limit=1`)).body.next_offset as string
+  const elsewhere = `/v2/deployments/${id}/revisions/${other.latest_revision_id}/logs`
+
+  for (const [path, offset] of [
+    [`${elsewhere}?type=build`, cursor],
+    [`${v2}?type=deploy`, cursor],
+    [`${v2}?type=build`, "1"],
+    [`${v2}?type=build`, cursor.replace(/^\d+/, "-1")],
+    [`${v2}?type=build`, `${cursor}'--`],
+    [`${v2}?type=build`, `${"9".repeat(40)}.${cursor.split(".")[1]}`],
+  ] as const) {
+    assert.equal((await api.call("GET", `${path}&offset=${encodeURIComponent(offset)}`)).status, 422, offset)
+  }
+  const project = await api.call("POST", `/v1/projects/${id}/deploy_logs`, { body: { offset: cursor } })
+  assert.equal(project.status, 422)
+  assert.deepEqual(messages((await api.call("POST", v1, { body: { offset: cursor } })).body), [
+    "line 2",
+    "line 3",
+    "line 4",
+  ])
 })
 
 test("the CLIs' requests work: newest first, then from the newest time without repetitions (G1)", async () => {
@@ -95,8 +118,8 @@ test("a reader may leave out what Superstep itself wrote, except for its warning
   assert.equal((await api.call("GET", `${v2}?type=deploy&hide_platform=maybe`)).status, 422)
 })
 
-test("lines are filtered by stream, level, text and time", async () => {
-  const { api, v2, id, revisionId } = await withLines(1)
+test("lines are filtered by stream, level, text and time; malformed requests are 422", async () => {
+  const { api, v1, v2, id, revisionId } = await withLines(1)
   await using _ = api
   const at = new Date("2026-01-01T00:00:00.500Z")
   await appendLogLines(api.db, revisionId, "deploy", [{ message: "It Broke 100%", level: "ERROR", at }, "fine"])
@@ -109,11 +132,7 @@ test("lines are filtered by stream, level, text and time", async () => {
   assert.deepEqual(await read(`type=deploy&start_time=${at.getTime() + 1}`), ["fine"])
   const all = await api.call("POST", `/v1/projects/${id}/deploy_logs`, { body: { order: "desc", limit: 1 } })
   assert.deepEqual(messages(all.body), ["fine"])
-})
 
-test("malformed requests for logs are 422", async () => {
-  const { api, v1, v2 } = await withLines(1)
-  await using _ = api
   for (const query of ["", "type=run", "type=build&limit=1001", "type=build&offset=x", "type=build&level=loud"]) {
     assert.equal((await api.call("GET", `${v2}?${query}`)).status, 422, query)
   }
@@ -132,29 +151,6 @@ test("the last lines are returned oldest first, with secrets hidden (G2)", async
   const last = await lastLogLines(api.db, revisionId, "build", 2)
 
   assert.deepEqual(fieldsOf(last, "message"), ["line 5", "key [secret]"])
-})
-
-test("a cursor is valid only for its own log, and an invalid one is 422 (G1)", async () => {
-  const { api, v1, v2, id } = await withLines(3)
-  await using _ = api
-  const other = await api.change(id, { source_revision_config: { repo_ref: "x" } })
-  await appendLogLines(api.db, other.latest_revision_id, "build", ["another"])
-  const cursor = (await api.call("GET", `${v2}?type=build&limit=1`)).body.next_offset as string
-  const elsewhere = `/v2/deployments/${id}/revisions/${other.latest_revision_id}/logs`
-
-  for (const [path, offset] of [
-    [`${elsewhere}?type=build`, cursor],
-    [`${v2}?type=deploy`, cursor],
-    [`${v2}?type=build`, "1"],
-    [`${v2}?type=build`, cursor.replace(/^\d+/, "-1")],
-    [`${v2}?type=build`, `${cursor}'--`],
-    [`${v2}?type=build`, `${"9".repeat(40)}.${cursor.split(".")[1]}`],
-  ] as const) {
-    assert.equal((await api.call("GET", `${path}&offset=${encodeURIComponent(offset)}`)).status, 422, offset)
-  }
-  const project = await api.call("POST", `/v1/projects/${id}/deploy_logs`, { body: { offset: cursor } })
-  assert.equal(project.status, 422)
-  assert.deepEqual(messages((await api.call("POST", v1, { body: { offset: cursor } })).body), ["line 2", "line 3"])
 })
 
 test("lines keep their order whatever time they claim, and none is in the future (G3)", async () => {
