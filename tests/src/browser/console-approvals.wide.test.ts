@@ -1,4 +1,4 @@
-/** Deployed agents on a platform in a real browser, all through the edge: their questions are answered, and one is talked to. */
+/** Deployed agents on a platform in a real browser, all through the edge: their questions are answered, and a conversation is followed. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { clientOf, deploy } from "../testing/deployments.js"
@@ -7,7 +7,7 @@ import { newGate } from "./chat-page.js"
 import { accessibilityProblems, noChromium } from "./console-page.js"
 import { deskRepository, signedIn } from "./deployed-desk.js"
 import { askForRefund, refundOf } from "./desk.js"
-import { checkpoints, composer, openThread, say, untilConversation, untilNode } from "./thread-page.js"
+import { checkpoints, composer, openThread, untilConversation, untilNode } from "./thread-page.js"
 
 test("the console's pages of deployed agents", { skip: noChromium }, async (t) => {
   await using platform = await startPlatform()
@@ -49,25 +49,6 @@ test("the console's pages of deployed agents", { skip: noChromium }, async (t) =
 
     await page.getByText("Nothing waits for an answer.").waitFor()
     assert.deepEqual(await Promise.all(threads.map((id) => refundOf(client, id))), [20, 30])
-  })
-
-  await t.test("an agent is talked to, also after a reload in the middle of its answer", async () => {
-    const gate = newGate()
-    const config = { configurable: { gate: gate.path } }
-    const assistant = await client.assistants.create({ graphId: "talk", config })
-    const metadata = { assistant_id: assistant.assistant_id }
-    const thread = await client.threads.create({ graphId: "talk", metadata })
-    const page = await openThread(browser, thread.thread_id, pages)
-    await say(page, "hello")
-    await untilConversation(page, ["You: hello", "Agent: You said"])
-
-    await page.reload()
-    await untilConversation(page, ["You: hello", "Agent: You said"])
-    await untilNode(page, "answer", "running")
-    gate.open()
-
-    await untilConversation(page, ["You: hello", "Agent: You said hello."])
-    await untilNode(page, "answer", "done")
   })
 
   await t.test("a key that only reads sees each run as it happens, and cannot send a message", async () => {

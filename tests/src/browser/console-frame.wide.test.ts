@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Page } from "playwright-core"
 import { startPlatform } from "../testing/platform.js"
-import { accessibilityProblems, noChromium, wideWindow } from "./console-page.js"
+import { accessibilityProblems, holdRequests, noChromium, wideWindow } from "./console-page.js"
 import { deployDesk, signedIn } from "./deployed-desk.js"
 
 const phone = { width: 360, height: 740 }
@@ -21,6 +21,12 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
   await using browser = await signedIn(platform, platform.credentials.org_api_key)
   const agent = `deployments/${desk.deploymentId}/agent/`
   const dialog = (page: Page) => page.getByRole("dialog")
+  /** Escape closes what is open. */
+  const leave = async (page: Page) => {
+    await page.keyboard.press("Escape")
+    await dialog(page).waitFor({ state: "detached" })
+  }
+  t.afterEach(() => browser.closePages())
 
   await t.test("on a phone the navigation is in a drawer, which closes where it leads", async () => {
     const page = await browser.open(`${agent}threads`)
@@ -29,8 +35,7 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await page.getByRole("button", { name: "Navigation" }).click()
     await dialog(page).getByRole("link", { name: "Runs" }).last().waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
-    await page.keyboard.press("Escape")
-    await dialog(page).waitFor({ state: "detached" })
+    await leave(page)
     assert.equal(await page.locator(":focus").getAttribute("aria-label"), "Navigation")
 
     await page.getByRole("button", { name: "Navigation" }).click()
@@ -42,7 +47,6 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await page.getByRole("button", { name: "Navigation" }).click()
     await dialog(page).getByRole("link", { name: "Runs" }).last().click()
     await dialog(page).waitFor({ state: "detached" })
-    await page.close()
   })
 
   await t.test("on a phone a question is answered without scrolling, by buttons as large as a thumb", async () => {
@@ -57,7 +61,6 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
 
     await approve.click()
     await page.getByRole("row").filter({ hasText: "amount: 30" }).waitFor({ state: "detached" })
-    await page.close()
   })
 
   await t.test("the palette leads to pages, deployments and threads, by keyboard alone", async () => {
@@ -87,9 +90,7 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await page.keyboard.insertText(desk.deploymentId)
     await page.getByText("No agent that runs has this thread").waitFor()
     await page.keyboard.press("Escape")
-    await page.keyboard.press("Escape")
-    await dialog(page).waitFor({ state: "detached" })
-    await page.close()
+    await leave(page)
   })
 
   await t.test("keys lead to pages, search, and show their list, which turns them off and on", async () => {
@@ -111,8 +112,7 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await dialog(page).getByRole("heading", { name: "Keyboard" }).waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
     await dialog(page).getByRole("switch").press("Space")
-    await page.keyboard.press("Escape")
-    await dialog(page).waitFor({ state: "detached" })
+    await leave(page)
     await page.keyboard.type("gs")
     await page.keyboard.press("Control+k")
     await dialog(page).getByRole("searchbox").waitFor()
@@ -121,11 +121,9 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await page.keyboard.type("keyboard")
     await dialog(page).getByRole("menuitem", { name: "Keyboard" }).click()
     await dialog(page).getByRole("switch").press("Space")
-    await page.keyboard.press("Escape")
-    await dialog(page).waitFor({ state: "detached" })
+    await leave(page)
     await page.keyboard.type("gs")
     await page.getByRole("heading", { name: "Settings", level: 1 }).waitFor()
-    await page.close()
   })
 
   await t.test("in a list letters go to its entries, and g is forgotten when the window loses the focus", async () => {
@@ -141,7 +139,6 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await isHere()
     await page.keyboard.type("gd")
     await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor()
-    await page.close()
   })
 
   await t.test("the colours are the system's until a person chooses, and the choice is kept", async () => {
@@ -160,7 +157,6 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     assert.equal(await page.evaluate(colours), light)
     await page.emulateMedia({ colorScheme: "dark" })
     assert.equal(await page.evaluate(colours), dark)
-    await page.close()
   })
 
   await t.test("the focus stays where it was: after a dialog, and when the row that had it is gone", async () => {
@@ -170,8 +166,7 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     const revoke = row("one").getByRole("button", { name: /^Revoke/ })
     await revoke.press("Enter")
     await dialog(page).waitFor()
-    await page.keyboard.press("Escape")
-    await dialog(page).waitFor({ state: "detached" })
+    await leave(page)
     assert.equal(await page.evaluate(`document.activeElement.textContent.includes("Revoke")`), true)
 
     await revoke.press("Enter")
@@ -182,19 +177,11 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await page.waitForFunction(`document.activeElement !== document.body`)
 
     assert.equal(await page.evaluate(`document.activeElement.closest("table") !== null`), true)
-    await page.close()
   })
 
   await t.test("a reply that comes when its dialog was left closes no other one, and leads nowhere", async () => {
     const page = await browser.open(`${agent}store`)
-    let release: () => void = () => undefined
-    const isReleased = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    await page.route("**/store/items", async (route) => {
-      await isReleased
-      await route.continue()
-    })
+    const release = await holdRequests(page, "**/store/items")
     const fill = async (key: string) => {
       await page.getByRole("button", { name: "New item" }).first().click()
       await dialog(page).getByRole("textbox", { name: "Namespace" }).fill("left")
@@ -203,8 +190,7 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await fill("first")
     const replied = page.waitForResponse(/store\/items$/)
     await dialog(page).getByRole("button", { name: "Put" }).click()
-    await page.keyboard.press("Escape")
-    await dialog(page).waitFor({ state: "detached" })
+    await leave(page)
     await fill("second")
     const address = page.url()
 
@@ -214,7 +200,6 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
 
     assert.equal(await dialog(page).getByRole("textbox", { name: "Key" }).inputValue(), "second")
     assert.equal(page.url(), address)
-    await page.close()
   })
 
   await t.test("a key opens nothing while another dialog is about to open", async () => {
@@ -223,14 +208,7 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     const copy = page.getByRole("button", { name: "Copy as curl" })
     await copy.waitFor()
     // The code of the dialog comes late.
-    let bring = () => {}
-    const isBrought = new Promise<void>((resolve) => {
-      bring = resolve
-    })
-    await page.route("**/*.js", async (route) => {
-      await isBrought
-      await route.continue()
-    })
+    const bring = await holdRequests(page, "**/*.js")
 
     await copy.press("Enter")
     await page.locator("[data-dialog-waits]").waitFor({ state: "attached" })
@@ -239,14 +217,10 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
 
     await page.getByRole("textbox", { name: "Text to copy" }).waitFor()
     assert.equal(await dialog(page).count(), 1)
-    await page.keyboard.press("Escape")
-    await dialog(page).waitFor({ state: "detached" })
-    await page.close()
+    await leave(page)
   })
 
   // The palette has asked for a thread that no agent has.
-  assert.deepEqual(
-    browser.problems.filter((problem) => !/status of 404/.test(problem)),
-    [],
-  )
+  const problems = browser.problems.filter((problem) => !/status of 404/.test(problem))
+  assert.deepEqual(problems, [])
 })

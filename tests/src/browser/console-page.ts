@@ -5,7 +5,7 @@ import { createRequire } from "node:module"
 import { join } from "node:path"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { type BrowserContext, chromium, type Page } from "playwright-core"
+import { type BrowserContext, chromium, type Page, type Route } from "playwright-core"
 import { chromiumFlags, chromium as chromiumPath } from "./front-ends.js"
 
 /** Why a test of the console cannot run; false when it can. */
@@ -48,6 +48,26 @@ export async function openConsole(start: string): Promise<ConsoleBrowser> {
     for (const page of context.pages()) await page.close()
   }
   return { context, open, closePages, problems, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/**
+ * Holds requests, as a slow network does, until the returned function is called.
+ * @param end  what then becomes of a request; it goes on by default
+ */
+export async function holdRequests(
+  of: Page | BrowserContext,
+  pattern: string | RegExp,
+  end = (route: Route) => route.continue(),
+): Promise<() => void> {
+  let release = () => {}
+  const isReleased = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await of.route(pattern, async (route) => {
+    await isReleased
+    await end(route)
+  })
+  return release
 }
 
 // Only a failing test uses it up.

@@ -105,18 +105,17 @@ test("the pages of the platform", { skip }, async (t) => {
     ]
     for (const call of calls) assert.match(call, /messages/)
 
-    const requests = page.getByRole("region", { name: "Requests" })
+    const part = (name: string) => page.getByRole("region", { name })
+    const requests = part("Requests")
     await requests.getByText(/^[1-9]\d* requests?, 0 errors$/).waitFor({ timeout: 60_000 })
-    await page
-      .getByRole("region", { name: "Runs" })
+    await part("Runs")
       .getByText(/^[1-9]\d* runs?, 0 failed$/)
       .waitFor({ timeout: 60_000 })
-    await page
-      .getByRole("region", { name: "Time to the first token" })
+    await part("Time to the first token")
       .getByText(/half within .+/)
       .waitFor()
     // The example's model says what it streams, and no tokens.
-    await page.getByRole("region", { name: "Tokens" }).getByText("no model reported tokens in this time").waitFor()
+    await part("Tokens").getByText("no model reported tokens in this time").waitFor()
     await page.getByText("nothing", { exact: true }).waitFor()
     await page.getByRole("radio", { name: "last hour" }).focus()
     await page.keyboard.press("ArrowRight")
@@ -358,9 +357,6 @@ test("the pages of the platform", { skip }, async (t) => {
   })
 
   // Refused sign-ins, and the unanswered health, are written to the browser's console as failed requests.
-  const expected = /status of 401|ERR_FAILED/
-  assert.deepEqual(
-    browser.problems.filter((problem) => !expected.test(problem)),
-    [],
-  )
+  const problems = browser.problems.filter((problem) => !/status of 401|ERR_FAILED/.test(problem))
+  assert.deepEqual(problems, [])
 })

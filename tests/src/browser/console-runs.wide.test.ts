@@ -7,7 +7,7 @@ import { childrenOf, killAll, skip as noProc } from "@superstep/toolkit/testing/
 import { until } from "@superstep/toolkit/testing/until"
 import { newGate } from "./chat-page.js"
 import { accessibilityProblems, keepScreenshot, noChromium, openConsole } from "./console-page.js"
-import { copiedCommands, executed } from "./curl-commands.js"
+import { copiedResults } from "./curl-commands.js"
 import { ask, askForRefund, refundOf, replaceJson, startDesk } from "./desk.js"
 
 const skip = noChromium || noProc
@@ -18,8 +18,6 @@ test("the console's pages of runs", { skip }, async (t) => {
   await using browser = await openConsole(`${server.url}/studio/`)
   t.afterEach(() => browser.closePages())
   await browser.context.grantPermissions(["clipboard-read", "clipboard-write"])
-  const copiedResults = async (page: Parameters<typeof copiedCommands>[0]) =>
-    Promise.all((await copiedCommands(page)).map((command) => executed(command, "")))
 
   await t.test("a question is approved as it is, with changes, and rejected with a reason", async () => {
     const threads = [await askForRefund(client, 25), await askForRefund(client, 80), await askForRefund(client, 310)]
@@ -58,9 +56,7 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByRole("row").nth(2).waitFor()
 
     await page.getByRole("row").first().focus()
-    await page.keyboard.press("Space")
-    await page.keyboard.press("ArrowDown")
-    await page.keyboard.press("Space")
+    for (const key of ["Space", "ArrowDown", "Space"]) await page.keyboard.press(key)
     await page.getByText("2 marked").waitFor()
     await page.keyboard.press("Control+A")
     await page.getByText("3 marked").waitFor()
@@ -142,18 +138,9 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByText("80 in, 21 out").first().waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
     await keepScreenshot(page, "run")
-    const [run, attempts, events, trace, history] = (await copiedResults(page)) as [
-      { run_id: string },
-      { attempts: unknown[] },
-      unknown[],
-      unknown[],
-      unknown[],
-    ]
-    assert.equal(run.run_id, runId)
-    assert.equal(attempts.attempts.length, 2)
-    assert.ok(events.length > 5)
-    assert.ok(trace.length > 5)
-    assert.ok(history.length > 4)
+    const [run, attempts, events, trace, history] = (await copiedResults(page)).map(Object)
+    assert.deepEqual([run.run_id, attempts.attempts.length], [runId, 2])
+    assert.ok(events.length > 5 && trace.length > 5 && history.length > 4)
     assert.ok(!(await page.locator(".waterfall-rows").innerText()).includes("≤"))
     await row(/^reply .*done/).click()
     await page.getByRole("region", { name: "Node reply" }).getByRole("heading", { name: "Output" }).waitFor()
@@ -177,11 +164,7 @@ test("the console's pages of runs", { skip }, async (t) => {
     assert.deepEqual(await accessibilityProblems(page), [])
 
     await failed.focus()
-    await page.keyboard.press("ArrowUp")
-    await page.keyboard.press("ArrowUp")
-    await page.keyboard.press("ArrowDown")
-    await page.keyboard.press("ArrowDown")
-    await page.keyboard.press("Enter")
+    for (const key of ["ArrowUp", "ArrowUp", "ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key)
     await page.getByRole("region", { name: "Node look_up" }).waitFor()
     await page.getByRole("button", { name: "Run again from here" }).click()
 
@@ -217,10 +200,8 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByRole("heading", { name: "1 executing" }).waitFor()
     assert.deepEqual(await accessibilityProblems(page), [])
     const [waits, executes] = (await copiedResults(page)) as { run_id: string }[][]
-    assert.deepEqual(
-      [waits?.map(({ run_id }) => run_id), executes?.map(({ run_id }) => run_id)],
-      [[waiting.runId], [running.runId]],
-    )
+    assert.deepEqual(fieldsOf(waits ?? [], "run_id"), [waiting.runId])
+    assert.deepEqual(fieldsOf(executes ?? [], "run_id"), [running.runId])
 
     await page.getByRole("button", { name: `Cancel run ${waiting.runId.slice(-8)}` }).click()
     await page.getByRole("heading", { name: "1 waiting" }).waitFor({ state: "detached" })
@@ -272,29 +253,15 @@ test("the console's pages of runs", { skip }, async (t) => {
   })
 
   await t.test("versions of an assistant are compared, edited and made the latest", async () => {
-    const { assistant_id: id } = await client.assistants.create({
-      graphId: "desk",
-      name: "Careful",
-      context: { tone: "dry" },
-    })
+    const careful = { graphId: "desk", name: "Careful", context: { tone: "dry" } }
+    const { assistant_id: id } = await client.assistants.create(careful)
     await client.assistants.update(id, { context: { tone: "warm", limit: 80 } })
     const page = await browser.open(`assistants?assistant=${id}`)
 
     await page.getByRole("combobox", { name: "Compare with" }).selectOption("1")
-    assert.deepEqual(
-      await page
-        .getByRole("row", { name: /context\.tone/ })
-        .getByRole("cell")
-        .allTextContents(),
-      ["dry", "warm"],
-    )
-    assert.deepEqual(
-      await page
-        .getByRole("row", { name: /context\.limit/ })
-        .getByRole("cell")
-        .allTextContents(),
-      ["none", "80"],
-    )
+    const cells = (name: RegExp) => page.getByRole("row", { name }).getByRole("cell").allTextContents()
+    assert.deepEqual(await cells(/context\.tone/), ["dry", "warm"])
+    assert.deepEqual(await cells(/context\.limit/), ["none", "80"])
     assert.deepEqual(await accessibilityProblems(page), [])
     const [assistants, versions] = (await copiedResults(page)) as { name: string; version: number }[][]
     assert.ok(assistants?.some(({ name }) => name === "Careful"))
@@ -334,12 +301,9 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByRole("searchbox", { name: "Search" }).fill("")
     await page.getByRole("link", { name: "policies" }).click()
     await page.getByRole("region", { name: "Item refunds" }).waitFor()
-    const [found, namespaces] = (await copiedResults(page)) as [
-      { items: { key: string }[] },
-      { namespaces: string[][] },
-    ]
-    assert.deepEqual(fieldsOf(found.items, "key"), ["refunds"])
-    assert.equal(namespaces.namespaces.length, 2)
+    const [found, all] = (await copiedResults(page)).map(Object)
+    assert.equal(found.items.map(({ key }: { key: string }) => key).join(), "refunds")
+    assert.equal(all.namespaces.length, 2)
     await page.getByRole("button", { name: "Delete refunds" }).click()
     await page.getByRole("button", { name: "Delete", exact: true }).click()
 
@@ -348,10 +312,8 @@ test("the console's pages of runs", { skip }, async (t) => {
   })
 
   // A browser notes as errors the 503 of the server while a killed worker is replaced, and the refused stop.
-  assert.deepEqual(
-    browser.problems.filter((problem) => !/status of (503|409)/.test(problem)),
-    [],
-  )
+  const problems = browser.problems.filter((problem) => !/status of (503|409)/.test(problem))
+  assert.deepEqual(problems, [])
 })
 
 /** The result of a failed run says so. */

@@ -11,7 +11,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { startGraphServer } from "../testing/graph-server.js"
 import { newGate } from "./chat-page.js"
 import { accessibilityProblems, noChromium, openConsole } from "./console-page.js"
-import { copiedCommands, executed } from "./curl-commands.js"
+import { copiedResults } from "./curl-commands.js"
 import { replaceJson } from "./desk.js"
 import { checkpoints, composer, openThread, replaceState, say, untilConversation, untilNode } from "./thread-page.js"
 
@@ -32,8 +32,6 @@ test("the console's pages of threads", { skip }, async (t) => {
   await using browser = await openConsole(`${server.url}/studio/`)
   t.afterEach(() => browser.closePages())
   await browser.context.grantPermissions(["clipboard-read", "clipboard-write"])
-  const copiedResults = async (page: Parameters<typeof copiedCommands>[0]) =>
-    Promise.all((await copiedCommands(page)).map((command) => executed(command, "")))
   /** A thread whose runs wait for a gate before their last word. */
   const gatedThread = async () => {
     const gate = newGate()
@@ -357,8 +355,6 @@ test("the console's pages of threads", { skip }, async (t) => {
   })
 
   // While a killed worker is replaced, the server cannot read a state: the page has asked again.
-  assert.deepEqual(
-    browser.problems.filter((problem) => !/status of 503/.test(problem)),
-    [],
-  )
+  const problems = browser.problems.filter((problem) => !/status of 503/.test(problem))
+  assert.deepEqual(problems, [])
 })

@@ -30,3 +30,7 @@ export async function executed(command: string, key: string): Promise<unknown> {
   if (reply.headers.get("content-type")?.startsWith("text/event-stream")) return text
   return text === "" ? undefined : JSON.parse(text)
 }
+
+/** What the commands of a page answer that needs no key. */
+export const copiedResults = async (page: Page): Promise<unknown[]> =>
+  Promise.all((await copiedCommands(page)).map((command) => executed(command, "")))

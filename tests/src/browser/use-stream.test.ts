@@ -18,6 +18,8 @@ const isSettled =
   (shown: Shown) =>
     !shown.isLoading && JSON.stringify(texts(shown)) === JSON.stringify(expected)
 
+const isSaid = (last: string) => (shown: Shown) => !shown.isLoading && texts(shown).at(-1) === last
+
 const submit = (page: ChatPage, text: string, gate?: string) =>
   page.run("void chat.submit({ messages: [{ type: 'human', content: given.text }] }, given.options)", {
     text,
@@ -41,10 +43,7 @@ test("useStream in a browser", { skip }, async (t) => {
     const { threadId, messages } = await page.shows("the whole answer", isSettled("hello", "You said hello."))
 
     const { values } = await client.threads.getState<{ messages: { id: string }[] }>(threadId ?? "")
-    assert.deepEqual(
-      fieldsOf(messages, "id"),
-      values.messages.map(({ id }) => id),
-    )
+    assert.deepEqual(fieldsOf(messages, "id"), fieldsOf(values.messages, "id"))
   })
 
   await t.test("stops a run, which is then interrupted on the server too", async () => {
@@ -63,23 +62,15 @@ test("useStream in a browser", { skip }, async (t) => {
   await t.test("finds a run again after a reload in the middle of it", async () => {
     const gate = newGate()
     await submit(page, "again", gate.path)
-    const { threadId } = await page.shows(
-      "the first words",
-      (shown) => texts(shown).slice(-2).join() === "again,You said ",
-    )
+    const isBegun = (shown: Shown) => texts(shown).slice(-2).join() === "again,You said "
+    const { threadId } = await page.shows("the first words", isBegun)
     const runId = await runIdOf(page, threadId)
 
     await page.reload()
-    await page.shows(
-      "the same words",
-      (shown) => shown.isLoading && texts(shown).slice(-2).join() === "again,You said ",
-    )
+    await page.shows("the same words", (shown) => shown.isLoading && isBegun(shown))
     gate.open()
 
-    const { messages } = await page.shows(
-      "the whole answer",
-      (shown) => !shown.isLoading && texts(shown).at(-1) === "You said again.",
-    )
+    const { messages } = await page.shows("the whole answer", isSaid("You said again."))
     assert.equal(new Set(messages.map(({ id }) => id)).size, messages.length)
     assert.equal((await client.runs.get(threadId ?? "", runId)).status, "success")
     assert.equal(await runIdOf(page, threadId), null)
@@ -95,10 +86,8 @@ test("useStream in a browser", { skip }, async (t) => {
     const edited = await page.shows("the other answer", isSettled("edited", "You said edited."))
     const { branch, branchOptions = [] } = edited.messages[0] ?? {}
     assert.equal(branchOptions.length, 2)
-    await page.run(
-      "chat.setBranch(given)",
-      branchOptions.find((option) => option !== branch),
-    )
+    const other = branchOptions.find((option) => option !== branch)
+    await page.run("chat.setBranch(given)", other)
     await page.shows("the first branch", (shown) => texts(shown).join() === texts(before).join())
     await page.run("chat.setBranch(given)", branch)
     await page.shows("the second branch", isSettled("edited", "You said edited."))
@@ -112,10 +101,7 @@ test("useStream in a browser", { skip }, async (t) => {
 
     await page.run("void chat.submit(undefined, { command: { resume: 'yes' } })")
 
-    const done = await page.shows(
-      "the answer",
-      (shown) => !shown.isLoading && texts(shown).at(-1) === "You answered yes.",
-    )
+    const done = await page.shows("the answer", isSaid("You answered yes."))
     assert.equal(done.interrupt, undefined)
     assert.equal(done.error, undefined)
   })
