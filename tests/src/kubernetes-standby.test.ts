@@ -26,7 +26,15 @@ import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { type Caller, clientOf, type Deployment, deploy, startRevision, untilDeployed } from "./testing/deployments.js"
+import {
+  type Caller,
+  clientOf,
+  type Deployment,
+  deploy,
+  startRevision,
+  untilDeployed,
+  versionOf,
+} from "./testing/deployments.js"
 import { createRepository, type Repository, versionFile } from "./testing/repository.js"
 
 const skip =
@@ -180,11 +188,7 @@ const caller: Caller = {
   },
 }
 
-const version = async (): Promise<string> => {
-  const input = { messages: [{ role: "user", content: "hi" }] }
-  const values = await clientOf(caller, deployment).runs.wait(null, "chat", { input })
-  return /hello from (\w+)/.exec(JSON.stringify(values))?.[1] ?? JSON.stringify(values)
-}
+const version = () => versionOf(caller, deployment)
 
 before(async () => {
   if (skip) return

@@ -1,37 +1,27 @@
 /** A listener: a second installation carries out deployments of the first, and only calls out. */
 import assert from "node:assert/strict"
-import { readFile } from "node:fs/promises"
-import { join } from "node:path"
 import { after, before, test } from "node:test"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { type CuttableHttp, cuttableHttp } from "./testing/cuttable-http.js"
 import {
-  clientOf,
   type Deployment,
   deploymentOf,
   type Revision,
   startRevision,
   untilDeployed,
+  versionOf,
 } from "./testing/deployments.js"
 import { type LocalPlatform, startLocalPlatform } from "./testing/platform.js"
 import { createRepository, type Repository, versionFile } from "./testing/repository.js"
-
-interface Token {
-  readonly id: string
-  readonly token: string
-}
 
 interface Parts {
   readonly central: LocalPlatform
   readonly line: CuttableHttp
   readonly listenerId: string
-  token: Token
   readonly repository: Repository
-  remote: LocalPlatform
+  readonly remote: LocalPlatform
 }
 let parts: Parts
-const remoteHome = temporaryFolder()
 
 const created = async <T>(platform: LocalPlatform, path: string, body: object): Promise<T> => {
   const reply = await platform.api<T>("POST", path, body)
@@ -39,28 +29,17 @@ const created = async <T>(platform: LocalPlatform, path: string, body: object): 
   return reply.body
 }
 
-const newListener = async (central: LocalPlatform, compute_id: string) => {
-  const { id } = await created<{ id: string }>(central, "/v2/listeners", {
-    compute_type: "k8s",
-    compute_id,
-    compute_config: { k8s_namespaces: null },
-  })
-  return { id, token: await newToken(central, id) }
-}
-
-const newToken = (central: LocalPlatform, listenerId: string): Promise<Token> =>
-  created(central, `/v2/listeners/${listenerId}/tokens`, { name: "another-network" })
-
-const startRemote = (home: string, { token }: Token): Promise<LocalPlatform> =>
-  startLocalPlatform({ home, env: { SUPERSTEP_LISTENER_URL: parts.line.url, SUPERSTEP_LISTENER_TOKEN: token } })
-
 before(async () => {
   const central = await startLocalPlatform()
   const line = await cuttableHttp(central.credentials.url)
-  const { id: listenerId, token } = await newListener(central, "other-network")
-  const repository = await createRepository()
-  parts = { central, line, listenerId, token, repository, remote: central }
-  parts.remote = await startRemote(remoteHome, token)
+  const { id: listenerId } = await created<{ id: string }>(central, "/v2/listeners", {
+    compute_type: "k8s",
+    compute_id: "other-network",
+    compute_config: { k8s_namespaces: null },
+  })
+  const { token } = await created<{ token: string }>(central, `/v2/listeners/${listenerId}/tokens`, { name: "another" })
+  const env = { SUPERSTEP_LISTENER_URL: line.url, SUPERSTEP_LISTENER_TOKEN: token }
+  parts = { central, line, listenerId, repository: await createRepository(), remote: await startLocalPlatform({ env }) }
 })
 after(async () => {
   await parts.remote[Symbol.asyncDispose]()
@@ -78,12 +57,8 @@ async function deployThere(name: string, secrets: { name: string; value: string 
   return (await central.api<Deployment>("GET", `/v2/deployments/${made.id}`)).body
 }
 
-/** The version that answers, asked by the official client with the key of the first installation's workspace. */
-async function answerOf(deployment: Deployment): Promise<string | undefined> {
-  const input = { messages: [{ role: "user", content: "hi" }] }
-  const values = await clientOf(parts.central, deployment).runs.wait(null, "chat", { input })
-  return /hello from (\w+)/.exec(JSON.stringify(values))?.[1]
-}
+/** The version that answers, asked with the key of the first installation's workspace. */
+const answerOf = (deployment: Deployment) => versionOf(parts.central, deployment)
 
 /** What the other installation said of the build, as the first one has it. */
 async function buildLogOf(deploymentId: string, revisionId: string): Promise<string[]> {
@@ -179,50 +154,4 @@ test("a deploy ends although both control planes are killed in the middle of it"
 
   await untilDeployed(central, far.id, next)
   assert.equal(await answerOf(far), "four")
-})
-
-/** The program and its control plane; what they have started goes on. */
-async function killPlatform(platform: LocalPlatform): Promise<void> {
-  process.kill(platform.pid, "SIGKILL")
-  await platform.ended
-  await killControlPlane(platform)
-}
-
-test("of two installations with one token the first stays the listener, also after a kill; with a token of its own the other one is", async () => {
-  const { central, listenerId, token, repository } = parts
-  const kept = await deployThere("kept")
-  const home = temporaryFolder()
-  const logOf = () => readFile(join(home, "logs", "control.log"), "utf8")
-  const there = async (platform: LocalPlatform) => {
-    const headers = { "x-api-key": platform.credentials.org_api_key, "x-tenant-id": central.credentials.tenant_id }
-    return (await platform.api("GET", `/v2/deployments/${kept.id}`, undefined, headers)).status
-  }
-
-  const second = await startRemote(home, token)
-  await until(async () => /token_in_use/.test(await logOf()), { what: "the second one is refused", timeoutMs: 60_000 })
-  await repository.push(versionFile("five"))
-  const next = await startRevision(central, kept.id)
-  await untilDeployed(central, kept.id, next)
-  const ofFirst = await answerOf(kept)
-  await killPlatform(parts.remote)
-  try {
-    const afterKill = await answerOf(kept)
-    const inSecond = await there(second)
-    await second[Symbol.asyncDispose]()
-    parts.token = await newToken(central, listenerId)
-    parts.remote = await startRemote(home, parts.token)
-    const seen = async () => (await central.api<Deployment>("GET", `/v2/deployments/${kept.id}`)).body
-    const moved = async () => (await seen()).source_config.custom_url.startsWith(parts.remote.agentsUrl)
-    await until(moved, { what: "callers are sent to the second one", timeoutMs: 180_000 })
-    const ofSecond = await answerOf(await seen())
-
-    // It had not even the workspace.
-    assert.deepEqual([ofFirst, afterKill, inSecond, ofSecond], ["five", "five", 403, "five"])
-    const { status } = await central.api("DELETE", `/v2/listeners/${listenerId}/tokens/${token.id}`)
-    assert.equal(status, 204)
-  } finally {
-    // What the killed one has left is stopped.
-    const former = await startRemote(remoteHome, token)
-    await former[Symbol.asyncDispose]()
-  }
 })

@@ -6,19 +6,20 @@ import { repositoryOf, signed } from "@superstep/control/pushes/testing/deliveri
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { clientOf, type Deployment, deploy, deploymentOf, startRevision, untilDeployed } from "./testing/deployments.js"
+import {
+  clientOf,
+  type Deployment,
+  deploy,
+  deploymentOf,
+  startRevision,
+  untilDeployed,
+  versionOf,
+} from "./testing/deployments.js"
 import type { Platform } from "./testing/installation.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository, versionFile } from "./testing/repository.js"
 
 const webhookSecret = "a secret of the git host"
-
-/** What the agent of the tests answers: its version. */
-async function versionAt(platform: Platform, deployment: Deployment): Promise<string> {
-  const input = { messages: [{ role: "user", content: "hi" }] }
-  const values = await clientOf(platform, deployment).runs.wait(null, "chat", { input })
-  return /hello from (\w+)/.exec(JSON.stringify(values))?.[1] ?? "none"
-}
 
 test("agents are deployed, killed, replaced, put to sleep and previewed, and end with the platform", {
   skip: unlessWide("takes a minute"),
@@ -32,7 +33,7 @@ test("agents are deployed, killed, replaced, put to sleep and previewed, and end
   const client = clientOf(platform, deployment)
 
   await t.test("the official client streams from it", async () => {
-    assert.equal(await versionAt(platform, deployment), "one")
+    assert.equal(await versionOf(platform, deployment), "one")
     const input = { count: 0, steps: 3, everyMs: 1 }
     const events: string[] = []
     for await (const { event } of client.runs.stream(null, "ticks", { input })) events.push(event)
@@ -53,7 +54,7 @@ test("agents are deployed, killed, replaced, put to sleep and previewed, and end
     await machine.kill(killed)
 
     // While its unit is dead a request may fail, which is no answer.
-    const isBack = async () => (await versionAt(platform, deployment).catch(() => undefined)) === "one"
+    const isBack = async () => (await versionOf(platform, deployment).catch(() => undefined)) === "one"
     await until(isBack, { what: "the agent answers again" })
     const values = (await client.runs.join(thread_id, run_id)) as { log: number[] }
     const [now, ...others] = await machine.running()
@@ -78,19 +79,19 @@ test("agents are deployed, killed, replaced, put to sleep and previewed, and end
       )
     await until(isHealthy, { what: "it answers" })
 
-    assert.equal(await versionAt(platform, deployment), "one")
+    assert.equal(await versionOf(platform, deployment), "one")
     assert.deepEqual(await machine.running(), before)
   })
 
   await t.test("a push replaces it, and a rollback brings it back from its artifact", async () => {
     await repository.push(versionFile("two"))
     await untilDeployed(platform, deployment.id, await startRevision(platform, deployment.id))
-    assert.equal(await versionAt(platform, deployment), "two")
+    assert.equal(await versionOf(platform, deployment), "two")
 
     const { status, body } = await api<Deployment>("POST", `/v2/deployments/${deployment.id}/rollback`)
     assert.equal(status, 200, JSON.stringify(body))
     await untilDeployed(platform, deployment.id, body.latest_revision_id)
-    assert.equal(await versionAt(platform, deployment), "one")
+    assert.equal(await versionOf(platform, deployment), "one")
   })
 
   await t.test("without requests it sleeps, and requests wake it", async () => {
@@ -104,7 +105,7 @@ test("agents are deployed, killed, replaced, put to sleep and previewed, and end
     const isAsleep = async () => (await machine.running()).every(({ unitId }) => others.has(unitId))
     await until(isAsleep, { what: "it sleeps" })
 
-    const versions = await Promise.all(Array.from({ length: 5 }, () => versionAt(platform, sleepy)))
+    const versions = await Promise.all(Array.from({ length: 5 }, () => versionOf(platform, sleepy)))
     assert.deepEqual(versions, Array(5).fill("two"))
     await until(isAsleep, { what: "it sleeps again" })
     assert.equal((await api("DELETE", `/v2/deployments/${sleepy.id}`)).status, 204)
@@ -125,8 +126,8 @@ test("agents are deployed, killed, replaced, put to sleep and previewed, and end
     const created = await api<Deployment>("GET", `/v2/deployments/${id}`)
     await untilDeployed(platform, created.body.id, created.body.latest_revision_id)
     const { body: preview } = await api<Deployment>("GET", `/v2/deployments/${id}`)
-    assert.equal(await versionAt(platform, preview), "proposed")
-    assert.equal(await versionAt(platform, deployment), "one")
+    assert.equal(await versionOf(platform, preview), "proposed")
+    assert.equal(await versionOf(platform, deployment), "one")
 
     await deliver(platform, "closed", { repoUrl: repository.url, sha })
     const isGone = async () => (await api("GET", `/v2/deployments/${id}`)).status === 404

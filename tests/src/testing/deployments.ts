@@ -92,6 +92,13 @@ export async function untilDeployed(platform: Caller, deploymentId: string, revi
   return revision
 }
 
+/** What the agent of the tests answers to the official client: its version, or what else it says. */
+export async function versionOf(platform: Caller, deployment: Deployment): Promise<string> {
+  const input = { messages: [{ role: "user", content: "hi" }] }
+  const values = JSON.stringify(await clientOf(platform, deployment).runs.wait(null, "chat", { input }))
+  return /hello from (\w+)/.exec(values)?.[1] ?? values
+}
+
 /** The official client, on a deployment's own address. */
 export const clientOf = (platform: Caller, deployment: Deployment): Client =>
   new Client({
