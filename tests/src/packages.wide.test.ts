@@ -149,6 +149,32 @@ test("from the tarballs, npx creates a project, whose command dev answers", { sk
   assert.equal(scripts.dev, `npx --yes file:${fileOf(/^superstep-\d.*\.tgz$/)} dev`)
 })
 
+test("installed beside another zod, the package answers, and has no sources, tests or maps", {
+  skip: withoutTools,
+}, async () => {
+  const cwd = join(temporaryFolder(), "app")
+  mkdirSync(cwd)
+  writeFileSync(join(cwd, "package.json"), JSON.stringify({ private: true, dependencies: { zod: "3.25.76" } }))
+  const app = { cwd, env: foreignEnvironment(temporaryFolder()) }
+  const project = { ...app, cwd: join(cwd, "my-agent") }
+  const lib = join(cwd, "node_modules/superstep/lib")
+
+  await run("npm", ["install", "--no-audit", "--no-fund", fileOf(/^superstep-\d.*\.tgz$/)], app)
+  const shown = await run("npx", ["--no-install", "superstep", "--version"], app)
+  await run("npx", ["--no-install", "superstep", "new", "my-agent"], app)
+  await run("npm", ["install", "--no-audit", "--no-fund"], project)
+  const { answer } = await askDev(["npx", "--no-install", "superstep", "dev"], project)
+
+  assert.equal(shown.stdout, `${version}\n`)
+  assert.match(answer, succeeded)
+  const workers = ["superstep_worker/main.py", "main.py", "verify.py"].map((name) => `workers/python/${name}`)
+  for (const name of ["docs/site/index.html", "console/site/index.html", ...workers])
+    assert.ok(existsSync(join(lib, name)), name)
+  const files = readdirSync(lib, { recursive: true, encoding: "utf8" }).filter((it) => !it.startsWith("cli/templates/"))
+  const unwanted = /\.test\.js$|\.map$|\.d\.ts$|tsbuildinfo$|\.tsx?$|(^|\/)testing\//
+  assert.deepEqual(files.filter((path) => unwanted.test(path)).join(), "")
+})
+
 /** A folder of programs that has a Python and what scripts of uv need, and no Node. */
 function programsWithoutNode(): string {
   const folder = join(temporaryFolder(), "bin")
