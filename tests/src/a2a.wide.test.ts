@@ -149,10 +149,8 @@ test("assistants are agents of A2A", async (t) => {
       ["yes", "no"].map((words) => rpc("hitl", "message/send", say(text(words), { taskId }))),
     )
 
-    assert.deepEqual(answers.map(({ result, error }) => result?.status.state ?? error?.code).toSorted(), [
-      -32004,
-      "completed",
-    ])
+    const ends = answers.map(({ result, error }) => result?.status.state ?? error?.code)
+    assert.deepEqual(ends.toSorted(), [-32004, "completed"])
   })
 
   await t.test("a failing graph is a failed task, a running one can be canceled, once", async () => {
@@ -164,12 +162,9 @@ test("assistants are agents of A2A", async (t) => {
     const { assistant_id } = await server.client.assistants.create({ graphId: "slow", config: forever })
     const begin = { ...say([{ kind: "data", data: { n: 0 } }]), configuration: { blocking: false } }
     const begun = (await rpc(assistant_id, "message/send", begin)).result
-    await until(
-      async () => (await rpc(assistant_id, "tasks/get", { id: begun.id })).result.status.state === "working",
-      {
-        what: "the task works",
-      },
-    )
+    const isWorking = async () =>
+      (await rpc(assistant_id, "tasks/get", { id: begun.id })).result.status.state === "working"
+    await until(isWorking, { what: "the task works" })
     const busy = await rpc(assistant_id, "message/send", say(text("x"), { taskId: begun.id }))
     const canceled = (await rpc(assistant_id, "tasks/cancel", { id: begun.id })).result
     const twice = await rpc(assistant_id, "tasks/cancel", { id: begun.id })

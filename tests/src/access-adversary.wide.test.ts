@@ -5,12 +5,13 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { type Database, openDatabase } from "@superstep/toolkit/db/database"
-import { identifier, sql } from "@superstep/toolkit/db/sql"
+import { openDatabase } from "@superstep/toolkit/db/database"
 import { createLog } from "@superstep/toolkit/log/log"
 import { until } from "@superstep/toolkit/testing/until"
 import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
+import { everyRow } from "./testing/every-row.js"
+import { routesOf } from "./testing/openapi-routes.js"
 
 const env = {
   SUPERSTEP_CONFIG: fileURLToPath(new URL("../guarded/langgraph.json", import.meta.url)),
@@ -104,31 +105,6 @@ async function request(server: AgentServerProcess, name: string, operation: Oper
   return { status: response.status, text }
 }
 
-/** Every row of every table, as text. */
-async function dump(db: Database): Promise<Record<string, string>> {
-  const tables = await db.rows<{ name: string }>(sql`
-    select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'
-    order by table_name`)
-  const entries = await Promise.all(
-    tables.map(async ({ name }) => {
-      const row = await db.row<{ rows: string }>(sql`
-        select coalesce(string_agg(t::text, ${"\n"} order by t::text), '') as rows from ${identifier(name)} t`)
-      return [name, row?.rows ?? ""] as const
-    }),
-  )
-  return Object.fromEntries(entries)
-}
-
-async function operationsOf(server: AgentServerProcess): Promise<Operation[]> {
-  const { body } = await ask(server, "/openapi.json")
-  const paths = Object.entries(body.paths as Record<string, object>)
-  return paths.flatMap(([path, methods]) =>
-    Object.keys(methods)
-      .filter((method) => /^(get|post|put|patch|delete)$/.test(method))
-      .map((method) => ({ path, method: method.toUpperCase() })),
-  )
-}
-
 // They name nothing of Ada's, whatever is asked of them.
 const namesNothing = ({ method, path }: Operation) =>
   /^\/(ok|info|docs|openapi\.json|metrics)?$/.test(path) ||
@@ -148,10 +124,10 @@ test("nobody reads or changes anything by the ids of somebody else", async (t) =
   const db = openDatabase({ uri: own.uri, poolSize: 2, log: createLog({ process: "test", level: "silent" }) })
   await using server = await startAgentServer({ databaseUri: own.uri, env })
   const ids = await furnish(server)
-  const operations = await operationsOf(server)
+  const operations = routesOf((await ask(server, "/openapi.json")).body)
   const about = operations.filter((operation) => !namesNothing(operation))
   assert.ok(about.filter(({ path }) => path.includes("{thread_id}")).length > 5)
-  const before = await dump(db)
+  const before = await everyRow(db)
 
   for (const operation of about) {
     await t.test(`Bob: ${operation.method} ${operation.path}`, async () => {
@@ -178,7 +154,7 @@ test("nobody reads or changes anything by the ids of somebody else", async (t) =
     }
   })
 
-  await t.test("the database is as it was", async () => assert.deepEqual(await dump(db), before))
+  await t.test("the database is as it was", async () => assert.deepEqual(await everyRow(db), before))
 
   await t.test("Ada gets an answer to each of these requests", async () => {
     // What takes things away comes last, the larger thing after the smaller one.

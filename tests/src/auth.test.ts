@@ -1,11 +1,10 @@
 /** A project's own access rules, through the official client: who may call, what each sees, and what a graph is told. */
 import assert from "node:assert/strict"
-import { after, before, describe, test } from "node:test"
+import { describe, test } from "node:test"
 import { Client } from "@langchain/langgraph-sdk"
-import type { Database } from "@superstep/toolkit/db/database"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { agentDatabase, serverForAll, startAgentServer } from "./testing/agent-servers.js"
 import { ask, bearer } from "./testing/ask.js"
 import { languages } from "./testing/guarded-languages.js"
 import { makeGuarded } from "./testing/guarded-project.js"
@@ -14,16 +13,7 @@ for (const { name, skip, folder, ending, envOf } of languages) {
   describe(`in ${name}`, { skip }, () => {
     const env = envOf("langgraph.json")
     const auth = `src/auth.${ending}`
-    let db: Database
-    let server: AgentServerProcess
-    before(async () => {
-      db = await agentDatabase()
-      server = await startAgentServer({ databaseUri: db.uri, env })
-    })
-    after(async () => {
-      await server[Symbol.asyncDispose]()
-      await db.close()
-    })
+    const server = serverForAll({ env })
 
     test("two users see what is their own", async (t) => {
       const as = (name: string) =>

@@ -1,33 +1,19 @@
 /** `superstep check`: a project is loaded, and compared with the paused threads of a deployment, before it is deployed. */
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { clientOf, deploy } from "./testing/deployments.js"
 import { startLocalPlatform } from "./testing/platform.js"
+import { projectWith } from "./testing/projects.js"
 import { ask, questionIn } from "./testing/question.js"
 import { createRepository } from "./testing/repository.js"
 
 const cli = fileURLToPath(import.meta.resolve("superstep/main"))
-const repositoryRoot = fileURLToPath(new URL("../../", import.meta.url))
-
-/** The test agent with these files, in a folder that has its packages. */
-function projectWith(files: Readonly<Record<string, string>>): string {
-  const folder = join(temporaryFolder(), "project")
-  cpSync(join(repositoryRoot, "tests/agent"), folder, {
-    recursive: true,
-    filter: (path) => !path.includes("node_modules"),
-  })
-  symlinkSync(join(repositoryRoot, "node_modules"), join(folder, "node_modules"))
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), text)
-  }
-  return folder
-}
+/** The test agent with these files. */
+const agentWith = (files: Readonly<Record<string, string>>) => projectWith(files, "tests/agent")
 
 const check = (folder: string, ...args: string[]) =>
   new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
@@ -43,7 +29,7 @@ test("superstep check says which paused threads could not go on with a project, 
   await repository.push(questionIn("ask"))
   const deployment = await deploy(platform, "checked", repository.url)
   const threadId = await ask(clientOf(platform, deployment))
-  const [same, renamed] = [projectWith(questionIn("ask")), projectWith(questionIn("confirm"))]
+  const [same, renamed] = [agentWith(questionIn("ask")), agentWith(questionIn("confirm"))]
   const against = ["--against", "checked", "--home", platform.home]
 
   const [fine, orphaned, json, alone] = [
@@ -66,7 +52,7 @@ test("superstep check says which paused threads could not go on with a project, 
 })
 
 test("a project that does not load is reported with the place of the error", async () => {
-  const folder = projectWith({})
+  const folder = agentWith({})
   writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs: { chat: "./broken.ts:graph" } }))
   writeFileSync(join(folder, "broken.ts"), "const a = 1\nexport const graph = {\n  channels: ,\n}\n")
 
@@ -78,7 +64,7 @@ test("a project that does not load is reported with the place of the error", asy
 })
 
 test("an error in a module that several graphs import is reported once", async () => {
-  const folder = projectWith({ "broken.ts": "const a = 1\nexport const graph = {\n  channels: ,\n}\n" })
+  const folder = agentWith({ "broken.ts": "const a = 1\nexport const graph = {\n  channels: ,\n}\n" })
   const graphs = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`g${n}`, "./broken.ts:graph"]))
   writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs }))
 
@@ -95,9 +81,9 @@ test("type errors of a project are reported with their places, also when its gra
   const wrong = 'export const fine = 1\nexport const answer: number = "forty-two"\n'
   const files = { "tsconfig.json": JSON.stringify(config), "wrong.ts": wrong }
   const [without, failing, right] = [
-    projectWith({}),
-    projectWith(files),
-    projectWith({ ...files, "wrong.ts": "export const answer: number = 42\n" }),
+    agentWith({}),
+    agentWith(files),
+    agentWith({ ...files, "wrong.ts": "export const answer: number = 42\n" }),
   ]
 
   const [unchecked, failed, json, fine] = [

@@ -6,8 +6,8 @@ import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
 import { runCommand } from "@superstep/toolkit/exec/run-command"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { startGraphServer } from "./testing/graph-server.js"
+import { projectWith } from "./testing/projects.js"
 
 const key = "the key of the examples"
 
@@ -22,13 +22,9 @@ function exampleOf(path: string): string {
 
 /** A project with the graph `chat` and these files, in the folder of a server. */
 async function serverOf(files: Readonly<Record<string, string>>, config: object, env: Record<string, string>) {
-  const folder = temporaryFolder()
-  const packages = fileURLToPath(import.meta.resolve("@langchain/langgraph-sdk")).replace(/(node_modules)\/.*/, "$1")
-  symlinkSync(packages, join(folder, "node_modules"))
-  symlinkSync(fileURLToPath(new URL("../graphs/src", import.meta.url)), join(folder, "src"))
   const project = { graphs: { chat: "./src/agent.ts:graph" }, ...config }
-  for (const [name, text] of Object.entries({ ...files, "langgraph.json": JSON.stringify(project) }))
-    writeFileSync(join(folder, name), text)
+  const folder = projectWith({ ...files, "langgraph.json": JSON.stringify(project) })
+  symlinkSync(fileURLToPath(new URL("../graphs/src", import.meta.url)), join(folder, "src"))
   const server = await startGraphServer({
     SUPERSTEP_CONFIG: join(folder, "langgraph.json"),
     SUPERSTEP_UNIT_TOKEN: "",

@@ -1,19 +1,19 @@
 /** Every example of docs/streaming.md, as it is written there, against a real server with a key. */
 
 import assert from "node:assert/strict"
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Client } from "@langchain/langgraph-sdk"
 import { runCommand } from "@superstep/toolkit/exec/run-command"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { openChatPage } from "./browser/chat-page.js"
 import { chromium, frontEnd, noBrowserFrontEnds } from "./browser/front-ends.js"
 import { startGraphServer } from "./testing/graph-server.js"
 import { testPython, withoutPython } from "./testing/languages.js"
+import { projectWith } from "./testing/projects.js"
 
 const page = readFileSync(new URL("../../docs/streaming.md", import.meta.url), "utf8")
 const examples = [...page.matchAll(/^```(\w+) run\n(.*?)^```$/gms)].map(([, language, text]) => ({
@@ -21,10 +21,6 @@ const examples = [...page.matchAll(/^```(\w+) run\n(.*?)^```$/gms)].map(([, lang
   text: text ?? "",
 }))
 const key = "the key of the examples"
-const packages = fileURLToPath(import.meta.resolve("@langchain/langgraph-sdk")).replace(
-  /node_modules\/@langchain.*/,
-  "node_modules",
-)
 // What the page says to add for Node 20, which has no global WebSocket.
 const [, webSocketImport = ""] = /On Node 20, .* add `(.*)`\.$/m.exec(page) ?? []
 
@@ -36,9 +32,7 @@ test("the examples of docs/streaming.md", async (t) => {
     SUPERSTEP_API_KEYS: key,
   })
   const { url } = server
-  const folder = temporaryFolder()
-  mkdirSync(folder, { recursive: true })
-  symlinkSync(packages, join(folder, "node_modules"))
+  const folder = projectWith({})
   const env = { PATH: process.env.PATH ?? "", SUPERSTEP_API_KEY: key }
   const textsOf = (language: string) =>
     examples.flatMap((it) =>

@@ -3,17 +3,14 @@
  * Long on purpose: one server, and each of its doors.
  */
 import assert from "node:assert/strict"
-import { symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
-import { fileURLToPath } from "node:url"
+import { test } from "node:test"
 import { isExactNumber } from "@superstep/toolkit/http/exact-number"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
-import type { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { WebSocket } from "ws"
-import { agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { serverForAll } from "./testing/agent-servers.js"
 import { testPython, withoutPython } from "./testing/languages.js"
+import { projectWith } from "./testing/projects.js"
 
 /** Both graphs return what they get; `ask` is asked of a person, and `item` read from the store. */
 const files = {
@@ -67,23 +64,9 @@ graph = StateGraph(State, context_schema=dict).add_node("node", echo).add_edge(S
 
 const graphs = { javascript: "./agent.js:graph", ...(withoutPython ? {} : { python: "./agent.py:graph" }) }
 
-let database: Awaited<ReturnType<typeof freshDatabase>>
-let server: Awaited<ReturnType<typeof startAgentServer>>
-
-before(async () => {
-  const folder = temporaryFolder()
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ dependencies: ["."], graphs }))
-  symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"))
-  database = await agentDatabase()
-  const env = { SUPERSTEP_CONFIG: join(folder, "langgraph.json"), SUPERSTEP_PYTHON: testPython }
-  server = await startAgentServer({ databaseUri: database.uri, env, hasUnitToken: false })
-})
-
-after(async () => {
-  await server?.[Symbol.asyncDispose]()
-  await database?.[Symbol.asyncDispose]()
-})
+const folder = projectWith({ ...files, "langgraph.json": JSON.stringify({ dependencies: ["."], graphs }) })
+const env = { SUPERSTEP_CONFIG: join(folder, "langgraph.json"), SUPERSTEP_PYTHON: testPython }
+const server = serverForAll({ env, hasUnitToken: false })
 
 interface Reply {
   readonly status: number
@@ -93,18 +76,10 @@ interface Reply {
 }
 
 async function ask(method: string, path: string, body?: string, headers: object = {}): Promise<Reply> {
-  const init = {
-    method,
-    headers: { "content-type": "application/json", ...headers },
-    ...(body !== undefined && { body }),
-  }
-  const response = await fetch(`${server.url}${path}`, init)
+  const init = { method, headers: { "content-type": "application/json", ...headers } }
+  const response = await fetch(`${server.url}${path}`, body === undefined ? init : { ...init, body })
   const text = await response.text()
-  return {
-    status: response.status,
-    text,
-    json: /^\s*[[{]/.test(text) ? parseJson(text) : undefined,
-  }
+  return { status: response.status, text, json: /^\s*[[{]/.test(text) ? parseJson(text) : undefined }
 }
 
 const good = async (method: string, path: string, body?: string, headers?: object) => {
@@ -290,11 +265,8 @@ test("what a graph of JavaScript cannot hold is refused with its path, and nothi
     }
   }
   const { thread_id } = await good("POST", "/threads", '{"metadata":{"graph_id":"javascript"}}')
-  const update = await ask(
-    "POST",
-    `/threads/${thread_id}/state`,
-    '{"values":{"value":[12345678901234567890]},"as_node":"node"}',
-  )
+  const values = '{"values":{"value":[12345678901234567890]},"as_node":"node"}'
+  const update = await ask("POST", `/threads/${thread_id}/state`, values)
   assert.equal(update.status, 422)
   assert.match(update.text, /values/)
   assert.deepEqual((await good("GET", `/threads/${thread_id}/state`)).next, [])
@@ -307,11 +279,8 @@ test("what a graph of JavaScript cannot hold is refused with its path, and nothi
 test("a thread's metadata that its graph cannot hold is kept, and a run names it", async () => {
   const { thread_id } = await good("POST", "/threads", '{"metadata":{"customer":12345678901234567890}}')
 
-  const reply = await ask(
-    "POST",
-    `/threads/${thread_id}/runs/wait`,
-    '{"assistant_id":"javascript","input":{"value":1}}',
-  )
+  const asked = '{"assistant_id":"javascript","input":{"value":1}}'
+  const reply = await ask("POST", `/threads/${thread_id}/runs/wait`, asked)
 
   assert.equal(reply.status, 422)
   assert.match(reply.text, /thread("?,"?|\.)metadata("?,"?|\.)customer/)
@@ -322,11 +291,8 @@ test("a thread's metadata that its graph cannot hold is kept, and a run names it
 })
 
 test("the store keeps numbers and finds them", async () => {
-  await good(
-    "PUT",
-    "/store/items",
-    `{"namespace":["numbers"],"key":"all","value":{"it":${odd},"id":12345678901234567890}}`,
-  )
+  const all = `{"namespace":["numbers"],"key":"all","value":{"it":${odd},"id":12345678901234567890}}`
+  await good("PUT", "/store/items", all)
 
   const item = await good("GET", "/store/items?namespace=numbers&key=all")
   assertSame("python", item.value.it, odd, "item")
@@ -366,10 +332,8 @@ test("a node of JavaScript is told of a number in the store that it cannot hold"
 
   const result = await good("POST", "/runs/wait", '{"assistant_id":"javascript","input":{"item":"large"}}')
 
-  assert.match(
-    result.__error__.message,
-    /results\.0\.value\.id: a JavaScript graph cannot hold the integer 12345678901234567890/,
-  )
+  const words = /results\.0\.value\.id: a JavaScript graph cannot hold the integer 12345678901234567890/
+  assert.match(result.__error__.message, words)
 })
 
 const overHttp = (threadId: string, command: string) => good("POST", `/threads/${threadId}/commands`, command)
@@ -379,11 +343,7 @@ async function overSocket(threadId: string, command: string) {
   try {
     await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject))
     const reply = new Promise<string>((resolve) =>
-      socket.on("message", (data) =>
-        String(data).includes('"type":"success"') || String(data).includes('"type":"error"')
-          ? resolve(String(data))
-          : undefined,
-      ),
+      socket.on("message", (data) => /"type":"(success|error)"/.test(String(data)) && resolve(String(data))),
     )
     socket.send(command)
     return parseJson(await reply)

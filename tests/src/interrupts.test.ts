@@ -4,8 +4,10 @@ import { randomUUID } from "node:crypto"
 import { describe, test } from "node:test"
 import { personHeader } from "@superstep/protocol/http/own-headers"
 import { personText } from "@superstep/protocol/http/person"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { runsWideTests } from "@superstep/toolkit/testing/wide-tests"
 import { serverForAll } from "./testing/agent-servers.js"
+import { ask } from "./testing/ask.js"
 import { graphLanguages } from "./testing/languages.js"
 
 const ann = { person_id: randomUUID(), name: "Ann Ångström", email: "ann@example.com" }
@@ -64,28 +66,25 @@ for (const { name: language, env, skip } of graphLanguages) {
     test("a node that asks twice waits twice", async () => {
       const { client } = server
       const { thread_id } = await client.threads.create()
-      const ask = async (payload: object) => (await client.runs.wait(thread_id, "twice", payload)) as Waiting
+      const say = async (payload: object) => (await client.runs.wait(thread_id, "twice", payload)) as Waiting
       const questions = ({ __interrupt__ }: Waiting) => __interrupt__?.map(({ value }) => value)
       const threadStatus = async () => (await client.threads.get(thread_id)).status
 
-      const first = await ask({ input: { out: [] } })
-      const second = await ask({ command: { resume: "A" } })
+      const first = await say({ input: { out: [] } })
+      const second = await say({ command: { resume: "A" } })
       const statusBetween = await threadStatus()
       const [run] = await client.runs.list(thread_id)
-      const end = await ask({ command: { resume: "B" } })
+      const end = await say({ command: { resume: "B" } })
 
       assert.deepEqual([questions(first), questions(second)], [[{ q: "first?" }], [{ q: "second?" }]])
       assert.deepEqual([statusBetween, run?.status], ["interrupted", "interrupted"])
       assert.deepEqual([end.out, questions(end), await threadStatus()], [["A, B"], undefined, "idle"])
     })
 
-    const answersOf = async (threadId: string) => {
-      const reply = await fetch(`${server.url}/threads/${threadId}/answers`, { headers: server.headers })
-      return (await reply.json()) as Answer[]
-    }
+    const answersOf = async (threadId: string) => (await ask(server, `/threads/${threadId}/answers`)).body as Answer[]
 
     test("who answered, what and when stay with the question, also of two at once and of a subgraph", async () => {
-      const { client, url, headers } = server
+      const { client } = server
       const kinds: readonly (readonly [
         graphId: string,
         input: Record<string, unknown>,
@@ -102,25 +101,18 @@ for (const { name: language, env, skip } of graphLanguages) {
         const asked = tasks.filter(({ interrupts }) => interrupts.length > 0)
         const resume = resumeOf(asked.flatMap(({ interrupts }) => interrupts.map(({ id }) => id ?? "")))
 
-        const reply = await fetch(`${url}/threads/${thread_id}/runs/wait`, {
-          method: "POST",
-          headers: { ...headers, "content-type": "application/json", [personHeader]: personText(ann) },
-          body: JSON.stringify({ assistant_id: graphId, command: { resume } }),
-        })
-        assert.equal(reply.status, 200, await reply.text())
+        const body = JSON.stringify({ assistant_id: graphId, command: { resume } })
+        const headers = { "content-type": "application/json", [personHeader]: personText(ann) }
+        const reply = await ask(server, `/threads/${thread_id}/runs/wait`, { method: "POST", headers, body })
+        assert.equal(reply.status, 200, JSON.stringify(reply.body))
 
         const [answer, ...others] = await answersOf(thread_id)
         const [run] = await client.runs.list(thread_id)
         assert.deepEqual([answer?.person, answer?.resume, answer?.status], [ann, resume, "success"])
         assert.equal(answer?.run_id, run?.run_id)
-        const questions = Object.entries(answer?.interrupts ?? {}).map(([id, its]) => [
-          id,
-          its.map(({ value }) => value),
-        ])
-        assert.deepEqual(
-          new Map(questions as [string, unknown[]][]),
-          new Map(asked.map(({ id, interrupts }) => [id, interrupts.map(({ value }) => value)])),
-        )
+        const questions = Object.entries(answer?.interrupts ?? {}).map(([id, its]) => [id, fieldsOf(its, "value")])
+        const wanted = asked.map(({ id, interrupts }) => [id, fieldsOf(interrupts, "value")])
+        assert.deepEqual(Object.fromEntries(questions), Object.fromEntries(wanted))
         assert.ok(Date.parse(answer?.answered_at ?? "") >= Date.parse(run?.created_at ?? ""), answer?.answered_at)
         assert.deepEqual(others, [])
       }
@@ -147,16 +139,16 @@ for (const { name: language, env, skip } of graphLanguages) {
             multitaskStrategy: "reject",
             ...(checkpointId !== undefined && { checkpointId }),
           })
-        const ask = async () => {
+        const askAgain = async () => {
           await client.runs.wait(thread_id, graphId, { input: { x: 0 } })
           const { checkpoint, tasks } = await client.threads.getState(thread_id)
           return { checkpointId: checkpoint.checkpoint_id ?? "", tasks: tasks.map(({ id }) => id) }
         }
-        const first = await ask()
+        const first = await askAgain()
         await answer("1")
-        const second = await ask()
+        const second = await askAgain()
         await answer("2", first.checkpointId)
-        const third = await ask()
+        const third = await askAgain()
         await answer("3", third.checkpointId)
         await answer("4", second.checkpointId)
 

@@ -9,7 +9,8 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
+import { ask } from "./testing/ask.js"
 
 const config = fileURLToPath(new URL("../graphs/agents.json", import.meta.url))
 // The first list reads the sources of every graph for its schema, with the TypeScript compiler.
@@ -26,16 +27,14 @@ async function connect({ url, headers }: AgentServerProcess): Promise<Client> {
 const textOf = ({ content }: CallToolResult) => (content[0]?.type === "text" ? content[0].text : "")
 
 test("assistants are tools of MCP", async (t) => {
-  await using db = await agentDatabase()
-  await using server = await startAgentServer({
-    databaseUri: db.uri,
+  await using server = await startServerWithDatabase({
     env: { SUPERSTEP_CONFIG: config, SUPERSTEP_KEEP_ALIVE_SECONDS: "1", ...patience },
   })
   const client = await connect(server)
   const call = async (name: string, args: Record<string, unknown>) =>
     (await client.callTool({ name, arguments: args })) as CallToolResult
-  const send = (method: string, body?: unknown, headers: Record<string, string> = {}) =>
-    fetch(`${server.url}/mcp`, {
+  const send = (method: string, body?: unknown, headers: Record<string, string> = {}, path = "/mcp") =>
+    fetch(`${server.url}${path}`, {
       method,
       headers: { ...server.headers, accept: both, "content-type": "application/json", ...headers },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
@@ -66,7 +65,7 @@ test("assistants are tools of MCP", async (t) => {
 
     assert.equal(result.isError, false)
     assert.equal(JSON.parse(textOf(result)).messages.at(-1).content, "Hi!")
-    assert.equal((await db.row<{ n: number }>(sql`select count(*) as n from threads`))?.n, 0)
+    assert.equal((await server.db.row<{ n: number }>(sql`select count(*) as n from threads`))?.n, 0)
   })
 
   await t.test("a run that fails is a result that says so, one that asks shows its question", async () => {
@@ -120,11 +119,7 @@ test("assistants are tools of MCP", async (t) => {
     assert.equal((await send("POST", request, { accept: "application/json" })).status, 200)
     const notified = await send("POST", { jsonrpc: "2.0", method: "notifications/initialized" })
     assert.deepEqual([notified.status, await notified.text()], [202, ""])
-    const slash = await fetch(`${server.url}/mcp/`, {
-      method: "POST",
-      headers: { ...server.headers, accept: both, "content-type": "application/json" },
-      body: JSON.stringify({ ...request, method: "ping" }),
-    })
+    const slash = await send("POST", { ...request, method: "ping" }, {}, "/mcp/")
     assert.deepEqual(await slash.json(), { jsonrpc: "2.0", id: 1, result: {} })
     assert.equal((await send("GET")).status, 405)
     assert.equal((await send("DELETE")).status, 404)
@@ -134,11 +129,9 @@ test("assistants are tools of MCP", async (t) => {
 })
 
 test("a project may turn MCP and A2A off", async () => {
-  await using db = await agentDatabase()
   const off = fileURLToPath(new URL("../graphs/agents-off.json", import.meta.url))
-  await using server = await startAgentServer({ databaseUri: db.uri, env: { SUPERSTEP_CONFIG: off } })
-  const statusOf = async (method: string, path: string) =>
-    (await fetch(`${server.url}${path}`, { method, headers: server.headers })).status
+  await using server = await startServerWithDatabase({ env: { SUPERSTEP_CONFIG: off } })
+  const statusOf = async (method: string, path: string) => (await ask(server, path, { method })).status
 
   assert.equal(await statusOf("POST", "/mcp"), 404)
   assert.equal(await statusOf("POST", "/a2a/chat"), 404)

@@ -1,13 +1,13 @@
 /** A project with graphs in both languages: the workers of one language do not hold up runs of the other (R13). */
 import assert from "node:assert/strict"
-import { symlinkSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "./testing/agent-servers.js"
+import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
 import { testPython, withoutPython } from "./testing/languages.js"
+import { projectWith } from "./testing/projects.js"
 
 /** Both graphs wait until the file exists that their input names. */
 const files = {
@@ -47,13 +47,6 @@ graph = StateGraph(State).add_node(wait).add_edge(START, "wait").compile()
 `,
 }
 
-function makeProject(): string {
-  const folder = temporaryFolder()
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"))
-  return folder
-}
-
 /** Starts a run that ends when `release` is called. */
 async function startRun({ client }: AgentServerProcess, graph: string) {
   const file = join(temporaryFolder(), "go")
@@ -66,13 +59,12 @@ async function startRun({ client }: AgentServerProcess, graph: string) {
 }
 
 test("while the workers of one language are full, runs of the other start", { skip: withoutPython }, async () => {
-  await using db = await agentDatabase()
   const env = {
-    SUPERSTEP_CONFIG: join(makeProject(), "langgraph.json"),
+    SUPERSTEP_CONFIG: join(projectWith(files), "langgraph.json"),
     SUPERSTEP_PYTHON: testPython,
     N_JOBS_PER_WORKER: "1",
   }
-  await using server = await startAgentServer({ databaseUri: db.uri, env })
+  await using server = await startServerWithDatabase({ env })
   const start = (graph: string) => startRun(server, graph)
   const running = await start("javascript")
   await running.reaches("running")

@@ -1,16 +1,12 @@
 /** `superstep prove` as users start it: on the two examples, on a project of both languages, and on a graph that does not survive kills. */
 import assert from "node:assert/strict"
-import { cpSync, readdirSync, symlinkSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { readdirSync } from "node:fs"
 import { test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { skip } from "@superstep/toolkit/testing/processes"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { type Ended, interrupt, startCli, untilPrinted } from "superstep/testing/run-cli"
 import { testPython, withoutPython } from "./testing/languages.js"
-
-const root = new URL("../../", import.meta.url)
-const packages = fileURLToPath(new URL("node_modules", root))
+import { projectWith } from "./testing/projects.js"
 
 const graphInJavaScript = `
 import { setTimeout as sleep } from "node:timers/promises"
@@ -55,21 +51,6 @@ const charge = async (state, { configurable }) => {
 export const graph = new StateGraph(MessagesAnnotation).addNode("charge", charge).addEdge(START, "charge").compile()
 `
 
-function project(files: Readonly<Record<string, string>>): string {
-  const folder = temporaryFolder()
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  symlinkSync(packages, join(folder, "node_modules"))
-  return folder
-}
-
-function example(name: string): string {
-  const folder = join(temporaryFolder(), name)
-  const isSource = (path: string) => !/node_modules|\.superstep|__pycache__/.test(path)
-  cpSync(fileURLToPath(new URL(`examples/${name}`, root)), folder, { recursive: true, filter: isSource })
-  symlinkSync(packages, join(folder, "node_modules"))
-  return folder
-}
-
 /** A proof whose temporary files are in a folder of their own. */
 function startProof(cwd: string, ...options: string[]) {
   const temporary = temporaryFolder()
@@ -92,7 +73,7 @@ function assertHeld({ code, stdout, stderr }: Ended): void {
 test("superstep prove", { skip, concurrency: 2 }, async (t) => {
   await Promise.all([
     t.test("holds on the example in TypeScript, and leaves nothing", async () => {
-      const proof = startProof(example("chat"), "--minutes", "0.5")
+      const proof = startProof(projectWith({}, "examples/chat"), "--minutes", "0.5")
 
       const ended = await proof.ended
 
@@ -102,12 +83,12 @@ test("superstep prove", { skip, concurrency: 2 }, async (t) => {
     }),
 
     t.test("holds on the example in Python", { skip: withoutPython }, async () => {
-      assertHeld(await startProof(example("python-chat"), "--minutes", "0.5").ended)
+      assertHeld(await startProof(projectWith({}, "examples/python-chat"), "--minutes", "0.5").ended)
     }),
 
     t.test("holds on a project of both languages", { skip: withoutPython }, async () => {
       const graphs = { javascript: "./agent.js:graph", python: "./agent.py:graph" }
-      const folder = project({
+      const folder = projectWith({
         "langgraph.json": JSON.stringify({ dependencies: ["."], graphs }),
         "package.json": JSON.stringify({ type: "module" }),
         "agent.js": graphInJavaScript,
@@ -121,7 +102,7 @@ test("superstep prove", { skip, concurrency: 2 }, async (t) => {
     }),
 
     t.test("says what broke and how to repeat it when a graph does not survive kills", async () => {
-      const folder = project({
+      const folder = projectWith({
         "langgraph.json": JSON.stringify({ graphs: { shop: "./shop.js:graph" } }),
         "package.json": JSON.stringify({ type: "module" }),
         "shop.js": graphThatChargesTwice,
@@ -136,7 +117,7 @@ test("superstep prove", { skip, concurrency: 2 }, async (t) => {
     }),
 
     t.test("Ctrl-C ends it without a verdict, and leaves nothing", async () => {
-      const proof = startProof(example("chat"))
+      const proof = startProof(projectWith({}, "examples/chat"))
       await untilPrinted(proof, "round 1", 180_000)
 
       const { code, stderr } = await interrupt(proof)

@@ -1,6 +1,6 @@
 /** What can go wrong while one release takes over from another: whatever it is, agents are served. */
 import assert from "node:assert/strict"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { readFile, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -45,14 +45,6 @@ const untilTakenBack = (platform: LocalPlatform, times: number) =>
     what: `taken back ${times} times:\n${platform.output()}`,
     timeoutMs: 60_000,
   })
-
-/** The processes that serve agents. */
-const serving = ({ home }: LocalPlatform) => {
-  const pidOf = (file: string) => (JSON.parse(readFileSync(join(home, file), "utf8")) as ProcessIdentity).pid
-  const postgres = readFileSync(join(home, "postgres/data/postmaster.pid"), "utf8").split("\n")[0]
-  const units = readdirSync(join(home, "units")).map((unitId) => pidOf(`units/${unitId}/pid.json`))
-  return { postgres, units, edge: pidOf("edge/pid.json") }
-}
 
 /** Moments of a take-over, as the folder shows them. */
 const moments = {
@@ -167,10 +159,8 @@ test("what a removed release started goes on, and is deployed anew without a cut
     env: { PATH: process.env.PATH ?? "" },
     timeoutMs: 60_000,
   }).catch((error: CommandFailed) => error)
-  const before = serving(platform)
   await using last = startTakeOver(next, platform)
   await untilUp(last)
-  const after = serving(platform)
   await until(() => last.output().includes("live used program files that were replaced or removed"), {
     what: `the agent is deployed anew: ${last.output()}`,
     timeoutMs: 120_000,
@@ -183,9 +173,6 @@ test("what a removed release started goes on, and is deployed anew without a cut
   )
   assert.equal(await first.ended, 0)
   assert.match(first.output(), /process \d+ \(Superstep 0\.9\.0\) has taken over; agents kept running/)
-  assert.notEqual(after.edge, before.edge, "the edge is of the newer release")
-  assert.equal(after.postgres, before.postgres)
-  for (const unit of before.units) assert.ok(after.units.includes(unit), "the agents went on")
   assert.deepEqual([...new Set(requests.answers.map(({ failure }) => failure))], [""])
   assert.deepEqual([...new Set(conversations.ended.map(({ problem }) => problem))], [""])
   const { body } = await platform.api<Deployment>("GET", `/v2/deployments/${deployment.id}`)

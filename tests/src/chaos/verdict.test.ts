@@ -41,44 +41,32 @@ const promisesBroken = (change: Partial<ThreadFacts>, stream: readonly ReceivedE
 
 const [run] = good.runs
 assert.ok(run)
+const messages = messagesOf(conversation, 0)
+const again = { executions: [...good.executions, execution(1, 2)] }
+const uncommitted = { ...again, checkpoints: good.checkpoints.filter(({ attempt }) => attempt === 2) }
+const early = { id: 3, event: "custom", data: { at: 1, token: 0 } }
 
-test("a run that was killed once and went on from its checkpoint is in order", () => {
-  assert.deepEqual(promisesBroken({}), [])
-})
+const changes: readonly (readonly [what: string, Partial<ThreadFacts>, Promised[], stream?: ReceivedEvent[]])[] = [
+  ["a run that was killed once and went on from its checkpoint is in order", {}, []],
+  ["a client has more of a killed attempt than its log", {}, ["hole"], [...log.slice(0, 3), early, ...log.slice(3)]],
+  ["a run that hangs is lost", { runs: [{ ...run, status: "running" }], status: "busy" }, ["lost"]],
+  ["a run that failed is lost", { runs: [{ ...run, status: "error", error: "{}" }] }, ["lost"]],
+  ["an input is applied twice", { values: { count: 3, messages: ["judged.0:in", ...messages] } }, ["state"]],
+  ["a message is missing", { values: { count: 3, messages: messages.slice(0, -1) } }, ["state"]],
+  ["a step is counted twice", { values: { count: 4, messages } }, ["state"]],
+  ["a committed node executes again, by its checkpoint", again, ["repeated"]],
+  ["a committed node executes again, by how far an attempt goes back", uncommitted, ["repeated"]],
+  ["what was not committed may execute again", { ...uncommitted, runs: [{ ...run, durability: "async" }] }, []],
+  ["a node executes twice in an attempt", { executions: [...good.executions, execution(2, 2)] }, ["repeated"]],
+  ["a step is committed twice", { checkpoints: [...good.checkpoints, checkpoint(2, 2)] }, ["repeated"]],
+  ["attempts are counted differently", { runs: [{ ...run, attempt: 3 }] }, ["attempt"]],
+]
 
-test("a client that has more of a killed attempt than its log kept has seen an event too early", () => {
-  const more = [...log.slice(0, 3), { id: 3, event: "custom", data: { at: 1, token: 0 } }, ...log.slice(3)]
+for (const [what, change, broken, stream] of changes)
+  test(`judged: ${what}`, () => assert.deepEqual(promisesBroken(change, stream), broken))
 
-  assert.deepEqual(promisesBroken({}, more), ["hole"])
-})
-
-test("a run that is gone, hangs or failed is lost", () => {
+test("a run that is gone is lost", () => {
   assert.ok(promisesBroken({ runs: [] }).includes("lost"))
-  assert.deepEqual(promisesBroken({ runs: [{ ...run, status: "running" }], status: "busy" }), ["lost"])
-  assert.deepEqual(promisesBroken({ runs: [{ ...run, status: "error", error: "{}" }] }), ["lost"])
-})
-
-test("an input that was applied twice and a message that is missing are wrong states", () => {
-  const messages = messagesOf(conversation, 0)
-
-  assert.deepEqual(promisesBroken({ values: { count: 3, messages: ["judged.0:in", ...messages] } }), ["state"])
-  assert.deepEqual(promisesBroken({ values: { count: 3, messages: messages.slice(0, -1) } }), ["state"])
-  assert.deepEqual(promisesBroken({ values: { count: 4, messages } }), ["state"])
-})
-
-test("a committed node that executes again is found, by its checkpoint and by how far an attempt goes back", () => {
-  const again = { executions: [...good.executions, execution(1, 2)] }
-  const uncommitted = { ...again, checkpoints: good.checkpoints.filter(({ attempt }) => attempt === 2) }
-
-  assert.deepEqual(promisesBroken(again), ["repeated"])
-  assert.deepEqual(promisesBroken(uncommitted), ["repeated"])
-  assert.deepEqual(promisesBroken({ ...uncommitted, runs: [{ ...run, durability: "async" }] }), [])
-  assert.deepEqual(promisesBroken({ executions: [...good.executions, execution(2, 2)] }), ["repeated"])
-  assert.deepEqual(promisesBroken({ checkpoints: [...good.checkpoints, checkpoint(2, 2)] }), ["repeated"])
-})
-
-test("attempts that are counted differently are found", () => {
-  assert.deepEqual(promisesBroken({ runs: [{ ...run, attempt: 3 }] }), ["attempt"])
 })
 
 test("what is missing in a log or a stream is a hole, and so is what comes twice or is of another run", () => {

@@ -5,10 +5,10 @@
  */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { setTimeout as nextTurn } from "node:timers/promises"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type Deployment, deploymentOf, type Revision, untilDeployed } from "../testing/deployments.js"
+import { keepAsking } from "../testing/live-traffic.js"
 import { startPlatform } from "../testing/platform.js"
 import { createRepository } from "../testing/repository.js"
 
@@ -40,7 +40,9 @@ test("create, list revisions, poll, patch, attach and poll, delete: both clients
   assert.equal(pushes.body.latest_revision_id, first?.id)
   assert.equal((await revisionsOf(id)).length, 1)
 
-  const requests = keepAsking(`${platform.agentsUrl}/d/flow/ok`)
+  const headers = { "x-api-key": platform.credentials.api_key }
+  const traffic = { apiKey: headers["x-api-key"], perSecond: 20 }
+  const requests = keepAsking(`${platform.agentsUrl}/d/flow`, traffic)
   const changed = await platform.api<Deployment>("PATCH", `/v2/deployments/${id}`, {
     source_config: { build_on_push: true },
     source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" },
@@ -59,13 +61,13 @@ test("create, list revisions, poll, patch, attach and poll, delete: both clients
   const [attached] = await revisionsOf(id)
   assert.equal(attached?.id, asked.body.id)
   await untilDeployed(platform, id, asked.body.id)
-  const headers = { "x-api-key": platform.credentials.api_key }
   for (let time = 1; time <= 6; time++) {
     const reply = await fetch(`${platform.agentsUrl}/d/flow/ok?check_db=1`, { headers })
     assert.deepEqual([reply.status, await reply.json()], [200, { ok: true }], `time ${time} after DEPLOYED`)
     assert.equal(reply.headers.get("x-revision-id"), asked.body.id)
   }
-  assert.deepEqual(await requests.stop(), [])
+  await requests.stop()
+  assert.deepEqual([...new Set(requests.answers.map(({ failure }) => failure))], [""])
 
   const read = await platform.api<Deployment>("GET", `/api-host/v2/deployments/${id}`)
   assert.equal(read.body.active_revision_id, asked.body.id)
@@ -81,25 +83,3 @@ test("create, list revisions, poll, patch, attach and poll, delete: both clients
   const gone = await fetch(`${platform.agentsUrl}/d/flow/ok`)
   assert.equal(gone.status, 404)
 })
-
-/** One request after the other, until it is told to stop. @returns the answers that were none of success */
-function keepAsking(url: string): { stop(): Promise<string[]> } {
-  const failed: string[] = []
-  let isStopped = false
-  const loop = (async () => {
-    while (!isStopped) {
-      const status = await fetch(url).then(
-        (reply) => reply.status,
-        (error: unknown) => String(error),
-      )
-      if (status !== 200) failed.push(String(status))
-      await nextTurn(20)
-    }
-  })()
-  const stop = async () => {
-    isStopped = true
-    await loop
-    return failed
-  }
-  return { stop }
-}

@@ -5,6 +5,7 @@ import { repositoryOf, shaOf, signed } from "@superstep/control/pushes/testing/d
 import { type Reply, startApi, type TestApi } from "@superstep/control/testing/api"
 import type { Database } from "@superstep/toolkit/db/database"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
+import { everyRow } from "../testing/every-row.js"
 import { type Document, type Route, routesOf } from "../testing/openapi-routes.js"
 
 /** In everything that is the first workspace's, and in no answer to the other. */
@@ -134,18 +135,10 @@ export const pathOf = ({ path }: Route, ids: Ids): string =>
  * says that they did.
  * @param asker  the workspace whose audit log is left out
  */
-export async function dump({ db, other }: TestApi, asker = other.workspaceId): Promise<Record<string, string>> {
-  const tables = await db.rows<{ name: string }>(sql`
-    select table_name as name from information_schema.tables
-    where table_schema = 'public' and table_type = 'BASE TABLE' order by table_name`)
-  const entries = await Promise.all(
-    tables.map(async ({ name }) => {
-      const row = await db.row<{ rows: string }>(sql`
-        select coalesce(string_agg(it, ${"\n"} order by it), '') as rows
-        from (select (to_jsonb(t) - 'last_used_at')::text as it from ${identifier(name)} t
-          where ${name} <> 'audit_log' or to_jsonb(t) ->> 'workspace_id' <> ${asker}) as rows`)
-      return [name, row?.rows ?? ""] as const
-    }),
+export const dump = ({ db, other }: TestApi, asker = other.workspaceId): Promise<Record<string, string>> =>
+  everyRow(
+    db,
+    (name) => sql`
+      select (to_jsonb(t) - 'last_used_at')::text as it from ${identifier(name)} t
+      where ${name} <> 'audit_log' or to_jsonb(t) ->> 'workspace_id' <> ${asker}`,
   )
-  return Object.fromEntries(entries)
-}

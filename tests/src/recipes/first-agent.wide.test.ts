@@ -55,13 +55,8 @@ function assertAnswer(pieces: readonly Piece[], { requests }: OpenAi): void {
   assert.match(result, /\d:\d\d:\d\d/)
   assert.equal(words.map(({ content }) => content).join(""), `The tool says: ${result}`)
   assert.ok(words.length > 4, `${words.length} pieces`)
-  assert.deepEqual(
-    requests.map(({ body }) => [body.model, body.tools?.[0]?.function.name]),
-    [
-      ["a-model", "time_in"],
-      ["a-model", "time_in"],
-    ],
-  )
+  const asked = requests.map(({ body }) => `${body.model} ${body.tools?.[0]?.function.name}`)
+  assert.deepEqual(asked, ["a-model time_in", "a-model time_in"])
 }
 
 describe("the first agent with a model streams its answer", () => {

@@ -1,37 +1,19 @@
 /** Schemas and subgraphs, which come from the sources of real graphs; compatibility/ calls each method of `client.assistants`. */
 import assert from "node:assert/strict"
-import { after, before, test } from "node:test"
+import { test } from "node:test"
 import { fileURLToPath } from "node:url"
-import type { Client } from "@langchain/langgraph-sdk"
-import type { Database } from "@superstep/toolkit/db/database"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
+import { serverForAll } from "../testing/agent-servers.js"
 
 const config = fileURLToPath(new URL("../../graphs/assistants.json", import.meta.url))
 
-let db: Database
-let server: AgentServerProcess
-let assistants: Client["assistants"]
-
-before(async () => {
-  db = await agentDatabase()
-  server = await startAgentServer({
-    databaseUri: db.uri,
-    env: {
-      SUPERSTEP_CONFIG: config,
-      // The compiler takes seconds of a processor, and here it shares one with all other tests.
-      LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS: "600000",
-    },
-  })
-  assistants = server.client.assistants
-})
-after(async () => {
-  await server?.[Symbol.asyncDispose]()
-  await db?.[Symbol.asyncDispose]()
-})
+// The compiler takes seconds of a processor, and here it shares one with all other tests.
+const env = { SUPERSTEP_CONFIG: config, LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS: "600000" }
+const server = serverForAll({ env })
 
 const propertyOf = (schema: unknown, name: string) => Object(Object(schema).properties)[name]
 
 test("schemas of annotations come from the source, in TypeScript and as far as they go in JavaScript", async () => {
+  const { assistants } = server.client
   const [layered, again, plain] = await Promise.all([
     assistants.getSchemas("layered"),
     assistants.getSchemas("layered"),
@@ -54,6 +36,7 @@ test("schemas of annotations come from the source, in TypeScript and as far as t
 })
 
 test("subgraphs are told by namespace, under the names of both kinds of server", async () => {
+  const { assistants } = server.client
   const all = await assistants.getSubgraphs("layered", { recurse: true })
   const top = await assistants.getSubgraphs("layered")
   const one = await assistants.getSubgraphs("layered", { namespace: "typed|below" })

@@ -58,11 +58,7 @@ test("a run that is cancelled while its graph is made has its input in the threa
     await client.runs.cancel(threadId, run_id, true)
 
     const { status, attempt, input_saved } = Object(await client.runs.get(threadId, run_id))
-    assert.deepEqual(
-      { status, attempt, input_saved },
-      { status: "interrupted", attempt: 1, input_saved: true },
-      durability,
-    )
+    assert.deepEqual([status, attempt, input_saved], ["interrupted", 1, true], durability)
     // A checkpoint of the input alone is not enough: the next input would replace it.
     const history = await client.threads.getHistory<Any>(threadId)
     const ofSteps = history.filter(({ metadata }) => metadata?.source === "loop")
@@ -102,11 +98,7 @@ test("cancelMany stops some of a thread, and all of a status", async () => {
   const elsewhere = await client.runs.create(other, "slow", { ...quick, afterSeconds: 3600 })
   const statuses = async () =>
     Promise.all(
-      [
-        [threadId, running],
-        [threadId, waiting],
-        [other, elsewhere],
-      ].map(async ([id, run]: Any) => (await client.runs.get(id, run.run_id)).status),
+      [running, waiting, elsewhere].map(async (run) => (await client.runs.get(run.thread_id, run.run_id)).status),
     )
   await untilRunning(threadId, running.run_id)
 
@@ -141,10 +133,8 @@ test("what a request says reaches the graph's config, and what a client must not
   } as Any)
 
   const { configurable, metadata, recursionLimit } = values.seen
-  assert.deepEqual(
-    [configurable.user_id, configurable.langsmith_project, configurable.langsmith_example_id, configurable.graph_id],
-    ["ann", "p", "e", "echo"],
-  )
+  const { user_id, langsmith_project, langsmith_example_id, graph_id } = configurable
+  assert.deepEqual([user_id, langsmith_project, langsmith_example_id, graph_id], ["ann", "p", "e", "echo"])
   assert.equal(configurable.langgraph_auth_user, undefined)
   assert.equal(configurable.__secret, undefined)
   assert.deepEqual([metadata.n, recursionLimit], [1, 31])

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AgentServerProcess, agentDatabase, startAgentServer } from "../testing/agent-servers.js"
+import { type AgentServerProcess, startServerWithDatabase } from "../testing/agent-servers.js"
 import { EventReader } from "../testing/event-reader.js"
 import { forgetPeak, hasProc, peakBytes, residentBytes } from "../testing/process-memory.js"
 
@@ -56,8 +56,7 @@ async function warmUp(server: AgentServerProcess): Promise<number> {
 // Each has a server of its own and mostly waits for the flood.
 describe("slow readers", { concurrency: true, skip }, () => {
   test("a client that does not read loses nothing, while the run and all other clients go on", async (t) => {
-    await using db = await agentDatabase()
-    await using server = await startAgentServer({ databaseUri: db.uri })
+    await using server = await startServerWithDatabase()
     const before = await warmUp(server)
     const { thread_id } = await server.client.threads.create()
     const slept = counter()
@@ -88,8 +87,7 @@ describe("slow readers", { concurrency: true, skip }, () => {
   })
 
   test("clients of a resumable run that do not read, or come back, read the log without hole or repeat", async (t) => {
-    await using db = await agentDatabase()
-    await using server = await startAgentServer({ databaseUri: db.uri })
+    await using server = await startServerWithDatabase()
     const before = await warmUp(server)
     const { thread_id } = await server.client.threads.create()
     const { counts, onEvent } = counter()

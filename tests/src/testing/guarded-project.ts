@@ -1,8 +1,8 @@
 /** A copy of `tests/guarded`, or of its equal in Python, in a folder of its own, which a test may change. */
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { projectWith } from "./projects.js"
 
 export interface GuardedProject {
   /** Path of its langgraph.json. */
@@ -23,9 +23,7 @@ export function makeGuarded(
   files: Readonly<Record<string, string>> = {},
 ): GuardedProject {
   const source = fileURLToPath(new URL(`../../${folder}`, import.meta.url))
-  const copy = temporaryFolder()
-  cpSync(source, copy, { recursive: true })
-  symlinkSync(fileURLToPath(new URL("../../../node_modules", import.meta.url)), join(copy, "node_modules"))
+  const copy = projectWith({}, `tests/${folder}`)
   const config = join(copy, "langgraph.json")
   const write = (changed: Readonly<Record<string, string>>) => {
     for (const [path, text] of Object.entries(changed)) writeFileSync(join(copy, path), text)
