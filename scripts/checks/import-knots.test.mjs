@@ -58,12 +58,7 @@ test("a knot of the Python worker is reported, imports in a function included", 
 
   const problems = checkImports(files)
 
-  assert.deepEqual(
-    problems.map(({ path, line }) => [path, line]),
-    [
-      ["workers/python/superstep_worker/runs/run.py", 1],
-      ["workers/python/superstep_worker/values/serialise.py", 2],
-    ],
-  )
+  const places = problems.map(({ path, line }) => `${path.replace("workers/python/superstep_worker/", "")}:${line}`)
+  assert.deepEqual(places, ["runs/run.py:1", "values/serialise.py:2"])
   assert.match(problems[0].message, /runs → values → runs/)
 })

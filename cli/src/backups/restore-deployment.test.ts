@@ -120,10 +120,7 @@ test("a deployment that exists, or that the backup does not have, is refused and
   assert.match(unknown.stderr, /the backup has no deployment nobody/)
   assert.match(taken.stderr, /another deployment is called other/)
   assert.match(stray.stderr, /--replace is only for a single deployment/)
-  assert.deepEqual(
-    fieldsOf(await list(), "id", "active_revision_id"),
-    before.map(({ id, active_revision_id }) => [id, active_revision_id]),
-  )
+  assert.deepEqual(fieldsOf(await list(), "id", "active_revision_id"), fieldsOf(before, "id", "active_revision_id"))
   assert.equal(existsSync(join(place, ".superstep/restoring")), false)
 })
 
@@ -152,10 +149,7 @@ test("a deployment that was deleted comes back under its id, and a conversation 
   const { answer } = await untilAnswered("one", `/threads/${threadId}/runs/wait`, run({ command: { resume: "world" } }))
   assert.equal(answer.answer, "hello world", "the state, and the secret, are those of the backup")
   const now = await json<Revision[]>("revisions", "one")
-  assert.deepEqual(
-    fieldsOf(now, "id", "status"),
-    revisions.map(({ id, status }) => [id, status]),
-  )
+  assert.deepEqual(fieldsOf(now, "id", "status"), fieldsOf(revisions, "id", "status"))
   const startOf = (text: string) => /^process_start_time_seconds \S+/m.exec(text)?.[0] ?? assert.fail(text)
   assert.equal(startOf(await (await ask("other", "/metrics")).text()), startOf(otherBefore), "the neighbour went on")
   assert.equal(existsSync(join(place, ".superstep/restoring")), false)
