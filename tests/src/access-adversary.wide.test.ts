@@ -127,7 +127,12 @@ test("nobody reads or changes anything by the ids of somebody else", async (t) =
   const operations = routesOf((await ask(server, "/openapi.json")).body)
   const about = operations.filter((operation) => !namesNothing(operation))
   assert.ok(about.filter(({ path }) => path.includes("{thread_id}")).length > 5)
-  const before = await everyRow(db)
+  const rows = async () => {
+    // A server renews its own row, whatever is asked.
+    const { servers: _, ...others } = await everyRow(db)
+    return others
+  }
+  const before = await rows()
 
   for (const operation of about) {
     await t.test(`Bob: ${operation.method} ${operation.path}`, async () => {
@@ -154,7 +159,7 @@ test("nobody reads or changes anything by the ids of somebody else", async (t) =
     }
   })
 
-  await t.test("the database is as it was", async () => assert.deepEqual(await everyRow(db), before))
+  await t.test("the database is as it was", async () => assert.deepEqual(await rows(), before))
 
   await t.test("Ada gets an answer to each of these requests", async () => {
     // What takes things away comes last, the larger thing after the smaller one.

@@ -55,27 +55,19 @@ test("a program of a clone is called by its path, and where the package is insta
 test("a path with spaces can be pasted, and what only creates projects is not called for anything else", () => {
   const folder = join(temporaryFolder(), "Ada's agents")
   const cache = join(folder, "cache/_npx/474980d5")
-  file(
-    join(cache, "package.json"),
-    JSON.stringify({ dependencies: { superstep: "file:../../../superstep-1.2.3.tgz" } }),
-  )
+  const dependencies = { superstep: "file:../../../superstep-1.2.3.tgz" }
+  file(join(cache, "package.json"), JSON.stringify({ dependencies }))
 
   const calls = [
     howToCall(join(folder, "a"), join(folder, "my clone/cli/bin/superstep.mjs"), "1.2.3"),
     howToCall(folder, join(cache, "node_modules/.bin/superstep"), "1.2.3"),
   ]
-  const created = howToCall(
-    folder,
-    join(folder, "tools/node_modules/create-superstep/bin/create-superstep.mjs"),
-    "1.2.3",
-  )
+  const creator = join(folder, "tools/node_modules/create-superstep/bin/create-superstep.mjs")
+  const created = howToCall(folder, creator, "1.2.3")
 
   for (const [index, path] of ["../my clone/cli/bin/superstep.mjs", `file:${folder}/superstep-1.2.3.tgz`].entries()) {
-    const words = execFileSync("sh", ["-c", `printf '%s\\n' ${calls[index]}`])
-      .toString()
-      .trim()
-      .split("\n")
-    assert.equal(words.at(-1), path)
+    const words = execFileSync("sh", ["-c", `printf '%s\\n' ${calls[index]}`], { encoding: "utf8" }).trim()
+    assert.equal(words.split("\n").at(-1), path)
   }
   assert.equal(created, "npx --no -- superstep")
 })

@@ -40,27 +40,17 @@ const entry = ({ facts }: Altered, index: number): Writable<HistoryEntry> => at(
 const log = ({ logs }: Writable<RunFacts>): Writable<ReceivedEvent>[] => at(logs, 0)
 const messages = ({ facts }: Altered) => (facts.values as { messages: { id: string; content: string }[] }).messages
 
+const set = (of: object, fields: object): void => void Object.assign(of, fields)
+
 /** By the promise that must notice: what is altered. */
 const planted: readonly (readonly [promise: string, words: string, alter: (altered: Altered) => void])[] = [
-  ["ended", "a run never ends", ({ second }) => void Object.assign(second, { status: "running" })],
-  [
-    "ended",
-    "an acknowledged run is gone",
-    ({ facts, second }) => void Object.assign(facts, { allRunIds: [second.runId] }),
-  ],
+  ["ended", "a run never ends", ({ second }) => set(second, { status: "running" })],
+  ["ended", "an acknowledged run is gone", ({ facts, second }) => set(facts, { allRunIds: [second.runId] })],
   ["ended", "a run ends twice", ({ first }) => void first.statuses.splice(-1, 1, "error")],
-  [
-    "status",
-    "a run fails that does not fail undisturbed",
-    ({ first }) => void Object.assign(first, { status: "error" }),
-  ],
-  [
-    "once",
-    "a repeated request made a second run",
-    ({ facts }) => void Object.assign(facts, { allRunIds: [...facts.allRunIds, "x"] }),
-  ],
-  ["input", "an input is applied twice", (altered) => void Object.assign(entry(altered, 1), { source: "input" })],
-  ["input", "an input is not applied", (altered) => void Object.assign(entry(altered, 0), { source: "loop" })],
+  ["status", "a run fails that does not fail undisturbed", ({ first }) => set(first, { status: "error" })],
+  ["once", "a repeated request made a second run", ({ facts }) => set(facts, { allRunIds: [...facts.allRunIds, "x"] })],
+  ["input", "an input is applied twice", (it) => set(entry(it, 1), { source: "input" })],
+  ["input", "an input is not applied", (it) => set(entry(it, 0), { source: "loop" })],
   [
     "input",
     "inputs are applied in another order",
@@ -68,48 +58,26 @@ const planted: readonly (readonly [promise: string, words: string, alter: (alter
       for (const one of facts.history) one.runId = one.runId === first.runId ? second.runId : first.runId
     },
   ],
-  ["messages", "a message is in the state twice", (altered) => void messages(altered).push(at(messages(altered), 0))],
-  ["messages", "a message is lost", (altered) => void messages(altered).shift()],
-  ["messages", "messages are in another order", (altered) => void messages(altered).reverse()],
+  ["messages", "a message is in the state twice", (it) => void messages(it).push(at(messages(it), 0))],
+  ["messages", "a message is lost", (it) => void messages(it).shift()],
+  ["messages", "messages are in another order", (it) => void messages(it).reverse()],
   ["chain", "a state in the middle is lost", ({ facts }) => void facts.history.splice(2, 1)],
   ["chain", "the first state is lost", ({ facts }) => void facts.history.shift()],
-  [
-    "chain",
-    "the history forks",
-    (altered) => void Object.assign(entry(altered, 2), { parentId: entry(altered, 0).checkpointId }),
-  ],
-  [
-    "chain",
-    "a step is counted twice",
-    (altered) => {
-      entry(altered, -1).step -= 1
-    },
-  ],
-  [
-    "chain",
-    "an attempt that is over saves a state",
-    (altered) => void Object.assign(entry(altered, -1), { attempt: 0 }),
-  ],
+  ["chain", "the history forks", (it) => set(entry(it, 2), { parentId: entry(it, 0).checkpointId })],
+  ["chain", "a step is counted twice", (it) => set(entry(it, -1), { step: entry(it, -1).step - 1 })],
+  ["chain", "an attempt that is over saves a state", (it) => set(entry(it, -1), { attempt: 0 })],
   ["reads", "a state that was read disappears", ({ facts }) => void at(facts.reads, -1).push("x")],
   ["reads", "a later read shows less", ({ facts }) => void at(facts.reads, -1).splice(0)],
   ["streams", "an event is missing in the log", ({ first }) => void log(first).splice(1, 1)],
   ["streams", "an event comes twice", ({ second }) => void second.stream.splice(1, 0, at(second.stream, 1))],
   ["streams", "a client misses an event", ({ second }) => void second.follower.splice(1, 1)],
-  ["streams", "a client gets another event", ({ second }) => void Object.assign(at(second.stream, 1), { data: {} })],
+  ["streams", "a client gets another event", ({ second }) => set(at(second.stream, 1), { data: {} })],
   ["streams", "a client gets an event that the log does not have", ({ second }) => void log(second).splice(2, 1)],
   ["streams", "a server tells another log", ({ first }) => void at(first.logs, 1).splice(1, 1)],
   ["streams", "a stream has no end", ({ second }) => void second.stream.pop()],
   ["streams", "a stream ends twice", ({ second }) => void log(second).push(at(log(second), -1))],
-  [
-    "streams",
-    "a stream tells another status",
-    ({ second }) => void Object.assign(at(log(second), -1), { data: { status: "error" } }),
-  ],
-  [
-    "values",
-    "a node's message differs",
-    (altered) => void Object.assign(at(messages(altered), 1), { content: "other" }),
-  ],
+  ["streams", "a stream tells another status", ({ second }) => set(at(log(second), -1), { data: { status: "error" } })],
+  ["values", "a node's message differs", (it) => set(at(messages(it), 1), { content: "other" })],
   ["replies", "a request is answered with 500", ({ facts }) => void facts.faults.push("GET /threads: 500")],
 ]
 

@@ -12,11 +12,8 @@ const tokenUntil = (ms: number, token = `until ${ms}`): AgentToken => ({
 test("a token is used until a minute before it ends, then renewed once for all requests", async () => {
   let now = 0
   let renewals = 0
-  const current = keepToken(
-    tokenUntil(600_000),
-    async () => tokenUntil(now + 600_000, `renewal ${++renewals}`),
-    () => now,
-  )
+  const renew = async () => tokenUntil(now + 600_000, `renewal ${++renewals}`)
+  const current = keepToken(tokenUntil(600_000), renew, () => now)
 
   assert.equal((await current()).token, "until 600000")
   now = 540_001
@@ -37,11 +34,8 @@ test("a wrong clock of the browser neither shortens nor prolongs a token", () =>
 
 test("after a failed renewal the next request tries again", async () => {
   const answers = [Promise.reject(new Error("no control plane")), Promise.resolve(tokenUntil(900_000, "second try"))]
-  const current = keepToken(
-    tokenUntil(0),
-    () => answers.shift() ?? assert.fail("asked too often"),
-    () => 1,
-  )
+  const renew = () => answers.shift() ?? assert.fail("asked too often")
+  const current = keepToken(tokenUntil(0), renew, () => 1)
 
   await assert.rejects(current(), /no control plane/)
   assert.equal((await current()).token, "second try")

@@ -36,6 +36,12 @@ const second: Written[] = [
   { id: "6", parent: "5", said: ["h1", "a1", "h2", "a2"] },
 ]
 
+/** The first message, said in other words. */
+const edited: Written[] = [
+  { id: "4", parent: "1", source: "input" },
+  { id: "5", parent: "4", said: ["h2"] },
+]
+
 test("another version of a message starts where its input was not yet written", () => {
   const { items, head } = readOf([...first, ...second])
 
@@ -47,12 +53,12 @@ test("another version of a message starts where its input was not yet written", 
 })
 
 test("versions of a message lead to the newest checkpoints that came of them", () => {
-  const edited: Written[] = [
+  const again: Written[] = [
     { id: "7", parent: "3", source: "input", said: ["h1", "a1"] },
     { id: "8", parent: "7", said: ["h1", "a1", "h3"] },
     { id: "9", parent: "8", said: ["h1", "a1", "h3", "a3"] },
   ]
-  const { items, head } = readOf([...first, ...second, ...edited])
+  const { items, head } = readOf([...first, ...second, ...again])
 
   assert.deepEqual(turnsOf(items, lineOf(items, head), "messages").get("h3")?.versions, [
     { tip: "6", isShown: false },
@@ -65,10 +71,6 @@ test("versions of a message lead to the newest checkpoints that came of them", (
 })
 
 test("the first message of a thread has versions too", () => {
-  const edited: Written[] = [
-    { id: "4", parent: "1", source: "input" },
-    { id: "5", parent: "4", said: ["h2"] },
-  ]
   const { items, head } = readOf([...first, ...edited])
 
   const turn = turnsOf(items, lineOf(items, head), "messages").get("h2")
@@ -91,10 +93,6 @@ test("messages from before the oldest checkpoint that was read have no turn", ()
 })
 
 test("messages of other branches are left out, and those of no checkpoint yet stay", () => {
-  const edited: Written[] = [
-    { id: "4", parent: "1", source: "input" },
-    { id: "5", parent: "4", said: ["h2"] },
-  ]
   const { items, head } = readOf([...first, ...edited])
   const messages = ["h2", "h1", "a1", "a2"].map((id) => ({ id, type: "ai", content: id }))
 

@@ -11,20 +11,20 @@ type Line = readonly [DeploymentOperation, Outcome]
 
 const ok: Outcome = { is: "ok" }
 const conflict: Outcome = { is: "refused", status: 409 }
+const does = (what: DeploymentOperation, outcome: Outcome = ok): Line => [what, outcome]
 const secret = (revision: string): DeploymentOperation => ({ op: "patch", revision, mark: revision })
-const code = (revision: string, ref: string): DeploymentOperation => ({ op: "patch", revision, ref })
+const sets = (revision: string): Line => does(secret(revision))
+const pushes = (revision: string, ref: string): Line => does({ op: "patch", revision, ref })
 const address: DeploymentOperation = { op: "address" }
 const serves = (name: string, mark?: string): Line => [address, { is: "ok", value: { serves: name, mark } }]
 const is = (of: string, status: string, ref = "main", repeats: string | null = null): Line => [
   { op: "revision", of },
   { is: "ok", value: { status, ref, repeats } },
 ]
-const interrupt = (of: string): DeploymentOperation => ({ op: "interrupt", of })
-const rollback = (revision: string, of?: string): DeploymentOperation => ({
-  op: "rollback",
-  revision,
-  ...(of && { of }),
-})
+const interrupts = (of: string): Line => does({ op: "interrupt", of })
+const rollsBack = (revision: string, of?: string): Line => does({ op: "rollback", revision, ...(of && { of }) })
+const creates = (revision: string, outcome: Outcome = ok): Line =>
+  does({ op: "create", revision, ref: "main" }, outcome)
 const list = (names: string): Line => [{ op: "list" }, { is: "ok", value: { names: names.split(" ") } }]
 
 /** One after the other, all by one client. */
@@ -38,41 +38,34 @@ function judge(lines: readonly Line[], hasCanaries = false): string {
 }
 
 const bad: Readonly<Record<string, readonly Line[]>> = {
-  "an interrupted revision serves": [[secret("x"), ok], [interrupt("x"), ok], serves("x", "x")],
-  "a revision serves again without a request": [
-    [secret("x"), ok],
-    is("x", "DEPLOYED"),
-    serves("x", "x"),
-    serves("first"),
-  ],
-  "a revision serves with the secret of another one": [[secret("x"), ok], [secret("y"), ok], serves("y", "x")],
-  "a change of code loses the secret of the change before it": [[secret("x"), ok], [code("y", "one"), ok], serves("y")],
+  "an interrupted revision serves": [sets("x"), interrupts("x"), serves("x", "x")],
+  "a revision serves again without a request": [sets("x"), is("x", "DEPLOYED"), serves("x", "x"), serves("first")],
+  "a revision serves with the secret of another one": [sets("x"), sets("y"), serves("y", "x")],
+  "a change of code loses the secret of the change before it": [sets("x"), pushes("y", "one"), serves("y")],
   "two revisions are built, though one waits for the other": [
-    [secret("x"), ok],
-    [secret("y"), ok],
+    sets("x"),
+    sets("y"),
     is("y", "BUILDING"),
     is("x", "BUILDING"),
   ],
-  "the newest revision is skipped": [[secret("x"), ok], is("x", "SKIPPED")],
+  "the newest revision is skipped": [sets("x"), is("x", "SKIPPED")],
   "a revision is accepted while one is in progress": [
-    [secret("x"), ok],
-    [{ op: "create", revision: "y", ref: "main" }, ok],
+    sets("x"),
+    creates("y"),
     is("x", "BUILDING"),
     is("x", "DEPLOYED"),
   ],
-  "a revision on request is refused though none is in progress": [
-    [{ op: "create", revision: "y", ref: "main" }, conflict],
-  ],
+  "a revision on request is refused though none is in progress": [creates("y", conflict)],
   "a rollback goes to the revision that serves": [
-    [secret("x"), ok],
+    sets("x"),
     is("x", "DEPLOYED"),
-    [rollback("y"), ok],
+    rollsBack("y"),
     is("y", "QUEUED", "main", "x"),
   ],
-  "a final status changes": [[secret("x"), ok], is("x", "DEPLOYED"), is("x", "INTERRUPTED")],
-  "a revision that an acknowledged call created is gone": [[secret("x"), ok], list("first")],
-  "one that serves is interrupted": [[secret("x"), ok], serves("x", "x"), [interrupt("x"), ok]],
-  "nobody answers": [[address, { is: "refused", status: 503 }]],
+  "a final status changes": [sets("x"), is("x", "DEPLOYED"), is("x", "INTERRUPTED")],
+  "a revision that an acknowledged call created is gone": [sets("x"), list("first")],
+  "one that serves is interrupted": [sets("x"), serves("x", "x"), interrupts("x")],
+  "nobody answers": [does(address, { is: "refused", status: 503 })],
 }
 
 for (const [name, lines] of Object.entries(bad))
@@ -81,30 +74,30 @@ for (const [name, lines] of Object.entries(bad))
   })
 
 const good: Readonly<Record<string, readonly Line[]>> = {
-  "a lost change is there later": [[secret("x"), { is: "unknown" }], serves("first"), serves("x", "x")],
-  "a lost change never happened": [[secret("x"), { is: "unknown" }], serves("first"), list("first")],
+  "a lost change is there later": [does(secret("x"), { is: "unknown" }), serves("first"), serves("x", "x")],
+  "a lost change never happened": [does(secret("x"), { is: "unknown" }), serves("first"), list("first")],
   "two rollbacks go back two steps": [
-    [secret("x"), ok],
+    sets("x"),
     is("x", "DEPLOYED"),
-    [code("y", "one"), ok],
+    pushes("y", "one"),
     is("y", "DEPLOYED", "one"),
-    [rollback("z"), ok],
+    rollsBack("z"),
     serves("z", "x"),
     is("z", "DEPLOYED", "main", "x"),
-    [rollback("w"), ok],
+    rollsBack("w"),
     serves("w"),
     is("w", "DEPLOYED", "main", "first"),
   ],
   "a redeploy of a redeploy repeats the first one": [
-    [{ op: "redeploy", revision: "x", of: "first" }, ok],
-    [{ op: "redeploy", revision: "y", of: "x" }, ok],
+    does({ op: "redeploy", revision: "x", of: "first" }),
+    does({ op: "redeploy", revision: "y", of: "x" }),
     is("x", "SKIPPED", "main", "first"),
     is("y", "DEPLOYED", "main", "first"),
   ],
   "a rollback replaces a build": [
-    [secret("x"), ok],
+    sets("x"),
     is("x", "BUILDING"),
-    [rollback("y", "first"), ok],
+    rollsBack("y", "first"),
     is("x", "SKIPPED"),
     serves("y"),
   ],
@@ -116,9 +109,9 @@ for (const [name, lines] of Object.entries(good))
   })
 
 test("a canary serves only once it is promoted, and never after it was aborted", () => {
-  const canary: Line[] = [[secret("x"), ok], is("x", "DEPLOYED"), serves("first")]
-  const promote: Line = [{ op: "promote", of: "x" }, ok]
-  const abort: Line = [{ op: "abort", of: "x" }, ok]
+  const canary: Line[] = [sets("x"), is("x", "DEPLOYED"), serves("first")]
+  const promote: Line = does({ op: "promote", of: "x" })
+  const abort: Line = does({ op: "abort", of: "x" })
 
   assert.equal(judge([...canary, promote, serves("x", "x")], true), "explained")
   assert.equal(judge([...canary, promote, abort, serves("first")], true), "explained")

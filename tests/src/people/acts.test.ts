@@ -67,28 +67,9 @@ test("an edit at an agent becomes one entry of the person, however often it is r
   )) ?? { name: "", route_name: "" }
   assert.deepEqual([first, again, await collected()], [2, 1, 0])
   assert.equal(body.resources.length, 1)
-  const [entry] = body.resources
-  assert.deepEqual(
-    [
-      entry.id,
-      entry.actor,
-      entry.actor_name,
-      entry.action,
-      entry.resource_id,
-      entry.resource_name,
-      entry.changed,
-      entry.path,
-    ],
-    [
-      act?.act_id,
-      `person:${session.person.person_id}`,
-      "Ann",
-      "changed state of thread",
-      threadId,
-      name,
-      ["paid"],
-      `/d/${route}/threads/${threadId}/state/1`,
-    ],
-  )
+  const { id, actor, actor_name, action, resource_id, resource_name, changed, path } = body.resources[0]
+  assert.deepEqual([id, actor, actor_name], [act?.act_id, `person:${session.person.person_id}`, "Ann"])
+  assert.deepEqual([action, resource_id, resource_name, changed], ["changed state of thread", threadId, name, ["paid"]])
+  assert.equal(path, `/d/${route}/threads/${threadId}/state/1`)
   assert.equal(chain.valid, true)
 })
