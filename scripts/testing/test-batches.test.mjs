@@ -8,6 +8,19 @@ import { pathToFileURL } from "node:url"
 import { canShareProcess, inBatches } from "./test-batches.mjs"
 import { mostExpensive } from "./test-costs.mjs"
 
+/** A checkout with these files, by their paths. */
+function checkoutWith(t, files) {
+  const checkout = mkdtempSync(join(tmpdir(), "batches-"))
+  t.after(() => rmSync(checkout, { recursive: true }))
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(checkout, path)), { recursive: true })
+    writeFileSync(join(checkout, path), text)
+  }
+  return checkout
+}
+
+const plainTest = "test('it', () => 1)\n"
+
 test("a file has its process for itself when it changes or measures the process", () => {
   const plain =
     'import { until } from "@superstep/toolkit/testing/until"\ntest("it works", async () => {\n  after()\n})\n'
@@ -29,28 +42,16 @@ test("a file has its process for itself when it changes or measures the process"
 })
 
 test("files of one package share processes, each is started exactly once, and the longest come first", (t) => {
-  const checkout = mkdtempSync(join(tmpdir(), "batches-"))
-  t.after(() => rmSync(checkout, { recursive: true }))
   const names = Array.from({ length: 80 }, (_, n) => `server/dist/n${n}.test.js`)
   const scripts = ["scripts/one.test.mjs", "scripts/two.test.mjs"]
-  const files = [
-    "cli/dist/alone.test.js",
-    "cli/dist/long.wide.test.js",
-    ...names,
-    "toolkit/dist/one.test.js",
-    ...scripts,
-  ]
-  for (const file of files) {
-    mkdirSync(dirname(join(checkout, file)), { recursive: true })
-    writeFileSync(join(checkout, file), file.includes("alone") ? "process.env.A = '1'\n" : "test('it', () => 1)\n")
-  }
-
+  const apart = ["cli/dist/alone.test.js", "cli/dist/long.wide.test.js"]
+  const files = [...apart, ...names, "toolkit/dist/one.test.js", ...scripts]
+  const textOf = (file) => (file.includes("alone") ? "process.env.A = '1'\n" : plainTest)
+  const checkout = checkoutWith(t, Object.fromEntries(files.map((file) => [file, textOf(file)])))
   const urls = (names) => names.map((name) => pathToFileURL(join(checkout, name)).href)
 
-  const [long, first = "", second = "", third = "", alone, one, ...rest] = inBatches(files, {
-    checkout,
-    folder: checkout,
-  })
+  const batches = inBatches(files, { checkout, folder: checkout })
+  const [long, first = "", second = "", third = "", alone, one, ...rest] = batches
 
   assert.deepEqual(importedBy(alone), urls(["cli/dist/alone.test.js"]))
   assert.deepEqual(importedBy(long), urls(["cli/dist/long.wide.test.js"]))
@@ -60,34 +61,25 @@ test("files of one package share processes, each is started exactly once, and th
 })
 
 test("hooks of a file apply to its own tests only, and a file that cannot be imported fails", (t) => {
-  const checkout = mkdtempSync(join(tmpdir(), "batches-"))
-  t.after(() => rmSync(checkout, { recursive: true }))
-  mkdirSync(join(checkout, "scripts"))
-  const write = (name, text) => writeFileSync(join(checkout, "scripts", name), text)
-  write("state.mjs", "export const state = { isOver: false }\n")
-  write(
-    "one.test.mjs",
-    `import { after, beforeEach, test } from "node:test"
+  const checkout = checkoutWith(t, {
+    "scripts/state.mjs": "export const state = { isOver: false }\n",
+    "scripts/one.test.mjs": `import { after, beforeEach, test } from "node:test"
 import { state } from "./state.mjs"
 let hooks = 0
 beforeEach(() => { hooks += 1 })
 after(() => { state.isOver = true })
 test("once for each test of its own", () => { if (hooks !== 1 || state.isOver) throw new Error(String(hooks)) })
 `,
-  )
-  write(
-    "two.test.mjs",
-    `import { test } from "node:test"
+    "scripts/two.test.mjs": `import { test } from "node:test"
 import { state } from "./state.mjs"
 test("after the end of the first file", () => { if (!state.isOver) throw new Error("too early") })
 `,
-  )
-  write("three.test.mjs", 'throw new Error("cannot be imported")\n')
-  const batch = (...names) =>
-    inBatches(
-      names.map((name) => `scripts/${name}.test.mjs`),
-      { checkout, folder: checkout },
-    )[0]
+    "scripts/three.test.mjs": 'throw new Error("cannot be imported")\n',
+  })
+  const batch = (...names) => {
+    const files = names.map((name) => `scripts/${name}.test.mjs`)
+    return inBatches(files, { checkout, folder: checkout })[0]
+  }
   const { NODE_TEST_CONTEXT, ...env } = process.env
   const run = (file) => spawnSync(process.execPath, [file], { encoding: "utf8", env })
 
@@ -104,27 +96,21 @@ test("after the end of the first file", () => { if (!state.isOver) throw new Err
 })
 
 test("files that start programs share processes in smaller numbers, and files that take minutes have their own", (t) => {
-  const checkout = mkdtempSync(join(tmpdir(), "batches-"))
-  t.after(() => rmSync(checkout, { recursive: true }))
-  mkdirSync(join(checkout, "cli/dist"), { recursive: true })
-  const contents = {
-    ...Object.fromEntries(
-      Array.from({ length: 17 }, (_, n) => n).map((n) => [`starts-${n}`, 'import "./testing/platform.js"\n']),
-    ),
-    plain: "test('it', () => 1)\n",
-    "minutes.wide": "test('it', () => 1)\n",
-    long: "test('it', { skip: unlessLong('takes minutes') })\n",
-  }
-  const files = Object.keys(contents).map((name) => `cli/dist/${name}.test.js`)
-  for (const [name, text] of Object.entries(contents)) writeFileSync(join(checkout, `cli/dist/${name}.test.js`), text)
+  const texts = [
+    ...Array.from({ length: 17 }, (_, n) => [`starts-${n}`, 'import "./testing/platform.js"\n']),
+    ...["plain", "minutes.wide"].map((name) => [name, plainTest]),
+    ["long", "test('it', { skip: unlessLong('takes minutes') })\n"],
+  ]
+  const contents = Object.fromEntries(texts.map(([name, text]) => [`cli/dist/${name}.test.js`, text]))
+  const checkout = checkoutWith(t, contents)
+  const files = Object.keys(contents)
 
   const sizesOf = (batches) => batches.map((path) => importedBy(path).length)
   assert.deepEqual(sizesOf(inBatches(files, { checkout, folder: checkout })), [1, 16, 1, 2])
   assert.deepEqual(sizesOf(inBatches(files, { checkout, folder: checkout, runsLong: true })), [1, 1, 16, 1, 1])
   const wideBatches = inBatches(files, { checkout, folder: checkout, wide: new Set(files.slice(0, 4)) })
-  const texts = wideBatches.map((path) => readFileSync(path, "utf8"))
   assert.deepEqual(sizesOf(wideBatches), [1, 13, 3, 1, 2])
-  const isWide = texts.map((text) => text.includes('SUPERSTEP_WIDE_TESTS = "1"'))
+  const isWide = wideBatches.map((path) => readFileSync(path, "utf8").includes('SUPERSTEP_WIDE_TESTS = "1"'))
   assert.deepEqual(isWide, [false, false, true, true, false])
   assert.equal(inBatches(files, { checkout, folder: checkout, apart: true }).length, files.length)
 })

@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import { noChromium, openConsole } from "../console-page.js"
-import { isTold, type Refusal, watchNotes, watchRefusals } from "./refusals.js"
+import { isTold, type Refusal, textsOf, watchNotes, watchRefusals } from "./refusals.js"
 
 const refusal = (failedAtMs: number, asked = "POST /v2/api-keys"): Refusal => ({
   at: "/settings",
@@ -31,6 +31,15 @@ test("the note about the first of several equal refusals counts for all", () => 
 
   assert.equal(isTold(second, [first, second], [{ text: "the name is taken", sinceMs: 1010 }]), true)
   assert.equal(isTold(second, [second], [{ text: "the name is taken", sinceMs: 1010 }]), false)
+})
+
+test("what a note must have is in the reply", () => {
+  const invalid = `{"detail":[{"loc":["body","name"],"msg":"expected a text"}],"code":"invalid"}`
+
+  assert.deepEqual(textsOf(422, invalid), ["expected a text", "invalid"])
+  assert.deepEqual(textsOf(503, `{"detail":"it is\\n paused","code":"paused"}`), ["it is paused", "paused"])
+  assert.deepEqual(textsOf(502, "bad gateway"), ["bad gateway"])
+  assert.deepEqual(textsOf(500, ""), ["The server answered with 500."])
 })
 
 test("a change without a reply is told once", { skip: noChromium }, async () => {

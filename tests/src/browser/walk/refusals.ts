@@ -185,7 +185,7 @@ function unlessGone(error: unknown): string {
 }
 
 /** What the console says of a reply. @param body  usually `{ detail, code }`; of invalid input a list of `{ msg }`. Pure */
-function textsOf(status: number, body: string): string[] {
+export function textsOf(status: number, body: string): string[] {
   const { detail, code } = parsed(body)
   const details =
     typeof detail === "string" ? [detail] : Array.isArray(detail) ? detail.map(({ msg }) => String(msg)) : []
