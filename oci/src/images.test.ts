@@ -24,19 +24,21 @@ const listed = async (file: string) => {
 }
 
 test("the same project gives the same digests, in whatever order and with whatever rights its files were created", async () => {
-  const first = await smallImage(builtProject())
+  const project = builtProject()
+  const first = await smallImage(project)
   const second = await smallImage(builtProject({ isReversed: true }))
+  const changed = await smallImage(builtProject({ code: "export const graph = 2\n" }))
+  mkdirSync(join(project, ".superstep"))
+  writeFileSync(join(project, ".superstep/schemas.json"), "{}")
+  const withSchemas = await smallImage(project)
+  linkSync(join(project, "node_modules/a/index.js"), join(temporaryFolder(), "kept"))
+  const linked = await smallImage(project)
 
   assert.deepEqual(first.image.layers, second.image.layers)
-  assert.equal(first.image.manifestDescriptor.digest, second.image.manifestDescriptor.digest)
-})
-
-test("a change of the code changes only the last layer", async () => {
-  const before = await smallImage(builtProject())
-  const after = await smallImage(builtProject({ code: "export const graph = 2\n" }))
-
-  assert.deepEqual(after.image.layers.slice(0, -1), before.image.layers.slice(0, -1))
-  assert.notEqual(after.image.layers.at(-1)?.diffId, before.image.layers.at(-1)?.diffId)
+  for (const [what, { image }] of Object.entries({ second, withSchemas, linked }))
+    assert.equal(image.manifestDescriptor.digest, first.image.manifestDescriptor.digest, what)
+  assert.deepEqual(changed.image.layers.slice(0, -1), first.image.layers.slice(0, -1), "the code is the last layer")
+  assert.notEqual(changed.image.layers.at(-1)?.diffId, first.image.layers.at(-1)?.diffId)
 })
 
 test("a layer has its entries in order, without times and owners, and folders before their content", async () => {
@@ -76,19 +78,6 @@ test("other programs read a layer: GNU tar extracts files, links and long names"
   assert.equal(readFileSync(join(folder, "superstep/app/big.bin"), "utf8").length, 2 * 1024 * 1024 + 1)
 })
 
-test("schemas that are added to an artifact later are in no layer, and linked files are files of their own", async () => {
-  const project = builtProject()
-  const before = await smallImage(project)
-  mkdirSync(join(project, ".superstep"))
-  writeFileSync(join(project, ".superstep/schemas.json"), "{}")
-  const withSchemas = await smallImage(project)
-  linkSync(join(project, "node_modules/a/index.js"), join(temporaryFolder(), "kept"))
-  const linked = await smallImage(project)
-
-  assert.equal(withSchemas.image.manifestDescriptor.digest, before.image.manifestDescriptor.digest)
-  assert.equal(linked.image.manifestDescriptor.digest, before.image.manifestDescriptor.digest)
-})
-
 test("a project with something that is no file is refused by its name", async () => {
   const project = builtProject()
   assert.equal(spawnSync("mkfifo", [join(project, "pipe")]).status, 0)
@@ -111,33 +100,30 @@ test("an archive for an engine is read back as the same image, and may leave out
   await assert.rejects(readExportedImage(Readable.from(thin), layoutIn(temporaryFolder())), UnusableArchive)
 })
 
-test("an exported image may have the same layer twice, under one name or under a link to it", async () => {
+/** An exported image as an engine gives it, with a layer `one.tar` and a link. @param target  of `link.tar` */
+function exported(target: string, ...Layers: string[]) {
   const folder = temporaryFolder()
-  const Layers = ["one.tar", "one.tar", "link.tar"]
   writeFileSync(join(folder, "manifest.json"), JSON.stringify([{ Config: "config.json", Layers }]))
-  writeFileSync(
-    join(folder, "config.json"),
-    JSON.stringify({ rootfs: { diff_ids: ["sha256:a", "sha256:a", "sha256:a"] } }),
-  )
+  const diff_ids = Layers.map(() => "sha256:a")
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ rootfs: { diff_ids } }))
   writeFileSync(join(folder, "one.tar"), "a layer")
-  symlinkSync("one.tar", join(folder, "link.tar"))
-  const { stdout } = spawnSync("tar", ["-c", "-C", folder, "."], { maxBuffer: 1024 * 1024 })
+  symlinkSync(target, join(folder, "link.tar"))
+  return Readable.from([spawnSync("tar", ["-c", "-C", folder, "."], { maxBuffer: 1024 * 1024 }).stdout])
+}
+
+test("an exported image may have the same layer twice, under one name or under a link to it", async () => {
   const layout = layoutIn(temporaryFolder())
 
-  const { layers } = await readExportedImage(Readable.from([stdout]), layout)
+  const { layers } = await readExportedImage(exported("one.tar", "one.tar", "one.tar", "link.tar"), layout)
 
   assert.equal(layers.length, 3)
   for (const { blob } of layers) assert.equal(readFileSync(layout.pathOf(blob.digest), "utf8"), "a layer")
 })
 
 test("an exported image whose layers lead out of the archive is refused", async () => {
-  const folder = temporaryFolder()
-  writeFileSync(join(folder, "manifest.json"), JSON.stringify([{ Config: "config.json", Layers: ["layer.tar"] }]))
-  writeFileSync(join(folder, "config.json"), JSON.stringify({ rootfs: { diff_ids: ["sha256:a"] } }))
-  symlinkSync("/etc/passwd", join(folder, "layer.tar"))
-  const { stdout } = spawnSync("tar", ["-c", "-C", folder, "."], { maxBuffer: 1024 * 1024 })
+  const leaving = exported("/etc/passwd", "link.tar")
 
-  await assert.rejects(readExportedImage(Readable.from([stdout]), layoutIn(temporaryFolder())), UnusableArchive)
+  await assert.rejects(readExportedImage(leaving, layoutIn(temporaryFolder())), UnusableArchive)
 })
 
 test("a layout names its image, and every blob has the digest of its content", async () => {
@@ -148,18 +134,9 @@ test("a layout names its image, and every blob has the digest of its content", a
   const index = JSON.parse(readFileSync(join(layout.folder, "index.json"), "utf8"))
   assert.equal(index.manifests[0].digest, image.manifestDescriptor.digest)
   assert.equal(index.manifests[0].annotations["org.opencontainers.image.ref.name"], "v1")
-  const digests = [image.manifestDescriptor, image.configDescriptor, ...image.layers.map(({ blob }) => blob)]
-  const sums = spawnSync(
-    "sha256sum",
-    digests.map(({ digest }) => layout.pathOf(digest)),
-    { encoding: "utf8" },
-  )
-  assert.deepEqual(
-    sums.stdout
-      .trim()
-      .split("\n")
-      .map((line) => `sha256:${line.slice(0, 64)}`),
-    digests.map(({ digest }) => digest),
-  )
-  for (const descriptor of digests) assert.ok(await layout.has(descriptor))
+  for (const blob of [image.manifestDescriptor, image.configDescriptor, ...image.layers.map(({ blob }) => blob)]) {
+    const { stdout } = spawnSync("sha256sum", [layout.pathOf(blob.digest)], { encoding: "utf8" })
+    assert.equal(`sha256:${stdout.slice(0, 64)}`, blob.digest)
+    assert.ok(await layout.has(blob))
+  }
 })

@@ -119,6 +119,14 @@ const untilVersion = (version: number) =>
 const refusal = (words: RegExp, status?: number) => (error: unknown) =>
   error instanceof ClusterFailed && error.status === status && words.test(error.message)
 
+/** Reads when the pause after a failure is over: all is listed again. @returns  the names in the list */
+async function namesAgain(version: number, ...items: Pod[]): Promise<string[]> {
+  const read = names()
+  await answerList(version, ...items)
+  await answerWatch(version)
+  return read
+}
+
 const untilFailed = (words: RegExp, status?: number) =>
   until(() => names().then(() => false, refusal(words, status)), { what: "the watch has failed" })
 
@@ -195,11 +203,8 @@ test("while the server is away nothing is known, waits end, and then all is list
   await assert.rejects(names(), refusal(/does not answer/))
   assert.equal(asked.length, 2, "it is asked again before the pause is over, which has doubled")
   nowMs += 500
-  const read = names()
-  await answerList(3, podOf("c", 2))
-  await answerWatch(3)
 
-  assert.deepEqual(await read, ["c"])
+  assert.deepEqual(await namesAgain(3, podOf("c", 2)), ["c"])
 })
 
 test("a read that ends while a slow server opens the watch does not break it: the next one shows what there is (W3)", {
@@ -228,11 +233,7 @@ test("an open watch that does not show in time what was written is broken, and a
   await untilFailed(/has not shown/)
   nowMs += 250
 
-  const next = names()
-  await answerList(7, podOf("b", 7))
-  await answerWatch(7)
-
-  assert.deepEqual(await next, ["b"])
+  assert.deepEqual(await namesAgain(7, podOf("b", 7)), ["b"])
 })
 
 test("a watch that ends at once is not opened again and again (W3)", { skip }, async () => {
@@ -294,11 +295,7 @@ test("a list that begins after a write shows it: an older version of the cluster
   await untilFailed(/etcd was restored/, 500)
   nowMs += 250
 
-  const read = names()
-  await answerList(9, podOf("c", 8))
-  await answerWatch(9)
-
-  assert.deepEqual(await read, ["c"])
+  assert.deepEqual(await namesAgain(9, podOf("c", 8)), ["c"])
 })
 
 test("a refusal names the verb that the role lacks", { skip }, async () => {

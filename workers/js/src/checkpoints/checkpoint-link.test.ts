@@ -17,24 +17,16 @@ function linkOfRun() {
   }
   const claim = { run_id: "r", claim_id: "c" }
   const eventsWritten = () => Promise.resolve()
-  const options = { call, claim, threadId: "own", hasCheckpoint: false, eventsWritten }
-  return {
-    asked,
-    link: new CheckpointLink({ ...options, awaitsCommits: true, onRefused: (error) => assert.fail(String(error)) }),
-  }
+  const options = { call, claim, threadId: "own", hasCheckpoint: false, eventsWritten, awaitsCommits: true }
+  return { asked, link: new CheckpointLink({ ...options, onRefused: refuse }) }
 }
 
+const refuse = (error: unknown) => assert.fail(String(error))
 const root = (thread_id: string) => ({ configurable: { thread_id, checkpoint_ns: "" } })
 
 const put = (link: CheckpointLink, threadId: string, id: string) => {
-  const checkpoint = {
-    v: 4,
-    id,
-    ts: "",
-    channel_values: { x: threadId },
-    channel_versions: { x: 1 },
-    versions_seen: {},
-  }
+  const channels = { channel_values: { x: threadId }, channel_versions: { x: 1 } }
+  const checkpoint = { v: 4, id, ts: "", ...channels, versions_seen: {} }
   return link.put(serde, root(threadId), checkpoint, { source: "loop" }, { x: 1 })
 }
 
@@ -115,51 +107,32 @@ function linkToPages(ids: readonly string[]) {
   const asked: object[] = []
   const tupleOf = (checkpoint_id: string, isFirst: boolean) => {
     const same = { channel: "all", version: "1", type: "json", ...(!isFirst && { repeated: true as const }) }
-    return {
-      checkpoint_ns: "",
-      checkpoint_id,
-      blobs: [same, { channel: "own", version: checkpoint_id, type: "json" }],
-      writes: [],
-    }
+    const blobs = [same, { channel: "own", version: checkpoint_id, type: "json" }]
+    return { checkpoint_ns: "", checkpoint_id, blobs, writes: [] }
   }
   const call: CheckpointLinkOptions["call"] = async (fields) => {
     const { before = "z", limit = ids.length } = fields as { before?: string; limit?: number }
     asked.push(fields)
     const left = ids.filter((id) => id < before)
     const page = left.slice(0, Math.min(limit, 2))
-    const lines = page.flatMap((id, n) => [
-      `{"id":"${id}","versions_seen":{}}`,
-      "{}",
-      n === 0 ? '["all"]' : "",
-      `"${id}"`,
-    ])
+    const all = (n: number) => (n === 0 ? '["all"]' : "")
+    const lines = page.flatMap((id, n) => [`{"id":"${id}","versions_seen":{}}`, "{}", all(n), `"${id}"`])
     const more = page.length === 2 && limit !== 2 ? { more: true as const } : {}
     const tuples = page.map((id, n) => tupleOf(id, n === 0))
     return { header: { type: "reply", call_id: "1", tuples, ...more }, payload: lines.map((line) => Buffer.from(line)) }
   }
   const rest = { threadId: "own", hasCheckpoint: true, eventsWritten: () => Promise.resolve(), awaitsCommits: true }
-  return { asked, link: new CheckpointLink({ ...rest, call, onRefused: (error) => assert.fail(String(error)) }) }
+  return { asked, link: new CheckpointLink({ ...rest, call, onRefused: refuse }) }
 }
 
-test("a reader may change a listed checkpoint without affecting the next ones", async () => {
-  const { link } = linkToPages(["2", "1"])
-  const lists: unknown[] = []
-
-  for await (const { checkpoint } of link.list(serde, root("own"), {})) {
-    const all = checkpoint.channel_values.all as string[]
-    lists.push([...all])
-    all.push("changed by the graph")
-  }
-
-  assert.deepEqual(lists, [["all"], ["all"]])
-})
-
-test("a list is read page by page, and a value that was sent once is in all checkpoints that have it", async () => {
+test("a list is read page by page, a value that was sent once is in all checkpoints that have it, and a reader may change it", async () => {
   const { link, asked } = linkToPages(["5", "4", "3", "2", "1"])
   const valuesOf = async (limit?: number) => {
     const tuples = []
     for await (const { checkpoint } of link.list(serde, root("own"), limit === undefined ? {} : { limit })) {
-      tuples.push([checkpoint.channel_values.own, checkpoint.channel_values.all])
+      const { own, all } = checkpoint.channel_values as { own: string; all: string[] }
+      tuples.push(`${own} ${all}`)
+      all.push("changed by the graph")
     }
     return tuples
   }
@@ -167,23 +140,17 @@ test("a list is read page by page, and a value that was sent once is in all chec
   const all = await valuesOf()
   const three = await valuesOf(3)
 
-  assert.deepEqual(
-    all,
-    ["5", "4", "3", "2", "1"].map((id) => [id, ["all"]]),
-  )
+  assert.deepEqual(all, ["5 all", "4 all", "3 all", "2 all", "1 all"])
   assert.deepEqual(three, all.slice(0, 3))
   const pages = asked.map((fields) => {
     const { before, limit } = fields as { before?: string; limit?: number }
-    return [before, limit]
+    return `before ${before}, limit ${limit}`
   })
-  const [ofAll, ofThree] = [pages.slice(0, 3), pages.slice(3)]
-  assert.deepEqual(ofAll, [
-    [undefined, undefined],
-    ["4", undefined],
-    ["2", undefined],
-  ])
-  assert.deepEqual(ofThree, [
-    [undefined, 3],
-    ["4", 1],
-  ])
+  const [first, second, third, ...ofThree] = pages
+  const [begin, from] = ["before undefined", "before 4"]
+  assert.deepEqual(
+    [first, second, third],
+    [`${begin}, limit undefined`, `${from}, limit undefined`, "before 2, limit undefined"],
+  )
+  assert.deepEqual(ofThree, [`${begin}, limit 3`, `${from}, limit 1`])
 })
