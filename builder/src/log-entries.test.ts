@@ -61,8 +61,8 @@ test("a traceback that never ends is printed in pieces, and one that is cut is p
 })
 
 test("the list of installed packages is one line", () => {
-  assert.deepEqual(
-    gathered("Installed 2 packages in 3ms\n + anyio==4.1.0\n + httpx==0.28.1\ndone\n + late==1").map(([text]) => text),
-    ["Installed 2 packages in 3ms", " + anyio==4.1.0, httpx==0.28.1", "done", " + late==1"],
+  const texts = gathered("Installed 2 packages in 3ms\n + anyio==4.1.0\n + httpx==0.28.1\ndone\n + late==1").map(
+    ([text]) => text,
   )
+  assert.deepEqual(texts, ["Installed 2 packages in 3ms", " + anyio==4.1.0, httpx==0.28.1", "done", " + late==1"])
 })

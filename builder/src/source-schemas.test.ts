@@ -31,10 +31,8 @@ test("the reader gets the file's path, and nothing of our environment", async ()
   const [argv, names, cwd] = JSON.parse(await readSourceSchemas(given))
 
   assert.deepEqual(argv, ["--artifact", "--", join(given.artifactFolder, "langgraph.json")])
-  assert.deepEqual(
-    names.filter((name: string) => !["PATH", "PWD", "SHLVL", "_", "OLDPWD"].includes(name)),
-    [],
-  )
+  const ours = names.filter((name: string) => !["PATH", "PWD", "SHLVL", "_", "OLDPWD"].includes(name))
+  assert.deepEqual(ours, [])
   assert.equal(cwd, given.artifactFolder)
 })
 

@@ -75,10 +75,8 @@ test("a database is reached by its socket, by its name, or at this computer", ()
 test("certificates of this computer are mounted, and variables lead to them", () => {
   const { environment, certificates } = withCertificates({ NODE_EXTRA_CA_CERTS: "/etc/ca.pem", SSL_CERT_FILE: "" })
 
-  assert.deepEqual(
-    certificates.map(({ from, to }) => [from, to]),
-    [["/etc/ca.pem", "/superstep/certificates/NODE_EXTRA_CA_CERTS.pem"]],
-  )
+  const mounts = certificates.map(({ from, to }) => [from, to])
+  assert.deepEqual(mounts, [["/etc/ca.pem", "/superstep/certificates/NODE_EXTRA_CA_CERTS.pem"]])
   assert.equal(environment.NODE_EXTRA_CA_CERTS, "/superstep/certificates/NODE_EXTRA_CA_CERTS.pem")
 })
 

@@ -79,7 +79,9 @@ test("a socket of a former life is removed before a start, and all of it at the 
     await socket.publish()
   }
 
+  chmodSync(socket.folder, 0o660)
   await socket.prepare()
+  assert.equal(statSync(socket.folder).mode & 0o777, 0o700, "its permissions are the unit's own again")
   assert.equal(await socket.publish(), false)
   for (let time = 0; time < 2; time++) await socket.remove()
 
@@ -104,14 +106,4 @@ test("a socket gets our name after a process was killed that had begun to publis
   await socket.remove()
 
   assert.deepEqual(readdirSync(unitSockets), [])
-})
-
-test("a folder whose permissions were changed is the unit's own again before a start", async () => {
-  const { socket } = place()
-  await socket.prepare()
-  chmodSync(socket.folder, 0o660)
-
-  await socket.prepare()
-
-  assert.equal(statSync(socket.folder).mode & 0o777, 0o700)
 })

@@ -104,10 +104,8 @@ test("a unit of an older release, which answers once and ends its reply, is watc
 
   const states = await watched(address, 60_000)
 
-  assert.deepEqual(
-    states.map(({ answer, report }) => [answer, report?.ready]),
-    [["not ready", false]],
-  )
+  const seen = states.map(({ answer, report }) => [answer, report?.ready])
+  assert.deepEqual(seen, [["not ready", false]])
 })
 
 test("a watch reports each change; heartbeats keep a unit from being silent, and then it is asked whether it is alive (UW1)", async (t) => {
@@ -148,10 +146,8 @@ test("a unit that sends more than it should costs little, and one that refuses i
 
   const [states, refused] = [await watched(address, 60_000), await watched(refusing, 60_000)]
 
-  assert.deepEqual(
-    states.map(({ report }) => report?.running_runs),
-    [3],
-  )
+  const counts = states.map(({ report }) => report?.running_runs)
+  assert.deepEqual(counts, [3])
   assert.deepEqual(refused, [{ answer: "not ready", report: undefined }])
 })
 

@@ -46,10 +46,8 @@ for (const auth of ["none", "basic", "token"] as const)
     assert.deepEqual({ ...again, digest: "" }, { digest: "", present: 4, mounted: 0, uploaded: 0 })
     assert.deepEqual(server.manifest(`${repository}:${version}`), built.image.manifest)
     const sizes = built.image.layers.map(({ blob }) => server.blobsOf(repository).get(blob.digest)?.length)
-    assert.deepEqual(
-      sizes,
-      built.image.layers.map(({ blob }) => blob.size),
-    )
+    const expected = built.image.layers.map(({ blob }) => blob.size)
+    assert.deepEqual(sizes, expected)
     // The layer with the file of two megabytes.
     assert.ok(server.requests.filter((request) => request.startsWith("PATCH")).length > 4)
   })

@@ -21,10 +21,8 @@ test("numbers are whole and within their limits", () => {
 
 test("a flag is 1 or 0, or in words, and says its default as it is written", () => {
   const { schema, defaultText } = flag(true)
-  assert.deepEqual(
-    ["1", "0", "true", "false"].map((text) => readBy(schema, text)),
-    [true, false, true, false],
-  )
+  const flags = ["1", "0", "true", "false"].map((text) => readBy(schema, text))
+  assert.deepEqual(flags, [true, false, true, false])
   assert.deepEqual(readBy(schema, "yes"), ["expected 1 or 0"])
   assert.equal(defaultText, "`1`")
 })

@@ -7,7 +7,6 @@ import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { postgresProxy } from "../testing/postgres-proxy.js"
 import { silent } from "../testing/test-cluster.js"
-import { until } from "../testing/until.js"
 import { isSqlState, openDatabase, sqlState } from "./database.js"
 import { sql } from "./sql.js"
 import { DatabaseUnavailable } from "./unavailable.js"
@@ -32,22 +31,6 @@ test("a conflict is recognized by its SQLSTATE and its constraint", async () => 
   assert.equal(isSqlState(clash, sqlState.uniqueViolation, "notes_one_each"), true)
   assert.equal(isSqlState(clash, sqlState.uniqueViolation, "another"), false)
   assert.equal(isSqlState(new Error("no"), sqlState.uniqueViolation), false)
-})
-
-test("a connection lost in a transaction fails that transaction only", async () => {
-  await using db = await freshDatabase()
-  const pidOf = (row: { pid: number } | undefined) => row?.pid ?? assert.fail("no session")
-
-  const lost = db.transaction(async (tx) => {
-    const pid = pidOf(await tx.row<{ pid: number }>(sql`select pg_backend_pid() as pid`))
-    await db.run(sql`select pg_terminate_backend(${pid})`)
-    const isGone = () => db.row(sql`select 1 where not exists (select from pg_stat_activity where pid = ${pid})`)
-    await until(isGone, { what: "the transaction's session is gone" })
-    await tx.run(sql`select 1`)
-  })
-
-  await assert.rejects(lost)
-  assert.deepEqual(await db.row(sql`select 1 as one`), { one: 1 })
 })
 
 test("a statement that takes longer than its limit is stopped", async () => {

@@ -132,8 +132,6 @@ test("a file with another name outside is not handed over", { skip }, () => {
 
   handOver(folder, user)
 
-  assert.deepEqual(
-    ["", "own", "linked"].map((name) => kindOf(join(folder, name)).uid),
-    [user.uid, user.uid, 0],
-  )
+  const owners = ["", "own", "linked"].map((name) => kindOf(join(folder, name)).uid)
+  assert.deepEqual(owners, [user.uid, user.uid, 0])
 })

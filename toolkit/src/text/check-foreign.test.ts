@@ -4,8 +4,9 @@ import { z } from "zod"
 import { checkForeign } from "./check-foreign.js"
 import { plainText } from "./storable.js"
 
-test("of many wrong items only the first is a problem", () => {
+test("of many wrong items only the first is a problem, and what is right passes whole", () => {
   const many = (item: unknown) => Array.from({ length: 20_000 }, () => item)
+  assert.deepEqual(checkForeign(z.object({ a: z.array(z.int()) }), { a: [1, 2] }).data, { a: [1, 2] })
   const cases: [z.ZodType, unknown][] = [
     [z.array(z.string()), many(1)],
     [z.array(plainText), many("\0")],
@@ -21,8 +22,4 @@ test("of many wrong items only the first is a problem", () => {
       ["list"],
     )
   }
-})
-
-test("what is right passes whole", () => {
-  assert.deepEqual(checkForeign(z.object({ a: z.array(z.int()) }), { a: [1, 2] }).data, { a: [1, 2] })
 })

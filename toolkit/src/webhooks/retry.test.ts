@@ -21,10 +21,8 @@ test("a receiver's Retry-After delays the next try, by an hour at most", () => {
     return [state, againMs >= 90_000]
   }
 
-  assert.deepEqual(
-    waits.map((header) => askedWaitMs(header, now)),
-    [90_000, 120_000, 0, 3_600_000, 0, 0],
-  )
+  const askedMs = waits.map((header) => askedWaitMs(header, now))
+  assert.deepEqual(askedMs, [90_000, 120_000, 0, 3_600_000, 0, 0])
   assert.deepEqual(
     [ofTry(90_000), ofTry(0)],
     [

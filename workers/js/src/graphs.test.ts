@@ -98,14 +98,13 @@ inBothLanguages(["chat", "slow", "echo", "nested", "memory", "unsaved", "notes",
       counts.map((n) => server().run(n % 2 === 0 ? "memory" : "unsaved", { input: { n } })),
     )
 
+    const values = runs.map(({ values }) => values)
     assert.deepEqual(
-      runs.map(({ values }) => values),
+      values,
       counts.map((n) => ({ n: n + 1 })),
     )
-    assert.deepEqual(
-      runs.filter(({ frame }) => !server().checkpoints.has(frame.thread_id)),
-      [],
-    )
+    const unsaved = runs.filter(({ frame }) => !server().checkpoints.has(frame.thread_id))
+    assert.deepEqual(unsaved, [])
   })
 
   test("a node can use the store", async () => {
@@ -126,10 +125,8 @@ inBothLanguages(["chat", "slow", "echo", "nested", "memory", "unsaved", "notes",
   test("a model that is invoked without streaming still sends its message, with its tags", async () => {
     const { events } = await server().run("odd", { input: { what: "model" }, stream_modes: ["messages-tuple"] })
 
-    assert.deepEqual(
-      events.map(({ event }) => event),
-      ["messages"],
-    )
+    const names = events.map(({ event }) => event)
+    assert.deepEqual(names, ["messages"])
     const [message, metadata] = Object(events[0]?.data)
     assert.equal(message.content, "all at once")
     assert.equal(metadata.langgraph_node, "odd")

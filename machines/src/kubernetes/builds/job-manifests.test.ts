@@ -58,10 +58,8 @@ test("each container sees its own part of the Secret: commands no variables, and
 })
 
 test("the container that sends the result trusts the operator's certificate authorities", () => {
-  assert.deepEqual(
-    pod.containers.map(({ name, env }) => ({ name, env })),
-    [{ name: "push", env: [{ name: "NODE_EXTRA_CA_CERTS", value: "/etc/ssl/ca.pem" }] }],
-  )
+  const senders = pod.containers.map(({ name, env }) => ({ name, env }))
+  assert.deepEqual(senders, [{ name: "push", env: [{ name: "NODE_EXTRA_CA_CERTS", value: "/etc/ssl/ca.pem" }] }])
 })
 
 test("a Job is not repeated by the cluster, ends after all limits of its steps, and goes some time after its end", () => {

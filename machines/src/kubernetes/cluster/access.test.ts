@@ -55,6 +55,9 @@ interface Seen {
   readonly client?: string
 }
 
+const clusterFailed = (status: number | undefined, words: RegExp) => (error: unknown) =>
+  error instanceof ClusterFailed && error.status === status && words.test(error.message)
+
 test("a kubeconfig gives a token, a token that is read anew from a file, or a client certificate", {
   skip,
 }, async () => {
@@ -151,10 +154,7 @@ test("who waits for a token can leave, and waits no longer than for an answer", 
 
   await assert.rejects(left, /^Error: left$/)
   await assert.rejects(silent.json("/version", { signal: leaving.signal }), /^Error: left$/)
-  await assert.rejects(
-    silent.json("/version", { answerMs: 1 }),
-    (error: Error) => error instanceof ClusterFailed && /no token .* within 1 ms/.test(error.message),
-  )
+  await assert.rejects(silent.json("/version", { answerMs: 1 }), clusterFailed(undefined, /no token .* within 1 ms/))
 })
 
 test("a refusal has the words and the status of the server; a server that is away, or is another one, has an error of its own", {
@@ -164,17 +164,10 @@ test("a refusal has the words and the status of the server; a server that is awa
   const cluster = (of: { origin: string; authority: string | undefined }, token: string) =>
     clusterAt({ ...of, token: async () => new Secret(token) })
 
-  await assert.rejects(
-    cluster({ origin, authority }, "old").json("/version"),
-    (error: Error) => error instanceof ClusterFailed && error.status === 401 && /Unauthorized/.test(error.message),
-  )
+  await assert.rejects(cluster({ origin, authority }, "old").json("/version"), clusterFailed(401, /Unauthorized/))
   for (const other of [
     { origin, authority: undefined },
     { origin: "https://127.0.0.1:1", authority },
   ])
-    await assert.rejects(
-      cluster(other, "t").json("/version"),
-      (error: Error) =>
-        error instanceof ClusterFailed && error.status === undefined && /does not answer/.test(error.message),
-    )
+    await assert.rejects(cluster(other, "t").json("/version"), clusterFailed(undefined, /does not answer/))
 })

@@ -27,10 +27,8 @@ test("builds accept nobody, and reach no private address that is not named but t
     { namespaceSelector: {}, podSelector: { matchLabels: { "k8s-app": "kube-dns" } } },
     { ipBlock: { cidr: "169.254.20.10/32" } },
   ])
-  assert.deepEqual(
-    dns?.ports?.map(({ port, protocol }) => `${port} ${protocol}`),
-    ["53 UDP", "53 TCP", "5353 UDP", "5353 TCP"],
-  )
+  const ports = dns?.ports?.map(({ port, protocol }) => `${port} ${protocol}`)
+  assert.deepEqual(ports, ["53 UDP", "53 TCP", "5353 UDP", "5353 TCP"])
   assert.deepEqual(others?.to.at(-1), named)
   assert.match(JSON.stringify(others?.to[0]), /"10\.0\.0\.0\/8","172\.16\.0\.0\/12","192\.168\.0\.0\/16"/)
 })
@@ -38,8 +36,6 @@ test("builds accept nobody, and reach no private address that is not named but t
 test("an installation removes all its policies by their names", () => {
   const all = [...unitPoliciesOf(owner, "platform"), ...buildPoliciesOf(owner, [])]
 
-  assert.deepEqual(
-    policyNames("home"),
-    all.map(({ metadata }) => metadata.name),
-  )
+  const names = all.map(({ metadata }) => metadata.name)
+  assert.deepEqual(policyNames("home"), names)
 })

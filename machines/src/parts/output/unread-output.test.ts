@@ -39,10 +39,8 @@ test("kept output is read in the order of lives, and deleted when it is stored",
   const third = await unread.read("u", reading(second?.next ?? "", "3_a"))
 
   assert.deepEqual([first?.lines, second?.lines, third], [["one"], ["two"], undefined])
-  assert.deepEqual(
-    ["1_c", "2_b", "3_a"].map((lifeId) => existsSync(join(folder, lifeId))),
-    [false, false, true],
-  )
+  const left = ["1_c", "2_b", "3_a"].map((lifeId) => existsSync(join(folder, lifeId)))
+  assert.deepEqual(left, [false, false, true])
 })
 
 test("what a control plane has kept before another one stored lines of a later life is not stored again", async () => {

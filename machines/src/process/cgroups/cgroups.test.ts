@@ -68,10 +68,8 @@ test("with a delegated tree the group is beside the service's, with all delegate
 
   const reported = await openedFrom(join(folder, "service/control"))
 
-  assert.match(
-    reported.folder ?? reported.problem ?? "",
-    new RegExp(`^${join(folder, "service")}/superstep\\.[0-9a-f]{16}$`),
-  )
+  const beside = new RegExp(`^${join(folder, "service")}/superstep\\.[0-9a-f]{16}$`)
+  assert.match(reported.folder ?? reported.problem ?? "", beside)
   assert.deepEqual(new Set(reported.held), cgroups?.held)
   assert.equal(existsSync(reported.folder ?? ""), false)
 })

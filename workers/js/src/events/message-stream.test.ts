@@ -140,10 +140,8 @@ for (const [provider, chunks, blocks] of [
 test("Python gives the same events", { skip }, async () => {
   const all = Object.values(chunksOf)
 
-  assert.deepEqual(
-    await pythonEventsOf(all),
-    all.map((chunks) => eventsOf(chunks)),
-  )
+  const ours = all.map((chunks) => eventsOf(chunks))
+  assert.deepEqual(await pythonEventsOf(all), ours)
 })
 
 test("arguments are sent as a whole, and at most every 50 ms", () => {
@@ -169,10 +167,8 @@ test("data comes in deltas, an image by its address does not", () => {
     { type: "audio", id: "a", mime_type: "audio/wav", data: "AABB" },
     { type: "image", url: "https://example.com/x.png" },
   ])
-  assert.deepEqual(
-    deltas(events).map(([, delta]) => (delta as Event).type),
-    ["data-delta", "data-delta"],
-  )
+  const types = deltas(events).map(([, delta]) => (delta as Event).type)
+  assert.deepEqual(types, ["data-delta", "data-delta"])
 })
 
 test("a whole message has LangChain's blocks, and each tool call once", () => {

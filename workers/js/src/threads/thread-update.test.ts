@@ -35,19 +35,13 @@ inBothLanguages(["chat", "hitl", "nested"], ({ server }) => {
     )
 
     const { messages } = JSON.parse(lines[0] ?? "")
-    assert.deepEqual(
-      messages.map(({ content }: { content: string }) => content),
-      ["a", "b", "c"],
-    )
+    const contents = messages.map(({ content }: { content: string }) => content)
+    assert.deepEqual(contents, ["a", "b", "c"])
     const made = header.puts?.filter(({ blobs }) => blobs) ?? []
-    assert.deepEqual(
-      made.map(({ parent_checkpoint_id }) => parent_checkpoint_id),
-      [undefined, made[0]?.checkpoint_id, made[1]?.checkpoint_id, made[2]?.checkpoint_id],
-    )
-    assert.deepEqual(
-      checkpointLines(header, lines).map(({ metadata }) => JSON.parse(metadata).source),
-      ["input", "update", "update", "update"],
-    )
+    const parents = made.map(({ parent_checkpoint_id }) => parent_checkpoint_id)
+    assert.deepEqual(parents, [undefined, made[0]?.checkpoint_id, made[1]?.checkpoint_id, made[2]?.checkpoint_id])
+    const sources = checkpointLines(header, lines).map(({ metadata }) => JSON.parse(metadata).source)
+    assert.deepEqual(sources, ["input", "update", "update", "update"])
   })
 
   test("a checkpoint is copied, and a thread forks at an earlier one", async () => {

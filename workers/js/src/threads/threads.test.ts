@@ -56,10 +56,8 @@ inBothLanguages(["chat", "hitl", "hitl2", "chain", "error", "nested", "slow", "b
     assert.deepEqual(Object.values(Object(between.interrupts)).flat().map(id), [second])
     for (const told of [state, Object(newest)]) {
       assert.deepEqual(told.interrupts.map(id), [second])
-      assert.deepEqual(
-        told.tasks.map(({ interrupts }: { interrupts: unknown[] }) => interrupts.map(id)),
-        [[], [second]],
-      )
+      const open = told.tasks.map(({ interrupts }: { interrupts: unknown[] }) => interrupts.map(id))
+      assert.deepEqual(open, [[], [second]])
       assert.deepEqual(told.tasks[0].result, { out: ["a:A"] })
     }
     assert.deepEqual([end.status, end.values], ["success", { out: ["a:A", "b:null"] }])
@@ -76,10 +74,8 @@ inBothLanguages(["chat", "hitl", "hitl2", "chain", "error", "nested", "slow", "b
     })
     const pairs = await server().run("builder", { thread_id, command: { update: [["n", 7]], goto: ["plus"] } })
 
-    assert.deepEqual(
-      [updated, sent, pairs].map(({ values }) => values),
-      [{ n: 11 }, { n: 41 }, { n: 8 }],
-    )
+    const values = [updated, sent, pairs].map(({ values }) => values)
+    assert.deepEqual(values, [{ n: 11 }, { n: 41 }, { n: 8 }])
   })
 
   test("a run from an earlier checkpoint forks the thread", async () => {

@@ -46,10 +46,16 @@ inBothLanguages(
       const spans = spansOf(server(), frame.claim_id)
       assert.equal(status, "success")
       const work = spans.filter(({ kind }) => kind !== "chain")
-      assert.deepEqual(
-        treeOf(work).map((line) => line.replace(/model .*/, "model")),
-        ["graph LangGraph", "  node agent", "    model", "  node tools", "    tool add", "  node agent", "    model"],
-      )
+      const tree = treeOf(work).map((line) => line.replace(/model .*/, "model"))
+      assert.deepEqual(tree, [
+        "graph LangGraph",
+        "  node agent",
+        "    model",
+        "  node tools",
+        "    tool add",
+        "  node agent",
+        "    model",
+      ])
       assert.equal(one(spans, "graph").span_id, frame.run_id)
       assert.match(one(spans, "node").namespace, /^agent:[0-9a-f-]{36}$/)
       const first = one(spans, "model")
@@ -164,10 +170,8 @@ inBothLanguages(
       const { frame } = await server().run("odd", { input: { what: "texts" }, trace: "full" })
 
       const tools = spansOf(server(), frame.claim_id).filter(({ kind }) => kind === "tool")
-      assert.deepEqual(
-        tools.map(({ content }) => content?.input),
-        ["123", "true", "null", "[1]", '"quoted"', "{no JSON"],
-      )
+      const inputs = tools.map(({ content }) => content?.input)
+      assert.deepEqual(inputs, ["123", "true", "null", "[1]", '"quoted"', "{no JSON"])
     })
 
     test("a node that waits for an answer is interrupted, not failed", async () => {

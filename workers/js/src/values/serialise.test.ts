@@ -51,12 +51,9 @@ test("values that JSON cannot represent are converted", () => {
   })
 })
 
-test("the line has no line break, whatever the text contains", () => {
-  assert.equal(serialise("one\ntwo\r\u0000"), '"one\\ntwo\\r\\u0000"')
-})
-
-test("a top-level undefined is null", () => {
+test("the line has no line break, whatever the text contains, and a top-level undefined is null", () => {
   assert.equal(serialise(undefined), "null")
+  assert.equal(serialise("one\ntwo\r\u0000"), '"one\\ntwo\\r\\u0000"')
 })
 
 test("a cycle is marked where it closes, and a repeated object is not a cycle", () => {
