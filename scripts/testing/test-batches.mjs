@@ -23,7 +23,7 @@ const needsOwnProcess = [
 ]
 // Test helpers that start nothing outside of the process.
 const harmless =
-  /\/testing\/(until|fields-of|fresh-database|temporary-folder|test-cluster|wide-tests|test-server|test-http|scripted-workers|api|rows|rows-read|as-anyone|seeded-random|hostile-requests|receiver|store-of|bag-of-words|cron|settings|tar-gz)(\.js)?"/g
+  /\/testing\/(until|fields-of|fresh-database|http-server|temporary-folder|test-cluster|test-unless|wide-tests|test-server|test-http|scripted-workers|api|rows|rows-read|as-anyone|seeded-random|hostile-requests|receiver|store-of|bag-of-words|cron|settings|tar-gz)(\.js)?"/g
 
 // Tests that take minutes, some only where long tests run: in one process, together they could exceed that limit.
 const isLong = (file, text, runsLong) =>

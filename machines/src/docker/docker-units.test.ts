@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { existsSync, rmSync, writeFileSync } from "node:fs"
-import { after, test } from "node:test"
+import { after } from "node:test"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
+import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import { unitSocket } from "../parts/files/folders.js"
@@ -22,7 +23,7 @@ unitsConformance("containers", () => dockerPlace({ user: isolatedUser }), noEngi
 
 after(removeTestImages)
 
-const skip = noEngine
+const test = testUnless(noEngine)
 type Place = ReturnType<typeof dockerPlace>
 
 const unitIn = (place: Place, variables: Record<string, string> = {}, memoryMb?: number): UnitSpec =>
@@ -48,9 +49,7 @@ async function started(place: Place, variables: Record<string, string> = {}, mem
   return { units, unit, unitId: unit.unitId, ask, answers, end }
 }
 
-test("an engine shows no secret of a unit, and its container has no rights and a read-only image (M2, M4)", {
-  skip,
-}, async () => {
+test("an engine shows no secret of a unit, and its container has no rights and a read-only image (M2, M4)", async () => {
   const place = dockerPlace({ user: () => ({ uid: 200_077, gid: 200_077 }) })
   const looks = "id -u; cat /proc/1/status; touch /x; touch /superstep/app/x; touch $HOME/x && echo home-is-writable"
   const { units, unitId, ask, end } = await started(
@@ -76,7 +75,7 @@ test("an engine shows no secret of a unit, and its container has no rights and a
   await end()
 })
 
-test("a unit that uses more than its memory is reported with its limit (R3)", { skip }, async () => {
+test("a unit that uses more than its memory is reported with its limit (R3)", async () => {
   const { units, unitId, ask, end } = await started(dockerPlace(), { FAKE_SWELLS_MB: "600" }, 160)
 
   void ask("/swell").catch(() => undefined)
@@ -92,9 +91,7 @@ test("a unit that uses more than its memory is reported with its limit (R3)", { 
   await end()
 })
 
-test("each line of a unit's output is read once and in order, also a long one, by whichever control plane, and after its end (R6)", {
-  skip,
-}, async () => {
+test("each line of a unit's output is read once and in order, also a long one, by whichever control plane, and after its end (R6)", async () => {
   const place = dockerPlace()
   const { units, unitId, ask, end } = await started(place, { FAKE_SAYS: "/superstep/unit/data/says.txt" })
   const say = async (text: string) => {
@@ -134,7 +131,7 @@ test("each line of a unit's output is read once and in order, also a long one, b
   await end()
 })
 
-test("nothing without our label is listed, stopped or removed (M1)", { skip }, async () => {
+test("nothing without our label is listed, stopped or removed (M1)", async () => {
   const place = dockerPlace()
   const units = place.units()
   const unit = unitIn(place)
@@ -156,7 +153,7 @@ test("nothing without our label is listed, stopped or removed (M1)", { skip }, a
   await engine.json(`/containers/${foreign.body.Id}`, { method: "DELETE", query: { force: "1" } })
 })
 
-test("what a killed look into an image left behind is removed, and nothing else", { skip }, async () => {
+test("what a killed look into an image left behind is removed, and nothing else", async () => {
   const engine = testEngine()
   const create = async (label: string) => {
     const body = { Image: baseReference, Cmd: ["true"], Labels: { [label]: "1" } }
@@ -177,7 +174,7 @@ test("what a killed look into an image left behind is removed, and nothing else"
   }
 })
 
-test("a network of our name without our label is neither used nor removed (M1)", { skip }, async () => {
+test("a network of our name without our label is neither used nor removed (M1)", async () => {
   const engine = testEngine()
   const homeId = newId()
   const name = ownNetwork(homeId)
@@ -193,7 +190,7 @@ test("a network of our name without our label is neither used nor removed (M1)",
   assert.equal((await engine.json(`/networks/${name}`, { also: [404] })).status, 404)
 })
 
-test("an image that the engine has lost is made again at the next start", { skip }, async () => {
+test("an image that the engine has lost is made again at the next start", async () => {
   const place = dockerPlace()
   const { units, unit, unitId, answers, end } = await started(place)
   await units.stop(unitId, { graceMs: 0 })
@@ -205,9 +202,7 @@ test("an image that the engine has lost is made again at the next start", { skip
   await end()
 })
 
-test("a program that only finds units publishes no socket, since it does not know the edge's group", {
-  skip,
-}, async () => {
+test("a program that only finds units publishes no socket, since it does not know the edge's group", async () => {
   const place = dockerPlace()
   const { units, unitId, end } = await started(place)
   const path = unitSocket(place.folders, unitId)

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict"
 import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { after, test } from "node:test"
+import { after, test as nodeTest } from "node:test"
 import { hasRegistry, realRegistry } from "@superstep/oci/testing/real-registry"
 import { Secret, secretsOf } from "@superstep/toolkit/config/settings"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { v7 as newId } from "uuid"
@@ -25,6 +26,7 @@ const skip =
   noEngine ||
   unlessWide("needs the Debian package docker-registry") ||
   (!hasRegistry() && "docker-registry is not installed")
+const test = testUnless(skip)
 after(() => (skip ? undefined : removeTestImages()))
 
 const token = new Secret("the-token")
@@ -45,9 +47,7 @@ const reply = async (units: Units, unit: UnitSpec, path: string) => (await ask(a
 const untilReady = (units: Units, unit: UnitSpec) =>
   until(async () => (await askStatus(at(units, unit)).catch(() => undefined))?.ready, { what: "the guest is ready" })
 
-test("an image that somebody else built runs as a unit, confined, and is started again when one of its two containers ends (R1, R3, R5)", {
-  skip,
-}, async () => {
+test("an image that somebody else built runs as a unit, confined, and is started again when one of its two containers ends (R1, R3, R5)", async () => {
   await using registry = await realRegistry()
   const reference = pushed(imageOfOthers(`127.0.0.1:${registry.port}/team/guest:1`, "one"))
   const place = dockerPlace({ user: () => ({ uid: 200_077, gid: 200_077 }) })
@@ -89,9 +89,7 @@ test("an image that somebody else built runs as a unit, confined, and is started
   await place.images.remove(artifact.artifactId)
 })
 
-test("a private registry gives an image only to deployments that name its credentials, also when the engine has it", {
-  skip,
-}, async () => {
+test("a private registry gives an image only to deployments that name its credentials, also when the engine has it", async () => {
   await using registry = await realRegistry({ hasPasswords: true })
   const name = imageOfOthers(`127.0.0.1:${registry.port}/team/private:1`, "one")
   const reference = pushed(name, credentialsFor(registry.port))
@@ -116,9 +114,7 @@ test("a private registry gives an image only to deployments that name its creden
   for (const { artifactId } of [artifact, usual.artifact]) await place.images.remove(artifactId)
 })
 
-test("a missing image fails with the registry's words, and a registry that is away may come back", {
-  skip,
-}, async () => {
+test("a missing image fails with the registry's words, and a registry that is away may come back", async () => {
   const engine = testEngine()
   const guests = guestImages({ engine, homeId: newId(), folderOf: () => temporaryFolder(), authFolder: undefined })
   const adopt = (reference: string) => guests.adopt({ deploymentId: newId(), reference, pullSecrets: [] }, never)
@@ -133,7 +129,7 @@ test("a missing image fails with the registry's words, and a registry that is aw
   await assert.rejects(adopt(`127.0.0.1:${port}/team/none:1`), EngineFailed)
 })
 
-test("an engine reads credentials with all padding, and in the alphabet of addresses", () => {
+nodeTest("an engine reads credentials with all padding, and in the alphabet of addresses", () => {
   const header = engineHeader({ user: "me", password: new Secret("~~~???") }, "r.example").reveal()
 
   assert.match(header, /^[\w-]+=*$/)
@@ -152,12 +148,12 @@ for (const [words, code] of [
   ["no matching manifest for linux/amd64 in the manifest list entries", "source_unsupported"],
   ["dial tcp: lookup r.example: no such host", undefined],
 ] as const)
-  test(`${code ?? "an error that may pass"} is what a registry means by: ${words}`, () => {
+  nodeTest(`${code ?? "an error that may pass"} is what a registry means by: ${words}`, () => {
     const error = refusalOf("r.example/a:1", new EngineFailed(words))
     assert.equal(error instanceof ImageRefused ? error.code : undefined, code)
   })
 
-test("each deployment has its own artifact of an image", () => {
+nodeTest("each deployment has its own artifact of an image", () => {
   const value = { reference: "r.example/a@sha256:1", pullSecrets: [] }
   assert.notEqual(artifactIdOf("d1", value), artifactIdOf("d2", value))
   assert.match(artifactIdOf("d1", value), /^image-[0-9a-f]{40}$/)

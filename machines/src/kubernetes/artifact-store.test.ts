@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { request as ask } from "node:http"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { after, before } from "node:test"
 import { mediaTypes } from "@superstep/oci/image"
 import { layoutIn } from "@superstep/oci/layout"
 import { places } from "@superstep/oci/project-image"
@@ -17,10 +17,12 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { portServer } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
+import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { pushBase } from "./testing/push-base.js"
 import { ArtifactGone, unitImages } from "./unit-images.js"
 
 const skip = hasRegistry() ? false : "docker-registry is not installed"
+const test = testUnless(skip)
 let real: Awaited<ReturnType<typeof realRegistry>>
 
 before(async () => {
@@ -50,9 +52,7 @@ function project(): string {
   return folder
 }
 
-test("an artifact that one control plane sends is found by another, with its variables, files and later schemas", {
-  skip,
-}, async () => {
+test("an artifact that one control plane sends is found by another, with its variables, files and later schemas", async () => {
   await storeAt("agents").put("a1", project(), { configEnv: { MODEL: "small" } })
   const schemas = temporaryFolder()
   const added = { from: schemas, to: `${places.project}/.superstep` }
@@ -78,9 +78,7 @@ test("an artifact that one control plane sends is found by another, with its var
   assert.equal(fileOf(".superstep/schemas.json"), "new")
 })
 
-test("the image of a unit is made once for each base, release and state of the artifact, is known while the registry is away, and goes with the artifact", {
-  skip,
-}, async () => {
+test("the image of a unit is made once for each base, release and state of the artifact, is known while the registry is away, and goes with the artifact", async () => {
   const store = storeAt("units")
   const base = parseReference(await pushBase(real.origin))
   const { digest } = await findImage(registryAt({ origin: real.origin }), base)
@@ -132,9 +130,7 @@ const tagsOf = async (repository: string) => {
   return ((await response.json()) as { tags: string[] }).tags.toSorted()
 }
 
-test("in a repository that several share, each installation lists and removes only what is its own", {
-  skip,
-}, async () => {
+test("in a repository that several share, each installation lists and removes only what is its own", async () => {
   const [one, other] = [storeAt("shared"), storeAt("shared", otherHome)]
   const same = project()
   await one.put("a1", same, { configEnv: {} })
@@ -154,9 +150,7 @@ test("in a repository that several share, each installation lists and removes on
   assert.deepEqual(await tagsOf("shared"), ["latest", other.tagOf("a1")].toSorted())
 })
 
-test("a login that may push but not delete, and a registry that deletes nothing, keep no build and no deployment from its end", {
-  skip,
-}, async () => {
+test("a login that may push but not delete, and a registry that deletes nothing, keep no build and no deployment from its end", async () => {
   for (const status of [401, 403]) {
     using limited = await refusing((method) => (method === "DELETE" ? status : undefined))
     const warnings: string[] = []

@@ -4,9 +4,10 @@
  */
 import assert from "node:assert/strict"
 import { execFile } from "node:child_process"
-import { after, before, test } from "node:test"
+import { after, before } from "node:test"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { until } from "@superstep/toolkit/testing/until"
 import type { KubernetesObject } from "./cluster/objects.js"
 import { noKubernetes, type RealCluster, realCluster } from "./testing/real-cluster.js"
@@ -14,6 +15,7 @@ import { machineRules } from "./testing/rights.js"
 
 const helm = process.env.SUPERSTEP_TEST_HELM
 const skip = noKubernetes || (helm === undefined && "needs SUPERSTEP_TEST_HELM, which .ci/chart builds")
+const test = testUnless(skip)
 const chart = fileURLToPath(new URL("../../../deploy/helm/superstep", import.meta.url))
 const run = promisify(execFile)
 
@@ -68,9 +70,7 @@ async function createNamespace(name: string): Promise<void> {
   })
 }
 
-test("a cluster takes the chart with the least values, and its pods where only restricted ones are allowed", {
-  skip,
-}, async () => {
+test("a cluster takes the chart with the least values, and its pods where only restricted ones are allowed", async () => {
   await createNamespace("superstep")
   await helmDoes("superstep", "install", "superstep", ".", "--values", "ci/least-values.yaml")
 
@@ -79,9 +79,7 @@ test("a cluster takes the chart with the least values, and its pods where only r
   assert.ok(namespaces.some(({ metadata }) => metadata.name === "superstep-agents"))
 })
 
-test("the control plane has the machine's rights among agents, and may list pods beside it and label its own; edges may do nothing", {
-  skip,
-}, async () => {
+test("the control plane has the machine's rights among agents, and may list pods beside it and label its own; edges may do nothing", async () => {
   const roles = await list<KubernetesObject & { readonly rules: unknown }>(
     "/apis/rbac.authorization.k8s.io/v1/namespaces/superstep-agents/roles",
   )
@@ -115,7 +113,7 @@ test("the control plane has the machine's rights among agents, and may list pods
     assert.equal(await may(`superstep-${account}`, ...what), isAllowed, `${account}: ${what.join(" ")}`)
 })
 
-test("an upgrade with other values is accepted, and an uninstall leaves nothing", { skip }, async () => {
+test("an upgrade with other values is accepted, and an uninstall leaves nothing", async () => {
   const values = ["--values", "ci/least-values.yaml", "--set", "edge.replicas=3"]
   await helmDoes("superstep", "upgrade", "superstep", ".", ...values)
   await helmDoes("superstep", "uninstall", "superstep")
@@ -139,9 +137,7 @@ test("an upgrade with other values is accepted, and an uninstall leaves nothing"
   )
 })
 
-test("a cluster takes the chart with all its values, in a namespace of agents that somebody else made", {
-  skip,
-}, async () => {
+test("a cluster takes the chart with all its values, in a namespace of agents that somebody else made", async () => {
   for (const name of ["platform", "agents"]) await createNamespace(name)
   await helmDoes("platform", "install", "superstep", ".", "--values", "ci/all-values.yaml")
 

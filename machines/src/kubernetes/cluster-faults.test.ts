@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { mkdirSync, rmSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
-import { test } from "node:test"
 import { secretsOf } from "@superstep/toolkit/config/settings"
 import { createLog } from "@superstep/toolkit/log/log"
+import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import type { UnitSpec } from "../port/port.js"
@@ -13,9 +13,10 @@ import { ask } from "../unit-client/unit-request.js"
 import { ClusterFailed } from "./cluster/cluster.js"
 import { type KubernetesObject, labels, nameOf, pathsIn, unitPort } from "./cluster/objects.js"
 import { ForeignObject } from "./cluster/owned-objects.js"
-import { clusterOfFile, kubernetesPlace, noCluster as skip } from "./testing/place.js"
+import { clusterOfFile, kubernetesPlace, noCluster } from "./testing/place.js"
 import { grantRights } from "./testing/rights.js"
 
+const test = testUnless(noCluster)
 const tested = clusterOfFile()
 
 type Place = Awaited<ReturnType<typeof kubernetesPlace>>
@@ -64,9 +65,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-test("while the API server is away units run on, and afterwards each is known as it is, with all its output", {
-  skip,
-}, async () => {
+test("while the API server is away units run on, and afterwards each is known as it is, with all its output", async () => {
   const place = await kubernetesPlace(tested())
   const { units, unit, unitId, addressOf, untilExited, end } = await started(place)
   const other = await started(place)
@@ -98,7 +97,7 @@ test("while the API server is away units run on, and afterwards each is known as
   await end()
 })
 
-test("objects of our names that are somebody else's are neither used, changed nor deleted (K1)", { skip }, async () => {
+test("objects of our names that are somebody else's are neither used, changed nor deleted (K1)", async () => {
   const place = await kubernetesPlace(tested())
   const units = place.units()
   const unit = unitIn(place)
@@ -134,9 +133,7 @@ test("objects of our names that are somebody else's are neither used, changed no
   assert.deepEqual(await units.list(), [])
 })
 
-test("a pod that was evicted, or deleted by somebody else, has exited, and starts again at the same address (K4, K6)", {
-  skip,
-}, async () => {
+test("a pod that was evicted, or deleted by somebody else, has exited, and starts again at the same address (K4, K6)", async () => {
   const place = await kubernetesPlace(tested())
   const { units, unitId, startAgain, untilExited, end } = await started(place)
   const address = units.address(unitId)
@@ -163,7 +160,7 @@ test("a pod that was evicted, or deleted by somebody else, has exited, and start
   await end()
 })
 
-test("a unit whose pod the cluster refuses has exited by itself: nobody else has ended it (K4)", { skip }, async () => {
+test("a unit whose pod the cluster refuses has exited by itself: nobody else has ended it (K4)", async () => {
   const place = await kubernetesPlace(tested(), {
     beforeApply: async (path) => {
       if (path.endsWith("/pods")) throw new ClusterFailed("exceeded quota", 403)
@@ -179,7 +176,7 @@ test("a unit whose pod the cluster refuses has exited by itself: nobody else has
   await units.remove(unit.unitId)
 })
 
-test("a unit that is being started has not exited while it has its Secret and no pod yet (K4)", { skip }, async () => {
+test("a unit that is being started has not exited while it has its Secret and no pod yet (K4)", async () => {
   const seen: string[] = []
   const place = await kubernetesPlace(tested(), {
     beforeApply: async (path) => {
@@ -198,7 +195,7 @@ test("a unit that is being started has not exited while it has its Secret and no
   await units.remove(unit.unitId)
 })
 
-test("a stop and a kill end a unit whose last output cannot be kept, and the log says so (R5)", { skip }, async () => {
+test("a stop and a kill end a unit whose last output cannot be kept, and the log says so (R5)", async () => {
   const lines: string[] = []
   const log = createLog({ process: "control", level: "warn" }, { write: (line) => lines.push(line) })
   const place = await kubernetesPlace(tested(), { log })
@@ -228,7 +225,7 @@ test("a stop and a kill end a unit whose last output cannot be kept, and the log
   await end()
 })
 
-test("a unit that uses more than its memory is reported with its limit (R3)", { skip }, async () => {
+test("a unit that uses more than its memory is reported with its limit (R3)", async () => {
   const { addressOf, untilExited, end } = await started(await kubernetesPlace(tested()), { FAKE_SWELLS_MB: "600" }, 160)
 
   void ask(addressOf(), "GET", "/swell").catch(() => undefined)
@@ -237,9 +234,7 @@ test("a unit that uses more than its memory is reported with its limit (R3)", { 
   await end()
 })
 
-test("a pod of a lost node is given up, and its processes end when the node is back", {
-  skip,
-}, async () => {
+test("a pod of a lost node is given up, and its processes end when the node is back", async () => {
   const place = await kubernetesPlace(tested(), { lostMs: 300 })
   const { units, unitId, startAgain, end } = await started(place)
   const former = await place.pidOf(unitId)
@@ -258,9 +253,7 @@ test("a pod of a lost node is given up, and its processes end when the node is b
   await end()
 })
 
-test("who deletes the Service of a unit deletes all of it, and it starts again; a stop and a removal leave nothing either (K5, R5)", {
-  skip,
-}, async () => {
+test("who deletes the Service of a unit deletes all of it, and it starts again; a stop and a removal leave nothing either (K5, R5)", async () => {
   const place = await kubernetesPlace(tested())
   const { units, unitId, startAgain, end } = await started(place)
   const paths = pathsIn(place.namespace)
@@ -284,9 +277,7 @@ test("who deletes the Service of a unit deletes all of it, and it starts again; 
   await until(async () => (await all()) === 0, { what: "all its objects are gone" })
 })
 
-test("an error says that somebody has deleted the namespace, and units start again when it is back", {
-  skip,
-}, async () => {
+test("an error says that somebody has deleted the namespace, and units start again when it is back", async () => {
   const place = await kubernetesPlace(tested())
   const { units, unit, unitId, startAgain, end } = await started(place)
   const path = `/api/v1/namespaces/${place.namespace}`

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import test from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { builtProject, smallImage } from "../testing/project.js"
 import { breakingProxy, hasRegistry, realRegistry } from "../testing/real-registry.js"
@@ -15,11 +15,10 @@ import { pushImage } from "./push.js"
 
 const skip =
   unlessWide("needs the Debian package docker-registry") || (!hasRegistry() && "docker-registry is not installed")
+const test = testUnless(skip)
 const chunkBytes = 256 * 1024
 
-test("a real registry stores an image, mounts its layers, and returns it as the base of another", {
-  skip,
-}, async () => {
+test("a real registry stores an image, mounts its layers, and returns it as the base of another", async () => {
   await using server = await realRegistry()
   const registry = registryAt({ origin: server.origin })
   const { image, layout } = await smallImage(builtProject())
@@ -60,7 +59,7 @@ async function pushOverBreak(where: "before" | "within"): Promise<readonly numbe
   return resumed[0] ?? []
 }
 
-test("a push to a real registry that breaks off between two chunks goes on with the next one", { skip }, async () => {
+test("a push to a real registry that breaks off between two chunks goes on with the next one", async () => {
   const [first, second = 0] = await pushOverBreak("before")
 
   assert.equal(first, 0)
@@ -68,13 +67,11 @@ test("a push to a real registry that breaks off between two chunks goes on with 
 })
 
 // This registry refuses an upload of which it has more than it has confirmed.
-test("a push to a real registry that breaks off within a chunk sends that layer again, and only that", {
-  skip,
-}, async () => {
+test("a push to a real registry that breaks off within a chunk sends that layer again, and only that", async () => {
   assert.deepEqual(await pushOverBreak("within"), [0, 0])
 })
 
-test("a real registry with passwords takes an image from its user, and from nobody else", { skip }, async () => {
+test("a real registry with passwords takes an image from its user, and from nobody else", async () => {
   await using server = await realRegistry({ hasPasswords: true })
   const { image, layout } = await smallImage(builtProject())
   const pushAs = (password: string) =>
@@ -108,9 +105,7 @@ function mountedSecret(host: string) {
   return { path: join(folder, "config.json"), renew: () => write("..2", "wonderful") }
 }
 
-test("credentials that a real registry has refused are read again for the next request, from a Secret, too", {
-  skip,
-}, async () => {
+test("credentials that a real registry has refused are read again for the next request, from a Secret, too", async () => {
   await using server = await realRegistry({ hasPasswords: true })
   const { host } = new URL(server.origin)
   const secret = mountedSecret(host)

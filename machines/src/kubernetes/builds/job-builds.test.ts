@@ -2,10 +2,10 @@
 import assert from "node:assert/strict"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { registryAt } from "@superstep/oci/registry/client"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import type { BuildSource, Machine } from "../../port/port.js"
@@ -13,9 +13,10 @@ import { firstUser, noRights, runAs } from "../cluster/manifests.js"
 import { baseName, type KubernetesObject, labels, type Pod, pathsIn } from "../cluster/objects.js"
 import { ownedObjects } from "../cluster/owned-objects.js"
 import { buildsPlace, registryPassword } from "../testing/builds-place.js"
-import { clusterOfFile, noCluster as skip } from "../testing/place.js"
+import { clusterOfFile, noCluster } from "../testing/place.js"
 import { requestsSeen } from "../testing/requests-seen.js"
 
+const test = testUnless(noCluster)
 const tested = clusterOfFile()
 
 const variable = "value-of-a-variable"
@@ -97,9 +98,7 @@ async function leftIn({ namespace, homeId, repository }: Place): Promise<string[
 const podOf = async ({ namespace, homeId }: Place): Promise<Pod | undefined> =>
   (await ownedObjects(tested().admin, homeId).list<Pod>(pathsIn(namespace).pods))[0]
 
-test("a build goes on when its control plane dies, and one with another data folder finishes it (J2)", {
-  skip,
-}, async () => {
+test("a build goes on when its control plane dies, and one with another data folder finishes it (J2)", async () => {
   const place = await buildsPlace(tested())
   const first = await place.open()
   const source = await started(first, { buildCommand: "echo begun && sleep 3 && echo built" })
@@ -126,9 +125,7 @@ test("a build goes on when its control plane dies, and one with another data fol
   assert.deepEqual(await leftIn(place), [])
 })
 
-test("user code of a build sees no credential, and only the graphs get the deployment's variables (J1)", {
-  skip,
-}, async () => {
+test("user code of a build sees no credential, and only the graphs get the deployment's variables (J1)", async () => {
   const search = (name: string) =>
     `for it in ${registryPassword} master-key-of-the-platform ${variable}; do (env; cat /proc/*/environ; grep -rh "$it" /superstep /tmp /var/run /run/secrets) 2>/dev/null | grep -aq "$it" && echo "${name} sees $it"; done; test -e /var/run/secrets && echo "${name} sees secrets"; echo "${name} has looked"`
   // In pieces, since the file itself is searched, too.
@@ -159,9 +156,7 @@ export const graph = {}
   await remove()
 })
 
-test("what user code puts in the place of the result leads to no file of the container that sends it (J1)", {
-  skip,
-}, async () => {
+test("what user code puts in the place of the result leads to no file of the container that sends it (J1)", async () => {
   const { place, machine, source, remove } = await building({
     buildCommand: "ln -s /superstep/sending /superstep/work/artifact",
   })
@@ -174,9 +169,7 @@ test("what user code puts in the place of the result leads to no file of the con
   assert.deepEqual(await leftIn(place), [])
 })
 
-test("a pod that the build's Job does not own, such as one of a former Job, is not taken for the build's, and goes with it", {
-  skip,
-}, async () => {
+test("a pod that the build's Job does not own, such as one of a former Job, is not taken for the build's, and goes with it", async () => {
   const { place, machine, source, remove } = await building({ buildCommand: "echo begun && sleep 2" })
   const former = {
     // The API lists pods by their names.
@@ -198,7 +191,7 @@ test("a pod that the build's Job does not own, such as one of a former Job, is n
   assert.deepEqual(left, [])
 })
 
-test("a build that was cancelled leaves nothing, wherever it was (J3)", { skip }, async () => {
+test("a build that was cancelled leaves nothing, wherever it was (J3)", async () => {
   const { place, machine, source, remove } = await building({ buildCommand: "echo begun && sleep 60" })
   await untilPrinted(machine, source, "begun")
   const during = await leftIn(place)
@@ -212,9 +205,7 @@ test("a build that was cancelled leaves nothing, wherever it was (J3)", { skip }
   assert.deepEqual(await machine.builds.list(), [])
 })
 
-test("what a control plane leaves that is killed between image and Job is found by the next one (J3)", {
-  skip,
-}, async () => {
+test("what a control plane leaves that is killed between image and Job is found by the next one (J3)", async () => {
   const place = await buildsPlace(tested())
   const source = await started(await place.open(), {})
   const { jobs, secrets: secretsPath } = pathsIn(place.namespace)
@@ -231,9 +222,7 @@ test("what a control plane leaves that is killed between image and Job is found 
   await until(async () => (await leftIn(place)).length === 0, { what: "nothing is left" })
 })
 
-test("a build whose pod is evicted, or deleted by somebody else, has ended and says why; it starts again", {
-  skip,
-}, async () => {
+test("a build whose pod is evicted, or deleted by somebody else, has ended and says why; it starts again", async () => {
   const place = await buildsPlace(tested())
   const machine = await place.open()
   const begun = async (change: Partial<BuildSource> = {}) => {
@@ -271,9 +260,7 @@ test("a build whose pod is evicted, or deleted by somebody else, has ended and s
   await machine.builds.remove(deleted.revisionId)
 })
 
-test("a build whose pod waits for a node costs the API server no request, however often it is looked at", {
-  skip,
-}, async () => {
+test("a build whose pod waits for a node costs the API server no request, however often it is looked at", async () => {
   const { place, machine, source, remove } = await building({ buildCommand: "true" }, { memoryMb: 1_000_000 })
   const isWaiting = async () =>
     (await podOf(place))?.status?.conditions?.some(({ type, status }) => type === "PodScheduled" && status === "False")
@@ -295,7 +282,7 @@ test("a build whose pod waits for a node costs the API server no request, howeve
   await remove()
 })
 
-test("while the API server is away a build counts as running, and goes on", { skip }, async () => {
+test("while the API server is away a build counts as running, and goes on", async () => {
   const { machine, source, remove } = await building({ buildCommand: "echo begun && sleep 2" })
   await untilPrinted(machine, source, "begun")
 

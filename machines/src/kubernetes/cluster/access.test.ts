@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { test } from "node:test"
+import { test as nodeTest } from "node:test"
 import type { TLSSocket } from "node:tls"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { parse, stringify } from "yaml"
 import { httpsServerOfFile } from "../testing/https-server.js"
 import { machineRules } from "../testing/rights.js"
@@ -13,7 +14,7 @@ import { accessInCluster, NotInCluster } from "./access.js"
 import { ClusterFailed, clusterAt } from "./cluster.js"
 import { accessByKubeconfig, UnusableKubeconfig } from "./kubeconfig.js"
 
-const skip = withoutOpenssl()
+const test = testUnless(withoutOpenssl())
 const server = httpsServerOfFile(
   (request, response) => {
     const { authorization = "" } = request.headers
@@ -58,9 +59,7 @@ interface Seen {
 const clusterFailed = (status: number | undefined, words: RegExp) => (error: unknown) =>
   error instanceof ClusterFailed && error.status === status && words.test(error.message)
 
-test("a kubeconfig gives a token, a token that is read anew from a file, or a client certificate", {
-  skip,
-}, async () => {
+test("a kubeconfig gives a token, a token that is read anew from a file, or a client certificate", async () => {
   const seenWith = async (user: object) =>
     (await clusterAt(await accessByKubeconfig(kubeconfig(user), {})).json<Seen>("/version")).body
 
@@ -73,9 +72,7 @@ test("a kubeconfig gives a token, a token that is read anew from a file, or a cl
   assert.deepEqual(await seenWith(pair), { authorization: "", client: "localhost" })
 })
 
-test("what other users of a kubeconfig sign in with, and an exec beside a token, are not judged", {
-  skip,
-}, async () => {
+test("what other users of a kubeconfig sign in with, and an exec beside a token, are not judged", async () => {
   const alpha = { apiVersion: "client.authentication.k8s.io/v1alpha1", command: "aws", interactiveMode: "Always" }
   const others = [{ exec: alpha }, { exec: null }, { exec: "aws" }]
 
@@ -85,7 +82,7 @@ test("what other users of a kubeconfig sign in with, and an exec beside a token,
   }
 })
 
-test("a kubeconfig that cannot be used is refused with its reason, and shows no secret", { skip }, async () => {
+test("a kubeconfig that cannot be used is refused with its reason, and shows no secret", async () => {
   const refusal = (file: string, words: RegExp) =>
     assert.rejects(
       accessByKubeconfig(file, {}),
@@ -103,9 +100,7 @@ test("a kubeconfig that cannot be used is refused with its reason, and shows no 
   await refusal(broken, /no kubeconfig/)
 })
 
-test("the documented kubeconfig is accepted and reads its token anew; the documented rights are those of the machine", {
-  skip,
-}, async () => {
+test("the documented kubeconfig is accepted and reads its token anew; the documented rights are those of the machine", async () => {
   const page = readFileSync(new URL("../../../../docs/kubernetes.md", import.meta.url), "utf8")
   const documents = [...page.matchAll(/<<'EOF'\n(.*?)EOF\n/gs)].map(([, text = ""]) => text)
   const [role, config = ""] = documents
@@ -122,9 +117,7 @@ test("the documented kubeconfig is accepted and reads its token anew; the docume
   assert.deepEqual((parse(role ?? "") as { rules: unknown }).rules, machineRules)
 })
 
-test("a pod finds its API server, its namespace and its present token in what the cluster puts there", {
-  skip,
-}, async () => {
+test("a pod finds its API server, its namespace and its present token in what the cluster puts there", async () => {
   const account = temporaryFolder()
   const environment = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: String(server.port) }
   await assert.rejects(accessInCluster(environment, account), NotInCluster)
@@ -142,7 +135,7 @@ test("a pod finds its API server, its namespace and its present token in what th
   assert.equal(body.authorization, "Bearer second")
 })
 
-test("who waits for a token can leave, and waits no longer than for an answer", async () => {
+nodeTest("who waits for a token can leave, and waits no longer than for an answer", async () => {
   const silent = clusterAt({
     origin: "https://127.0.0.1:1",
     authority: undefined,
@@ -157,9 +150,7 @@ test("who waits for a token can leave, and waits no longer than for an answer", 
   await assert.rejects(silent.json("/version", { answerMs: 1 }), clusterFailed(undefined, /no token .* within 1 ms/))
 })
 
-test("a refusal has the words and the status of the server; a server that is away, or is another one, has an error of its own", {
-  skip,
-}, async () => {
+test("a refusal has the words and the status of the server; a server that is away, or is another one, has an error of its own", async () => {
   const { origin, authority } = server
   const cluster = (of: { origin: string; authority: string | undefined }, token: string) =>
     clusterAt({ ...of, token: async () => new Secret(token) })

@@ -1,9 +1,10 @@
 /** A watch of an API server whose answers a test gives one by one, so that each comes when the test says. `watches-in-cluster.test.ts` has a real server. */
 import assert from "node:assert/strict"
 import type { ServerResponse } from "node:http"
-import { afterEach, beforeEach, test } from "node:test"
+import { afterEach, beforeEach } from "node:test"
 import { withoutOpenssl } from "@superstep/toolkit/testing/certificate"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { until } from "@superstep/toolkit/testing/until"
 import { type Clock, realClock } from "@superstep/toolkit/time/clock"
 import { httpsServerOfFile } from "../testing/https-server.js"
@@ -16,7 +17,7 @@ interface Asked {
   readonly response: ServerResponse
 }
 
-const skip = withoutOpenssl()
+const test = testUnless(withoutOpenssl())
 /** All requests; the first `answered` have their answer. */
 let asked: Asked[] = []
 let answered = 0
@@ -130,7 +131,7 @@ async function namesAgain(version: number, ...items: Pod[]): Promise<string[]> {
 const untilFailed = (words: RegExp, status?: number) =>
   until(() => names().then(() => false, refusal(words, status)), { what: "the watch has failed" })
 
-test("reads and waits cost one list and one watch, however many there are (W3)", { skip }, async () => {
+test("reads and waits cost one list and one watch, however many there are (W3)", async () => {
   const watch = await opened(5, podOf("a", 3))
   const waits = [1, 2, 3].map(() => pods.until(({ find }) => find("b"), 10_000))
   for (let read = 0; read < 100; read++) assert.deepEqual(await names(), ["a"])
@@ -144,9 +145,7 @@ test("reads and waits cost one list and one watch, however many there are (W3)",
   assert.equal(asked.length, 2)
 })
 
-test("a watch that is cut goes on from its last event or bookmark, and nothing is listed again (W3)", {
-  skip,
-}, async () => {
+test("a watch that is cut goes on from its last event or bookmark, and nothing is listed again (W3)", async () => {
   let watch = await opened(5, podOf("a", 3))
   watch.send("MODIFIED", podOf("a", 7))
   await untilVersion(7)
@@ -172,9 +171,7 @@ for (const [how, refuseIt] of [
       (await answerWatch(5)).send("ERROR", { kind: "Status", code: 410, message: "too old resource version" }),
   ],
 ] as const)
-  test(`when the server no longer has the changes since then, and says so ${how}, all is listed again (W3)`, {
-    skip,
-  }, async () => {
+  test(`when the server no longer has the changes since then, and says so ${how}, all is listed again (W3)`, async () => {
     const watch = await opened(5, podOf("a", 3), podOf("b", 4))
     watch.cut()
     await refuseIt()
@@ -185,7 +182,7 @@ for (const [how, refuseIt] of [
     assert.deepEqual(await names(), ["b", "c"])
   })
 
-test("while the server is away nothing is known, waits end, and then all is listed again (W2)", { skip }, async () => {
+test("while the server is away nothing is known, waits end, and then all is listed again (W2)", async () => {
   const watch = await opened(5, podOf("a", 3))
   const wait = assert.rejects(
     pods.until(({ find }) => find("b"), 10_000),
@@ -207,9 +204,7 @@ test("while the server is away nothing is known, waits end, and then all is list
   assert.deepEqual(await namesAgain(3, podOf("c", 2)), ["c"])
 })
 
-test("a read that ends while a slow server opens the watch does not break it: the next one shows what there is (W3)", {
-  skip,
-}, async () => {
+test("a read that ends while a slow server opens the watch does not break it: the next one shows what there is (W3)", async () => {
   const read = assert.rejects(names(), refusal(/has not shown/))
   await answerList(5, podOf("a", 3))
   await until(() => asked[answered], { what: "the watch is being opened" })
@@ -222,9 +217,7 @@ test("a read that ends while a slow server opens the watch does not break it: th
   assert.equal(asked.length, 2)
 })
 
-test("an open watch that does not show in time what was written is broken, and all is listed again (W1)", {
-  skip,
-}, async () => {
+test("an open watch that does not show in time what was written is broken, and all is listed again (W1)", async () => {
   await opened(5)
   pods.wrote(podOf("b", 7).metadata)
   const read = assert.rejects(names(), refusal(/has not shown/))
@@ -236,7 +229,7 @@ test("an open watch that does not show in time what was written is broken, and a
   assert.deepEqual(await namesAgain(7, podOf("b", 7)), ["b"])
 })
 
-test("a watch that ends at once is not opened again and again (W3)", { skip }, async () => {
+test("a watch that ends at once is not opened again and again (W3)", async () => {
   const read = names()
   await answerList(5)
   const { end } = await answerWatch(5)
@@ -249,9 +242,7 @@ test("a watch that ends at once is not opened again and again (W3)", { skip }, a
   assert.equal(asked.length, 2)
 })
 
-test("an object that takes the name of another one is that, and the end of the former does not remove it", {
-  skip,
-}, async () => {
+test("an object that takes the name of another one is that, and the end of the former does not remove it", async () => {
   const watch = await opened(5, podOf("a", 3, "first"))
   const gone = pods.until(({ find }) => (find("a") ? undefined : true), 10_000)
   watch.send("DELETED", podOf("a", 6, "first"))
@@ -265,7 +256,7 @@ test("an object that takes the name of another one is that, and the end of the f
   assert.equal((await pods.find("a"))?.metadata.uid, "second")
 })
 
-test("a read waits until the watch shows what was written before it, and what was removed (W1)", { skip }, async () => {
+test("a read waits until the watch shows what was written before it, and what was removed (W1)", async () => {
   const watch = await opened(5, podOf("a", 3))
 
   pods.wrote(podOf("b", 7).metadata)
@@ -286,9 +277,7 @@ test("a read waits until the watch shows what was written before it, and what wa
   assert.equal(await wait, 1)
 })
 
-test("a list that begins after a write shows it: an older version of the cluster stops no read (W1)", {
-  skip,
-}, async () => {
+test("a list that begins after a write shows it: an older version of the cluster stops no read (W1)", async () => {
   const watch = await opened(50)
   pods.wrote(podOf("b", 70).metadata)
   watch.send("ERROR", { kind: "Status", code: 500, message: "etcd was restored" })
@@ -298,7 +287,7 @@ test("a list that begins after a write shows it: an older version of the cluster
   assert.deepEqual(await namesAgain(9, podOf("c", 8)), ["c"])
 })
 
-test("a refusal names the verb that the role lacks", { skip }, async () => {
+test("a refusal names the verb that the role lacks", async () => {
   const first = assert.rejects(
     names(),
     refusal(/pods is forbidden.*the verb "list" for pods \(docs\/kubernetes.md/, 403),

@@ -272,6 +272,7 @@ test("output of a unit whose former lives were containers is read from the start
   const found = await units.logs(unitId, JSON.stringify({ lifeId: "1_a" }))
 
   assert.deepEqual(found, { lines: ["one"], next: "4" })
+  assert.deepEqual(await printed("").units.logs(unitId, ""), { lines: [], next: "" })
 })
 
 test("a unit that ignores the stop signal is killed after its grace period", async () => {

@@ -97,3 +97,9 @@ test("a graph in a CommonJS file gets messages of its own classes", async () => 
 
   assert.deepEqual(Object(values).known, [true, true])
 })
+
+test("an agent made by createAgent runs its tools", async () => {
+  const { status, values } = await server.run("wrapped", { input: { messages: [{ role: "user", content: "1+2?" }] } })
+
+  assert.deepEqual([status, Object(values).messages.at(-1).content], ["success", "The sum is 3."])
+})
