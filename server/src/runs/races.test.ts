@@ -238,3 +238,17 @@ test("expired leases count as losses once the run executes alone, hand-backs nev
   assert.deepEqual([attempt, status, JSON.parse(error ?? "null").error], [7, "error", "WorkerLost"])
   assert.deepEqual(alone, [false, false, false, true, true, true])
 })
+
+test("a run that ends after its claim was lost has another attempt (R4)", async () => {
+  await using server = await freshServer({ slots: 1 })
+  const { threadId, runId } = await addRun(server)
+  const first = await attemptOf(server, runId)
+
+  await takeBack(server.db, runId)
+  first.done({ status: "error" })
+  ;(await attemptOf(server, runId, 2)).done()
+  await waitForEnd(server, runId)
+
+  const { attempt, status } = await getRun(server, { threadId, runId })
+  assert.deepEqual([attempt, status], [2, "success"])
+})

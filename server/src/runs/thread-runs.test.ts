@@ -79,6 +79,8 @@ test("invalid requests are rejected with a message and change nothing", async (t
     ["POST", "/runs/stream", { ...agent, stream_mode: ["values", 1] }, 422, /stream_mode/],
     ["POST", `/threads/${randomUUID()}/runs`, agent, 404, /^Thread with ID .* not found$/],
     ["GET", `/threads/${randomUUID()}/state`, undefined, 404, /not found/],
+    ["POST", `/threads/${randomUUID()}/state`, { values: {} }, 404, /not found/],
+    ["PATCH", `/threads/${randomUUID()}`, {}, 404, /not found/],
     ["GET", `${path}/${randomUUID()}`, undefined, 404, /not found/],
     ["GET", `${nowhere}?stream_mode=values,no`, undefined, 422, /"no" is not a stream mode: expected/],
     ["GET", `${nowhere}?stream_mode=${modes}`, undefined, 404, /not found/],

@@ -150,10 +150,12 @@ test("metadata is merged by key, also for concurrent changes, and a minimal resp
   const many = Array.from({ length: 8 }, (_, n) => http.send("PATCH", path, { metadata: { [`k${n}`]: n } }))
   await Promise.all(many)
   const minimal = await http.send("PATCH", path, { metadata: { c: null } }, { prefer: "return=minimal" })
+  const existing = await http.send("POST", "/threads", { thread_id, if_exists: "do_nothing" })
 
   assert.deepEqual((changed.json as Json).metadata, { a: { y: 2 }, b: 1 })
   assert.ok((changed.json as Json).updated_at > updated_at)
   assert.deepEqual([minimal.status, minimal.text], [204, ""])
+  assert.deepEqual([existing.status, (existing.json as Json).metadata.b], [200, 1])
   const { json } = await http.send("GET", path)
   const merged = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`k${n}`, n]))
   assert.deepEqual((json as Json).metadata, { a: { y: 2 }, b: 1, c: null, ...merged })
