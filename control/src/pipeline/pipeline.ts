@@ -17,8 +17,7 @@ import {
   claimNextRevision,
   freeExpiredClaims,
   hasUnfinished,
-  isTurnOfAny,
-  nextDueMs,
+  nextTurnMs,
   noteWaiting,
   type OpenStages,
   releaseClaim,
@@ -37,8 +36,9 @@ import { stageRunners } from "./stages.js"
 const leaseMs = 30_000
 const renewMs = 10_000
 const safetyMs = 10_000
-// The statement that has locked a revision mostly ends at once.
-const lockedMs = 50
+// The statement that has locked a revision mostly ends at once; one that waits itself may take minutes.
+const leastLockedMs = 25
+const mostLockedMs = 1000
 // Of each stage but the build. They mostly wait for the network or for a unit's start, and many starts at once would slow down all.
 const mostOfAStage = 8
 // More of them, for workspaces that have none in the stage: what others wait for does not stop them.
@@ -62,6 +62,7 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
   const { db, log, clock } = context
   const works = new Map<string, Work>()
   let isStopping = false
+  let lockedMs = leastLockedMs
 
   const look = async (): Promise<void> => {
     try {
@@ -69,8 +70,6 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
       if (works.size === 0 && !(await hasUnfinished(db))) return
       await renew()
       await takeWork()
-      const dueMs = await nextDueMs(db)
-      if (dueMs !== undefined) passes.wakeWithin(dueMs + 5)
     } catch (err) {
       log.error({ err }, "the pipeline could not look for work")
     }
@@ -91,7 +90,9 @@ export function startPipeline(context: PipelineContext, owner: string): Pipeline
       const revision = await claimNextRevision(db, { owner, leaseMs, ...room })
       if (!revision) {
         await noteWaiting(db, room)
-        if (await isTurnOfAny(db, room)) passes.wakeWithin(lockedMs)
+        const dueMs = await nextTurnMs(db, room)
+        lockedMs = dueMs === 0 ? Math.min(2 * lockedMs, mostLockedMs) : leastLockedMs
+        if (dueMs !== undefined) passes.wakeWithin(dueMs === 0 ? lockedMs : dueMs + 5)
         return
       }
       begin(revision)

@@ -105,8 +105,9 @@ async function reconcile(context: PipelineContext): Promise<Reconciled> {
   let dueMs: number | undefined
   const done = [
     await attempt("the push of the table", async () => {
-      await context.routing.publish()
+      // First: what changes while the table is pushed is in it, or still to come.
       dueMs = await nextTableChangeMs(db)
+      await context.routing.publish()
       return true
     }),
     await attempt("the search for orphaned units", () => stopOrphanedUnits(context)),

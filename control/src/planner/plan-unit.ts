@@ -52,7 +52,7 @@ export function planUnit(
   if (isDue(revision, deployment)) return "remove"
   if (!seen) return undefined
   if (revision.role === "retiring") return ofRetiring(unit)
-  if (unit.leaving_ms !== null) return ofLeaving(unit, revision, limits)
+  if (unit.leaving_ms !== null) return ofLeaving(unit, revision, deployment, limits)
   const isWanted = revision.role === "starting" || !(deployment.is_paused || deployment.is_asleep)
   if (!isWanted) return seen.process === "running" ? "suspend" : undefined
   // A standby that has ended is not started again: its unfinished runs wait in the queue, and a serving unit claims them.
@@ -90,15 +90,19 @@ function ofRunning(unit: UnitFacts, revision: RevisionFacts, deployment: Deploym
   if (revision.role === "starting") return undefined
   if (seen?.answer === "hung") return "stop hung"
   if (seen?.isDisrupted) return mayWait(unit, revision, deployment) ? "hold" : undefined
-  if (unit.is_outdated || cannotShare(unit, deployment)) {
+  if (isToRestart(unit, deployment)) {
     if (!unit.is_ready) return "stop"
-    return isItsTurn(unit, revision) ? "hold" : undefined
+    return isItsTurn(unit, revision, deployment) ? "hold" : undefined
   }
   if (seen?.answer !== "ready") return undefined
   if (!unit.is_ready) return "admit"
   if (revision.role === "canary" || isSwitching(deployment)) return undefined
   return hasTraffic(unit, deployment) ? undefined : "activate"
 }
+
+/** It is to be stopped and started again, when it is its turn. */
+export const isToRestart = (unit: UnitFacts, deployment: DeploymentFacts): boolean =>
+  unit.leaving_ms === null && (unit.is_outdated || cannotShare(unit, deployment))
 
 /**
  * It was started by an older release, which gives a canary no threads: today's program is started in its place, once. An image that the older
@@ -132,16 +136,19 @@ export const wantedShares = (serving: string, revisions: readonly RevisionFacts[
 
 /**
  * Gets no more requests as soon as another unit takes them, finishes those that it has, and ends. What it executes goes on in another
- * unit.
+ * unit. While others restart it still takes requests in their place.
  */
 function ofLeaving(
-  { seen, is_ready, traffic, leaving_ms: leavingMs }: UnitFacts,
+  { seen, is_ready, is_answering, traffic, leaving_ms: leavingMs }: UnitFacts,
   { units }: RevisionFacts,
+  deployment: DeploymentFacts,
   { drainMs }: PlanLimits,
 ): UnitAction | undefined {
   if (seen?.process !== "running") return "remove"
   if (seen.answer === "hung") return "remove if hung"
-  if (is_ready) return units.some((it) => it.leaving_ms === null && it.is_ready) ? "hold" : undefined
+  const takesOver = (it: UnitFacts) =>
+    it.leaving_ms === null && it.is_ready && !(is_answering && (it.seen?.isDisrupted || isToRestart(it, deployment)))
+  if (is_ready) return units.some(takesOver) ? "hold" : undefined
   return traffic?.open === 0 || (leavingMs ?? 0) >= drainMs ? "remove" : undefined
 }
 
@@ -170,18 +177,22 @@ function forPins(unit: UnitFacts, { pins }: RevisionFacts): UnitAction | undefin
   return unit.may_start ? "start" : undefined
 }
 
-/** Replicas restart one after the other, and none while another one is down, unless there is no room for that one. */
-const isItsTurn = (unit: UnitFacts, { units }: RevisionFacts): boolean =>
+/**
+ * Replicas restart one after the other, and none while another one is down, unless there is no room for that one, or it is leaving
+ * anyway.
+ */
+const isItsTurn = (unit: UnitFacts, { units }: RevisionFacts, deployment: DeploymentFacts): boolean =>
   units
     // One that was just stopped for its restart has no connections either, and may start.
     .filter((other) => other.unit_id !== unit.unit_id && (other.connections > 0 || other.may_start))
+    .filter(({ leaving_ms, is_ready, is_answering }) => leaving_ms === null || (is_ready && is_answering))
     .every(
       (other) =>
         other.is_ready &&
         !other.is_down &&
         other.is_answering &&
         !other.seen?.isDisrupted &&
-        !(other.is_outdated && other.ordinal < unit.ordinal),
+        !(isToRestart(other, deployment) && other.ordinal < unit.ordinal),
     )
 
 /** Its units end now, whatever they do. */

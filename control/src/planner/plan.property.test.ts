@@ -85,6 +85,7 @@ function checkStep(world: World, actions: readonly Action[], before: DeploymentF
     const staying = units.filter(({ leavingMs }) => leavingMs === null).length
     assert.ok(staying >= minUnits && staying <= maxUnits, `as many units as it may have: ${told()}`)
   }
+  const held = new Set(actions.flatMap((it) => (it.kind === "unit" && it.does === "hold" ? [it.unit.unit_id] : [])))
   for (const action of actions) {
     const pins = before.revisions.find(
       ({ revision_id }) => "revision" in action && revision_id === action.revision,
@@ -108,7 +109,7 @@ function checkStep(world: World, actions: readonly Action[], before: DeploymentF
     }
     if (action.does === "hold") {
       const others = before.revisions.find(({ revision_id }) => revision_id === action.unit.revision_id)?.units ?? []
-      const serves = others.filter(({ unit_id, is_ready }) => unit_id !== action.unit.unit_id && is_ready)
+      const serves = others.filter(({ unit_id, is_ready }) => is_ready && !held.has(unit_id))
       const isLeft = others.length === 1 || serves.length > 0 || action.unit.seen?.isDisrupted
       assert.ok(isLeft, `a restart leaves a replica that serves: ${told()}`)
     }

@@ -137,6 +137,13 @@ const cases: readonly (readonly [string, DeploymentFacts, readonly string[]])[] 
     leaving({}, { is_ready: false, ...open, leaving_ms: 900_000 }),
     ["remove u"],
   ],
+  ["leaving, the other one is to restart", leaving({ is_outdated: true }), ["hold v"]],
+  [
+    "leaving, held, the other one is to restart",
+    leaving({ is_outdated: true }, { is_ready: false, traffic: { open: 1, idle_ms: 0 } }),
+    ["hold v"],
+  ],
+  ["leaving, somebody else ends the other one", leaving({ seen: disrupted }), ["hold v"]],
   ["leaving, no other one serves", leaving({ is_ready: false, seen: running("not ready") }), []],
   ["deleted", serving({ seen: undefined }, { is_deleted: true }), ["remove u"]],
 ]
@@ -157,6 +164,11 @@ test("plan: replicas restart one after the other, and none while another one is 
   assert.deepEqual(of(replica(0, { is_ready: false, seen: absent, connections: 0 }), replica(1)), ["start u0"])
   const drained = { seen: { ...running(), isDisrupted: true } } as const
   assert.deepEqual(of(replica(0), replica(1, drained)), ["hold u1"], "its node is drained")
+  const old = (ordinal: number) =>
+    replica(ordinal, { is_outdated: false, seen: running("ready", { traffic: undefined }) })
+  const canary = revisionOf("canary", [unitOf("c")], { weight: 20, settled_ms: 10 })
+  const withCanary = planned(deploymentOf([revisionOf("serving", [old(0), old(1)]), canary]))
+  assert.deepEqual(withCanary, ["hold u0"], "those of an older release, too")
   const without = replica(1, { connections: 0, is_answering: false, seen: absent, may_start: false })
   assert.deepEqual(of(replica(0), without), ["hold u0"], "one that there was no room for is not waited for")
 })

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util"
 import type { DeploymentFacts, RevisionFacts, UnitFacts } from "./facts.js"
 import { failsMoreOften, type RunCounts } from "./failure-rates.js"
-import { isSwitching, type PlanLimits, planUnit, type UnitAction, wantedShares } from "./plan-unit.js"
+import { isSwitching, isToRestart, type PlanLimits, planUnit, type UnitAction, wantedShares } from "./plan-unit.js"
 import { scale } from "./scale.js"
 
 export type Action =
@@ -96,13 +96,12 @@ function watch({ revisions, is_paused, is_asleep }: DeploymentFacts, { watchMs }
   return condition === "up" && forMs >= watchMs ? endWatch : undefined
 }
 
-function byLoad(
-  { revisions, is_paused, has_sleep, is_worked_on }: DeploymentFacts,
-  limits: PlanLimits,
-): Action | undefined {
+function byLoad(deployment: DeploymentFacts, { scaleDownMs }: PlanLimits): Action | undefined {
+  const { revisions, is_paused, has_sleep, is_worked_on } = deployment
   const serving = revisions.find(({ role }) => role === "serving")
   if (!serving || is_paused || has_sleep || is_worked_on) return undefined
-  const scaling = scale(serving, limits.scaleDownMs)
+  const isRestarting = serving.units.some((unit) => isToRestart(unit, deployment))
+  const scaling = scale(serving, { isRestarting, scaleDownMs })
   if (!scaling) return undefined
   const { revision_id: revision } = serving
   if (scaling.does === "add") return { kind: "add unit", revision, reason: scaling.reason }

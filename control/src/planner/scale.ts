@@ -16,8 +16,14 @@ const fullest = 0.7
 const pauseMs = 10_000
 const recordLoadMs = 10_000
 
-/** @param scaleDownMs  for how long fewer units must have been enough before one is taken away */
-export function scale(revision: RevisionFacts, scaleDownMs: number): Scaling | undefined {
+/**
+ * @param isRestarting  whether some of its units are to restart
+ * @param scaleDownMs   for how long fewer units must have been enough before one is taken away
+ */
+export function scale(
+  revision: RevisionFacts,
+  { isRestarting, scaleDownMs }: { isRestarting: boolean; scaleDownMs: number },
+): Scaling | undefined {
   const { units, min_units: least, max_units: most, scaled_ms, loaded_ms } = revision
   const staying = units.filter(({ leaving_ms }) => leaving_ms === null)
   // One for which there was no room is not waited for; nor is it asked for another one.
@@ -37,7 +43,7 @@ export function scale(revision: RevisionFacts, scaleDownMs: number): Scaling | u
   }
   if (staying.length <= least) return undefined
   // Replicas restart one after the other: the last one left would have nobody to take its requests meanwhile.
-  if (staying.some(({ is_outdated }) => is_outdated)) return undefined
+  if (isRestarting) return undefined
   const running = loads.reduce((sum, report) => sum + report.running_runs, 0)
   const free = loads.reduce((sum, { load }) => sum + (load?.free_slots ?? 0), 0)
   const capacity = ((running + free) * (placed.length - 1)) / placed.length

@@ -12,8 +12,7 @@ import {
   freeExpiredClaims,
   freeFormerClaims,
   interruptRevision,
-  isTurnOfAny,
-  nextDueMs,
+  nextTurnMs,
   type OpenStages,
   recordCommit,
   releaseClaim,
@@ -32,8 +31,8 @@ const revisionOf = async (db: Database, revisionId: string) => {
 }
 
 const everything: OpenStages = { all: stages, reserved: stages }
-const claim = (db: Database, owner = "home/1", leaseMs = 30_000) =>
-  claimNextRevision(db, { owner, leaseMs, open: everything, builds: 100 })
+const room = { open: everything, builds: 100 }
+const claim = (db: Database, owner = "home/1", leaseMs = 30_000) => claimNextRevision(db, { owner, leaseMs, ...room })
 
 test("a revision is worked on by one process (C1)", async () => {
   await using db = await database()
@@ -153,7 +152,7 @@ test("a delayed revision is not claimed before its time, which is reported", asy
   })
 
   assert.equal(await claim(db), undefined)
-  const due = await nextDueMs(db)
+  const due = await nextTurnMs(db, room)
   assert.ok(due !== undefined && due > 50_000 && due <= 60_000)
   const row = await revisionOf(db, held.revision_id)
   assert.deepEqual([row.stage_attempt, row.status_message], [1, "the network is away; trying again in 60 s"])
@@ -197,29 +196,31 @@ test("a claim tells how often and how long its stage has failed, since the last 
 test("a revision is claimed while a row refers to it, and after a lock on it has ended", async () => {
   await using db = await database()
   const revisionId = await addRevision(db, await addDeployment(db))
-  const room = { open: everything, builds: 2 }
   const whileLocked = (lock: Sql) =>
     db.transaction(async (tx) => {
       await tx.run(sql`select from revisions where revision_id = ${revisionId} ${lock}`)
-      return [await claim(db), await isTurnOfAny(db, room)]
+      return [await claim(db), await nextTurnMs(db, room)]
     })
 
-  const [whileChanged, isTurn] = await whileLocked(sql`for update`)
-  const [whileReferred, isTurnOfOther] = await whileLocked(sql`for key share`)
+  const [whileChanged, turnMs] = await whileLocked(sql`for update`)
+  const [whileReferred, turnMsOfOther] = await whileLocked(sql`for key share`)
 
-  assert.deepEqual([whileChanged, isTurn], [undefined, true])
+  assert.deepEqual([whileChanged, turnMs], [undefined, 0])
   assert.ok(whileReferred)
-  assert.equal(isTurnOfOther, false)
+  assert.equal(turnMsOfOther, undefined)
 })
 
-test("the end of a stage keeps why a canary was aborted in it, and no reason of a wait", async () => {
+test("a stage keeps why a canary was aborted in it, whatever becomes of it, and its end no reason of a wait", async () => {
   await using db = await database()
   const switched = async (reason: Sql) => {
     const revisionId = await addRevision(db, await addDeployment(db))
-    const held = await claim(db)
-    assert.ok(held)
     await db.run(sql`update revisions set ${reason} where revision_id = ${revisionId}`)
-    await advance(db, held, { status: "DEPLOYED", stage: null })
+    const first = await claim(db)
+    assert.ok(first)
+    await waitInStage(db, first, { delayMs: 0, isRetry: true, why: shownMessage("trying again in 0 s") })
+    const second = await claim(db)
+    assert.ok(second)
+    await advance(db, second, { status: "DEPLOYED", stage: null })
     const { error_code, status_message } = await revisionOf(db, revisionId)
     return [error_code, status_message]
   }

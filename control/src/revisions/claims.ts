@@ -105,23 +105,33 @@ export async function claimNextRevision(
           lease_owner = ${owner}, lease_until = superstep_now() + ${leaseMs} * interval '1 millisecond', fence = r.fence + 1,
           status = case r.stage when 'build' then 'BUILDING' when 'deploy' then 'DEPLOYING' else r.status end,
           started_at = coalesce(r.started_at, superstep_now()), updated_at = superstep_now(),
-          -- A stage that waited for its turn waits no more (noteWaiting). The reason of a retry stays.
-          status_message = case when r.stage_attempt > 0 then r.status_message end,
+          -- A stage that waited for its turn waits no more (noteWaiting). The reason of a retry stays, and that of an aborted canary.
+          status_message = case when r.stage_attempt > 0 or r.error_code is not null then r.status_message end,
           stage_started_at = jsonb_build_object(r.stage, superstep_now()) || r.stage_started_at
         from next where r.revision_id = next.revision_id
         returning r.*, case when r.stage_attempt > 0 then
           coalesce(extract(epoch from superstep_now() - r.failing_since) * 1000, 0) else 0 end::float8 as failing_ms`)
     })
   } catch (error) {
-    // A revision of the same deployment was claimed meanwhile (C2): look again at the next wake-up.
+    // A revision of the same deployment was claimed meanwhile (C2).
     if (isSqlState(error, sqlState.uniqueViolation, "revision_one_claim_of_a_deployment")) return undefined
     throw error
   }
 }
 
-/** Whether it is a revision's turn: after a claim without result, it was locked, and nobody reports the end of a lock. */
-export const isTurnOfAny = async (db: Db, room: Room): Promise<boolean> =>
-  (await db.row(sql`with ${heldClaims} ${nextTurn(room)}`)) !== undefined
+/**
+ * After a claim without result: milliseconds until the next delayed revision is due. 0: it is a revision's turn, and another transaction has
+ * locked it; nobody reports the end of a lock. Undefined: neither.
+ */
+export async function nextTurnMs(db: Db, room: Room): Promise<number | undefined> {
+  // One statement, which has one time: a revision is due by it, or still delayed.
+  const row = await db.row<{ due_ms: number | null }>(sql`
+    with ${heldClaims}, turn as (${nextTurn(room)})
+    select case when exists (select from turn) then 0 else (
+      select ceil(extract(epoch from min(not_before) - superstep_now()) * 1000) from revisions
+      where stage is not null and lease_owner is null and not_before > superstep_now()) end::int as due_ms`)
+  return row?.due_ms ?? undefined
+}
 
 /**
  * Stores in the revisions that could be claimed now, but have to wait for others, what they wait for. Their claim removes it.
@@ -145,7 +155,7 @@ export const noteWaiting = (db: Db, { open, builds }: Room): Promise<number> =>
             count(*) filter (where held.stage in ('fetch', 'build')) as builds
           from held where held.workspace_id = d.workspace_id) own
       where r.stage is not null and r.lease_owner is null and r.not_before <= superstep_now() and r.stage_attempt = 0
-        and ${isOurs(sql`r`)}
+        and r.error_code is null and ${isOurs(sql`r`)}
         and not exists (
           select 1 from revisions older
           where older.deployment_id = r.deployment_id and older.seq < r.seq and older.stage is not null)
@@ -238,7 +248,8 @@ export const waitInStage = (
         stage_deaths = ${isRetry ? sql`stage_deaths` : 0},
         not_before = superstep_now() + ${delayMs} * interval '1 millisecond', stage_attempt = ${isRetry ? sql`stage_attempt + 1` : 0},
         failing_since = case when stage_attempt = 0 then superstep_now() else coalesce(failing_since, superstep_now()) end,
-        status_message = coalesce(${why}, status_message), updated_at = superstep_now()
+        status_message = case when error_code is null then coalesce(${why}, status_message) else status_message end,
+        updated_at = superstep_now()
       where ${held(claim)}`),
   )
 
@@ -312,11 +323,3 @@ export const interruptRevision = async (tx: Db, revisionId: string): Promise<boo
 /** Whether a revision is in the pipeline, in whatever stage: else there is nothing to claim, admit, skip or free. */
 export const hasUnfinished = async (db: Db): Promise<boolean> =>
   (await db.row(sql`select from revisions where stage is not null limit 1`)) !== undefined
-
-/** Milliseconds until the next delayed revision is due; undefined when none is delayed. */
-export async function nextDueMs(db: Db): Promise<number | undefined> {
-  const row = await db.row<{ due_ms: number | null }>(sql`
-    select ceil(extract(epoch from min(not_before) - superstep_now()) * 1000)::int as due_ms
-    from revisions where stage is not null and lease_owner is null and not_before > superstep_now()`)
-  return row?.due_ms ?? undefined
-}

@@ -32,10 +32,14 @@ test("a canary that is aborted between the death of its pipeline and its switch'
   const world = new World(1, session, () => undefined)
   world.faults.areOn = false
   const client = await addDeployment(world)
-  const deployed = (weight: number | null) => deploy(world, client, { trigger: "patch", weight })
-  const latest = async () =>
-    world.db.row<{ revision_id: string; status: string; stage: string; error_code: string }>(
-      sql`select revision_id, status, stage, error_code from revisions order by seq desc limit 1`,
+  const deployed = async (weight: number | null) => {
+    await deploy(world, client, { trigger: "patch", weight })
+    // Its units are in good order.
+    world.tempers.clear()
+  }
+  const latest = () =>
+    world.db.row<{ revision_id: string; status: string; stage: string; error_code: string; status_message: string }>(
+      sql`select revision_id, status, stage, error_code, status_message from revisions order by seq desc limit 1`,
     )
   await deployed(null)
   void world.startControlPlane()
@@ -48,13 +52,14 @@ test("a canary that is aborted between the death of its pipeline and its switch'
   }
 
   await deployed(20)
-  while (!isKilled) await world.clock.pass(100)
+  for (let looks = 0; !isKilled && looks < 600; looks++) await world.clock.pass(100)
   const { revision_id: revisionId = "" } = (await latest()) ?? {}
   await world.db.transaction((tx) => abort(tx, { ...client, revisionId }))
   await world.clock.pass(120_000)
 
-  const { status, stage, error_code } = (await latest()) ?? {}
+  const { status, stage, error_code, status_message = "" } = (await latest()) ?? {}
   assert.deepEqual({ status, stage, error_code }, { status: "DEPLOYED", stage: null, error_code: "canary_aborted" })
+  assert.match(status_message, /aborted on request/)
   world.end()
 })
 
