@@ -178,6 +178,36 @@ test("the poll that follows corrects webhooks in the wrong order", async () => {
   assert.deepEqual(await pushed(id), [newest, older, newest])
 })
 
+test("a poll whose host was asked before a webhook came leaves the branch to that webhook's own poll", async () => {
+  const id = await deployment()
+  await resolved(id, repository.git("rev-parse", "main"))
+  await look()
+  const older = repository.commit({ "a.txt": "2" })
+  let newest = ""
+  const overtaken: GitSource = {
+    ...git,
+    heads: async (...asked) => {
+      const heads = await git.heads(...asked)
+      newest = repository.commit({ "a.txt": "3" })
+      const { path, headers, text } = signedPush("gitea", secret, {
+        after: newest,
+        repoUrl: repository.url.slice(0, -4),
+      })
+      await api.call("POST", path, { text, headers })
+      return heads
+    },
+  }
+
+  await makeDue()
+  await look(overtaken)
+
+  assert.notEqual(newest, older)
+  assert.deepEqual(await pushed(id), [newest])
+  const row = await api.db.row<{ sha: string; is_soon: boolean }>(sql`
+    select sha, look_at < now() + interval '5 minutes' as is_soon from watched_branches`)
+  assert.deepEqual(row, { sha: newest, is_soon: true })
+})
+
 test("polling does not undo a rollback", async () => {
   const id = await deployment()
   const first = repository.git("rev-parse", "main")

@@ -108,6 +108,7 @@ async function look(polling: Polling, group: readonly Watched[], signal: AbortSi
   const plans = group.map((it) => ({
     deploymentId: it.deployment_id,
     ref: it.ref,
+    webhookAt: it.webhook_at,
     inMs: Math.max(inMs, it.told_ms),
   }))
   await planLooks(db, plans)
@@ -144,7 +145,10 @@ async function buildMovedBranches(
     const sha = heads.get(branch.ref)
     if (sha === undefined) continue
     const { result, revision_id } = await db.transaction((tx) =>
-      buildPush(tx, key, branch, { sha, ref: branch.ref, isWebhook: false, lookInMs: plans[index]?.inMs ?? mostMs }),
+      buildPush(tx, key, branch, {
+        ...{ sha, ref: branch.ref, isWebhook: false, lastWebhookAt: branch.webhook_at },
+        lookInMs: plans[index]?.inMs ?? mostMs,
+      }),
     )
     if (result === "accepted")
       log.info({ deployment_id: branch.deployment_id, revision_id, sha }, "polling found a push")

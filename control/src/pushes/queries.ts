@@ -116,10 +116,13 @@ export interface WatchedBranch {
   readonly ref: string
   readonly sha: string | null
   readonly failures: number
+  readonly webhook_at: string | null
 }
 
 export const watchedBranch = (db: Db, deploymentId: string): Promise<WatchedBranch | undefined> =>
-  db.row(sql`select deployment_id, ref, sha, failures from watched_branches where deployment_id = ${deploymentId}`)
+  db.row(
+    sql`select deployment_id, ref, sha, failures, webhook_at::text from watched_branches where deployment_id = ${deploymentId}`,
+  )
 
 /** Remembers the newest commit of a branch, and when to poll again. */
 export const rememberBranch = (
@@ -154,6 +157,8 @@ export interface DueBranch {
   readonly failures: number
   /** For how long webhooks make polling unnecessary, in milliseconds; 0: none came lately. */
   readonly told_ms: number
+  /** When the last webhook came, in Postgres' text form; null: none has. */
+  readonly webhook_at: string | null
 }
 
 /** All deployments that build on push, of repositories with one that is due, so that one poll serves all of them. */
@@ -161,7 +166,7 @@ export const dueBranches = (db: Db, toldMs: number): Promise<DueBranch[]> =>
   db.rows(sql`
     with watched as (
       select d.deployment_id, d.workspace_id, d.integration_id, d.source_config ->> 'repo_url' as repo_url,
-        d.source_revision_config ->> 'repo_ref' as repo_ref, coalesce(w.failures, 0) as failures,
+        d.source_revision_config ->> 'repo_ref' as repo_ref, coalesce(w.failures, 0) as failures, w.webhook_at::text as webhook_at,
         coalesce(w.look_at <= now(), true) as is_due,
         greatest(0, extract(epoch from w.webhook_at + ${toldMs} * interval '1 millisecond' - now()) * 1000)::bigint
           as told_ms
@@ -170,24 +175,31 @@ export const dueBranches = (db: Db, toldMs: number): Promise<DueBranch[]> =>
         and d.source_config -> 'build_on_push' = 'true' and d.source_revision_config ->> 'repo_ref' is not null
         and d.source_config ->> 'repo_url' is not null
     )
-    select deployment_id, workspace_id, integration_id, repo_url, repo_ref, failures, coalesce(told_ms, 0) as told_ms
+    select deployment_id, workspace_id, integration_id, repo_url, repo_ref, failures, coalesce(told_ms, 0) as told_ms,
+      webhook_at
     from watched it where exists (
       select 1 from watched other
       where other.is_due and other.workspace_id = it.workspace_id and other.repo_url = it.repo_url
         and other.integration_id is not distinct from it.integration_id)
     order by deployment_id limit 500`)
 
-/** Schedules the next polls; done before the poll, so that a crash does not cause constant polling. */
+/**
+ * Schedules the next polls; done before the poll, so that a crash does not cause constant polling. A webhook that has come meanwhile has
+ * scheduled its own.
+ */
 export const planLooks = (
   db: Db,
-  looks: readonly { deploymentId: string; ref: string; inMs: number }[],
+  looks: readonly { deploymentId: string; ref: string; webhookAt: string | null; inMs: number }[],
 ): Promise<number> =>
   db.run(sql`
     insert into watched_branches (deployment_id, ref, look_at)
     select d.deployment_id, given.ref, now() + given.in_ms * interval '1 millisecond'
     from unnest(${looks.map((it) => it.deploymentId)}::uuid[], ${looks.map((it) => it.ref)}::text[],
-      ${looks.map((it) => it.inMs)}::float8[]) as given (deployment_id, ref, in_ms)
+      ${looks.map((it) => it.webhookAt)}::timestamptz[], ${looks.map((it) => it.inMs)}::float8[])
+      as given (deployment_id, ref, webhook_at, in_ms)
     join deployments d using (deployment_id)
+    left join watched_branches w on w.deployment_id = d.deployment_id
+    where w.webhook_at is not distinct from given.webhook_at
     on conflict (deployment_id) do update set look_at = excluded.look_at`)
 
 export const countFailures = (db: Db, deploymentIds: readonly string[], isFailure: boolean): Promise<number> =>
