@@ -81,8 +81,8 @@ async function sealedSet(tx: Db, key: MasterKey, ids: DeploymentIds, secrets: re
 }
 
 /**
- * Applies a pull request's event to each deployment of its repository, in the order of their ids. All of them are locked
- * before the lock of the names is taken: a transaction that holds one of them may be about to wait for that lock.
+ * Applies a pull request's event to each deployment of its repository, in the order of their ids. All of them, and their previews of it, are
+ * locked before the lock of the names is taken: a transaction that holds one of them may be about to wait for that lock.
  */
 export async function takePullRequest(
   tx: Db,
@@ -91,6 +91,10 @@ export async function takePullRequest(
   event: PullRequestEvent,
 ): Promise<Outcome[]> {
   for (const it of deployments) await lockDeployment(tx, it.workspace_id, it.deployment_id)
+  for (const it of deployments) {
+    const preview = await previewOfPull(tx, it.deployment_id, event.number)
+    if (preview?.deployment_id) await lockDeployment(tx, it.workspace_id, preview.deployment_id)
+  }
   const outcomes: Outcome[] = []
   for (const it of deployments) outcomes.push(await takeFor(tx, rules, it, event))
   return outcomes
@@ -192,7 +196,11 @@ async function deployPreview(
   } catch (error) {
     // Its name is taken by an ordinary deployment, or the workspace is full: nothing was written, so the transaction goes on.
     if (!(error instanceof Conflict)) throw error
-    await setPreviewState(tx, preview.preview_id, { state: "failed", reason: error.message, deploymentId: null })
+    await setPreviewState(tx, preview.preview_id, {
+      state: "failed",
+      reason: error.message,
+      deploymentId: existing?.deployment_id ?? null,
+    })
     return { detail: error.message, revisionId: null }
   }
 }

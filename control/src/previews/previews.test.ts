@@ -259,22 +259,46 @@ test("a name that is taken fails the preview and changes no other deployment", a
   assert.equal((await read(own.body.id)).is_preview, false)
 })
 
-test("a delivery for several deployments does not deadlock with a transaction on one of them", async () => {
+test("a delivery for several deployments does not deadlock with a transaction on one of them, or on a preview of it", async () => {
   const second = (await api.call("POST", "/v2/deployments", { body: exampleDeployment("shop-two") })).body.id
   await api.call("PUT", `/v2/deployments/${second}/previews`, { body: {} })
+  const deliveredBeside = async (deploymentId: string, action: string, pull: Pull) => {
+    const [outcome] = await api.db.transaction(async (tx) => {
+      await lockDeployment(tx, api.workspaceId, deploymentId)
+      const delivery = deliver(action, pull)
+      const waits = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      await until(() => api.db.row(waits), { what: "the delivery waits for that deployment" })
+      // In the same order as every change of a deployment.
+      await lockNames(tx, api.workspaceId)
+      return [delivery]
+    })
+    return (await outcome)?.result
+  }
 
-  const [outcome] = await api.db.transaction(async (tx) => {
-    await lockDeployment(tx, api.workspaceId, second)
-    const delivery = deliver("opened")
-    const waits = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    await until(() => api.db.row(waits), { what: "the delivery waits for the second deployment" })
-    // In the same order as a transaction that works on a preview of it.
-    await lockNames(tx, api.workspaceId)
-    return [delivery]
-  })
+  assert.equal(await deliveredBeside(second, "opened", {}), "accepted")
+  const all: { parent_deployment_id: string; deployment_id: string }[] = await previews()
+  assert.equal(all.length, 2)
+  const ofSecond = all.find((it) => it.parent_deployment_id === second)?.deployment_id ?? ""
+  assert.equal(await deliveredBeside(ofSecond, "synchronize", { sha: shaOf("2") }), "accepted")
+})
 
-  assert.equal((await outcome)?.result, "accepted")
-  assert.equal((await previews()).length, 2)
+test("a push for which there is no room keeps the preview's deployment, which ends with the pull request (W4)", async (t) => {
+  t.after(() => api.db.run(sql`delete from workspace_quotas`))
+  await deliver("opened")
+  const { deployment_id } = await only()
+  const body = { source_config: { resource_spec: { memory_mb: 2048 } } }
+  assert.equal((await api.call("PATCH", `/v2/deployments/${parentId}`, { body })).status, 200)
+  await api.db.run(
+    sql`insert into workspace_quotas (workspace_id, memory_mb) select workspace_id, 1 from workspaces on conflict do nothing`,
+  )
+
+  const outcome = await deliver("synchronize", { sha: shaOf("2") })
+  const failed = await only()
+  await deliver("closed")
+
+  assert.match(outcome.detail, /the quota memory_mb/)
+  assert.deepEqual([failed.state, failed.deployment_id], ["failed", deployment_id])
+  assert.equal((await read(deployment_id)).status, "AWAITING_DELETE")
 })
 
 test("a long name is cut before the number", () => {
