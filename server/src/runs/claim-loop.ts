@@ -146,7 +146,7 @@ export class ClaimLoop {
     }
   }
 
-  /** Called when no more runs can start now: sets the timer for the next delayed run. */
+  /** Called when no more runs can start now: sets the timer for the next delayed run, of either kind. */
   async #lookAhead(): Promise<void> {
     const { db, executor } = this.#options
     // A full server needs no timer: it claims when a slot becomes free.
@@ -203,7 +203,7 @@ export class ClaimLoop {
   #wakeWhenDue(dueMs: number | undefined): void {
     this.#cancelDue()
     if (dueMs === undefined || !this.#mayClaim) return
-    this.#cancelDue = this.#clock.after(Math.max(1, Math.min(dueMs, 2 ** 31 - 1)), () => this.wake())
+    this.#cancelDue = this.#clock.after(Math.max(1, Math.min(dueMs, 2 ** 31 - 1)), () => this.lookForAll())
   }
 
   /** The regular look at the queue. An idle server sends two short statements. */

@@ -67,6 +67,19 @@ test("a run from a checkpoint that is removed at this moment is refused", async 
   assert.equal((await server.db.row<{ n: number }>(sql`select count(*) as n from runs`))?.n, 0)
 })
 
+test("the end of a run names the run that was created while the end waited for the thread (R8)", async () => {
+  await using server = await freshServer({ slots: 0 })
+  const { threadId, runId } = await addRun(server, { on: await newThread(server) })
+
+  const row = await server.db.transaction(async (tx) => {
+    await tx.run(sql`select now()`)
+    await addRun(server, { on: threadId })
+    return tx.row<{ waiting: unknown }>(sql`select waiting from stop_run(${threadId}, ${runId}, 'interrupt', null)`)
+  })
+
+  assert.deepEqual(row?.waiting, { revisionId: null, runsAlone: false })
+})
+
 test("a stop whose notification was lost is found at the next renewal (X4)", async () => {
   await using server = await freshServer()
   const { runId } = await addRun(server)

@@ -87,7 +87,7 @@ export class World {
     this.edge = new SimulatedEdge(this.clock, this.faults)
     this.edge.onTable = (table) => this.#checkTable(table)
     this.database = new SimulatedDatabase(session, this.clock, pipelineChannel)
-    // Of its own, so that the rest of a history is the same with locks and without.
+    // Of its own, so that a history without locks stays the same.
     const locks = seededRandom(seed ^ 0x10cc)
     const locked = locks.pick([0.05, 0])
     this.database.isLocked = () => locks.next() < (this.faults.areOn ? locked : lockedInCalm)

@@ -19,11 +19,12 @@ create or replace function has_waiting_run(_thread_id uuid) returns boolean lang
 $$;
 
 -- The pending run of a thread that could start now: `{revisionId, runsAlone}`, where `revisionId` may execute it. Null: no run is
--- pending, or a run of the thread is running, whose end starts the next one.
-create or replace function startable_run(_thread_id uuid) returns jsonb language sql stable as $$
+-- pending, or a run of the thread is running, whose end starts the next one. By the clock: a run that was created while the caller waited
+-- for the thread's lock can start now, and nobody else wakes a server for it.
+create or replace function startable_run(_thread_id uuid) returns jsonb language sql volatile as $$
   select jsonb_build_object('revisionId', coalesce(r.revision_id, revision_of_thread(r.thread_id)), 'runsAlone', r.runs_alone)
   from runs r
-  where r.thread_id = _thread_id and r.status = 'pending' and r.not_before <= superstep_now()
+  where r.thread_id = _thread_id and r.status = 'pending' and r.not_before <= superstep_clock()
     and (select o.seq from runs o where o.thread_id = _thread_id and o.status = 'running' order by o.seq limit 1) is null
   order by r.seq limit 1
 $$;

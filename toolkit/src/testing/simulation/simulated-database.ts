@@ -19,6 +19,9 @@ export async function ownTheTime(db: Db): Promise<void> {
   await db.run(sql`
     create or replace function superstep_now() returns timestamptz language sql stable parallel safe as
     $$ select current_setting('superstep.simulated_time')::timestamptz $$`)
+  await db.run(sql`
+    create or replace function superstep_clock() returns timestamptz language sql volatile parallel safe as
+    $$ select superstep_now() $$`)
   // The tables are so small that the planning of a statement takes longer than its execution.
   await db.run(sql`
     do $$ begin execute format('alter database %I set plan_cache_mode = force_generic_plan', current_database()); end $$`)
@@ -126,8 +129,11 @@ export class SimulatedDatabase {
   }
 }
 
-const withoutLocked = (text: string): string =>
-  text.replace(/limit (\S+)(?=\s+for [a-z ]+ skip locked)/g, "limit 0 * ($1)")
+function withoutLocked(text: string): string {
+  const none = text.replace(/limit (\S+)(?=\s+for [a-z ]+ skip locked)/g, "limit 0 * ($1)")
+  if (none === text) throw new Error(`no limit of a statement that leaves out locked rows was found: ${text}`)
+  return none
+}
 
 const timeOf = (now: number): string => new Date(beginning + now).toISOString()
 
